@@ -1,0 +1,104 @@
+// An action type: one step that a pipeline can take. `commit` actions do no I/O of their own, they stage what the
+// event's commit will write; `deferred` ones run from the durable queue, at least once, with an idempotency key.
+import type { z } from "zod"
+import type { Deps, TokenRecord } from "../kernel/di.ts"
+import type { Logger } from "../kernel/log.ts"
+import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { Json } from "./collection.ts"
+import type { Envelope } from "./envelope.ts"
+import type { Rendered } from "./template.ts"
+import type { Work } from "./work.ts"
+
+/** What every run of a step knows, the same for all action types. */
+export interface StepContext {
+  readonly organization: { readonly id: string; readonly slug: string }
+  readonly pipeline: { readonly id: string; readonly slug: string; readonly name: string; readonly endpoint_id: string | null }
+  readonly executionId: string
+  /** Execution whose identity rows, positions and idempotency keys take: the first one, when this is a replay. */
+  readonly originId: string
+  /** RFC 3339, of the origin. */
+  readonly receivedAt: string
+  readonly stepId: string
+  /** Position in `for_each`, 0 otherwise. */
+  readonly itemIndex: number
+  /** What the transform returned (or the element, in `for_each`). */
+  readonly event: Json
+  readonly envelope: Envelope
+  /** Columns stamped at ingestion (specification 2.11). */
+  readonly stamp: Readonly<Record<string, Json>>
+  /** Stable over retries and replays; to be sent along where the other side takes one. */
+  readonly idempotencyKey: string
+  /** 1 for the first try. */
+  readonly attempt: number
+  /** Depth of pipelines that send to pipelines; 0 for an event from outside. */
+  readonly depth: number
+  /** Aborted at the step's deadline and when the service stops. */
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+export interface RunArgs<C, R extends TokenRecord> {
+  readonly config: Rendered<C>
+  readonly deps: Deps<R>
+  readonly context: StepContext
+  /** Writes staged here are part of the event's commit (commit actions) or of the step's own (deferred ones). */
+  readonly work: Work
+  /** `respond` only: what the caller is answered. */
+  readonly reply: (response: Reply) => void
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Json
+}
+
+export interface ActionExample {
+  readonly title: string
+  /** The action object as it stands in a pipeline; executed by the tests. */
+  readonly yaml: string
+}
+
+/** A compile-time remark of an action type about one of its uses. */
+export interface ActionFinding {
+  readonly rule: string
+  readonly level: "error" | "warning"
+  readonly message: string
+  /** Field of the action the remark is about. */
+  readonly field?: string
+}
+
+export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
+  /** `<noun>.<verb>`, or one word. */
+  readonly type: string
+  readonly summary: string
+  readonly description?: string
+  readonly timing: "commit" | "deferred"
+  /** A strict object of the action's own fields; the common ones (`id`, `needs`, `when`, ...) are not listed. */
+  readonly config: C
+  /** Of one run; what `steps.<id>` shows. */
+  readonly result: O
+  readonly examples: readonly ActionExample[]
+  readonly inject?: R
+  /** Slugs of the datasets that this use writes to, for promotion, `write_target_datasets` and creation at save. */
+  writesTo?(config: z.output<C>): readonly string[]
+  /** Column by which this use upserts, when it does. */
+  keyedBy?(config: z.output<C>): string | undefined
+  /** What is wrong with this use that the schema cannot say. Pure. */
+  lint?(config: z.output<C>): readonly ActionFinding[]
+  /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not tried again. */
+  run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
+  /** Dry run: what a deferred action would send, shown instead of being done. Absent: the rendered config. */
+  preview?(config: Rendered<z.output<C>>): Json
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the registry holds actions of every config and result type.
+export type AnyAction = Action<any, any, any>
+
+export const Actions: ExtensionPoint<AnyAction> = { kind: "action", nameOf: (action) => action.type }
+
+export function defineAction<C extends z.ZodType, O extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
+  action: Action<C, O, R>,
+): Action<C, O, R> {
+  return action
+}

@@ -1,0 +1,121 @@
+// How a pipeline's inbound events prove where they come from. A mode is prepared once per pipeline into a verifier; a
+// verdict always says why, and which part of the request was the proof, so that only that is hidden from what follows.
+import type { z } from "zod"
+import type { Deps, TokenRecord } from "../kernel/di.ts"
+import type { ExtensionPoint } from "../kernel/registry.ts"
+
+/** A request as it arrived. Header names are lower case; a repeated header is a list. */
+export interface InboundRequest {
+  readonly method: string
+  /** The public URL as registered with the provider, query included. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly query: Readonly<Record<string, string | readonly string[]>>
+  /** Raw bytes. */
+  readonly body: Buffer
+  /** Milliseconds since the epoch. */
+  readonly receivedAt: number
+}
+
+export interface LiveSecret {
+  readonly id: string
+  /** As the operator or provider knows it. */
+  readonly value: string
+}
+
+/** Where the proof stood; removed before schema, transform, templates, previews and the kept payload see the event. */
+export interface Proof {
+  readonly headers?: readonly string[]
+  readonly query?: readonly string[]
+  /** Dotted paths of body fields. */
+  readonly body?: readonly string[]
+}
+
+/** Stable words; a mode may add its own. */
+export type VerdictCause =
+  | "wrong_secret"
+  | "missing_header"
+  | "malformed_signature"
+  | "timestamp_missing"
+  | "timestamp_too_old"
+  | "timestamp_in_future"
+  | "body_modified"
+  | "duplicate_header"
+  | "no_secret"
+  | "missing_token"
+  | "expired_token"
+  | "wrong_audience"
+  | "wrong_artifact"
+  | (string & {})
+
+export type Verdict =
+  | {
+      readonly ok: true
+      /** Id of the secret that matched, where there are secrets. */
+      readonly secretId?: string
+      readonly proof?: Proof
+      readonly eventId?: string
+      readonly eventType?: string
+      /** Claims of a viewer's token; they win over the body's envelope. */
+      readonly claims?: { readonly artifact_id?: string; readonly visitor_id?: string; readonly variant?: string }
+    }
+  | {
+      readonly ok: false
+      readonly cause: VerdictCause
+      /** For the journal: what was expected and what was seen, never the secret or the expected signature. */
+      readonly message: string
+    }
+
+/** The answer to a provider's setup handshake. */
+export interface HandshakeAnswer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string
+  /** A secret that the provider delivered in the handshake, to be stored once. */
+  readonly deliveredSecret?: string
+}
+
+/** One pipeline's verification, prepared. Must not throw; compares in constant time. */
+export interface Verifier {
+  verify(request: InboundRequest): Verdict | Promise<Verdict>
+  /** Answers GET, HEAD and POST handshakes; undefined when the request is none. */
+  handshake?(request: InboundRequest): HandshakeAnswer | undefined
+  /** True when the proof covers the payload, so that fields of the body can be trusted for dedupe. */
+  readonly coversBody: boolean
+  /** Seconds that the sender waits for an answer, when known. */
+  readonly ackTimeoutS?: number
+  /** True when the sender repeats an event that was not answered with 2xx. */
+  readonly retries: boolean
+}
+
+export interface PrepareArgs<C, R extends TokenRecord> {
+  readonly config: C
+  readonly secrets: readonly LiveSecret[]
+  readonly pipeline: { readonly id: string; readonly organization_id: string; readonly owner_artifact_id: string | null }
+  readonly deps: Deps<R>
+}
+
+export interface AuthMode<C extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
+  readonly mode: string
+  readonly summary: string
+  readonly description?: string
+  /** `auth_config` without `secret`, which the service keeps apart, encrypted. */
+  readonly config: C
+  /** Whether a verification secret belongs to this use, and whether the service may generate one. */
+  secret(config: z.output<C>): "none" | "generated" | "provided"
+  /** Refuses a secret that could never verify (wrong encoding, too short). Throws AppError `invalid_argument`. */
+  checkSecret?(secret: string, config: z.output<C>): void
+  readonly inject?: R
+  prepare(args: PrepareArgs<z.output<C>, R>): Verifier
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the registry holds modes of every config type.
+export type AnyAuthMode = AuthMode<any, any>
+
+export const AuthModes: ExtensionPoint<AnyAuthMode> = { kind: "auth mode", nameOf: (mode) => mode.mode }
+
+export function defineAuthMode<C extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
+  mode: AuthMode<C, R>,
+): AuthMode<C, R> {
+  return mode
+}

@@ -1,0 +1,47 @@
+// Who is calling: resolved once from the bearer credential, before anything else happens, and handed to every handler.
+
+import { token } from "../kernel/di.ts"
+import type { Logger } from "../kernel/log.ts"
+
+/** What a member, or a key made by one, may do; each includes the ones before it. */
+export const roles = ["guest", "member", "admin", "owner"] as const
+export type Role = (typeof roles)[number]
+
+export function roleAtLeast(role: Role, needed: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(needed)
+}
+
+/** The surface a call came through. */
+export type Surface = "rest" | "mcp" | "cli" | "live" | "internal"
+
+export interface Caller {
+  /** The organization the call acts in; every read and write stays inside it. */
+  readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
+  readonly role: Role
+  /** Scopes of a scoped token; undefined for an API key, which has every scope that its role allows. */
+  readonly scopes: ReadonlySet<string> | undefined
+  readonly credential: { readonly id: string; readonly kind: "api_key" | "token" | "internal"; readonly manager: boolean }
+  /** The user who made the credential; undefined for service principals. */
+  readonly user: { readonly id: string; readonly email: string; readonly staff: boolean } | undefined
+  readonly surface: Surface
+  readonly requestId: string
+  readonly log: Logger
+}
+
+/** What a surface knows of a request before the caller is known. */
+export interface Credentials {
+  /** The text after `Bearer `; undefined when the header is absent. */
+  readonly bearer: string | undefined
+  /** `X-Organization-ID`: a UUID or slug; undefined or empty selects the credential's own organization. */
+  readonly organization: string | undefined
+  readonly surface: Surface
+  readonly requestId: string
+  readonly log: Logger
+}
+
+/** Turns credentials into a caller. Throws `unauthenticated`, or `not_found` for an organization out of reach. */
+export interface Authenticator {
+  authenticate(credentials: Credentials): Promise<Caller>
+}
+
+export const Authenticator = token<Authenticator>("Authenticator")

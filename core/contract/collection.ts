@@ -1,0 +1,41 @@
+// What a plugin keeps: a declared collection of documents. The declaration says whose the documents are, which fields
+// are times and what is indexed, so that both storage drivers lay it out alike and neither needs to be told more.
+import type { ExtensionPoint } from "../kernel/registry.ts"
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+/** A stored document. `id` is its key; `organization_id` is set by the store where the collection has organizations. */
+export interface Document {
+  id: string
+  organization_id?: string
+}
+
+export interface IndexSpec {
+  /** Dotted paths, most significant first; `-` in front for descending. `organization_id` is put in front by the store where the collection has organizations. */
+  readonly fields: readonly string[]
+  readonly unique?: boolean
+  /** Leave documents that lack the first field out of the index (and out of its uniqueness). */
+  readonly sparse?: boolean
+}
+
+export type CollectionScope = "organization" | "global"
+
+export interface CollectionSpec<D extends Document = Document, S extends CollectionScope = CollectionScope> {
+  /** Snake case, plural; the name of the MongoDB collection and the SQLite table. */
+  readonly name: string
+  /** `organization`: can only be opened with an organization id, and neither reads nor writes another's documents. */
+  readonly scope: S
+  /** Dotted paths of RFC 3339 fields, kept as dates by MongoDB. */
+  readonly times: readonly string[]
+  readonly indexes: readonly IndexSpec[]
+  /** A time field after which the document goes by itself, in small steps. */
+  readonly expires?: string
+  /** Never set; carries the type. */
+  readonly document?: D
+}
+
+export function defineCollection<D extends Document>() {
+  return <const S extends CollectionScope>(spec: Omit<CollectionSpec<D, S>, "document">): CollectionSpec<D, S> => spec
+}
+
+export const Collections: ExtensionPoint<CollectionSpec> = { kind: "collection", nameOf: (spec) => spec.name }

@@ -1,0 +1,35 @@
+// The page envelope and what the service itself knows of an event, as templates see it under `envelope`.
+import { z } from "zod"
+
+/** What the page says about the visit, in the body's `_envelope` (specification 2.11; all optional). */
+export const PageEnvelope = z.object({
+  page_url: z.string().max(2_048).optional(),
+  artifact_id: z.string().max(64).optional(),
+  variant: z.string().max(200).optional(),
+  session_id: z.string().max(200).optional(),
+  visitor_id: z.string().max(200).optional(),
+  utm_source: z.string().max(500).optional(),
+  utm_medium: z.string().max(500).optional(),
+  utm_campaign: z.string().max(500).optional(),
+  utm_term: z.string().max(500).optional(),
+  utm_content: z.string().max(500).optional(),
+  click_id: z.string().max(500).optional(),
+  click_id_type: z.string().max(100).optional(),
+})
+export type PageEnvelope = z.infer<typeof PageEnvelope>
+
+export interface Envelope extends PageEnvelope {
+  readonly received_at: string
+  readonly is_test: boolean
+  /** The provider's id of the event, lifted by the auth mode; empty when it gives none. */
+  readonly event_id?: string
+  /** The provider's name of the kind of event, likewise. */
+  readonly event_type?: string
+  readonly device_type?: string
+  readonly browser?: string
+  readonly in_app?: string
+  readonly language?: string
+  readonly country?: string
+  readonly region?: string
+  readonly city?: string
+}

@@ -1,0 +1,12 @@
+// The door for events, apart from the operations: raw HTTP, because it is the hot path.
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { token } from "../kernel/di.ts"
+
+/** Everything under this prefix goes to the inbound handler, never through express. */
+export const inboundPrefix = "/v1/inbound/"
+
+export interface InboundHandler {
+  handle(request: IncomingMessage, response: ServerResponse): void
+}
+
+export const InboundHandler = token<InboundHandler>("InboundHandler")

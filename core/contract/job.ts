@@ -1,0 +1,85 @@
+// Work that outlives the call that asked for it: durable, leased, retried, at least once. A job is staged in a unit of
+// work, so it exists exactly when its commit does.
+import type { z } from "zod"
+import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
+import type { Logger } from "../kernel/log.ts"
+import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { Work } from "./work.ts"
+
+/** Exponential backoff with full jitter. */
+export interface RetryPolicy {
+  readonly max_attempts: number
+  readonly initial_delay_ms: number
+  readonly factor: number
+  readonly max_delay_ms: number
+}
+
+export const defaultRetry: RetryPolicy = { max_attempts: 8, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 }
+
+export interface JobArgs<P, R extends TokenRecord> {
+  readonly payload: P
+  readonly deps: Deps<R>
+  /** 1 for the first try. */
+  readonly attempt: number
+  /** True when no try follows a failure of this one. */
+  readonly last: boolean
+  readonly organization: string | undefined
+  readonly jobId: string
+  readonly signal: AbortSignal
+  readonly log: Logger
+  /** Committed together with the job's completion. */
+  readonly work: Work
+}
+
+export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
+  readonly type: string
+  readonly summary: string
+  readonly payload: P
+  readonly retry?: RetryPolicy
+  /** Deadline of one try. Default 60,000. */
+  readonly timeoutMs?: number
+  readonly inject?: R
+  /** Throws to have the job tried again; an AppError with details `retryable: false` ends it at once. */
+  run(args: JobArgs<z.output<P>, R>): Promise<void>
+  /** Called when the last try failed, in the unit of work that marks the job dead. */
+  exhausted?(args: JobArgs<z.output<P>, R>, error: unknown): Promise<void> | void
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the registry holds jobs of every payload type.
+export type AnyJob = Job<any, any>
+
+export const Jobs: ExtensionPoint<AnyJob> = { kind: "job", nameOf: (job) => job.type }
+
+export function defineJob<P extends z.ZodType, const R extends TokenRecord = Record<never, never>>(job: Job<P, R>): Job<P, R> {
+  return job
+}
+
+export interface EnqueueOptions {
+  readonly organization?: string
+  /** Derived where the same job may be staged twice; the second is then the same job. Default: drawn. */
+  readonly id?: string
+  /** Milliseconds since the epoch; default now. */
+  readonly runAt?: number
+  readonly retry?: RetryPolicy
+  readonly timeoutMs?: number
+}
+
+export interface JobQueue {
+  /** Stages a job; it runs once the work is committed. Returns its id. */
+  enqueue<P extends z.ZodType>(work: Work, job: Job<P, never>, payload: z.input<P>, options?: EnqueueOptions): string
+}
+
+export const JobQueue = token<JobQueue>("JobQueue")
+
+/** Something done again and again on one node of the cluster: a cron expression (croner), UTC. */
+export interface Schedule {
+  readonly name: string
+  readonly cron: string
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface Scheduler {
+  add(schedule: Schedule): void
+}
+
+export const Scheduler = token<Scheduler>("Scheduler")

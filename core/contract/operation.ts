@@ -1,0 +1,74 @@
+// An operation: one declaration that REST, MCP, the CLI, the client and the documentation all read. Nothing about HTTP
+// is visible in a handler; it returns data or throws AppError.
+import type { z } from "zod"
+import type { Deps, TokenRecord } from "../kernel/di.ts"
+import type { ErrorCode } from "../kernel/errors.ts"
+import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { Caller, Role } from "./caller.ts"
+import type { Work } from "./work.ts"
+
+export interface Access {
+  /** `<area>:read` or `<area>:write`, or one of `live:subscribe`, `mcp`. A scoped token needs it. */
+  readonly scope: string
+  /** The least role that may call. */
+  readonly role: Role
+  /** Only users marked as staff. */
+  readonly staff?: boolean
+}
+
+export interface Hints {
+  readonly readOnly: boolean
+  readonly destructive: boolean
+  readonly idempotent: boolean
+  /** Reaches systems beyond this service. */
+  readonly openWorld?: boolean
+}
+
+export interface HandleArgs<I, R extends TokenRecord> {
+  readonly input: I
+  readonly caller: Caller
+  readonly deps: Deps<R>
+  /** Stage every change here; it is committed with the audit and idempotency records before the call is answered. */
+  readonly work: Work
+}
+
+export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
+  /** `<area>.<verb>` in snake case: the operation id; the MCP tool with `_`, the command with `-`. */
+  readonly name: string
+  readonly summary: string
+  readonly description?: string
+  /** Path parameters stand in braces and are input fields of the same name; GET and DELETE read the rest from the query, others from the body. `status` is 200 unless given. */
+  readonly http: { readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"; readonly path: string; readonly status?: number }
+  readonly access: Access
+  readonly hints: Hints
+  /** A strict object: unknown fields are refused by name. */
+  readonly input: I
+  readonly output: O
+  readonly errors: readonly ErrorCode[]
+  readonly inject?: R
+  /** A reason keeps the operation off MCP. */
+  readonly mcp?: { readonly absent: string } | { readonly clears: readonly string[] }
+  /** Output fields that hold a secret shown once: kept out of idempotency records, audit and logs. */
+  readonly secretOutput?: readonly string[]
+  /** Answers a stream (`contentType`) instead of JSON; `handle` then returns a Streamed. REST and CLI only. */
+  readonly streams?: boolean
+  handle(args: HandleArgs<z.output<I>, R>): Promise<z.input<O>> | z.input<O>
+}
+
+/** What a streaming operation returns in place of its output. */
+export interface Streamed {
+  readonly contentType: string
+  readonly fileName: string
+  readonly chunks: AsyncIterable<string>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the registry holds operations of every input and output type.
+export type AnyOperation = Operation<any, any, any>
+
+export const Operations: ExtensionPoint<AnyOperation> = { kind: "operation", nameOf: (operation) => operation.name }
+
+export function defineOperation<I extends z.ZodType, O extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
+  operation: Operation<I, O, R>,
+): Operation<I, O, R> {
+  return operation
+}

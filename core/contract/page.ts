@@ -1,0 +1,44 @@
+// Paging, the same on every list: `limit` and an opaque `cursor` in, the list and `next_cursor` out. A cursor is sealed
+// to its organization and filters, so it opens nothing elsewhere.
+import { z } from "zod"
+import { token } from "../kernel/di.ts"
+import type { Document } from "./collection.ts"
+import type { Collection, Filter, Sort } from "./store.ts"
+
+/** Input fields of a list: `limit` defaults to 50, is taken as 200 at most, and is refused when negative. */
+export const pageInput = {
+  limit: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .transform((limit) => Math.min(limit || 50, 200))
+    .default(50)
+    .describe("Page size; at most 200."),
+  cursor: z.string().max(2_000).default("").describe("`next_cursor` of the page before; empty for the first."),
+}
+
+export interface PageRequest {
+  readonly limit: number
+  readonly cursor: string
+}
+
+export interface Page<D> {
+  readonly items: D[]
+  /** Empty at the end. */
+  readonly next_cursor: string
+}
+
+export interface Pager {
+  /** One page. `bound` names what the cursor is good for (operation and filters); throws `invalid_argument` for a cursor made for something else. */
+  page<D extends Document>(args: {
+    collection: Collection<D>
+    organization: string
+    bound: string
+    filter: Filter
+    sort?: Sort
+    request: PageRequest
+  }): Promise<Page<D>>
+}
+
+export const Pager = token<Pager>("Pager")

@@ -1,0 +1,57 @@
+// Templates inside an action's config. A field declared with `template(inner)` takes either a plain value of the inner
+// schema or a string holding `{{ ... }}`; `templateJson()` takes any JSON with templates in its strings. Parsing a
+// config turns them into slots, which the compiler renders once per event; `run` sees plain, checked values.
+import { z } from "zod"
+import type { Json } from "./collection.ts"
+
+/** A value that may hold templates, found by walking a parsed config. */
+export class TemplateSlot<T = unknown> {
+  /** As written in the document: a string with `{{ }}`, or JSON with such strings inside. */
+  readonly source: Json
+  /** What the rendered value must satisfy. */
+  readonly schema: z.ZodType<T>
+
+  constructor(source: Json, schema: z.ZodType<T>) {
+    this.source = source
+    this.schema = schema
+  }
+}
+
+/** A config with every slot replaced by what it renders to. */
+export type Rendered<C> =
+  C extends TemplateSlot<infer T>
+    ? T
+    : C extends readonly (infer E)[]
+      ? Rendered<E>[]
+      : C extends object
+        ? { [K in keyof C]: Rendered<C[K]> }
+        : C
+
+export function holdsTemplate(value: unknown): boolean {
+  if (typeof value === "string") return value.includes("{{") || value.includes("{%")
+  if (Array.isArray(value)) return value.some(holdsTemplate)
+  if (typeof value === "object" && value !== null) return Object.values(value).some(holdsTemplate)
+  return false
+}
+
+/** A field that may be a template. A value without one is checked against `inner` when the pipeline is compiled, a rendered one before the action runs. */
+export function template<T>(inner: z.ZodType<T>) {
+  const templated = z
+    .string()
+    .refine(holdsTemplate, "expected a template such as {{ event.field }}")
+    .meta({ description: "A template: {{ expression }}" })
+  return z.union([inner, templated]).transform((value): TemplateSlot<T> => new TemplateSlot(value as Json, inner))
+}
+
+const anyJson = z.json() as unknown as z.ZodType<Json>
+
+/** Any JSON value; templates may stand in any of its strings. */
+export function templateJson() {
+  return anyJson.transform((value): TemplateSlot<Json> => new TemplateSlot(value, anyJson))
+}
+
+/** An object of columns or fields; templates may stand in any string within its values, not in its keys. */
+export function templateRecord<T extends Json>(value: z.ZodType<T> = anyJson as unknown as z.ZodType<T>) {
+  const record = z.record(z.string(), value)
+  return z.record(z.string(), anyJson).transform((given): TemplateSlot<Record<string, T>> => new TemplateSlot(given as Json, record))
+}

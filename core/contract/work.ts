@@ -1,0 +1,66 @@
+// A unit of work: what a call, an event or a job wants to leave behind, gathered while it runs and committed at once.
+// Nothing it holds is visible to anyone before the commit, and nothing of it stays when the commit fails.
+import { token } from "../kernel/di.ts"
+import type { CollectionSpec, Document } from "./collection.ts"
+import type { Commit, CommitResult, Filter, Update, Write } from "./store.ts"
+
+/** Writes staged for one collection (inside one organization, where it has them). */
+export interface StagedCollection<D extends Document> {
+  insert(doc: D, options?: { ifPresent?: "fail" | "keep" }): void
+  /** Fails the commit as `aborted` where the document no longer matches `where` (such as `{ revision: 3 }`). */
+  update(id: string, update: Update, options?: { where?: Filter; optional?: boolean; upsert?: boolean }): void
+  remove(id: string, options?: { where?: Filter; optional?: boolean }): void
+}
+
+export interface Work {
+  readonly id: string
+  in<D extends Document>(spec: CollectionSpec<D, "organization">, organization: string): StagedCollection<D>
+  in<D extends Document>(spec: CollectionSpec<D, "global">): StagedCollection<D>
+  write(write: Write): void
+  readonly writes: readonly Write[]
+  /** Runs once the commit is on disk and before the caller is answered. Its failure does not undo the commit. */
+  afterCommit(run: (result: CommitResult) => Promise<void> | void): void
+}
+
+export class StagedWork implements Work {
+  readonly id: string
+  readonly writes: Write[] = []
+  readonly #after: ((result: CommitResult) => Promise<void> | void)[] = []
+
+  constructor(id: string) {
+    this.id = id
+  }
+
+  in<D extends Document>(collection: CollectionSpec<D>, organization?: string): StagedCollection<D> {
+    const target = organization === undefined ? { collection } : { collection, organization }
+    return {
+      insert: (doc, options) => this.write({ kind: "insert", ...target, doc, ...options }),
+      update: (id, update, options) => this.write({ kind: "update", ...target, id, update, ...options }),
+      remove: (id, options) => this.write({ kind: "remove", ...target, id, ...options }),
+    }
+  }
+
+  write(write: Write): void {
+    this.writes.push(write)
+  }
+
+  afterCommit(run: (result: CommitResult) => Promise<void> | void): void {
+    this.#after.push(run)
+  }
+
+  get commit(): Commit {
+    return { id: this.id, writes: this.writes }
+  }
+
+  /** To be called once, when the commit resolved. */
+  async committed(result: CommitResult): Promise<void> {
+    for (const run of this.#after) await run(result)
+  }
+}
+
+/** Runs `stage` in a fresh unit of work and commits what it staged, for code outside a call: start-up, jobs, sockets. */
+export interface Works {
+  run<T>(stage: (work: Work) => Promise<T> | T): Promise<T>
+}
+
+export const Works = token<Works>("Works")

@@ -1,0 +1,37 @@
+// The one door: everything a plugin may import, as named re-exports.
+
+export { type Action, defineAction, type Reply, type StepContext } from "./contract/action.ts"
+export {
+  defineAuthMode,
+  type HandshakeAnswer,
+  type InboundRequest,
+  type LiveSecret,
+  type Proof,
+  type Verdict,
+  type Verifier,
+} from "./contract/auth-mode.ts"
+export { Authenticator, type Caller, type Credentials, type Role, roleAtLeast, roles } from "./contract/caller.ts"
+export { type Channel, defineChannel, Live, type LiveMessage } from "./contract/channel.ts"
+export { Coherence } from "./contract/coherence.ts"
+export { type CollectionSpec, type Document, defineCollection, type Json } from "./contract/collection.ts"
+export { type Envelope, PageEnvelope } from "./contract/envelope.ts"
+export { Name, Slug, SlugOrId, slugOf, Timestamp, Uuid } from "./contract/fields.ts"
+export { defaultRetry, defineJob, JobQueue, type RetryPolicy, Scheduler } from "./contract/job.ts"
+export { Metrics } from "./contract/metrics.ts"
+export { defineOperation, type Operation, type Streamed } from "./contract/operation.ts"
+export { type Page, Pager, pageInput } from "./contract/page.ts"
+export { definePlugin, type Registrar } from "./contract/registrar.ts"
+export { type Collection, type Filter, type MergeWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"
+export { type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
+export { StagedWork, type Work, Works } from "./contract/work.ts"
+export { Clock, sleep, timestamp } from "./kernel/clock.ts"
+export { type CoreConfig, Settings } from "./kernel/config.ts"
+export { type Deps, type Service, type Token, token } from "./kernel/di.ts"
+export { AppError, asAppError, type ErrorCode, type ErrorDetails, type FieldProblem } from "./kernel/errors.ts"
+export { derivedUuid, derivedUuidInOrder, Ids, isUuid } from "./kernel/ids.ts"
+export { Log, type Logger, secretNames } from "./kernel/log.ts"
+export { type Sealed, Vault } from "./kernel/vault.ts"
+export { documentFields, PipelineDocument, PipelineState, Purpose, SourceKind } from "./pipeline/document.ts"
+export { type DryRun, type EventAnswer, type InternalEvent, PipelineEngine } from "./pipeline/engine.ts"
+export type { Finding } from "./pipeline/findings.ts"
+export { PipelineSource, pipelineTopic, type StoredPipeline } from "./pipeline/source.ts"

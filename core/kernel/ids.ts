@@ -1,0 +1,70 @@
+// Ids as a dependency: UUIDs in time order (version 7, RFC 9562 section 5.7), monotonic within a process, and UUIDs
+// derived from names (version 8, section 5.8) where the same thing must get the same id again.
+import { createHash, randomFillSync } from "node:crypto"
+import type { Clock } from "./clock.ts"
+import { token } from "./di.ts"
+
+export interface Ids {
+  /** A fresh UUIDv7. Each is greater than the one before, also within a millisecond and when the clock steps back. */
+  uuid(): string
+}
+
+export const Ids = token<Ids>("Ids")
+
+const poolSize = 8_192
+
+export function timeOrderedIds(clock: Clock): Ids {
+  const pool = Buffer.allocUnsafe(poolSize)
+  let used = poolSize
+  let lastTime = 0
+  let sequence = 0
+  return {
+    uuid() {
+      if (used + 8 > poolSize) {
+        randomFillSync(pool)
+        used = 0
+      }
+      const now = clock.now()
+      if (now > lastTime) {
+        lastTime = now
+        sequence = pool.readUInt16BE(used) & 0x7ff
+      } else if (++sequence > 0xfff) {
+        lastTime++
+        sequence = 0
+      }
+      const time = lastTime.toString(16).padStart(12, "0")
+      const random = pool.toString("hex", used + 2, used + 8)
+      const variant = (0x8000 | (pool.readUInt16BE(used) & 0x3fff)).toString(16)
+      used += 8
+      return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}-${variant}-${random}`
+    },
+  }
+}
+
+/** A UUIDv8 from SHA-256 of the parts; parts are length-prefixed, so that ("a", "bc") and ("ab", "c") differ. */
+export function derivedUuid(...parts: string[]): string {
+  return formatUuid(hashOf(parts), 8)
+}
+
+/** The time prefix of a UUIDv7 with a hash of the parts behind it: derived, and yet in order of time. */
+export function derivedUuidInOrder(uuidv7: string, ...parts: string[]): string {
+  const hash = formatUuid(hashOf([uuidv7, ...parts]), 8)
+  return uuidv7.slice(0, 13) + hash.slice(13)
+}
+
+function hashOf(parts: string[]): string {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
+  return hash.digest("hex")
+}
+
+function formatUuid(hex: string, version: number): string {
+  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${version}${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text)
+}

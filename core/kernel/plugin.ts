@@ -1,0 +1,13 @@
+// The shape of a plugin, free of what plugins of this service can declare: that is the registrar's business
+// (contract/registrar.ts), so that the kernel knows no operation, action or collection.
+import type { z } from "zod"
+
+export interface Plugin<R, C extends z.ZodType = z.ZodType> {
+  /** Unique among the loaded plugins; kebab-case. Its settings stand under this name in the configuration. */
+  readonly id: string
+  /** Ids of plugins whose exports this one uses. They register, start and migrate first. */
+  readonly needs?: readonly string[]
+  /** Settings an operator may give; checked at boot, all problems in one report. */
+  readonly config: C
+  register(registrar: R, config: z.output<C>): void
+}

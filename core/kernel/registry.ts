@@ -1,0 +1,45 @@
+// What plugins have declared, by kind. A kind (operations, actions, ...) is an extension point: a name, and how to tell
+// its items apart. The registry refuses two items of one name and says which plugins they came from.
+
+export interface ExtensionPoint<T> {
+  /** Singular, as messages name it: "operation". */
+  readonly kind: string
+  readonly nameOf: (item: T) => string
+}
+
+export interface Registered<T> {
+  readonly item: T
+  /** Id of the plugin that declared it. */
+  readonly plugin: string
+}
+
+export class Registry {
+  readonly #items = new Map<ExtensionPoint<unknown>, Map<string, Registered<unknown>>>()
+
+  add<T>(point: ExtensionPoint<T>, item: T, plugin: string): void {
+    const items = this.#of(point)
+    const name = point.nameOf(item)
+    const earlier = items.get(name)
+    if (earlier) throw new Error(`The ${point.kind} "${name}" is declared by both ${earlier.plugin} and ${plugin}; rename one.`)
+    items.set(name, { item, plugin })
+  }
+
+  all<T>(point: ExtensionPoint<T>): Registered<T>[] {
+    return [...this.#of(point).values()]
+  }
+
+  items<T>(point: ExtensionPoint<T>): T[] {
+    return this.all(point).map((registered) => registered.item)
+  }
+
+  get<T>(point: ExtensionPoint<T>, name: string): T | undefined {
+    return this.#of(point).get(name)?.item
+  }
+
+  #of<T>(point: ExtensionPoint<T>): Map<string, Registered<T>> {
+    const key = point as ExtensionPoint<unknown>
+    let items = this.#items.get(key)
+    if (!items) this.#items.set(key, (items = new Map()))
+    return items as Map<string, Registered<T>>
+  }
+}

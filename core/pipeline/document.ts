@@ -1,0 +1,79 @@
+// The pipeline document: the shape that REST, MCP, the CLI and files share (specification 2.11 and 4.18). Only the
+// shape; whether it makes sense is the compiler's business.
+import { z } from "zod"
+import { Name, Slug } from "../contract/fields.ts"
+import { defaultRetry } from "../contract/job.ts"
+
+export const PipelineState = z.enum(["active", "disabled", "proposed"])
+export const SourceKind = z.enum(["browser_form", "third_party_webhook", "custom_http", "internal"])
+export const Purpose = z.enum(["record_capture", "page_events", "custom"])
+
+const milliseconds = z.int().min(0).max(86_400_000)
+
+export const Retry = z.strictObject({
+  max_attempts: z.int().min(1).max(50).default(defaultRetry.max_attempts),
+  initial_delay_ms: milliseconds.default(defaultRetry.initial_delay_ms),
+  factor: z.number().min(1).max(10).default(defaultRetry.factor),
+  max_delay_ms: milliseconds.default(defaultRetry.max_delay_ms),
+})
+
+/** Fields that every action takes beside its own. */
+export const CommonActionFields = z.object({
+  type: z.string().min(1).describe("Action type; `GET /v1/action-types` lists them."),
+  id: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, "lower-case letters, digits and _, starting with a letter")
+    .optional()
+    .describe("Name for `needs` and `steps.<id>`."),
+  needs: z.array(z.string()).max(100).optional().describe("Ids of steps that must finish first; absent: the list's order; []: at once."),
+  when: z.string().min(1).max(2_000).optional().describe("Liquid expression that yields true or false; false skips the step."),
+  for_each: z
+    .string()
+    .min(1)
+    .max(2_000)
+    .optional()
+    .describe("Liquid expression giving a list of at most 1,000; the step runs once an element, seen as `item`."),
+  on_error: z.string().optional().describe("`fail` (default), `continue`, or an id under `handlers`."),
+  retry: Retry.partial().optional(),
+  timeout_ms: z.int().min(1).max(600_000).optional().describe("Deadline of this step."),
+  await: z.boolean().optional().describe("Run a deferred action before the reply."),
+})
+export type CommonActionFields = z.infer<typeof CommonActionFields>
+
+/** An action object: the common fields and those of its type, which the compiler checks. */
+export const ActionObject = z.looseObject({ type: z.string().min(1) })
+export type ActionObject = z.infer<typeof ActionObject>
+
+export const Dedupe = z.strictObject({
+  key: z.string().min(1).max(1_000).describe("Template of the key; sees `headers` too."),
+  window: z
+    .union([z.string().regex(/^\d{1,5}(s|m|h|d)$/, "a number and s, m, h or d, such as 24h"), z.int().min(1)])
+    .default("24h")
+    .describe("How long a repeat is recognised; a number is seconds."),
+})
+
+/** The fields of a document that a caller may give; `slug` and `secret` references are for files and `apply`. */
+export const documentFields = {
+  name: Name,
+  state: PipelineState.default("proposed"),
+  source_kind: SourceKind.default("custom_http"),
+  auth_mode: z.string().min(1).max(64).default("hmac_sha256"),
+  auth_config: z.record(z.string(), z.json()).default({}),
+  request_schema: z
+    .union([z.record(z.string(), z.json()), z.boolean()])
+    .nullable()
+    .default(null),
+  transform_js: z
+    .string()
+    .max(256 * 1_024)
+    .nullable()
+    .default(null),
+  pipeline: z.array(ActionObject).max(100).default([]),
+  handlers: z.record(z.string(), ActionObject).default({}),
+  dedupe: Dedupe.nullable().default(null),
+  purpose: Purpose.default("custom"),
+  owner_artifact_id: z.uuid().nullable().default(null),
+}
+
+export const PipelineDocument = z.strictObject({ slug: Slug.optional(), ...documentFields })
+export type PipelineDocument = z.infer<typeof PipelineDocument>

@@ -1,0 +1,59 @@
+// The engine as plugins see it: compile a document, put an event through a pipeline from inside the service, try one
+// dry, run a journalled one again.
+
+import type { Reply } from "../contract/action.ts"
+import type { Caller } from "../contract/caller.ts"
+import type { Json } from "../contract/collection.ts"
+import { token } from "../kernel/di.ts"
+import type { PipelineDocument } from "./document.ts"
+import type { Finding } from "./findings.ts"
+import type { Graph } from "./graph.ts"
+import type { Program } from "./sandbox/sandbox.ts"
+import type { StoredPipeline } from "./source.ts"
+
+export type Compilation =
+  | { readonly ok: true; readonly graph: Graph; readonly program: Program; readonly findings: readonly Finding[] }
+  | { readonly ok: false; readonly findings: readonly Finding[] }
+
+export interface InternalEvent {
+  readonly payload: Json
+  readonly headers?: Readonly<Record<string, string>>
+  readonly isTest?: boolean
+  /** Depth of pipelines sending to pipelines. */
+  readonly depth?: number
+  /** Makes the execution id derived, so that the same send twice is one event. */
+  readonly idempotencyKey?: string
+}
+
+export interface EventAnswer {
+  readonly execution_id: string
+  readonly status: "accepted" | "rejected" | "failed"
+  readonly reply: Reply
+}
+
+export interface DryRun {
+  readonly verdict: Json
+  readonly schema_errors: readonly Json[]
+  readonly transformed: Json
+  readonly steps: readonly Json[]
+  readonly would: {
+    readonly rows: readonly Json[]
+    readonly send: readonly Json[]
+    readonly broadcast: readonly Json[]
+    readonly answer: Reply | null
+  }
+}
+
+export interface PipelineEngine {
+  /** Findings are data, never exceptions. */
+  compile(document: unknown): Promise<Compilation>
+  submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventAnswer>
+  dryRun(
+    pipeline: StoredPipeline,
+    event: { payload: Json; headers?: Record<string, string>; query?: Record<string, string> },
+  ): Promise<DryRun>
+  replay(pipeline: StoredPipeline, executionId: string, caller: Caller): Promise<EventAnswer>
+}
+
+export const PipelineEngine = token<PipelineEngine>("PipelineEngine")
+export type { PipelineDocument }

@@ -1,0 +1,76 @@
+// The sandbox as the rest of the engine sees it: foreign schemas and transforms go in as text, run in isolates of a
+// child process, and come back as data or as a cause. Whatever they do, this process goes on.
+import { token } from "../../kernel/di.ts"
+
+/** A schema and a transform, compiled; the digest names the program. */
+export interface Program {
+  readonly digest: string
+  /** Standalone validator (JavaScript source), absent without a schema. */
+  readonly validator: string | null
+  readonly transform: string | null
+}
+
+export interface ProgramProblem {
+  readonly part: "schema" | "transform"
+  readonly message: string
+  /** Pointer into the schema, or line and column (from 1) in the transform. */
+  readonly pointer?: string
+  readonly line?: number
+  readonly column?: number
+}
+
+/** What the sandbox needs for one event; the body is parsed there, once. */
+export interface SandboxCall {
+  readonly organization: string
+  readonly pipelineId: string
+  readonly program: Program
+  /** The body as JSON text (forms already turned into it). */
+  readonly body: string
+  /** JSON of `{ headers, query, envelope, received_at }` for the transform's second argument; only read when the transform takes one. */
+  readonly context: string
+  /** Milliseconds since the epoch; where the transform's clock stands. */
+  readonly receivedAt: number
+  /** Seeds Math.random. */
+  readonly executionId: string
+  /** Dotted paths of proof fields that are removed from the body before anything sees it. */
+  readonly strip?: readonly string[]
+  /** True when `payload` is wanted back (templates read it, or the entry keeps it). */
+  readonly wantsPayload?: boolean
+}
+
+export type SandboxResult =
+  /** `event` is JSON text of what the transform returned (of the payload without one); "null" when it returned null or undefined. `envelope` and `isTest` are what the body carried. */
+  | {
+      readonly ok: true
+      readonly event: string
+      readonly payload: string | null
+      readonly envelope: string | null
+      readonly isTest: boolean | null
+    }
+  /** Not JSON, not an object where one is needed, or against the schema: pointers into the body. */
+  | {
+      readonly ok: false
+      readonly kind: "malformed" | "invalid"
+      readonly message: string
+      readonly errors: readonly { pointer: string; message: string; keyword?: string }[]
+    }
+  /** The transform (or a schema's regex) threw, ran out of time or memory, or gave what is no JSON. */
+  | {
+      readonly ok: false
+      readonly kind: "threw" | "timeout" | "memory" | "bad_result" | "penalty" | "unavailable"
+      readonly message: string
+      readonly line?: number
+      readonly retryAfterS?: number
+    }
+
+export interface Sandbox {
+  /** Compiles in the child, bounded in size (256 KiB) and time (2 s). Problems are data, not exceptions. */
+  compile(source: { schema: unknown; transform: string | null }): Promise<{ program: Program | null; problems: readonly ProgramProblem[] }>
+  run(call: SandboxCall): Promise<SandboxResult>
+  /** Lets go of a pipeline's isolate. */
+  forget(pipelineId: string): void
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export const Sandbox = token<Sandbox>("Sandbox")

@@ -1,0 +1,27 @@
+// Where the engine gets pipelines from. The plugin that keeps them provides it.
+import type { LiveSecret } from "../contract/auth-mode.ts"
+import { token } from "../kernel/di.ts"
+import type { PipelineDocument } from "./document.ts"
+
+export interface StoredPipeline {
+  readonly id: string
+  readonly organization: { readonly id: string; readonly slug: string }
+  readonly slug: string
+  readonly endpoint_id: string | null
+  readonly revision: number
+  readonly document: PipelineDocument
+  /** Opened; more than one while an old one is being rotated out. */
+  readonly secrets: readonly LiveSecret[]
+}
+
+export interface PipelineSource {
+  byEndpoint(endpointId: string): Promise<StoredPipeline | undefined>
+  byId(organization: string, id: string): Promise<StoredPipeline | undefined>
+  /** A secret that a provider delivered in its handshake; kept once, ignored when there is one already. */
+  keepDeliveredSecret(pipeline: StoredPipeline, secret: string): Promise<void>
+}
+
+export const PipelineSource = token<PipelineSource>("PipelineSource")
+
+/** Coherence topic announced, with the pipeline's id as key, whenever a pipeline changes. */
+export const pipelineTopic = "event_pipelines"

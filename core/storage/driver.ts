@@ -1,0 +1,32 @@
+// What a storage driver does, and no more: organization walls, filter checks, group commit and streaming stand above it
+// (store.ts, commit.ts), the same for every driver.
+import type { CollectionSpec, Document } from "../contract/collection.ts"
+import type { Commit, CommitResult, Filter, Scalar } from "../contract/store.ts"
+import type { AppError } from "../kernel/errors.ts"
+
+export interface DriverQuery {
+  readonly collection: CollectionSpec
+  /** Checked; the driver adds it to the filter. */
+  readonly organization: string | undefined
+  /** Checked: only what the port documents. */
+  readonly filter: Filter
+  /** Total order: ends with `id`. */
+  readonly sort: readonly (readonly [path: string, direction: 1 | -1])[]
+  readonly limit: number
+  readonly after: readonly Scalar[] | undefined
+  readonly deadlineMs: number
+}
+
+export interface StorageDriver {
+  /** Opens, creates collections and indexes that are missing; throws with every problem it found. */
+  start(collections: readonly CollectionSpec[]): Promise<void>
+  stop(): Promise<void>
+  find(query: DriverQuery): Promise<Document[]>
+  count(query: Omit<DriverQuery, "sort" | "after">): Promise<number>
+  /** Commits a group: durable when it resolves, one result for each commit, in order. One that fails takes no neighbour along. Rejects only when storage is down (`unavailable`); then nothing of the group was reported and all of it may be repeated. */
+  commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]>
+  /** Resolves when a commit could be made now. */
+  ready(): Promise<void>
+  /** Groups that may be under way at once. */
+  readonly groupsInFlight: number
+}
