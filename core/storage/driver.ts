@@ -23,7 +23,7 @@ export interface StorageDriver {
   stop(): Promise<void>
   find(query: DriverQuery): Promise<Document[]>
   count(query: Omit<DriverQuery, "sort" | "after">): Promise<number>
-  /** Commits a group: durable when it resolves, one result for each commit, in order. One that fails takes no neighbour along. Rejects only when storage is down (`unavailable`); then nothing of the group was reported and all of it may be repeated. */
+  /** Sets `organization_id` of what it stores from the write's organization. Commits a group: durable when it resolves, one result for each commit, in order. One that fails takes no neighbour along. Rejects only when storage is down (`unavailable`); then nothing of the group was reported and all of it may be repeated. */
   commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]>
   /** Resolves when a commit could be made now. */
   ready(): Promise<void>

@@ -1,0 +1,233 @@
+// Coherence of several nodes on one storage. A node lives by a lease: it renews its document only while it also reads
+// the feed of changes, and confirms a change once it has dropped what the change names. When its lease has run out by
+// its own monotonic clock it refuses work until it has registered anew and dropped everything.
+import type { Coherence, CommitFeed, CommitFeedReader } from "../contract/coherence.ts"
+import type { Store } from "../contract/store.ts"
+import type { Work } from "../contract/work.ts"
+import { type Clock, sleep, timestamp } from "../kernel/clock.ts"
+import { AppError } from "../kernel/errors.ts"
+import type { Ids } from "../kernel/ids.ts"
+import type { Logger } from "../kernel/log.ts"
+import { type ChangeDocument, changes, nodes } from "./collections.ts"
+import { settled } from "./settled.ts"
+import { Topics } from "./topics.ts"
+
+export interface ClusterOptions {
+  readonly store: Store
+  readonly feed: CommitFeed
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Logger
+  /** Milliseconds. Default 5,000. */
+  readonly leaseMs?: number
+}
+
+export interface ClusterCoherence extends Coherence {
+  /** This node's id of the moment; a new one after each time its lease ran out. */
+  readonly node: string
+  /** Registers; resolves when the node is live. */
+  start(): Promise<void>
+  /** Removes the registration; nobody waits for this node any more. */
+  stop(): Promise<void>
+}
+
+export function createClusterCoherence(options: ClusterOptions): ClusterCoherence {
+  return new Cluster(options)
+}
+
+const keptMs = 3_600_000
+
+class Cluster implements ClusterCoherence {
+  readonly #options: ClusterOptions
+  readonly #leaseMs: number
+  readonly #topics = new Topics()
+  /** Wakes those who wait for a change to be confirmed. */
+  readonly #wakers = new Set<() => void>()
+  readonly #underWay = new Set<Promise<void>>()
+  #node = ""
+  #reader: CommitFeedReader | undefined
+  /** Monotonic time up to which this node may work. */
+  #liveUntil = Number.NEGATIVE_INFINITY
+  /** Monotonic time at which the feed was last known to be read to its end. */
+  #readAt = Number.NEGATIVE_INFINITY
+  /** Set when something was missed: the registration must not be renewed. */
+  #broken = false
+  #stopping = false
+  #loops: Promise<unknown> = Promise.resolve()
+
+  constructor(options: ClusterOptions) {
+    this.#options = options
+    this.#leaseMs = options.leaseMs ?? 5_000
+  }
+
+  get node(): string {
+    return this.#node
+  }
+
+  onChange(topic: string, drop: (key: string) => Promise<void> | void): void {
+    this.#topics.add(topic, drop)
+  }
+
+  announce(work: Work, topic: string, key: string, options: { settled?: boolean } = {}): void {
+    const { ids, clock, log } = this.#options
+    const id = ids.uuid()
+    const waits = options.settled === true
+    const expires_at = timestamp(clock.now() + keptMs)
+    work.in(changes).insert({ id, topic, key, origin: this.#node, settled: waits, confirmed: [], expires_at })
+    work.afterCommit(async () => {
+      const dropped = this.#topics.drop(topic, key)
+      if (waits) await Promise.all([dropped, this.#everywhere(id)])
+      else dropped.catch((error: unknown) => log.error({ err: error, topic, key }, "a change could not be dropped"))
+    })
+  }
+
+  assertLive(): void {
+    if (!this.#broken && this.#options.clock.monotonic() < this.#liveUntil) return
+    throw new AppError(
+      "unavailable",
+      "This node has lost touch with the others and is catching up. Try again in a moment.",
+      { reason: "node_not_live" },
+      { retryAfterS: 1 },
+    )
+  }
+
+  async start(): Promise<void> {
+    await this.#register()
+    this.#loops = Promise.all([this.#renewing(), this.#reading()])
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    for (const wake of this.#wakers) wake()
+    await this.#loops
+    await Promise.allSettled(this.#underWay)
+    await this.#reader?.close().catch(() => undefined)
+    this.#liveUntil = Number.NEGATIVE_INFINITY
+    if (this.#node !== "") await this.#remove()
+  }
+
+  /** First the feed, then the registration: what is announced once this node is listed is in its feed. */
+  async #register(): Promise<void> {
+    const { store, feed, clock, ids } = this.#options
+    await this.#reader?.close().catch(() => undefined)
+    this.#reader = undefined
+    const sentAt = clock.monotonic()
+    this.#reader = await feed.open(changes)
+    this.#node = ids.uuid()
+    const now = clock.now()
+    const times = { started_at: timestamp(now), expires_at: timestamp(now + keptMs) }
+    const doc = { id: this.#node, renewals: 0, lease_ms: this.#leaseMs, ...times }
+    await store.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: nodes, doc }] })
+    // Anything held until here may be stale.
+    await this.#topics.dropAll()
+    this.#readAt = sentAt
+    this.#broken = false
+    this.#liveUntil = sentAt + this.#leaseMs
+  }
+
+  async #renewing(): Promise<void> {
+    const { clock, log } = this.#options
+    while (!this.#stopping) {
+      await this.#rest(this.#leaseMs / 4)
+      if (this.#stopping) return
+      try {
+        if (this.#broken || clock.monotonic() >= this.#liveUntil) await this.#revive()
+        else if (clock.monotonic() - this.#readAt < this.#leaseMs / 2) await this.#renew()
+      } catch (error) {
+        log.warn({ err: error, node: this.#node }, "this node's lease could not be renewed")
+      }
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { store, clock, ids } = this.#options
+    const sentAt = clock.monotonic()
+    const update = { $inc: { renewals: 1 }, $set: { expires_at: timestamp(clock.now() + keptMs) } }
+    try {
+      await store.commit({ id: ids.uuid(), writes: [{ kind: "update", collection: nodes, id: this.#node, update }] })
+      // Counted from before it was sent: whoever sees the renewal sees it later than that.
+      if (clock.monotonic() < this.#liveUntil) this.#liveUntil = sentAt + this.#leaseMs
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") this.#broken = true
+      throw error
+    }
+  }
+
+  async #revive(): Promise<void> {
+    this.#broken = true
+    const earlier = this.#node
+    await this.#remove()
+    await this.#register()
+    this.#options.log.info({ node: this.#node, earlier }, "this node's lease had run out; it has registered and dropped everything")
+  }
+
+  async #remove(): Promise<void> {
+    const { store, ids, log } = this.#options
+    const write = { kind: "remove", collection: nodes, id: this.#node, optional: true } as const
+    await store.commit({ id: ids.uuid(), writes: [write] }).catch((error: unknown) => {
+      log.warn({ err: error, node: this.#node }, "this node's registration could not be removed; others wait for its lease")
+    })
+  }
+
+  async #reading(): Promise<void> {
+    const { clock, log } = this.#options
+    while (!this.#stopping) {
+      const reader = this.#reader
+      if (!reader || this.#broken) {
+        await this.#rest(50)
+        continue
+      }
+      const from = clock.monotonic()
+      try {
+        const event = await reader.next(100)
+        if (reader !== this.#reader) continue
+        this.#readAt = from
+        if (event?.inserted) this.#take(event.inserted as ChangeDocument)
+        else if (event) for (const wake of this.#wakers) wake()
+      } catch (error) {
+        this.#broken = true
+        log.warn({ err: error, node: this.#node }, "the feed of changes broke off")
+      }
+    }
+  }
+
+  /** Drops at once; confirms when that is done, without holding up the changes behind it. This node's own changes too: the work that announced one may have lost its answer. */
+  #take(change: ChangeDocument): void {
+    const node = this.#node
+    const awaited = change.settled && change.origin !== node
+    const work = this.#topics
+      .drop(change.topic, change.key)
+      .then(() => (awaited ? this.#confirm(change, node) : undefined))
+      .catch((error: unknown) => {
+        // What could not be dropped must not be served: this node starts over.
+        this.#broken = true
+        this.#options.log.error({ err: error, topic: change.topic, key: change.key }, "a change could not be dropped or confirmed")
+      })
+      .finally(() => this.#underWay.delete(work))
+    this.#underWay.add(work)
+  }
+
+  async #confirm(change: ChangeDocument, node: string): Promise<void> {
+    const { store, ids } = this.#options
+    const update = { $addToSet: { confirmed: node } }
+    await store.commit({ id: ids.uuid(), writes: [{ kind: "update", collection: changes, id: change.id, update, optional: true }] })
+  }
+
+  #everywhere(id: string): Promise<void> {
+    const { store, clock, ids } = this.#options
+    return settled(id, { store, clock, ids, self: this.#node, news: () => this.#rest(250) })
+  }
+
+  /** Sleeps, but not past news. */
+  async #rest(milliseconds: number): Promise<void> {
+    const woken = new Promise<void>((resolve) => {
+      const wake = () => {
+        this.#wakers.delete(wake)
+        resolve()
+      }
+      this.#wakers.add(wake)
+      sleep(this.#options.clock, milliseconds).then(wake, wake)
+    })
+    await woken
+  }
+}

@@ -1,0 +1,19 @@
+// Coherence where one process owns the storage: it tells itself.
+import type { Coherence } from "../contract/coherence.ts"
+import type { Logger } from "../kernel/log.ts"
+import { Topics } from "./topics.ts"
+
+export function createLocalCoherence({ log }: { log: Logger }): Coherence {
+  const topics = new Topics()
+  return {
+    onChange: (topic, drop) => topics.add(topic, drop),
+    announce(work, topic, key, options = {}) {
+      work.afterCommit(async () => {
+        const dropped = topics.drop(topic, key)
+        if (options.settled) return dropped
+        dropped.catch((error: unknown) => log.error({ err: error, topic, key }, "a change could not be dropped"))
+      })
+    },
+    assertLive: () => {},
+  }
+}

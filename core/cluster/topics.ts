@@ -1,0 +1,21 @@
+// What this node holds in memory, by topic, and how it lets go of it.
+import { everyKey } from "../contract/coherence.ts"
+
+export type Drop = (key: string) => Promise<void> | void
+
+export class Topics {
+  readonly #drops = new Map<string, Drop[]>()
+
+  add(topic: string, drop: Drop): void {
+    this.#drops.set(topic, [...(this.#drops.get(topic) ?? []), drop])
+  }
+
+  /** Resolves when every holder has let go; rejects when one could not. All are asked at once, before anything is awaited. */
+  async drop(topic: string, key: string): Promise<void> {
+    await Promise.all((this.#drops.get(topic) ?? []).map(async (drop) => drop(key)))
+  }
+
+  async dropAll(): Promise<void> {
+    await Promise.all([...this.#drops.keys()].map((topic) => this.drop(topic, everyKey)))
+  }
+}

@@ -1,0 +1,206 @@
+// Group commit: commits that come while another is being written are merged into one group, so that durability costs
+// each of them a share of one disk flush. Independent of the driver. Order is kept for each document: commits that
+// touch the same one never stand in two groups under way. What waits is bounded; beyond it a commit is refused as
+// `unavailable` (not `resource_exhausted`: the whole service is behind, no caller has used up a share of its own).
+import type { Commit, CommitResult } from "../contract/store.ts"
+import type { Clock } from "../kernel/clock.ts"
+import { AppError, asAppError } from "../kernel/errors.ts"
+import type { StorageDriver } from "./driver.ts"
+import { sizeOf } from "./size.ts"
+
+export interface GroupCommitLimits {
+  /** Commits of one group. */
+  readonly groupCommits: number
+  /** Rough bytes of one group; a bigger commit goes alone. */
+  readonly groupBytes: number
+  /** Commits that may wait. */
+  readonly waitingCommits: number
+  /** Rough bytes that may wait. */
+  readonly waitingBytes: number
+}
+
+export const defaultLimits: GroupCommitLimits = {
+  groupCommits: 256,
+  groupBytes: 4 << 20,
+  waitingCommits: 20_000,
+  waitingBytes: 128 << 20,
+}
+
+/** Called once a group, after its callers were answered. */
+export type GroupObserver = (group: {
+  readonly commits: number
+  readonly failed: number
+  readonly bytes: number
+  readonly milliseconds: number
+}) => void
+
+interface Waiting {
+  readonly commit: Commit
+  readonly bytes: number
+  readonly resolve: (result: CommitResult) => void
+  readonly reject: (error: AppError) => void
+}
+
+export class GroupCommit {
+  readonly #driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight">
+  readonly #clock: Clock
+  readonly #limits: GroupCommitLimits
+  readonly #observe: GroupObserver | undefined
+  #queue: Waiting[] = []
+  #bytes = 0
+  #inFlight = 0
+  #scheduled = false
+  #closed = false
+  /** Documents that groups under way touch; kept only where there may be several. */
+  readonly #busy = new Set<string>()
+  #whenIdle: (() => void)[] = []
+
+  constructor(options: {
+    driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight">
+    clock: Clock
+    limits?: Partial<GroupCommitLimits>
+    observe?: GroupObserver
+  }) {
+    this.#driver = options.driver
+    this.#clock = options.clock
+    this.#limits = { ...defaultLimits, ...options.limits }
+    this.#observe = options.observe
+  }
+
+  /** Commits waiting for a group. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
+  /** Resolves when the commit is on disk. Throws what refused it; `unavailable` when too much waits or after `close`. */
+  commit(commit: Commit): Promise<CommitResult> {
+    if (this.#closed)
+      return Promise.reject(new AppError("unavailable", "Storage is stopping; try again.", { reason: "stopping" }, { retryAfterS: 1 }))
+    const bytes = sizeOf(commit)
+    const full =
+      this.#queue.length >= this.#limits.waitingCommits || (this.#queue.length > 0 && this.#bytes + bytes > this.#limits.waitingBytes)
+    if (full) return Promise.reject(this.#refuse())
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ commit, bytes, resolve, reject })
+      this.#bytes += bytes
+      this.#schedule()
+    })
+  }
+
+  /** Refuses further commits and resolves when those accepted are answered. */
+  close(): Promise<void> {
+    this.#closed = true
+    if (this.#inFlight === 0 && this.#queue.length === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#whenIdle.push(resolve))
+  }
+
+  #refuse(): AppError {
+    const waiting = this.#queue.length
+    const message = `Storage is behind: ${waiting} commits (about ${this.#bytes >> 20} MiB) wait. Try again in a moment.`
+    return new AppError("unavailable", message, { reason: "storage_behind", waiting }, { retryAfterS: 1 })
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#inFlight >= this.#driver.groupsInFlight) return
+    this.#scheduled = true
+    // Not at once: what the same turn of the event loop still brings belongs to the same group.
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#send()
+    })
+  }
+
+  #send(): void {
+    while (this.#queue.length > 0 && this.#inFlight < this.#driver.groupsInFlight) {
+      const group = this.#driver.groupsInFlight === 1 ? this.#takeNext() : this.#takeFree()
+      if (group.length === 0) return
+      this.#inFlight++
+      void this.#run(group)
+    }
+  }
+
+  /** The next commits in order, as many as a group holds. */
+  #takeNext(): Waiting[] {
+    const { groupCommits, groupBytes } = this.#limits
+    let count = 0
+    let bytes = 0
+    for (const { bytes: own } of this.#queue) {
+      if (count > 0 && (count >= groupCommits || bytes + own > groupBytes)) break
+      count++
+      bytes += own
+    }
+    this.#bytes -= bytes
+    return this.#queue.splice(0, count)
+  }
+
+  /** The same, passing over commits whose documents are under way or wanted by one that was passed over. */
+  #takeFree(): Waiting[] {
+    const { groupCommits, groupBytes } = this.#limits
+    const group: Waiting[] = []
+    const left: Waiting[] = []
+    const passed = new Set<string>()
+    let bytes = 0
+    let index = 0
+    for (; index < this.#queue.length; index++) {
+      const waiting = this.#queue[index] as Waiting
+      if (group.length > 0 && (group.length >= groupCommits || bytes + waiting.bytes > groupBytes)) break
+      const keys = keysOf(waiting.commit)
+      if (keys.some((key) => this.#busy.has(key) || passed.has(key))) {
+        for (const key of keys) passed.add(key)
+        left.push(waiting)
+      } else {
+        bytes += waiting.bytes
+        group.push(waiting)
+      }
+    }
+    for (const { commit } of group) for (const key of keysOf(commit)) this.#busy.add(key)
+    this.#queue = left.length === 0 ? this.#queue.slice(index) : left.concat(this.#queue.slice(index))
+    this.#bytes -= bytes
+    return group
+  }
+
+  async #run(group: readonly Waiting[]): Promise<void> {
+    const started = this.#clock.monotonic()
+    const commits = group.map((waiting) => waiting.commit)
+    let failed = 0
+    try {
+      const results = await this.#driver.commitGroup(commits)
+      for (let index = 0; index < group.length; index++) if (settle(group[index], results[index])) failed++
+    } catch (error) {
+      failed = group.length
+      const reported = asAppError(error)
+      for (const waiting of group) waiting.reject(reported)
+    }
+    this.#inFlight--
+    if (this.#driver.groupsInFlight > 1) for (const commit of commits) for (const key of keysOf(commit)) this.#busy.delete(key)
+    this.#send()
+    this.#observe?.({
+      commits: group.length,
+      failed,
+      bytes: group.reduce((sum, waiting) => sum + waiting.bytes, 0),
+      milliseconds: this.#clock.monotonic() - started,
+    })
+    if (this.#inFlight > 0 || this.#queue.length > 0) return
+    for (const resolve of this.#whenIdle) resolve()
+    this.#whenIdle = []
+  }
+}
+
+/** Answers one caller; true when its commit failed. */
+function settle(waiting: Waiting | undefined, result: CommitResult | AppError | undefined): boolean {
+  if (result && !(result instanceof AppError)) {
+    waiting?.resolve(result)
+    return false
+  }
+  waiting?.reject(result ?? new AppError("internal", "The storage driver gave no result for a commit.", { reason: "no_result" }))
+  return true
+}
+
+/** A name for every document that a commit touches, and for the commit itself. */
+function keysOf({ id, writes }: Commit): string[] {
+  const keys = [`#${id}`]
+  for (const write of writes) {
+    keys.push(`${write.collection.name}/${"doc" in write ? write.doc.id : write.id}`)
+  }
+  return keys
+}

@@ -1,0 +1,66 @@
+// Statements of many commits, gathered into few commands. What happens to one document keeps its order; statements on
+// different documents may change places, which can only make a unique index refuse what would pass in order, and then
+// the commit is tried alone, statement by statement.
+import type { PreparedCommit, Statement } from "./statement.ts"
+
+export interface Batch {
+  readonly collection: string
+  readonly kind: Statement["kind"]
+  /** Whether each statement must affect a document; such are not mixed with others, since only the sum is reported. */
+  readonly counted: boolean
+  readonly items: BatchItem[]
+  size: number
+}
+
+export interface BatchItem {
+  readonly commit: PreparedCommit
+  readonly statement: Statement
+}
+
+/** Bytes of one command: well under the server's 48 MB a message. */
+const maxBytes = 12_000_000
+
+export function gather(commits: readonly PreparedCommit[], skip: ReadonlySet<Statement>): Batch[] {
+  const batches = new Map<string, Batch[]>()
+  const lastOf = new Map<string, number>()
+  for (const commit of commits) {
+    for (const statement of commit.statements) {
+      if (skip.has(statement)) continue
+      const own = batches.get(statement.collection) ?? []
+      batches.set(statement.collection, own)
+      const document = `${statement.collection}\0${statement.key}`
+      const at = place(own, statement, lastOf.get(document) ?? 0)
+      lastOf.set(document, at)
+      own[at]?.items.push({ commit, statement })
+    }
+  }
+  return [...batches.values()].flat()
+}
+
+/** Position of the first batch that takes the statement, not before `from`; a new one at the end where none does. */
+function place(batches: Batch[], statement: Statement, from: number): number {
+  const { kind, counted, collection, size } = statement
+  let at = batches.findIndex((b, index) => index >= from && b.kind === kind && b.counted === counted && b.size + size <= maxBytes)
+  if (at === -1) at = batches.push({ collection, kind, counted, items: [], size: 0 }) - 1
+  const batch = batches[at]
+  if (batch) batch.size += size
+  return at
+}
+
+/** One statement a batch, in the order of the commit. */
+export function oneByOne(commit: PreparedCommit, skip: ReadonlySet<Statement>): Batch[] {
+  return commit.statements
+    .filter((statement) => !skip.has(statement))
+    .map((statement) => {
+      const { collection, kind, counted, size } = statement
+      return { collection, kind, counted, size, items: [{ commit, statement }] }
+    })
+}
+
+/** The command that runs a batch; it stops at the first failure. */
+export function commandOf({ kind, collection, items }: Batch): Record<string, unknown> {
+  const bodies = items.map((item) => item.statement.body)
+  if (kind === "insert") return { insert: collection, documents: bodies, ordered: true }
+  if (kind === "update") return { update: collection, updates: bodies, ordered: true }
+  return { delete: collection, deletes: bodies, ordered: true }
+}

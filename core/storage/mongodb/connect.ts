@@ -1,0 +1,103 @@
+// The connection: options that durability and elections ask for, and the refusal of servers that cannot do transactions.
+import { type Db, MongoClient, type MongoClientOptions } from "mongodb"
+import { AppError } from "../../kernel/errors.ts"
+import { isLost } from "./trouble.ts"
+
+/** MongoDB 5.0; before it, field names with dots and dollars cannot be stored. */
+const oldestWireVersion = 13
+const initiate = `mongosh --eval 'rs.initiate()'`
+
+export interface Connection {
+  readonly client: MongoClient
+  readonly db: Db
+}
+
+/** Not connected yet; throws `invalid_argument` for a URL that is none. */
+export function clientFor(url: string): Connection {
+  const options: MongoClientOptions = {
+    appName: "millrace",
+    readPreference: "primary",
+    readConcern: { level: "majority" },
+    writeConcern: { w: "majority", journal: true },
+    retryReads: true,
+    retryWrites: true,
+    ignoreUndefined: true,
+    // Short: reads and commits ask again until their own deadline.
+    serverSelectionTimeoutMS: 1_000,
+    connectTimeoutMS: 5_000,
+    socketTimeoutMS: 30_000,
+    heartbeatFrequencyMS: 2_000,
+    minHeartbeatFrequencyMS: 250,
+    maxPoolSize: 64,
+  }
+  try {
+    const client = new MongoClient(url, options)
+    return { client, db: client.db(databaseIn(url)) }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new AppError("invalid_argument", `storage.url is no MongoDB URL (${reason}). It looks like mongodb://HOST:PORT/DATABASE.`, {
+      fields: [{ path: "storage.url", message: reason }],
+    })
+  }
+}
+
+/** `millrace` where the URL names none. */
+function databaseIn(url: string): string {
+  const name = /^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(url)?.[1]
+  return name ? decodeURIComponent(name) : "millrace"
+}
+
+/** Connects and checks what answers; throws `failed_precondition` with the remedy, or `unavailable`. */
+export async function open(connection: Connection, url: string): Promise<void> {
+  try {
+    await connection.client.connect()
+    check(await connection.client.db("admin").command({ hello: 1 }), url)
+  } catch (error) {
+    if (!isLost(error)) throw error
+    await explain(url)
+    throw new AppError("unavailable", `No primary of ${hostsOf(url)} answers (${(error as Error).message}). Is mongod running there?`, {
+      reason: "storage_unavailable",
+    })
+  }
+}
+
+function check(hello: Record<string, unknown>, url: string): void {
+  const isReplicaSet = typeof hello["setName"] === "string" || hello["msg"] === "isdbgrid"
+  if (!isReplicaSet) throw standalone(url, hello["isreplicaset"] === true)
+  if (Number(hello["maxWireVersion"]) < oldestWireVersion) {
+    throw new AppError("failed_precondition", `MongoDB at ${hostsOf(url)} is older than 5.0; use 6.0 or later.`, {
+      reason: "server_too_old",
+    })
+  }
+}
+
+function standalone(url: string, waits: boolean): AppError {
+  const remedy = waits
+    ? `It was started with --replSet but never initiated. Run once: ${initiate}`
+    : `Make it a one-member set: start it with mongod --replSet rs0 (or replication.replSetName: rs0 in mongod.conf), then run once: ${initiate}`
+  return new AppError("failed_precondition", `MongoDB at ${hostsOf(url)} is no replica set, so it cannot commit transactions. ${remedy}`, {
+    reason: "standalone_server",
+  })
+}
+
+/** A server that is not part of a working set is not found by the driver; asked directly, it says why. */
+async function explain(url: string): Promise<void> {
+  if (/[?&]directConnection=/.test(url) || url.startsWith("mongodb+srv:")) return
+  const first = url.replace(/^(mongodb:\/\/(?:[^@/]*@)?[^,/?]+)[^/?]*/, "$1").replace(/([?&])replicaSet=[^&]*&?/, "$1")
+  const client = new MongoClient(first, { directConnection: true, serverSelectionTimeoutMS: 1_000 })
+  try {
+    check(await client.db("admin").command({ hello: 1 }), url)
+  } catch (error) {
+    if (error instanceof AppError) throw error
+  } finally {
+    await client.close()
+  }
+}
+
+/** Hosts only: a URL may hold a password. */
+export function hostsOf(url: string): string {
+  return url
+    .replace(/^mongodb(?:\+srv)?:\/\//, "")
+    .replace(/^[^/]*@/, "")
+    .replace(/[/?].*$/, "")
+}

@@ -1,0 +1,117 @@
+// Filters, sorts and keyset paging in MongoDB's terms: `id` becomes `_id` inside its organization, times become dates,
+// and the organization's wall is added. Only the documented operators pass, whatever the layers above let through.
+import type { CollectionSpec } from "../../contract/collection.ts"
+import type { Filter, Scalar } from "../../contract/store.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { keyOf, rangeOf } from "./keys.ts"
+import { type Bson, comparedTime, Encoder, type TimeTree, timesAt, timesOf } from "./values.ts"
+
+export interface Place {
+  readonly collection: CollectionSpec
+  readonly organization: string | undefined
+}
+
+/** The filter behind the organization's wall. */
+export function toFilter(place: Place, filter: Filter): Bson {
+  const given = translate(place, filter)
+  const wall = wallOf(place, Object.hasOwn(filter, "id"))
+  const parts = [wall, given].filter((part) => Object.keys(part).length > 0)
+  return parts.length === 1 ? (parts[0] as Bson) : parts.length === 0 ? {} : { $and: parts }
+}
+
+function wallOf({ organization }: Place, namesId: boolean): Bson {
+  if (organization === undefined) return {}
+  // The range lets a read that no index serves stay within the organization's own documents.
+  return namesId ? { organization_id: organization } : { organization_id: organization, _id: rangeOf(organization) }
+}
+
+export function pathOf(path: string): string {
+  return path === "id" ? "_id" : path
+}
+
+/** A condition on the document alone, without the wall. */
+export function translate(place: Place, filter: Filter): Bson {
+  const out: Bson = {}
+  for (const [path, condition] of Object.entries(filter)) {
+    if (condition === undefined) throw refuse(path, "has no value; leave the path out, or compare it with null")
+    if (path === "$and" || path === "$or") out[path] = (condition as readonly Filter[]).map((part) => translate(place, part))
+    else if (path.startsWith("$")) throw refuse(path, "is no operator of a filter; $and and $or are")
+    else out[pathOf(path)] = conditionsOf(place, path, condition)
+  }
+  return out
+}
+
+const comparisons = new Set(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"])
+
+function conditionsOf(place: Place, path: string, condition: unknown): Bson {
+  if (!isConditions(condition)) return { $eq: operand(place, path, condition) }
+  const out: Bson = {}
+  for (const [operator, value] of Object.entries(condition)) {
+    if (value === undefined) throw refuse(path, `compares with nothing: ${operator} has no value`)
+    if (comparisons.has(operator)) out[operator] = operand(place, path, value)
+    else if (operator === "$in" || operator === "$nin") out[operator] = (value as unknown[]).map((item) => operand(place, path, item))
+    else if (operator === "$exists") out[operator] = value === true
+    else if (operator === "$not") out[operator] = conditionsOf(place, path, value)
+    else throw refuse(path, `is compared by ${operator}, which is no operator of a filter`)
+  }
+  return out
+}
+
+function isConditions(value: unknown): value is Bson {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false
+  const keys = Object.keys(value)
+  return keys.length > 0 && keys.every((key) => key.startsWith("$"))
+}
+
+export function operand(place: Place, path: string, value: unknown): unknown {
+  if (path === "id") return typeof value === "string" ? keyOf(place.organization, value) : value
+  const times: TimeTree | undefined = timesAt(timesOf(place.collection), path)
+  if (times?.isTime && typeof value === "string") return comparedTime(value, path)
+  return new Encoder(place.collection.name).value(value, times, path)
+}
+
+/** Kinds of values in MongoDB's order; null and absent come before all. */
+const order = ["number", "string", "object", "array", "bool", "date"]
+
+function kindOf(value: unknown): number {
+  return order.indexOf(value instanceof Date ? "date" : typeof value === "boolean" ? "bool" : typeof value)
+}
+
+/** What follows the document whose sort values are `after`, whatever kinds of values the fields hold. */
+export function toAfter(place: Place, sort: readonly (readonly [string, 1 | -1])[], after: readonly Scalar[]): Bson {
+  if (after.length !== sort.length) {
+    throw new AppError("invalid_argument", `after has ${after.length} values where the sort has ${sort.length} fields; give one for each.`)
+  }
+  const equal: Bson[] = []
+  const branches: Bson[] = []
+  let bound: Bson | undefined
+  for (const [index, [path, direction]] of sort.entries()) {
+    const value = operand(place, path, after[index])
+    const field = pathOf(path)
+    const beyond = value === null ? beyondNull(field, direction) : beyondValue(field, direction, value)
+    if (beyond) branches.push({ $and: [...equal, beyond] })
+    // The same bound once more outside the alternatives, since there an index can start at it.
+    if (index === 0 && value !== null) bound = { [field]: { $not: direction === 1 ? { $lt: value } : { $gt: value } } }
+    equal.push({ [field]: { $eq: value } })
+  }
+  const follows = { $or: branches }
+  return bound ? { $and: [bound, follows] } : follows
+}
+
+function beyondNull(field: string, direction: 1 | -1): Bson | undefined {
+  return direction === 1 ? { [field]: { $ne: null } } : undefined
+}
+
+function beyondValue(field: string, direction: 1 | -1, value: unknown): Bson {
+  if (field === "_id") return { _id: direction === 1 ? { $gt: value } : { $lt: value } }
+  const kind = kindOf(value)
+  const kinds = direction === 1 ? order.slice(kind + 1) : order.slice(0, kind)
+  const parts: Bson[] = [{ [field]: direction === 1 ? { $gt: value } : { $lt: value } }]
+  if (kinds.length > 0) parts.push({ [field]: { $type: kinds } })
+  if (direction === -1) parts.push({ [field]: null })
+  return { $or: parts }
+}
+
+function refuse(path: string, what: string): AppError {
+  return new AppError("invalid_argument", `Filter: ${JSON.stringify(path)} ${what}.`, { fields: [{ path, message: what }] })
+}

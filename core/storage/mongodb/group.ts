@@ -1,0 +1,221 @@
+// Brings a group of commits to an end, each with its own result. A group that fails is tried again without the commits
+// that look to blame, then in halves with jitter; a commit is refused only for what it did alone. Lost connections and
+// elections are waited out until the deadline; a repeat of what went through after all is recognised by its record.
+import type { ClientSession, Db, MongoClient } from "mongodb"
+import type { CommitResult } from "../../contract/store.ts"
+import { type Clock, sleep } from "../../kernel/clock.ts"
+import { AppError, asAppError } from "../../kernel/errors.ts"
+import { type Attempt, attempt } from "./attempt.ts"
+import type { Batch } from "./batch.ts"
+import { recorded } from "./record.ts"
+import type { PreparedCommit, Statement } from "./statement.ts"
+import { isConflict, isLost, isTimeout, isTooLarge, tooLarge, unavailable } from "./trouble.ts"
+import { missedVerdict, verdictOf } from "./verdict.ts"
+
+export type Outcome = CommitResult | AppError
+
+export interface GroupOptions {
+  readonly client: MongoClient
+  readonly db: Db
+  readonly clock: Clock
+  readonly random: () => number
+  /** Monotonic milliseconds at which trying again ends. */
+  readonly deadline: number
+  /** For tests and metrics: every transaction that was tried. */
+  readonly onAttempt?: ((commits: number, outcome: "committed" | "refused" | "conflict" | "lost") => void) | undefined
+}
+
+export class GroupRun {
+  readonly outcomes = new Map<string, Outcome>()
+  readonly #options: GroupOptions
+  /** Inserts found to be there already, that may be. */
+  readonly #present = new Set<Statement>()
+
+  constructor(options: GroupOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when each commit has its outcome; throws `unavailable` at the deadline. */
+  async settle(group: readonly PreparedCommit[], failures = 0): Promise<void> {
+    const open = group.filter(({ id }) => !this.outcomes.has(id))
+    if (open.length === 0) return
+    const outcome = await this.#try(open, failures)
+    if (outcome === "conflict") return this.#again(open, failures)
+    if (outcome === "lost") {
+      await this.#recall(open)
+      return this.settle(open, failures)
+    }
+    if (outcome.ok) return this.#committed(open, outcome.created)
+    const [only] = open
+    if (open.length === 1 && only) return this.#judge(only, outcome, failures)
+    await this.#single(open, outcome, failures)
+  }
+
+  /** One try; a word where the transaction as a whole came to nothing. */
+  async #try(open: readonly PreparedCommit[], failures: number): Promise<Attempt | "conflict" | "lost"> {
+    const { client, db, clock, onAttempt } = this.#options
+    this.#checkDeadline()
+    const stepwise = open.length === 1 && failures > 0
+    const finish = (session: ClientSession) => this.#finish(session)
+    try {
+      const outcome = await attempt(open, { client, db, skip: this.#present, stepwise, finish, now: clock.now })
+      onAttempt?.(open.length, outcome.ok ? "committed" : "refused")
+      return outcome
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      if (isLost(error) || isTimeout(error)) {
+        onAttempt?.(open.length, "lost")
+        await this.#pause(100, error)
+        return "lost"
+      }
+      if (isConflict(error)) {
+        onAttempt?.(open.length, "conflict")
+        await this.#pause(Math.min(5 * 2 ** failures, 200), error)
+        return "conflict"
+      }
+      if (open.length > 1) return "conflict"
+      const [only] = open
+      if (only) this.outcomes.set(only.id, isTooLarge(error) ? tooLarge(only.statements[0]?.collection ?? "commit") : asAppError(error))
+      return "conflict"
+    }
+  }
+
+  /** Once more as a whole, then in halves. */
+  async #again(open: readonly PreparedCommit[], failures: number): Promise<void> {
+    if (open.length === 1 || failures === 0) return this.settle(open, failures + 1)
+    const middle = Math.ceil(open.length / 2)
+    await this.settle(open.slice(0, middle), failures + 1)
+    await this.settle(open.slice(middle), failures + 1)
+  }
+
+  #committed(commits: readonly PreparedCommit[], created: ReadonlySet<Statement>): void {
+    for (const { id, statements } of commits) {
+      this.outcomes.set(id, { created: statements.map((statement) => created.has(statement)) })
+    }
+  }
+
+  /** A group of several was refused: the suspects go alone, after the others. */
+  async #single(open: readonly PreparedCommit[], outcome: Attempt & { ok: false }, failures: number): Promise<void> {
+    const isDuplicate = "trouble" in outcome && outcome.trouble.code === 11000
+    const known = this.outcomes.size + this.#present.size
+    if (isDuplicate) await this.#recall(open)
+    const suspects =
+      "missed" in outcome ? await this.#unmatched(outcome.missed) : await this.#culprits(open, outcome.item?.commit, isDuplicate)
+    const rest = open.filter((commit) => !suspects.has(commit))
+    const learned = this.outcomes.size + this.#present.size > known
+    if (suspects.size === 0) await (learned ? this.settle(rest, failures) : this.#again(rest, Math.max(failures, 1)))
+    else await (failures === 0 ? this.settle(rest, 1) : this.#again(rest, failures))
+    for (const suspect of suspects) await this.settle([suspect], failures + 1)
+  }
+
+  /** The commit named by the server, and those whose inserts have ids that are taken; ones that may be are noted instead. */
+  async #culprits(open: readonly PreparedCommit[], named: PreparedCommit | undefined, isDuplicate: boolean): Promise<Set<PreparedCommit>> {
+    const culprits = new Set<PreparedCommit>()
+    let noted = 0
+    if (isDuplicate) {
+      for (const [statement, commit] of await this.#takenIds(open)) {
+        if (statement.write.kind === "insert" && statement.write.ifPresent === "keep") {
+          this.#present.add(statement)
+          noted++
+        } else culprits.add(commit)
+      }
+    }
+    if (named && noted === 0 && !this.outcomes.has(named.id)) culprits.add(named)
+    return culprits
+  }
+
+  async #takenIds(open: readonly PreparedCommit[]): Promise<Map<Statement, PreparedCommit>> {
+    const inserts = new Map<string, Map<string, [Statement, PreparedCommit][]>>()
+    for (const commit of open) {
+      for (const statement of commit.statements) {
+        if (statement.kind !== "insert" || this.#present.has(statement)) continue
+        const byKey = inserts.get(statement.collection) ?? new Map<string, [Statement, PreparedCommit][]>()
+        inserts.set(statement.collection, byKey)
+        byKey.set(statement.key, [...(byKey.get(statement.key) ?? []), [statement, commit]])
+      }
+    }
+    const taken = new Map<Statement, PreparedCommit>()
+    for (const [name, byKey] of inserts) {
+      for (const key of await this.#storedKeys(name, { _id: { $in: [...byKey.keys()] } })) {
+        for (const [statement, commit] of byKey.get(key) ?? []) taken.set(statement, commit)
+      }
+    }
+    return taken
+  }
+
+  /** Commits of the batch whose conditions no stored document meets. */
+  async #unmatched(batch: Batch): Promise<Set<PreparedCommit>> {
+    const conditions = batch.items.map(({ statement }) => statement.body["q"] as Record<string, unknown>)
+    const stored = new Set(await this.#storedKeys(batch.collection, { $or: conditions }))
+    return new Set(batch.items.filter(({ statement }) => !stored.has(statement.key)).map(({ commit }) => commit))
+  }
+
+  async #storedKeys(name: string, filter: Record<string, unknown>): Promise<string[]> {
+    const collection = this.#options.db.collection<{ _id: string }>(name)
+    try {
+      const found = await collection.find(filter, { projection: { _id: 1 }, readConcern: { level: "local" }, maxTimeMS: 5_000 }).toArray()
+      return found.map((document) => document._id)
+    } catch (error) {
+      // Only a hint where to look; without it the group is halved.
+      if (isLost(error) || isTimeout(error)) return []
+      throw error
+    }
+  }
+
+  /** A commit that failed alone. */
+  async #judge(commit: PreparedCommit, outcome: Attempt & { ok: false }, failures: number): Promise<void> {
+    if ("trouble" in outcome && outcome.trouble.code === 11000) {
+      await this.#recall([commit])
+      if (this.outcomes.has(commit.id)) return
+    }
+    if (failures === 0) return this.settle([commit], 1)
+    if ("missed" in outcome) {
+      this.outcomes.set(commit.id, missedVerdict(outcome.missed, outcome.stored))
+      return
+    }
+    const statement = outcome.item?.statement
+    const verdict = statement ? verdictOf(statement, outcome.trouble) : "again"
+    if (verdict instanceof AppError) {
+      this.outcomes.set(commit.id, verdict)
+      return
+    }
+    if (verdict === "present" && statement) this.#present.add(statement)
+    else await this.#pause(Math.min(5 * 2 ** failures, 200), outcome)
+    await this.settle([commit], failures + 1)
+  }
+
+  /** Takes over the results of commits that went through in an earlier try. */
+  async #recall(open: readonly PreparedCommit[]): Promise<void> {
+    for (;;) {
+      try {
+        for (const [id, result] of await recorded(this.#options.db, open, 5_000)) this.outcomes.set(id, result)
+        return
+      } catch (error) {
+        if (!isLost(error) && !isTimeout(error)) throw error
+        await this.#pause(100, error)
+      }
+    }
+  }
+
+  /** Asks for the outcome of a transaction's commit until it is known. */
+  async #finish(session: ClientSession): Promise<void> {
+    for (;;) {
+      try {
+        return await session.commitTransaction()
+      } catch (error) {
+        if (isConflict(error) || !(isLost(error) || isTimeout(error))) throw error
+        await this.#pause(50, error)
+      }
+    }
+  }
+
+  #checkDeadline(cause?: unknown): void {
+    if (this.#options.clock.monotonic() >= this.#options.deadline) throw unavailable("MongoDB cannot take commits now.", cause)
+  }
+
+  /** Half to the whole of it, so that nodes that met do not meet again. */
+  async #pause(milliseconds: number, cause: unknown): Promise<void> {
+    this.#checkDeadline(cause)
+    await sleep(this.#options.clock, milliseconds * (0.5 + this.#options.random() / 2))
+  }
+}

@@ -1,0 +1,103 @@
+// Collections and indexes as their declarations say, made at start. An index of an older declaration goes, one whose
+// definition changed is built anew; what people added by hand stays.
+import { type Db, MongoServerError } from "mongodb"
+import type { CollectionSpec, IndexSpec } from "../../contract/collection.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { pathOf } from "./filter.ts"
+import { prepareRecords } from "./record.ts"
+
+interface IndexDefinition {
+  readonly name: string
+  readonly key: Record<string, 1 | -1>
+  readonly unique?: true
+  readonly partialFilterExpression?: Record<string, unknown>
+  readonly expireAfterSeconds?: number
+}
+
+/** Names of indexes made here; others are left alone. */
+const mark = "mr:"
+
+interface LayoutChange {
+  readonly collection: string
+  readonly dropped: readonly string[]
+}
+
+/** Returns what was dropped; throws `failed_precondition` listing every collection or index that could not be made. */
+export async function layOut(db: Db, collections: readonly CollectionSpec[]): Promise<LayoutChange[]> {
+  const problems: string[] = []
+  const changes: LayoutChange[] = []
+  await prepareRecords(db)
+  await Promise.all(
+    collections.map(async (spec) => {
+      try {
+        const dropped = await layOutOne(db, spec)
+        if (dropped.length > 0) changes.push({ collection: spec.name, dropped })
+      } catch (error) {
+        if (!(error instanceof MongoServerError) || error.hasErrorLabel("RetryableWriteError")) throw error
+        problems.push(`${spec.name}: ${error.message}`)
+      }
+    }),
+  )
+  if (problems.length > 0) {
+    throw new AppError("failed_precondition", `MongoDB cannot lay out ${problems.length} collection(s): ${problems.sort().join("; ")}`, {
+      reason: "layout_failed",
+      problems,
+    })
+  }
+  return changes
+}
+
+async function layOutOne(db: Db, spec: CollectionSpec): Promise<string[]> {
+  await ignoring(48, db.createCollection(spec.name))
+  const wanted = definitionsOf(spec)
+  const there = await db.collection(spec.name).indexes()
+  const dropped: string[] = []
+  for (const index of there) {
+    const name = String(index.name)
+    if (!name.startsWith(mark)) continue
+    const same = wanted.find((definition) => definition.name === name)
+    if (same && (same.expireAfterSeconds === undefined || same.expireAfterSeconds === index.expireAfterSeconds)) continue
+    await ignoring(27, db.collection(spec.name).dropIndex(name))
+    dropped.push(name)
+  }
+  const names = new Set(there.map((index) => index.name).filter((name) => !dropped.includes(String(name))))
+  const missing = wanted.filter(({ name }) => !names.has(name))
+  if (missing.length > 0) await db.command({ createIndexes: spec.name, indexes: missing })
+  return dropped
+}
+
+async function ignoring(code: number, work: Promise<unknown>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof MongoServerError) || error.code !== code) throw error
+  }
+}
+
+function definitionsOf(spec: CollectionSpec): IndexDefinition[] {
+  const definitions = spec.indexes.map((index) => definitionOf(spec, index))
+  if (spec.expires) definitions.push({ name: `${mark}${spec.expires}:expires`, key: { [spec.expires]: 1 }, expireAfterSeconds: 0 })
+  return [...new Map(definitions.map((definition) => [definition.name, definition])).values()]
+}
+
+/** The name says all of the definition, so another definition has another name. */
+function definitionOf(spec: CollectionSpec, index: IndexSpec): IndexDefinition {
+  const key: Record<string, 1 | -1> = spec.scope === "organization" ? { organization_id: 1 } : {}
+  let last: 1 | -1 = 1
+  for (const field of index.fields) {
+    last = field.startsWith("-") ? -1 : 1
+    key[pathOf(field.replace(/^-/, ""))] = last
+  }
+  // The end of every sort, so that a page comes from the index as it stands.
+  if (!index.unique && !("_id" in key)) key["_id"] = last
+  const [first = ""] = index.fields
+  const fields = Object.entries(key).map(([field, direction]) => (direction === 1 ? field : `-${field}`))
+  const name = `${mark}${fields.join(",")}${index.unique ? ":unique" : ""}${index.sparse ? ":sparse" : ""}`
+  return {
+    name,
+    key,
+    ...(index.unique ? { unique: true as const } : {}),
+    // Not MongoDB's `sparse`, which keeps a document in a compound index as long as it has any of the fields.
+    ...(index.sparse ? { partialFilterExpression: { [pathOf(first.replace(/^-/, ""))]: { $exists: true } } } : {}),
+  }
+}

@@ -1,0 +1,62 @@
+// A merge write as one aggregation-pipeline update: each column takes the value of the highest position, in whatever
+// order writes arrive. `position` is that of the last writer; `column_positions` holds a column only where its own
+// last writer was an older one.
+import type { MergeWrite } from "../../contract/store.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { Bson } from "./values.ts"
+
+/** The update for a document encoded as it is inserted when absent. */
+export function mergeUpdate(write: MergeWrite, encoded: Bson): Bson[] {
+  const { position } = write
+  const values = encoded["values"] as Bson
+  for (const column of Object.keys(values)) checkColumn(write.collection.name, column)
+  const columns = Object.keys(values)
+  const wins = (column: string): Bson => ({
+    $or: [{ $eq: [{ $type: `$values.${column}` }, "missing"] }, { $lt: [writtenAt(column), position] }],
+  })
+  const won = (column: string, value: Bson): Bson => ({ $cond: [wins(column), { $literal: value }, {}] })
+  const newest = { $max: ["$position", position] }
+  const merged = {
+    values: { $mergeObjects: ["$values", ...columns.map((column) => won(column, { [column]: values[column] }))] },
+    column_positions: older(newest, [
+      positionOfEach,
+      { $ifNull: ["$column_positions", {}] },
+      ...columns.map((column) => won(column, { [column]: position })),
+    ]),
+    position: newest,
+    created_at: { $min: ["$created_at", { $literal: encoded["created_at"] }] },
+    updated_at: { $max: ["$updated_at", { $literal: encoded["updated_at"] }] },
+  }
+  const fresh = { ...encoded, position, column_positions: {} }
+  const absent = { $eq: [{ $type: "$values" }, "missing"] }
+  return [{ $replaceWith: { $cond: [absent, { $literal: fresh }, { $mergeObjects: ["$$ROOT", merged] }] } }]
+}
+
+function writtenAt(column: string): Bson {
+  return { $ifNull: [`$column_positions.${column}`, "$position", ""] }
+}
+
+/** Every stored column with the position of the document's last writer. */
+const positionOfEach: Bson = {
+  $arrayToObject: {
+    $map: { input: { $objectToArray: "$values" }, as: "column", in: { k: "$$column.k", v: { $ifNull: ["$position", ""] } } },
+  },
+}
+
+/** Of the positions merged, those that are not the newest. */
+function older(newest: Bson, positions: unknown[]): Bson {
+  return {
+    $arrayToObject: {
+      $filter: { input: { $objectToArray: { $mergeObjects: positions } }, as: "column", cond: { $ne: ["$$column.v", newest] } },
+    },
+  }
+}
+
+function checkColumn(collection: string, column: string): void {
+  if (column !== "" && !column.includes(".") && !column.startsWith("$") && column !== "__proto__") return
+  const message = 'a column name may not be empty, hold ".", start with "$" or be "__proto__"'
+  throw new AppError("invalid_argument", `${collection}: column ${JSON.stringify(column)} cannot be merged: ${message}.`, {
+    collection,
+    fields: [{ path: `values.${column}`, message }],
+  })
+}

@@ -1,0 +1,83 @@
+// Reads: from the primary, of what a majority has, within a deadline; a lost connection or an election is waited out
+// while the deadline allows.
+import type { Db } from "mongodb"
+import type { Document } from "../../contract/collection.ts"
+import { type Clock, sleep } from "../../kernel/clock.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { DriverQuery } from "../driver.ts"
+import { pathOf, toAfter, toFilter } from "./filter.ts"
+import { isLost, isTimeout, unavailable } from "./trouble.ts"
+import { type Bson, decode } from "./values.ts"
+
+export class Reading {
+  readonly #db: Db
+  readonly #clock: Clock
+
+  constructor(db: Db, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+  }
+
+  async find(query: DriverQuery): Promise<Document[]> {
+    const { collection, organization, limit } = query
+    if (limit <= 0) return []
+    const matching = toFilter(query, query.filter)
+    const filter = query.after ? { $and: [matching, toAfter(query, query.sort, query.after)] } : matching
+    const sort = query.sort.map(([path, direction]): [string, 1 | -1] => [pathOf(path), direction])
+    const found = await this.#within(query, (maxTimeMS) =>
+      this.#db
+        .collection<Bson>(collection.name)
+        .find(filter, { limit, batchSize: Math.min(limit, 1_000), maxTimeMS })
+        .sort(sort)
+        .toArray(),
+    )
+    return found.map((stored) => decode(collection, organization, stored))
+  }
+
+  count(query: Omit<DriverQuery, "sort" | "after">): Promise<number> {
+    if (query.limit <= 0) return Promise.resolve(0)
+    const filter = toFilter(query, query.filter)
+    return this.#within(query, (maxTimeMS) =>
+      this.#db.collection(query.collection.name).countDocuments(filter, { limit: query.limit, maxTimeMS }),
+    )
+  }
+
+  async #within<T>(query: Pick<DriverQuery, "deadlineMs" | "collection">, read: (maxTimeMS: number) => Promise<T>): Promise<T> {
+    const end = this.#clock.monotonic() + query.deadlineMs
+    for (;;) {
+      const left = Math.max(1, Math.ceil(end - this.#clock.monotonic()))
+      try {
+        return await this.#race(read(left), left, query.collection.name)
+      } catch (error) {
+        if (isTimeout(error)) throw tooSlow(query.collection.name, query.deadlineMs)
+        if (!isLost(error)) throw error
+        if (this.#clock.monotonic() + 50 >= end) throw unavailable("MongoDB cannot be read now.", error)
+        await sleep(this.#clock, 50)
+      }
+    }
+  }
+
+  /** The server keeps the deadline itself; this one is for when there is none to be reached. */
+  async #race<T>(read: Promise<T>, left: number, collection: string): Promise<T> {
+    let cancel = () => {}
+    const late = new Promise<never>((_, reject) => {
+      cancel = this.#clock.after(left + 500, () => reject(unavailable(`MongoDB did not answer a read of ${collection} in time.`)))
+    })
+    try {
+      return await Promise.race([read, late])
+    } finally {
+      cancel()
+    }
+  }
+}
+
+function tooSlow(collection: string, deadlineMs: number): AppError {
+  return new AppError(
+    "deadline_exceeded",
+    `Reading ${collection} took longer than ${deadlineMs} ms; narrow the filter or use an indexed field.`,
+    {
+      collection,
+      deadline_ms: deadlineMs,
+    },
+  )
+}

@@ -1,0 +1,116 @@
+// A write as the statement MongoDB runs, encoded once and kept for every try of its commit.
+import { Double } from "mongodb"
+import type { Commit, Filter, Update, Write } from "../../contract/store.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { type Place, pathOf, translate } from "./filter.ts"
+import { keyOf } from "./keys.ts"
+import { mergeUpdate } from "./merge.ts"
+import { type Bson, Encoder, timesAt, timesOf } from "./values.ts"
+
+export interface Statement {
+  readonly kind: "insert" | "update" | "remove"
+  readonly collection: string
+  readonly key: string
+  /** The document of an insert, else `{ q, u, upsert }` or `{ q, limit }`. */
+  readonly body: Bson
+  /** Must affect exactly one document, else its commit fails. */
+  readonly counted: boolean
+  readonly write: Write
+  /** Position in its commit. */
+  readonly index: number
+  /** Bytes at most. */
+  readonly size: number
+}
+
+export interface PreparedCommit {
+  readonly id: string
+  readonly statements: readonly Statement[]
+  readonly size: number
+}
+
+/** Throws `invalid_argument` for what cannot be stored as given. */
+export function prepare(commit: Commit): PreparedCommit {
+  const statements = commit.writes.map(statementOf)
+  return { id: commit.id, statements, size: statements.reduce((sum, statement) => sum + statement.size, 64) }
+}
+
+function statementOf(write: Write, index: number): Statement {
+  const encoder = new Encoder(write.collection.name)
+  const about = { collection: write.collection.name, write, index }
+  if (write.kind === "insert") {
+    const body = encoder.document(write.collection, write.organization, write.doc)
+    return { ...about, kind: "insert", key: String(body["_id"]), body, counted: true, size: encoder.size }
+  }
+  if (write.kind === "merge") {
+    const encoded = encoder.document(write.collection, write.organization, write.doc)
+    const key = String(encoded["_id"])
+    const body = { q: targetOf(write, key), u: mergeUpdate(write, encoded), upsert: true }
+    return { ...about, kind: "update", key, body, counted: true, size: 3 * encoder.size + 2_000 }
+  }
+  const key = keyOf(write.organization, write.id)
+  const q = targetOf(write, key, write.where)
+  if (write.kind === "remove") return { ...about, kind: "remove", key, body: { q, limit: 1 }, counted: !write.optional, size: 512 }
+  const body = { q, u: toUpdate(write, write.update, encoder), upsert: write.upsert === true }
+  return { ...about, kind: "update", key, body, counted: write.upsert === true || !write.optional, size: encoder.size + 512 }
+}
+
+function targetOf(write: Write, key: string, where?: Filter): Bson {
+  const target = write.organization === undefined ? { _id: key } : { _id: key, organization_id: write.organization }
+  return where && Object.keys(where).length > 0 ? { ...target, $and: [translate(placeOf(write), where)] } : target
+}
+
+function placeOf(write: Write): Place {
+  return { collection: write.collection, organization: write.organization }
+}
+
+type Encode = (place: Place, path: string, value: unknown, encoder: Encoder) => unknown
+
+const encodeValue: Encode = (place, path, value, encoder) => encoder.value(value, timesAt(timesOf(place.collection), path), path)
+
+const operators: Record<string, Encode> = {
+  $set: encodeValue,
+  $setOnInsert: encodeValue,
+  $unset: () => "",
+  // As a double, since MongoDB would turn a sum beyond 32 bits into an integer of another type.
+  $inc: (place, path, value, encoder) => new Double(encodeValue(place, path, value, encoder) as number),
+  // Through $each, so that a value is a value even where it looks like a modifier.
+  $push: (...args) => ({ $each: [encodeValue(...args)] }),
+  $addToSet: (...args) => ({ $each: [encodeValue(...args)] }),
+  // Elements equal to the value; MongoDB's own $pull would take an object for a condition.
+  $pullAll: (place, path, value, encoder) => [encodeValue(place, path, value, encoder)],
+}
+
+function toUpdate(write: Write, update: Update, encoder: Encoder): Bson {
+  const out: Bson = {}
+  for (const [operator, changes] of Object.entries(update)) {
+    const name = operator === "$pull" ? "$pullAll" : operator
+    const encode = operators[name]
+    if (!encode || operator === "$pullAll") throw refuse(write, operator, "is no operator of an update")
+    const encoded: Bson = {}
+    for (const [path, value] of Object.entries(changes ?? {})) {
+      if (value === undefined) continue
+      checkPath(write, path)
+      encoder.size += 64 + 3 * path.length
+      encoded[path] = encode(placeOf(write), path, value, encoder)
+    }
+    if (Object.keys(encoded).length > 0) out[name] = encoded
+  }
+  // An empty update is one that changes nothing, but an empty document would be a replacement.
+  return Object.keys(out).length > 0 ? out : { $unset: { _unused: "" } }
+}
+
+function checkPath(write: Write, path: string): void {
+  const top = path.split(".", 1)[0]
+  if (pathOf(path) === "_id" || top === "_id" || top === "organization_id") throw refuse(write, path, "cannot be changed")
+  if (path.includes("\0") || path.split(".").some((part) => part === "" || part.startsWith("$"))) {
+    throw refuse(write, path, 'is no field path: a part of it is empty, starts with "$" or holds NUL')
+  }
+}
+
+function refuse(write: Write, path: string, what: string): AppError {
+  const collection = write.collection.name
+  return new AppError("invalid_argument", `${collection}: ${JSON.stringify(path)} ${what}.`, {
+    collection,
+    fields: [{ path, message: what }],
+  })
+}

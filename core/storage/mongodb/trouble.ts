@@ -1,0 +1,60 @@
+// What an error of the server or the connection means for the work under way: try again elsewhere, try again as it is,
+// or give up on it.
+import { MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError, MongoWriteConcernError } from "mongodb"
+import { AppError, asAppError } from "../../kernel/errors.ts"
+
+/** Primary stepped down, shutting down, lost or not yet there; a wait for the majority or for time ran out. */
+const lostCodes = new Set([6, 7, 64, 89, 91, 189, 262, 9001, 10058, 10107, 11600, 11602, 13388, 13435, 13436])
+const tooLargeCodes = new Set([10334, 17419, 17420])
+const refusedCodes = new Set([2, 9, 14, 28, 40, 52, 54, 55, 56, 57, 66, 171])
+
+/** The server cannot be reached or cannot write now; it may, or may not, have done what it was asked. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError || error instanceof MongoWriteConcernError)
+    return true
+  if (!(error instanceof MongoError)) return false
+  const code = Number(error.code)
+  return (
+    lostCodes.has(code) ||
+    error.hasErrorLabel("RetryableWriteError") ||
+    /^Mongo(NotConnected|TopologyClosed|ClientClosed|OperationTimeout|ExpiredSession)/.test(error.name)
+  )
+}
+
+/** Met another transaction on the same documents; the same again may go through. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof MongoError && (error.hasErrorLabel("TransientTransactionError") || Number(error.code) === 112)
+}
+
+export function isTimeout(error: unknown): boolean {
+  return error instanceof MongoServerError && Number(error.code) === 50
+}
+
+export function unavailable(what: string, cause?: unknown): AppError {
+  const options = cause === undefined ? { retryAfterS: 1 } : { retryAfterS: 1, cause }
+  return new AppError("unavailable", `${what} Try again in a moment.`, { reason: "storage_unavailable" }, options)
+}
+
+export interface WriteTrouble {
+  readonly code: number
+  readonly message: string
+  readonly keyPattern?: Readonly<Record<string, unknown>>
+}
+
+/** The driver encodes a command into a buffer little larger than the largest document; what does not fit is one too large. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof RangeError && "code" in error && error.code === "ERR_OUT_OF_RANGE"
+}
+
+export function tooLarge(collection: string): AppError {
+  const details = { collection, reason: "document_too_large" }
+  return new AppError("invalid_argument", `${collection}: a document of this commit would be larger than 16 MB; split it.`, details)
+}
+
+/** The server will not do that to the document as it is (such as `$inc` of text). */
+export function refusedWrite(collection: string, trouble: WriteTrouble): AppError {
+  if (tooLargeCodes.has(trouble.code)) return tooLarge(collection)
+  const details = { collection, reason: "write_refused" }
+  if (refusedCodes.has(trouble.code)) return new AppError("failed_precondition", `${collection}: ${trouble.message}`, details)
+  return asAppError(new Error(`${collection}: ${trouble.code} ${trouble.message}`))
+}

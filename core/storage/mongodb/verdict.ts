@@ -1,0 +1,59 @@
+// Why a single commit, tried alone, failed: the error its caller gets.
+import { AppError } from "../../kernel/errors.ts"
+import type { Batch } from "./batch.ts"
+import type { Statement } from "./statement.ts"
+import { refusedWrite, type WriteTrouble } from "./trouble.ts"
+
+/** What to do about a statement that a command refused: an error for the caller, or another try. */
+export function verdictOf(statement: Statement, trouble: WriteTrouble): AppError | "present" | "again" {
+  if (trouble.code !== 11000) return refusedWrite(statement.collection, trouble)
+  const pattern = Object.keys(trouble.keyPattern ?? {})
+  const byId = pattern.length === 1 && pattern[0] === "_id"
+  const { write, collection } = statement
+  if (!byId)
+    return taken(
+      collection,
+      pattern.filter((field) => field !== "organization_id"),
+    )
+  if (write.kind === "insert") return write.ifPresent === "keep" ? "present" : taken(collection, ["id"])
+  // An upsert that met its own id: it is there and does not match, or somebody made it just now.
+  if (write.kind === "update" && write.where) return mismatch(collection, write.id, undefined, write.where)
+  return "again"
+}
+
+/** A conditional statement that affected nothing; `stored` are the documents there were. */
+export function missedVerdict(batch: Batch, stored: readonly Record<string, unknown>[]): AppError {
+  const statement = batch.items[0]?.statement
+  const write = statement?.write
+  if (!statement || !write || write.kind === "insert" || write.kind === "merge") {
+    return new AppError("internal", `A write to ${batch.collection} affected nothing.`)
+  }
+  const found = stored.find((document) => document["_id"] === statement.key)
+  if (found) return mismatch(batch.collection, write.id, found["revision"], write.where ?? {})
+  return new AppError("not_found", `${batch.collection}: there is no document with id ${JSON.stringify(write.id)}.`, {
+    collection: batch.collection,
+    fields: [{ path: "id", message: "is not there" }],
+  })
+}
+
+function taken(collection: string, fields: readonly string[]): AppError {
+  return new AppError("already_exists", `${collection}: ${fields.join(", ")} is taken by another document.`, {
+    collection,
+    fields: fields.map((path) => ({ path, message: "is taken" })),
+  })
+}
+
+function mismatch(collection: string, id: string, revision: unknown, where: object): AppError {
+  const about = { collection, id }
+  if (Object.hasOwn(where, "revision") && revision !== undefined) {
+    return new AppError("aborted", `${collection}: ${id} is at revision ${String(revision)} by now; read it again.`, {
+      ...about,
+      reason: "revision_mismatch",
+      current_revision: revision,
+    })
+  }
+  return new AppError("aborted", `${collection}: ${id} is no longer as the change expects it; read it again.`, {
+    ...about,
+    reason: "condition_unmet",
+  })
+}

@@ -1,0 +1,42 @@
+// Removes documents whose time has come, a few at a time, so that no group of commits waits for more than a few
+// milliseconds of it.
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { CollectionSpec } from "../../contract/collection.ts"
+import { jsonPath, tableOf } from "./schema.ts"
+
+const documentsPerStep = 200
+
+export class Expiry {
+  readonly #database: DatabaseSync
+  readonly #statements: readonly { readonly due: StatementSync; readonly remove: StatementSync }[]
+
+  constructor(database: DatabaseSync, collections: readonly CollectionSpec[]) {
+    this.#database = database
+    this.#statements = collections.flatMap((spec) => {
+      if (spec.expires === undefined) return []
+      const at = `json_extract(data,${jsonPath(spec.expires)})`
+      const table = tableOf(spec)
+      // Only text is a time: numbers come before it, and lists and objects begin above every digit.
+      const due = database.prepare(`SELECT n FROM ${table} WHERE ${at}>='' AND ${at}<? ORDER BY ${at} LIMIT ${documentsPerStep}`)
+      return [{ due, remove: database.prepare(`DELETE FROM ${table} WHERE n=?`) }]
+    })
+  }
+
+  /** One step; true when more is due already. */
+  step(now: string): boolean {
+    for (const { due, remove } of this.#statements) {
+      const rows = due.all(now)
+      if (rows.length === 0) continue
+      this.#database.exec("BEGIN IMMEDIATE")
+      try {
+        for (const row of rows) remove.run(row["n"] as number)
+        this.#database.exec("COMMIT")
+      } catch (error) {
+        if (this.#database.isTransaction) this.#database.exec("ROLLBACK")
+        throw error
+      }
+      return true
+    }
+    return false
+  }
+}

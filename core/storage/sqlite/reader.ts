@@ -1,0 +1,102 @@
+// A thread that reads: one read-only connection, one list of queries at a time. A registered function in every
+// condition decides what matches and throws once the deadline has passed, since SQLite's statements cannot be
+// interrupted from outside the thread.
+import { DatabaseSync, type StatementSync } from "node:sqlite"
+import { parentPort, workerData } from "node:worker_threads"
+import type { Json } from "../../contract/collection.ts"
+import { type Matcher, matcher } from "../match.ts"
+import type { Bound } from "./schema.ts"
+import type { ReaderReply, WireError, WireQuery } from "./wire.ts"
+
+const { file } = workerData as { file: string }
+const database = new DatabaseSync(file, { readOnly: true })
+database.exec("PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456; PRAGMA busy_timeout=5000")
+
+const statements = new Map<string, StatementSync>()
+const mostStatements = 500
+
+let matches: Matcher | undefined
+let deadline = 0
+let calls = 0
+
+class DeadlinePassed extends Error {}
+
+// Not deterministic: it must be called for every document, also where its argument does not change.
+database.function("mr_matches", (data) => {
+  if ((++calls & 31) === 0 && now() > deadline) throw new DeadlinePassed()
+  return !matches || matches(JSON.parse(String(data)) as Json) ? 1 : 0
+})
+
+parentPort?.on("message", (queries: readonly WireQuery[]) => {
+  const reply: ReaderReply = { answers: queries.map(answer) }
+  parentPort?.postMessage(reply)
+})
+
+function answer(query: WireQuery): string | number | WireError {
+  if (now() > query.deadline) return late()
+  matches = query.filter && matcher(query.filter)
+  deadline = query.deadline
+  try {
+    return query.narrowsKeys ? inOneSnapshot(() => run(query, hasMulti(query))) : run(query, false)
+  } catch (error) {
+    // Whatever SQLite makes of it, the clock says what it was.
+    if (error instanceof DeadlinePassed || now() > query.deadline) return late()
+    const message = `Storage could not be read: ${error instanceof Error ? error.message : String(error)}`
+    return { code: "unavailable", message, details: { reason: "read_failed" } }
+  }
+}
+
+function run(query: WireQuery, multi: boolean): string | number {
+  const binds: Bound[] = [query.organization]
+  const conditions = ["org=?"]
+  for (const { sql, binds: own } of query.narrow) {
+    conditions.push(multi ? `(${sql} OR multi IS NOT NULL)` : sql)
+    binds.push(...own)
+  }
+  if (query.after) {
+    conditions.push(query.after.sql)
+    binds.push(...query.after.binds)
+  }
+  // With an id and no other filter there is one document at most, and nothing to call for.
+  if (query.filter || query.narrow.length === 0) conditions.push(query.filter ? "mr_matches(data)" : "mr_matches(n)")
+  const where = conditions.join(" AND ")
+  binds.push(query.limit)
+  if (query.count) {
+    const row = prepared(`SELECT count(*) AS n FROM (SELECT 1 FROM ${query.table} WHERE ${where} LIMIT ?)`).get(...binds)
+    return Number(row?.["n"])
+  }
+  const rows = prepared(`SELECT data FROM ${query.table} WHERE ${where} ${query.order} LIMIT ?`).all(...binds)
+  return `[${rows.map((row) => row["data"]).join(",")}]`
+}
+
+function hasMulti(query: WireQuery): boolean {
+  return prepared(`SELECT 1 FROM ${query.table} WHERE org=? AND multi IS NOT NULL LIMIT 1`).get(query.organization) !== undefined
+}
+
+function inOneSnapshot<T>(read: () => T): T {
+  prepared("BEGIN").run()
+  try {
+    return read()
+  } finally {
+    prepared("COMMIT").run()
+  }
+}
+
+function prepared(sql: string): StatementSync {
+  const known = statements.get(sql)
+  if (known) return known
+  if (statements.size >= mostStatements) statements.clear()
+  const statement = database.prepare(sql)
+  statements.set(sql, statement)
+  return statement
+}
+
+function now(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1_000 + nanoseconds / 1e6
+}
+
+function late(): WireError {
+  const message = "The read took longer than its deadline. Narrow the filter, sort by an indexed field or ask for less."
+  return { code: "deadline_exceeded", message, details: { reason: "read_deadline" } }
+}

@@ -1,0 +1,161 @@
+// The storage port over a driver: organization walls, checks of filters and updates, group commit, paging and
+// streaming, the same for every driver. A `find` without a limit returns 1,000 documents at most.
+import type { CollectionSpec, Document } from "../contract/collection.ts"
+import type { Collection, Commit, CommitResult, Filter, FindOptions, Scalar, Store } from "../contract/store.ts"
+import type { Clock } from "../kernel/clock.ts"
+import { AppError } from "../kernel/errors.ts"
+import { GroupCommit, type GroupCommitLimits, type GroupObserver } from "./commit.ts"
+import type { StorageDriver } from "./driver.ts"
+import { checkAfter, checkDeadline, checkFilter, checkLimit, isScalar, maxLimit, type SortKeys, sortKeysOf } from "./filter.ts"
+import { checkId, Declared } from "./scope.ts"
+
+export interface StoreOptions {
+  readonly driver: StorageDriver
+  /** Read at `start`, so that a list filled until then is whole. */
+  readonly collections: Iterable<CollectionSpec>
+  readonly clock: Clock
+  readonly limits?: Partial<GroupCommitLimits>
+  /** Hears of every group committed. */
+  readonly observe?: GroupObserver
+  /** Deadline of a read that names none; default 5,000. */
+  readonly readDeadlineMs?: number
+  /** Documents fetched at once by `stream`; default 500. */
+  readonly streamPage?: number
+}
+
+export interface StartedStore extends Store {
+  /** Opens the driver; throws with every problem it found. To be called once, before anything is read or committed. */
+  start(): Promise<void>
+  /** Answers the commits under way, refuses further ones and closes the driver. May come without `start`. */
+  stop(): Promise<void>
+}
+
+const defaultLimit = 1_000
+const countLimit = 2_147_483_647
+
+export function createStore(options: StoreOptions): StartedStore {
+  const { driver, clock, limits, observe } = options
+  const group = new GroupCommit({ driver, clock, ...(limits ? { limits } : {}), ...(observe ? { observe } : {}) })
+  let declared: Declared | undefined
+  const reads: ReadOptions = {
+    driver,
+    deadlineMs: options.readDeadlineMs ?? 5_000,
+    streamPage: options.streamPage ?? 500,
+    check(spec, organization) {
+      started(declared).check(spec, organization)
+    },
+  }
+  return {
+    async start() {
+      const collections = new Declared(options.collections)
+      await driver.start(collections.all)
+      declared = collections
+    },
+    async stop() {
+      await group.close()
+      await driver.stop()
+    },
+    open<D extends Document>(spec: CollectionSpec<D>, organization?: string): Collection<D> {
+      if (declared) declared.check(spec, organization)
+      return new OpenCollection<D>(reads, spec, organization)
+    },
+    async commit(commit: Commit): Promise<CommitResult> {
+      started(declared).checkCommit(commit)
+      return commit.writes.length === 0 ? { created: [] } : group.commit(commit)
+    },
+    async ready() {
+      started(declared)
+      await driver.ready()
+    },
+  }
+}
+
+function started(declared: Declared | undefined): Declared {
+  if (declared) return declared
+  throw new AppError("unavailable", "Storage is not open yet.", { reason: "not_started" }, { retryAfterS: 1 })
+}
+
+interface ReadOptions {
+  readonly driver: StorageDriver
+  readonly deadlineMs: number
+  readonly streamPage: number
+  check(spec: CollectionSpec, organization: string | undefined): void
+}
+
+const byId = [["id", 1]] as const
+
+class OpenCollection<D extends Document> implements Collection<D> {
+  readonly #reads: ReadOptions
+  readonly #spec: CollectionSpec
+  readonly #organization: string | undefined
+
+  constructor(reads: ReadOptions, spec: CollectionSpec, organization: string | undefined) {
+    this.#reads = reads
+    this.#spec = spec
+    this.#organization = organization
+  }
+
+  async get(id: string): Promise<D | undefined> {
+    this.#reads.check(this.#spec, this.#organization)
+    checkId(this.#spec.name, "id", id)
+    const [found] = await this.#query({ id }, byId, 1, undefined, this.#reads.deadlineMs)
+    return found
+  }
+
+  async find(filter: Filter, options: FindOptions = {}): Promise<D[]> {
+    const { name } = this.#spec
+    this.#reads.check(this.#spec, this.#organization)
+    checkFilter(name, filter)
+    const sort = sortKeysOf(name, options.sort ?? {})
+    if (options.after) checkAfter(name, options.after, sort)
+    const limit = checkLimit(name, options.limit ?? defaultLimit, maxLimit)
+    return this.#query(filter, sort, limit, options.after, checkDeadline(name, options.deadlineMs ?? this.#reads.deadlineMs))
+  }
+
+  async first(filter: Filter, options: Omit<FindOptions, "limit"> = {}): Promise<D | undefined> {
+    const [found] = await this.find(filter, { ...options, limit: 1 })
+    return found
+  }
+
+  async count(filter: Filter, options: { limit?: number; deadlineMs?: number } = {}): Promise<number> {
+    const { name } = this.#spec
+    this.#reads.check(this.#spec, this.#organization)
+    checkFilter(name, filter)
+    const limit = checkLimit(name, options.limit ?? countLimit, countLimit)
+    const deadlineMs = checkDeadline(name, options.deadlineMs ?? this.#reads.deadlineMs)
+    return this.#reads.driver.count({ collection: this.#spec, organization: this.#organization, filter, limit, deadlineMs })
+  }
+
+  async *stream(filter: Filter, options: Omit<FindOptions, "after"> = {}): AsyncGenerator<D, void, undefined> {
+    const sort = sortKeysOf(this.#spec.name, options.sort ?? {})
+    let left = options.limit === undefined ? Number.POSITIVE_INFINITY : checkLimit(this.#spec.name, options.limit, countLimit)
+    let after: readonly Scalar[] | undefined
+    while (left > 0) {
+      const limit = Math.min(left, this.#reads.streamPage)
+      const page = await this.find(filter, { ...options, limit, ...(after ? { after } : {}) })
+      yield* page
+      const last = page.at(-1)
+      if (!last || page.length < limit) return
+      left -= page.length
+      after = this.#positionOf(last, sort)
+    }
+  }
+
+  #query(filter: Filter, sort: SortKeys, limit: number, after: readonly Scalar[] | undefined, deadlineMs: number): Promise<D[]> {
+    const query = { collection: this.#spec, organization: this.#organization, filter, sort, limit, after, deadlineMs }
+    return this.#reads.driver.find(query) as Promise<D[]>
+  }
+
+  #positionOf(document: Document, sort: SortKeys): Scalar[] {
+    return sort.map(([path]) => {
+      let value: unknown = document
+      for (const segment of path.split(".")) {
+        const inside = typeof value === "object" && value !== null && Object.hasOwn(value, segment)
+        value = inside ? (value as Record<string, unknown>)[segment] : null
+      }
+      if (isScalar(value)) return value
+      const message = `${this.#spec.name}: document ${document.id} cannot be paged past: ${JSON.stringify(path)} holds a list or object. Sort by plain values.`
+      throw new AppError("failed_precondition", message, { reason: "unsortable_value", collection: this.#spec.name })
+    })
+  }
+}

@@ -1,0 +1,236 @@
+// Several nodes on one replica set: a settled change is dropped everywhere before its work is done, and a node that
+// lost touch neither holds up the others for longer than its lease nor works on afterwards.
+import { expect } from "chai"
+import { type ClusterCoherence, createClusterCoherence } from "../../core/cluster/cluster.ts"
+import { changes, clusterCollections, nodes } from "../../core/cluster/collections.ts"
+import { createLeases } from "../../core/cluster/leases.ts"
+import { createLocalCoherence } from "../../core/cluster/local.ts"
+import { type Coherence, everyKey } from "../../core/contract/coherence.ts"
+import type { Store } from "../../core/contract/store.ts"
+import { StagedWork } from "../../core/contract/work.ts"
+import { type Clock, systemClock } from "../../core/kernel/clock.ts"
+import { AppError } from "../../core/kernel/errors.ts"
+import { timeOrderedIds } from "../../core/kernel/ids.ts"
+import { createLog } from "../../core/kernel/log.ts"
+import { createMongoDriver, type MongoDriver } from "../../core/storage/mongodb/driver.ts"
+import { createStore, type StartedStore } from "../../core/storage/store.ts"
+import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+
+const ids = timeOrderedIds(systemClock)
+const log = createLog("silent")
+const leaseMs = 800
+
+/** Commits the work as its caller would: done when `afterCommit` is. */
+async function announce(store: Store, coherence: Coherence, key: string, settled: boolean): Promise<void> {
+  const work = new StagedWork(ids.uuid())
+  coherence.announce(work, "pipelines", key, { settled })
+  await work.committed(await store.commit(work.commit))
+}
+
+/** A promise and what resolves it. */
+function gate(): { open: () => void; opened: Promise<void> } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}
+
+/** A clock that stands still between the steps it is moved by. */
+class StillClock implements Clock {
+  #time = systemClock.monotonic()
+  #due: { at: number; run: () => void }[] = []
+
+  now(): number {
+    return systemClock.now()
+  }
+  monotonic(): number {
+    return this.#time
+  }
+  after(milliseconds: number, run: () => void): () => void {
+    const entry = { at: this.#time + milliseconds, run }
+    this.#due.push(entry)
+    return () => {
+      this.#due = this.#due.filter((other) => other !== entry)
+    }
+  }
+  /** Moves without ringing what came due: the process was stopped meanwhile. */
+  jump(milliseconds: number): void {
+    this.#time += milliseconds
+  }
+  ring(): void {
+    const due = this.#due.filter(({ at }) => at <= this.#time)
+    this.#due = this.#due.filter(({ at }) => at > this.#time)
+    for (const { run } of due) run()
+  }
+}
+
+describe("cluster: one process", () => {
+  it("drops before a settled work is done, and is always live", async () => {
+    const dropped: string[] = []
+    const coherence = createLocalCoherence({ log })
+    coherence.onChange("pipelines", async (key) => {
+      await Promise.resolve()
+      dropped.push(key)
+    })
+    coherence.onChange("other", (key) => void dropped.push(`other ${key}`))
+    const work = new StagedWork(ids.uuid())
+    coherence.announce(work, "pipelines", "p1", { settled: true })
+    expect(dropped).to.deep.equal([])
+    await work.committed({ created: [] })
+    expect(dropped).to.deep.equal(["p1"])
+    coherence.assertLive()
+  })
+})
+
+const suite = mongoAvailable ? describe : describe.skip
+
+suite("cluster: nodes on one replica set", function () {
+  this.timeout(30_000)
+  let driver: MongoDriver
+  let store: StartedStore
+  const started: ClusterCoherence[] = []
+
+  before(async () => {
+    driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock: systemClock, log })
+    store = createStore({ driver, collections: clusterCollections, clock: systemClock })
+    await store.start()
+  })
+  afterEach(async () => {
+    await Promise.all(started.splice(0).map((node) => node.stop()))
+    expect(await store.open(nodes).find({}), "stopped nodes left their registration").to.deep.equal([])
+  })
+  after(async () => {
+    await driver.db.dropDatabase()
+    await store.stop()
+  })
+
+  async function node(drop: (key: string) => Promise<void> | void, clock: Clock = systemClock): Promise<ClusterCoherence> {
+    const made = createClusterCoherence({ store, feed: driver.feed, clock, ids, log, leaseMs })
+    made.onChange("pipelines", drop)
+    await made.start()
+    started.push(made)
+    return made
+  }
+
+  it("a settled change is dropped by every node before its work is done", async () => {
+    const dropped: string[][] = [[], [], []]
+    const made: ClusterCoherence[] = []
+    for (const list of dropped) made.push(await node((key) => void list.push(key)))
+    for (const list of dropped) list.length = 0
+    const [first, second] = made
+    if (!first || !second) throw new Error("no nodes")
+    const began = systemClock.monotonic()
+    await announce(store, first, "p1", true)
+    for (const list of dropped) expect(list).to.include("p1")
+    await announce(store, second, "p2", true)
+    for (const list of dropped) expect(list).to.include("p2")
+    expect(systemClock.monotonic() - began, "waited for a lease though every node confirmed").to.be.lessThan(leaseMs)
+    for (const each of made) each.assertLive()
+  })
+
+  it("waits for a node that still has events under the old revision, for as long as it renews", async () => {
+    const busy = gate()
+    const asked = gate()
+    const first = await node(() => {})
+    await node((key) => {
+      if (key === everyKey) return
+      asked.open()
+      return busy.opened
+    })
+    let done = false
+    const work = announce(store, first, "p1", true).then(() => {
+      done = true
+    })
+    await asked.opened
+    const before = await renewals()
+    while ((await renewals()) < before + 16) expect(done).to.equal(false)
+    busy.open()
+    await work
+  })
+
+  async function renewals(): Promise<number> {
+    return (await store.open(nodes).find({})).reduce((sum, { renewals: count }) => sum + count, 0)
+  }
+
+  it("an unsettled change reaches the others without being waited for", async () => {
+    const seen = gate()
+    const first = await node(() => {})
+    await node((key) => (key === "p9" ? seen.open() : undefined))
+    await announce(store, first, "p9", false)
+    await seen.opened
+    expect(await store.open(changes).find({ key: "p9", confirmed: { $ne: [] } })).to.deep.equal([])
+  })
+
+  it("does not wait for a stopped node longer than its lease; that node refuses until it has dropped everything", async () => {
+    const clock = new StillClock()
+    const dropped: string[] = []
+    const stuck = gate()
+    const first = await node(() => {})
+    const stalled = await node((key) => {
+      dropped.push(key)
+      return key === "p1" ? stuck.opened : undefined
+    }, clock)
+    const registered = stalled.node
+    stalled.assertLive()
+    dropped.length = 0
+    const began = systemClock.monotonic()
+    await announce(store, first, "p1", true)
+    const waited = systemClock.monotonic() - began
+    expect(waited).to.be.within(leaseMs, leaseMs * 2)
+    const again = systemClock.monotonic()
+    await announce(store, first, "p2", true)
+    expect(systemClock.monotonic() - again, "waited for a node that had been struck off").to.be.lessThan(leaseMs)
+
+    clock.jump(waited)
+    expect(() => stalled.assertLive())
+      .to.throw(AppError)
+      .with.property("code", "unavailable")
+    stuck.open()
+    dropped.length = 0
+    while (!isLive(stalled)) {
+      clock.ring()
+      await store.ready()
+    }
+    expect(dropped).to.include(everyKey)
+    expect(stalled.node).not.to.equal(registered)
+    first.assertLive()
+  })
+
+  it("a node whose drop fails refuses and starts over", async () => {
+    let fail = true
+    const first = await node(() => {})
+    const second = await node((key) => {
+      if (key === "p1" && fail) throw new Error("cannot")
+    })
+    const registered = second.node
+    await announce(store, first, "p1", true)
+    fail = false
+    while (!isLive(second) || second.node === registered) await store.ready()
+    await announce(store, first, "p1", true)
+  })
+
+  function isLive(coherence: Coherence): boolean {
+    try {
+      coherence.assertLive()
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  it("a name is leased to one holder at a time", async () => {
+    let now = systemClock.now()
+    const clock: Clock = { ...systemClock, now: () => now }
+    const [a, b] = ["a", "b"].map((holder) => createLeases({ store, clock, ids, holder }))
+    if (!a || !b) throw new Error("no leases")
+    const claims = await Promise.all([a.claim("cleanup", 1_000), b.claim("cleanup", 1_000)])
+    expect(claims.filter(Boolean)).to.have.length(1)
+    const [holder, other] = claims[0] ? [a, b] : [b, a]
+    expect([await holder.claim("cleanup", 1_000), await other.claim("cleanup", 1_000)]).to.deep.equal([true, false])
+    now += 1_001
+    expect([await other.claim("cleanup", 1_000), await holder.claim("cleanup", 1_000)]).to.deep.equal([true, false])
+    await other.release("cleanup")
+    expect(await holder.claim("cleanup", 1_000)).to.equal(true)
+  })
+})

@@ -1,0 +1,151 @@
+// Real MongoDB for tests: the replica set that MILLRACE_TEST_MONGODB_URL names, else sets of their own, started from
+// MONGOMS_SYSTEM_BINARY or a `mongod` on PATH, WiredTiger in a temporary folder. Where there is neither, the tests that
+// need it are skipped, and a line says so once. Nothing is ever downloaded.
+import { execFileSync } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { accessSync, constants } from "node:fs"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { delimiter, join } from "node:path"
+import { MongoClient } from "mongodb"
+import { MongoMemoryReplSet, MongoMemoryServer } from "mongodb-memory-server-core"
+
+export interface MongoSet {
+  /** A database of its own, empty. */
+  freshUrl(): string
+  /** Kills the primary as a power cut would (SIGKILL); only of a set started here. Resolves when it is dead. */
+  killPrimary(): Promise<void>
+  /** Starts the members that are down again, on their ports and data. */
+  startAll(): Promise<void>
+  stop(): Promise<void>
+}
+
+const givenUrl = process.env["MILLRACE_TEST_MONGODB_URL"]
+const binary = givenUrl ? undefined : findBinary()
+
+/** Whether tests can have a MongoDB at all. */
+export const mongoAvailable = givenUrl !== undefined || binary !== undefined
+/** Whether tests can start, stop and kill members. */
+export const mongoStartable = binary !== undefined
+
+if (!mongoAvailable) {
+  console.warn("\n!!! NO MONGODB: its tests are SKIPPED. Set MILLRACE_TEST_MONGODB_URL or MONGOMS_SYSTEM_BINARY, or put mongod on PATH.\n")
+} else if (!mongoStartable) {
+  console.warn("\n!!! MILLRACE_TEST_MONGODB_URL is given: tests that stop or kill members are SKIPPED.\n")
+}
+
+let shared: Promise<MongoSet> | undefined
+
+/** One set of one member for all suites of this run; suites take a database each. */
+export function sharedMongo(): Promise<MongoSet> {
+  shared ??= givenUrl === undefined ? startSet(1) : Promise.resolve(givenSet(givenUrl))
+  return shared
+}
+
+after(async () => {
+  await (await shared)?.stop()
+})
+
+/** A set of its own, for tests that break it. */
+export async function startSet(members: 1 | 3): Promise<MongoSet> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-mongodb-"))
+  const spec = await replicaSet(folder, members)
+  return {
+    freshUrl: () => withFreshDatabase(spec.getUri()),
+    killPrimary: () => killPrimary(spec),
+    startAll: async () => {
+      for (const server of spec.servers) if (!server.instanceInfo?.instance.mongodProcess) await server.start(true)
+    },
+    async stop() {
+      await spec.stop({ doCleanup: false, force: false })
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A server that is no replica set, for the test that refuses it. */
+export async function startStandalone(): Promise<{ url: string; stop(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-mongodb-"))
+  const server = await MongoMemoryServer.create({ binary: binaryOptions(), instance: { dbPath: folder, storageEngine: "wiredTiger" } })
+  return {
+    url: server.getUri(),
+    async stop() {
+      await server.stop({ doCleanup: false, force: false })
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function replicaSet(folder: string, members: number): Promise<MongoMemoryReplSet> {
+  const folders = await Promise.all(Array.from({ length: members }, (_, index) => mkdtemp(join(folder, `member-${index}-`))))
+  return MongoMemoryReplSet.create({
+    binary: binaryOptions(),
+    instanceOpts: folders.map((dbPath) => ({ dbPath, storageEngine: "wiredTiger" })),
+    replSet: {
+      count: members,
+      storageEngine: "wiredTiger",
+      args: ["--wiredTigerCacheSizeGB", "0.5", "--setParameter", "diagnosticDataCollectionEnabled=false"],
+      // Elections in a second instead of ten.
+      configSettings: { electionTimeoutMillis: 1_000, heartbeatIntervalMillis: 250 } as { electionTimeoutMillis: number },
+    },
+  })
+}
+
+function givenSet(url: string): MongoSet {
+  const databases: string[] = []
+  const refuse = () => Promise.reject(new Error("The set that MILLRACE_TEST_MONGODB_URL names is not to be broken."))
+  return {
+    freshUrl() {
+      const fresh = withFreshDatabase(url)
+      databases.push(fresh)
+      return fresh
+    },
+    killPrimary: refuse,
+    startAll: refuse,
+    async stop() {
+      for (const fresh of databases) {
+        const client = new MongoClient(fresh)
+        await client.db().dropDatabase()
+        await client.close()
+      }
+    },
+  }
+}
+
+function withFreshDatabase(url: string): string {
+  // Not by URL, which knows no list of hosts.
+  return url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/, `$1/millrace_test_${randomBytes(6).toString("hex")}`)
+}
+
+async function killPrimary(spec: MongoMemoryReplSet): Promise<void> {
+  const client = new MongoClient(spec.getUri())
+  const hello = await client.db("admin").command({ hello: 1 })
+  await client.close()
+  const server = spec.servers.find(({ instanceInfo }) => String(hello["primary"]).endsWith(`:${instanceInfo?.port}`))
+  const mongod = server?.instanceInfo?.instance.mongodProcess
+  if (!server || !mongod) throw new Error(`No process of this test is the primary ${String(hello["primary"])}.`)
+  const dead = new Promise((resolve) => mongod.once("exit", resolve))
+  mongod.kill("SIGKILL")
+  await dead
+  await server.stop({ doCleanup: false, force: false })
+}
+
+function binaryOptions(): { systemBinary: string; version: string } {
+  if (!binary) throw new Error("No mongod: set MONGOMS_SYSTEM_BINARY or put one on PATH.")
+  return binary
+}
+
+function findBinary(): { systemBinary: string; version: string } | undefined {
+  const named = process.env["MONGOMS_SYSTEM_BINARY"]
+  const candidates = named ? [named] : (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "mongod"))
+  for (const systemBinary of candidates) {
+    try {
+      accessSync(systemBinary, constants.X_OK)
+      const version = /v(\d+\.\d+\.\d+)/.exec(execFileSync(systemBinary, ["--version"], { encoding: "utf8" }))?.[1]
+      if (version) return { systemBinary, version }
+    } catch (error) {
+      if (named) throw new Error(`MONGOMS_SYSTEM_BINARY names ${systemBinary}, which does not run: ${String(error)}`)
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,166 @@
+// The MongoDB driver while servers die: what was acknowledged is there, nothing is there twice, merges end in the state
+// that their positions say, and work goes on once there is a primary again.
+import { expect } from "chai"
+import { type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
+import type { MergeWrite, Write } from "../../core/contract/store.ts"
+import { systemClock } from "../../core/kernel/clock.ts"
+import { AppError } from "../../core/kernel/errors.ts"
+import { timeOrderedIds } from "../../core/kernel/ids.ts"
+import { createLog } from "../../core/kernel/log.ts"
+import { createMongoDriver } from "../../core/storage/mongodb/driver.ts"
+import { createStore, type StartedStore } from "../../core/storage/store.ts"
+import { type MongoSet, mongoStartable, startSet } from "../mongodb-server.ts"
+
+const log = createLog("silent")
+const acme = "0199aaaa-0000-7000-8000-000000000001"
+interface Thing extends Document {
+  [field: string]: Json | undefined
+}
+const entries = defineCollection<Thing>()({ name: "entries", scope: "organization", times: [], indexes: [{ fields: ["writer"] }] })
+const rows = defineCollection<Thing>()({ name: "rows", scope: "organization", times: [], indexes: [] })
+const ids = timeOrderedIds(systemClock)
+
+async function openStore(set: MongoSet, commitWithinMs: number): Promise<StartedStore> {
+  const driver = createMongoDriver({ url: set.freshUrl(), clock: systemClock, log, commitWithinMs })
+  const store = createStore({ driver, collections: [entries, rows], clock: systemClock })
+  await store.start()
+  return store
+}
+
+/** Writers that commit one after another until told to end; each commit inserts, counts and merges. */
+class Load {
+  readonly acknowledged: { writer: number; entry: string; position: string }[] = []
+  readonly refused: unknown[] = []
+  readonly #store: StartedStore
+  readonly #writers: Promise<void>[]
+  #ending = false
+  #watchers: { at: number; reached: () => void }[] = []
+
+  constructor(store: StartedStore, writers: number) {
+    this.#store = store
+    this.#writers = Array.from({ length: writers }, (_, writer) => this.#write(writer))
+  }
+
+  /** Resolves when that many more commits were acknowledged. */
+  more(count: number): Promise<void> {
+    return new Promise((reached) => this.#watchers.push({ at: this.acknowledged.length + count, reached }))
+  }
+
+  async end(): Promise<void> {
+    this.#ending = true
+    await Promise.all(this.#writers)
+  }
+
+  async #write(writer: number): Promise<void> {
+    while (!this.#ending) {
+      const entry = ids.uuid()
+      const position = ids.uuid()
+      try {
+        await this.#store.commit({ id: entry, writes: writesOf(writer, entry, position) })
+        this.acknowledged.push({ writer, entry, position })
+        for (const { reached } of this.#watchers.filter(({ at }) => at <= this.acknowledged.length)) reached()
+      } catch (error) {
+        this.refused.push(error)
+        await this.#store.ready().catch(() => undefined)
+      }
+    }
+  }
+}
+
+const entryOf = (id: string, writer: number): Thing => ({ id, writer })
+
+function writesOf(writer: number, entry: string, position: string): Write[] {
+  const merge: MergeWrite = {
+    kind: "merge",
+    collection: rows,
+    organization: acme,
+    doc: {
+      id: `row-${writer % 4}`,
+      values: { last: position, [`by_${writer}`]: entry },
+      created_at: "2026-01-01T00:00:00.000Z",
+      updated_at: "2026-01-01T00:00:00.000Z",
+    },
+    position,
+  }
+  const counter = { kind: "update", collection: rows, organization: acme, id: `counter-${writer}`, upsert: true } as const
+  return [
+    { kind: "insert", collection: entries, organization: acme, doc: entryOf(entry, writer) },
+    { ...counter, update: { $inc: { n: 1 } } },
+    merge,
+  ]
+}
+
+/** Everything acknowledged is there once; what was refused is there wholly or not at all. */
+async function verify(store: StartedStore, load: Load): Promise<void> {
+  const stored = new Map<string, number>()
+  for await (const entry of store.open(entries, acme).stream({})) stored.set(entry.id, Number(entry["writer"]))
+  for (const { entry } of load.acknowledged) expect(stored.has(entry), `entry ${entry} was acknowledged`).to.equal(true)
+  expect(stored.size - load.acknowledged.length).to.be.within(0, load.refused.length)
+  for (const writer of new Set(stored.values())) {
+    const inserted = [...stored.values()].filter((by) => by === writer).length
+    expect(await store.open(rows, acme).get(`counter-${writer}`)).to.include({ n: inserted })
+  }
+  for (const shared of [0, 1, 2, 3]) {
+    const positions = load.acknowledged.filter(({ writer }) => writer % 4 === shared).map(({ position }) => position)
+    const row = await store.open(rows, acme).get(`row-${shared}`)
+    const newest = positions.sort().at(-1) ?? ""
+    expect(String(row?.["position"]) >= newest, `row-${shared} is at ${row?.["position"]}, not behind ${newest}`).to.equal(true)
+    expect((row?.["values"] as Record<string, Json> | undefined)?.["last"]).to.equal(row?.["position"])
+  }
+}
+
+const suite = mongoStartable ? describe : describe.skip
+
+suite("storage: mongodb when servers die", function () {
+  this.timeout(60_000)
+
+  it("keeps every acknowledged commit once when the only member dies and comes back, and is unavailable meanwhile", async () => {
+    const set = await startSet(1)
+    const store = await openStore(set, 20_000)
+    const impatient = await openStore(set, 300)
+    const write = (): Promise<unknown> => {
+      const doc = entryOf(ids.uuid(), 0)
+      return impatient.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: entries, organization: acme, doc }] })
+    }
+    try {
+      const load = new Load(store, 24)
+      await load.more(200)
+      await write()
+      await set.killPrimary()
+      const answers = await Promise.allSettled([write(), impatient.open(entries, acme).find({}, { deadlineMs: 500 }), impatient.ready()])
+      await set.startAll()
+      for (const answer of answers) {
+        const error: unknown = answer.status === "rejected" ? answer.reason : "resolved"
+        expect(error).to.be.instanceOf(AppError).with.property("code", "unavailable")
+        expect((error as AppError).retryAfterS).to.be.greaterThan(0)
+      }
+      await load.more(200)
+      await load.end()
+      expect(load.refused).to.deep.equal([])
+      await verify(store, load)
+      await impatient.ready()
+      expect(await impatient.open(entries, acme).count({}), "a refused commit was made").to.equal(1)
+    } finally {
+      await store.stop()
+      await impatient.stop()
+      await set.stop()
+    }
+  })
+
+  it("goes on through an election when the primary of three dies", async () => {
+    const set = await startSet(3)
+    const store = await openStore(set, 25_000)
+    try {
+      const load = new Load(store, 24)
+      await load.more(200)
+      await set.killPrimary()
+      await load.more(200)
+      await load.end()
+      expect(load.refused).to.deep.equal([])
+      await verify(store, load)
+    } finally {
+      await store.stop()
+      await set.stop()
+    }
+  })
+})

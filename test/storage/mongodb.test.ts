@@ -1,0 +1,309 @@
+// The MongoDB driver against a real replica set: the contract every driver keeps, and what only this one promises.
+import { expect } from "chai"
+import { type CollectionSpec, type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
+import type { Commit, Write } from "../../core/contract/store.ts"
+import { systemClock } from "../../core/kernel/clock.ts"
+import { AppError } from "../../core/kernel/errors.ts"
+import { createLog } from "../../core/kernel/log.ts"
+import { createMongoDriver, type MongoDriver, type MongoDriverOptions } from "../../core/storage/mongodb/driver.ts"
+import { createStore } from "../../core/storage/store.ts"
+import { mongoAvailable, mongoStartable, sharedMongo, startStandalone } from "../mongodb-server.ts"
+import { storageContract } from "./contract.ts"
+
+const log = createLog("silent")
+const acme = "0199aaaa-0000-7000-8000-000000000001"
+const rival = "0199aaaa-0000-7000-8000-000000000002"
+
+interface Thing extends Document {
+  [field: string]: Json | undefined
+}
+const things = defineCollection<Thing>()({
+  name: "things",
+  scope: "organization",
+  times: ["at", "tries.at"],
+  expires: "expires_at",
+  indexes: [{ fields: ["slug"], unique: true, sparse: true }, { fields: ["-at"] }],
+})
+
+async function opened(collections: readonly CollectionSpec[], more: Partial<MongoDriverOptions> = {}): Promise<MongoDriver> {
+  const driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock: systemClock, log, ...more })
+  await driver.start(collections)
+  return driver
+}
+
+const suite = mongoAvailable ? describe : describe.skip
+
+if (mongoAvailable) {
+  storageContract("mongodb", async (collections) => {
+    const driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock: systemClock, log })
+    const store = createStore({ driver, collections, clock: systemClock })
+    await store.start()
+    return {
+      store,
+      async close() {
+        await driver.db.dropDatabase()
+        await store.stop()
+      },
+    }
+  })
+}
+
+suite("storage: mongodb, its own promises", () => {
+  const attempts: [commits: number, outcome: string][] = []
+  let driver: MongoDriver
+  let drawn = 0
+  const draw = (name: string) => `${name}-${++drawn}`
+  const insert = (doc: Thing, more: { ifPresent?: "keep"; organization?: string } = {}): Write => ({
+    kind: "insert",
+    collection: things,
+    organization: acme,
+    doc,
+    ...more,
+  })
+  const commit = (...writes: Write[]): Commit => ({ id: draw("commit"), writes })
+  const stored = () => driver.db.collection<{ _id: string; [field: string]: unknown }>(things.name)
+  const read = (id: string, organization = acme) =>
+    driver
+      .find({
+        collection: things,
+        organization,
+        filter: { id },
+        sort: [["id", 1]],
+        limit: 1,
+        after: undefined,
+        deadlineMs: 5_000,
+      })
+      .then((found) => found[0])
+
+  before(async () => {
+    driver = await opened([things], { onAttempt: (commits, outcome) => attempts.push([commits, outcome]) })
+  })
+  beforeEach(() => {
+    attempts.length = 0
+  })
+  after(async () => {
+    await driver.db.dropDatabase()
+    await driver.stop()
+  })
+
+  describe("a group", () => {
+    it("is one transaction, and says which inserts were there already", async () => {
+      const kept = draw("kept")
+      await driver.commitGroup([commit(insert({ id: kept, mark: "first" }))])
+      attempts.length = 0
+      const group = Array.from({ length: 20 }, () => commit(insert({ id: draw("row") })))
+      expect(await driver.commitGroup(group)).to.deep.equal(group.map(() => ({ created: [true] })))
+      expect(attempts).to.deep.equal([[20, "committed"]])
+      const again = commit(insert({ id: kept, mark: "second" }, { ifPresent: "keep" }), insert({ id: draw("row") }))
+      const [first, second] = await driver.commitGroup([again, commit(insert({ id: draw("row") }))])
+      expect([first, second]).to.deep.equal([{ created: [false, true] }, { created: [true] }])
+      expect(await read(kept)).to.include({ mark: "first" })
+    })
+
+    it("isolates those to blame in a few tries, whatever they did", async () => {
+      const taken = draw("taken")
+      await driver.commitGroup([commit(insert({ id: taken, slug: taken, text: "x" }))])
+      attempts.length = 0
+      const update = (more: object, id = taken): Write => ({
+        kind: "update",
+        collection: things,
+        organization: acme,
+        id,
+        update: { $set: { a: 1 } },
+        ...more,
+      })
+      const bad: [Commit, string][] = [
+        [commit(insert({ id: draw("half") }), insert({ id: taken })), "already_exists"],
+        [commit(insert({ id: draw("half"), slug: taken })), "already_exists"],
+        [commit(insert({ id: draw("half") }), update({ where: { text: "y" } })), "aborted"],
+        [commit(insert({ id: draw("half") }), update({}, draw("nowhere"))), "not_found"],
+        [commit(insert({ id: draw("half") }), update({ update: { $inc: { text: 1 } } })), "failed_precondition"],
+        [commit(insert({ id: draw("half"), at: "yesterday" })), "invalid_argument"],
+      ]
+      const good = Array.from({ length: 60 }, () => commit(insert({ id: draw("row") })))
+      const group = [...good.slice(0, 30), ...bad.map(([one]) => one), ...good.slice(30)]
+      const outcomes = await driver.commitGroup(group)
+      for (const [one, code] of bad) {
+        const outcome = outcomes[group.indexOf(one)]
+        expect(outcome, JSON.stringify(one)).to.be.instanceOf(AppError).with.property("code", code)
+      }
+      for (const one of good) expect(outcomes[group.indexOf(one)]).to.deep.equal({ created: [true] })
+      expect(await stored().countDocuments({ _id: { $regex: "/half-" } })).to.equal(0)
+      expect(attempts.length).to.be.lessThan(40)
+    })
+
+    it("recognises a commit that went through before, also beside new ones", async () => {
+      const id = draw("count")
+      const once: Commit = commit(insert({ id, n: 0 }), {
+        kind: "update",
+        collection: things,
+        organization: acme,
+        id,
+        update: { $inc: { n: 1 } },
+      })
+      const first = await driver.commitGroup([once])
+      const second = await driver.commitGroup([commit(insert({ id: draw("row") })), once, once])
+      expect(second.slice(1)).to.deep.equal([first[0], first[0]])
+      expect(await read(id)).to.include({ n: 1 })
+    })
+
+    it("bigger than one transaction takes is split, and a document beyond 16 MB refused alone", async () => {
+      const text = "x".repeat(4_000_000)
+      const group = Array.from({ length: 9 }, () => commit(insert({ id: draw("big"), text })))
+      const huge = commit(insert({ id: draw("huge"), parts: [text, text, text, text, text] }))
+      const outcomes = await driver.commitGroup([...group, huge])
+      for (const outcome of outcomes.slice(0, -1)) expect(outcome).to.deep.equal({ created: [true] })
+      expect(outcomes.at(-1)).to.be.instanceOf(AppError).with.property("code", "invalid_argument")
+      await stored().deleteMany({ _id: { $regex: "/big-" } })
+    })
+
+    it("meets another node's on the same documents and both go through, once", async () => {
+      const other = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
+      await other.start([things])
+      const id = draw("contested")
+      await driver.commitGroup([commit(insert({ id, n: 0 }))])
+      const add = () =>
+        commit({ kind: "update", collection: things, organization: acme, id, update: { $inc: { n: 1 } } }, insert({ id: draw("row") }))
+      await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 ? driver : other).commitGroup([add(), add()])))
+      expect(await read(id)).to.include({ n: 60 })
+      await other.stop()
+    })
+  })
+
+  describe("what is stored", () => {
+    it("is dates where times are declared, and the same text when read", async () => {
+      const id = draw("times")
+      const doc = {
+        id,
+        at: "2026-01-31T12:00:00.123Z",
+        tries: [{ at: "2026-01-31T12:00:01.000Z" }],
+        values: { at: "2026-01-31T12:00:00Z" },
+      }
+      await driver.commitGroup([commit(insert(doc))])
+      const raw = await stored().findOne({ _id: `${acme}/${id}` })
+      expect(raw?.["at"]).to.be.instanceOf(Date)
+      expect((raw?.["tries"] as { at: unknown }[] | undefined)?.[0]?.at).to.be.instanceOf(Date)
+      expect(raw?.["values"]).to.deep.equal({ at: "2026-01-31T12:00:00Z" })
+      expect(await read(id)).to.deep.equal({ ...doc, organization_id: acme })
+    })
+
+    it("holds values of any shape unchanged, or refuses them", async () => {
+      const id = draw("values")
+      const values = JSON.parse(
+        '{"a.b":1,"$c":{"$d":"$e"},"":2,"__proto__":{"x":1},"big":9007199254740991,"int":2147483648,"d":1.5,"n":null,"t":"\\u0000"}',
+      )
+      await driver.commitGroup([commit(insert({ id, values }))])
+      await driver.commitGroup([
+        commit({
+          kind: "update",
+          collection: things,
+          organization: acme,
+          id,
+          update: { $set: { copy: values }, $push: { list: { $each: [1] } } },
+        }),
+      ])
+      const found = (await read(id)) as Thing
+      expect(JSON.stringify(found["values"])).to.equal(JSON.stringify(values))
+      expect(JSON.stringify(found["copy"])).to.equal(JSON.stringify(values))
+      expect(found["list"]).to.deep.equal([{ $each: [1] }])
+      const [broken] = await driver.commitGroup([commit(insert({ id: draw("values"), values: { a: ["\ud800"] } }))])
+      expect(broken).to.be.instanceOf(AppError).with.property("code", "invalid_argument")
+    })
+
+    it("is one document for each organization that uses an id, and updates reach only their own", async () => {
+      const id = draw("both")
+      await driver.commitGroup([commit(insert({ id, n: 1 })), commit(insert({ id, n: 2 }, { organization: rival }))])
+      await driver.commitGroup([commit({ kind: "update", collection: things, organization: rival, id, update: { $inc: { n: 5 } } })])
+      expect(await read(id)).to.deep.equal({ id, organization_id: acme, n: 1 })
+      expect(await read(id, rival)).to.deep.equal({ id, organization_id: rival, n: 7 })
+      const [moved] = await driver.commitGroup([
+        commit({ kind: "update", collection: things, organization: rival, id, update: { $set: { organization_id: acme } } }),
+      ])
+      expect(moved).to.be.instanceOf(AppError).with.property("code", "invalid_argument")
+      expect(await read(id, rival)).to.include({ organization_id: rival })
+    })
+  })
+
+  it("asks for a majority and the journal with each commit", async () => {
+    const watched = createMongoDriver({ url: `${urlOf(driver)}&monitorCommands=true`, clock: systemClock, log })
+    const concern = new Promise((resolve) => {
+      watched.db.client.on("commandStarted", ({ commandName, command }) => {
+        if (commandName === "commitTransaction") resolve(command["writeConcern"])
+      })
+    })
+    await watched.start([things])
+    await watched.commitGroup([commit(insert({ id: draw("row") }))])
+    expect(await concern).to.deep.include({ w: "majority", j: true })
+    await watched.stop()
+  })
+
+  it("gives up a read at its deadline", async () => {
+    const docs = Array.from({ length: 3_000 }, () =>
+      insert({ id: draw("slow"), list: Array.from({ length: 60 }, (_, index) => ({ index })) }),
+    )
+    await driver.commitGroup([commit(...docs)])
+    const filter = { $or: Array.from({ length: 400 }, (_, index) => ({ "list.index": { $lt: -index - 1 } })) }
+    const query = { collection: things, organization: acme, filter, limit: 10, deadlineMs: 5 }
+    const error = await driver.count(query).then(String, (thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(AppError).with.property("code", "deadline_exceeded")
+    await stored().deleteMany({ _id: { $regex: "/slow-" } })
+  })
+
+  it("pages by time from an index, however deep", async () => {
+    const after = ["2026-01-31T12:00:00.123Z", "zzz"]
+    const { toAfter, toFilter } = await import("../../core/storage/mongodb/filter.ts")
+    const place = { collection: things, organization: acme }
+    const sort = [["at", -1] as const, ["id", -1] as const]
+    const filter = { $and: [toFilter(place, {}), toAfter(place, sort, after)] }
+    const plan = await driver.db.collection(things.name).find(filter).sort({ at: -1, _id: -1 }).explain("queryPlanner")
+    const text = JSON.stringify(plan["queryPlanner"].winningPlan)
+    expect(text).to.include("IXSCAN").and.include("organization_id,-at,-_id").and.not.include('"SORT"')
+  })
+
+  it("drops indexes of older declarations and keeps those made by hand", async () => {
+    await driver.db.collection(things.name).createIndex({ byHand: 1 }, { name: "by_hand" })
+    const other = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
+    await other.start([{ ...things, indexes: [{ fields: ["slug", "kind"], unique: true, sparse: true }] }])
+    const names = (await driver.db.collection(things.name).indexes()).map(({ name }) => name)
+    expect(names).to.have.members(["_id_", "by_hand", "mr:expires_at:expires", "mr:organization_id,slug,kind:unique:sparse"])
+    await other.stop()
+    const again = createMongoDriver({ url: urlOf(driver), clock: systemClock, log })
+    await again.start([things])
+    await again.stop()
+  })
+
+  it("reports every collection that cannot be laid out", async () => {
+    const db = await opened([])
+    for (const name of ["one", "two"]) await db.db.collection<Thing>(name).insertMany([{ id: "a" }, { id: "b" }])
+    const spec = (name: string): CollectionSpec => ({ name, scope: "global", times: [], indexes: [{ fields: ["email"], unique: true }] })
+    const failing = createMongoDriver({ url: urlOf(db), clock: systemClock, log })
+    const error = await failing.start([spec("one"), spec("two")]).then(String, (thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(AppError)
+    expect((error as AppError).message).to.match(/one: .*two: /)
+    await db.db.dropDatabase()
+    await db.stop()
+  })
+
+  it("refuses a URL that is none without repeating its password", () => {
+    const make = () => createMongoDriver({ url: "mongodb://user:hunter2@:bad:url/", clock: systemClock, log })
+    expect(make).to.throw(AppError, "storage.url").with.property("code", "invalid_argument")
+    expect(make).not.to.throw("hunter2")
+  })
+
+  it("refuses a server that is no replica set, with the line that makes it one", async function () {
+    if (!mongoStartable) return this.skip()
+    const standalone = await startStandalone()
+    const refused = createMongoDriver({ url: standalone.url, clock: systemClock, log })
+    const error = await refused.start([things]).then(String, (thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(AppError).with.property("code", "failed_precondition")
+    expect((error as AppError).message)
+      .to.include("mongod --replSet rs0")
+      .and.include("rs.initiate()")
+    await standalone.stop()
+  })
+})
+
+function urlOf(driver: MongoDriver): string {
+  const { hosts, replicaSet } = driver.db.client.options
+  return `mongodb://${hosts.join(",")}/${driver.db.databaseName}?replicaSet=${replicaSet}`
+}

@@ -1,0 +1,38 @@
+// A store on a fresh embedded file, for tests of the embedded driver and of what stands above every driver.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { CollectionSpec } from "../../core/contract/collection.ts"
+import { systemClock } from "../../core/kernel/clock.ts"
+import { createSqliteDriver, type SqliteDriver, type SqliteOptions } from "../../core/storage/sqlite/driver.ts"
+import { createStore, type StartedStore, type StoreOptions } from "../../core/storage/store.ts"
+
+export interface OpenedFile {
+  readonly store: StartedStore
+  readonly driver: SqliteDriver
+  readonly file: string
+  /** Stops the store; the folder stays until `close`, so that the file can be opened again. */
+  close(): Promise<void>
+}
+
+export async function openFile(
+  collections: readonly CollectionSpec[],
+  options: Partial<SqliteOptions> = {},
+  above: Partial<StoreOptions> = {},
+): Promise<OpenedFile> {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-sqlite-"))
+  const file = options.file ?? join(folder, "data.db")
+  const driver = createSqliteDriver({ clock: systemClock, ...options, file })
+  const store = createStore({ driver, collections, clock: systemClock, ...above })
+  const close = async () => {
+    await store.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    await store.start()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { store, driver, file, close }
+}

@@ -1,0 +1,236 @@
+// The embedded driver: the contract, and what only it promises (one process, a writer that may die, full disks, expiry).
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { DatabaseSync } from "node:sqlite"
+import { expect } from "chai"
+import { defineCollection } from "../../core/contract/collection.ts"
+import { type Clock, systemClock } from "../../core/kernel/clock.ts"
+import { type Note, notes, refusal, storageContract } from "./contract.ts"
+import { type OpenedFile, openFile } from "./opened.ts"
+
+storageContract("sqlite", (collections) => openFile(collections))
+
+const events = defineCollection<Note>()({
+  name: "events",
+  scope: "global",
+  times: ["until"],
+  indexes: [{ fields: ["kind"] }],
+  expires: "until",
+})
+
+describe("storage: sqlite file", () => {
+  let opened: OpenedFile
+  afterEach(() => opened.close())
+
+  const insert = (id: string, more: object = {}) =>
+    opened.store.commit({ id: `c-${id}`, writes: [{ kind: "insert", collection: events, doc: { id, ...more } }] })
+  const all = () => opened.store.open(events).find({}, { limit: 10_000 })
+
+  it("keeps everything over a stop and a start, the memory of commits too", async () => {
+    opened = await openFile([events])
+    await insert("a", { kind: "x" })
+    const { file } = opened
+    await opened.store.stop()
+    const again = await openFile([events], { file })
+    const repeated = await again.store.commit({ id: "c-a", writes: [{ kind: "insert", collection: events, doc: { id: "a" } }] })
+    expect(repeated.created).to.deep.equal([true])
+    expect(await again.store.open(events).find({ kind: "x" })).to.deep.equal([{ id: "a", kind: "x" }])
+    await again.close()
+  })
+
+  it("loses and doubles nothing when the writing thread dies again and again", async () => {
+    let deaths = 0
+    opened = await openFile([events], { onWriterDeath: () => deaths++ })
+    await insert("counter", { count: 0, seen: [] })
+    const steps = 400
+    const outcomes: Promise<unknown>[] = []
+    for (let step = 0; step < steps; step++) {
+      const more = { kind: "update", collection: events, id: "counter", update: { $inc: { count: 1 }, $push: { seen: step } } } as const
+      const doc = { id: `e${step}` }
+      outcomes.push(opened.store.commit({ id: `step-${step}`, writes: [more, { kind: "insert", collection: events, doc }] }))
+      if (step % 80 === 40) {
+        await outcomes[step - 20]
+        await opened.driver.killWriter()
+      }
+    }
+    await Promise.all(outcomes)
+    expect(deaths).to.be.greaterThan(1)
+    const counter = await opened.store.open(events).get("counter")
+    expect(counter?.["count"]).to.equal(steps)
+    expect(counter?.["seen"]).to.deep.equal(Array.from({ length: steps }, (_, step) => step))
+    expect(await all()).to.have.length(steps + 1)
+  })
+
+  it("is refused to a second store, and free again after kill -9", async () => {
+    opened = await openFile([events])
+    const { file } = opened
+    let error: unknown
+    await openFile([events], { file }).catch((refused: unknown) => {
+      error = refused
+    })
+    expect(String(error)).to.include("in use by another running process").and.include(file)
+    await insert("still-works")
+    await opened.store.stop()
+
+    const script = `import { lockFile } from ${JSON.stringify(new URL("../../core/storage/sqlite/lock.ts", import.meta.url).href)}
+      lockFile(${JSON.stringify(file)}); process.stdout.write("held"); setInterval(() => {}, 1000)`
+    const holder = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] })
+    await once(holder.stdout, "data")
+    const { file: held, outcome } = await openFile([events], { file }).then(
+      () => ({ file, outcome: "opened" }),
+      (refused: unknown) => ({ file, outcome: String(refused) }),
+    )
+    expect(outcome).to.include("in use by another running process").and.include(held)
+    holder.kill("SIGKILL")
+    await once(holder, "exit")
+    const after = await openFile([events], { file })
+    expect(await after.store.open(events).get("still-works")).to.deep.equal({ id: "still-works" })
+    await after.close()
+  })
+
+  it("answers `unavailable` when the disk is full, keeps what it has and goes on reading", async () => {
+    opened = await openFile([events], { maxBytes: 400_000 })
+    await insert("small", { kind: "kept" })
+    const error = await refusal(
+      (async () => {
+        for (let index = 0; index < 100; index++) await insert(`big-${index}`, { text: "x".repeat(20_000) })
+      })(),
+    )
+    expect(error.code).to.equal("unavailable")
+    expect(error.retryAfterS).to.be.greaterThan(0)
+    const kept = await all()
+    expect(kept.length).to.be.greaterThan(2).and.lessThan(100)
+    expect(kept.at(-1)).to.include({ id: "small", kind: "kept" })
+    const last = `big-${kept.length - 2}`
+    expect(kept.some((doc) => doc.id === last)).to.equal(true)
+    await opened.store.commit({ id: "free", writes: [{ kind: "remove", collection: events, id: last }] })
+    await insert("after", {})
+    await opened.store.ready()
+  })
+
+  it("gives a read up at its deadline, and commits meanwhile", async () => {
+    opened = await openFile([events])
+    for (let group = 0; group < 20; group++) {
+      const writes = Array.from({ length: 500 }, (_, index) => {
+        const doc = { id: `${group}-${index}`, text: "abc ".repeat(150), n: index }
+        return { kind: "insert", collection: events, doc } as const
+      })
+      await opened.store.commit({ id: `fill-${group}`, writes })
+    }
+    const slow = refusal(opened.store.open(events).count({ text: { $ne: "abc" }, n: { $not: { $lt: -1 } } }, { deadlineMs: 5 }))
+    await insert("meanwhile")
+    expect(await opened.store.open(events).get("meanwhile")).to.deep.equal({ id: "meanwhile" })
+    expect((await slow).code).to.equal("deadline_exceeded")
+    expect(await opened.store.open(events).count({ text: { $ne: "abc" } })).to.equal(10_001)
+  })
+
+  it("refuses a commit that JSON cannot hold, and none of its neighbours", async () => {
+    opened = await openFile([events])
+    const outcomes = await Promise.allSettled([insert("a"), insert("b", { n: 5n }), insert("c"), insert("d", { n: 6n })])
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(["fulfilled", "rejected", "fulfilled", "rejected"])
+    expect(await refusal(insert("e", { n: 7n }))).to.include({ code: "invalid_argument" })
+    expect((await all()).map((doc) => doc.id)).to.deep.equal(["a", "c"])
+  })
+
+  it("removes what has expired, and nothing else", async () => {
+    let now = Date.parse("2026-05-01T00:00:00.000Z")
+    let fire: (() => void) | undefined
+    const clock: Clock = {
+      now: () => now,
+      monotonic: systemClock.monotonic,
+      after(_milliseconds, run) {
+        fire = run
+        return () => undefined
+      },
+    }
+    opened = await openFile([events], { clock })
+    const writes = Array.from({ length: 450 }, (_, index) => {
+      const doc = { id: `old-${index}`, until: "2026-05-01T00:00:10.000Z" }
+      return { kind: "insert", collection: events, doc } as const
+    })
+    await opened.store.commit({ id: "fill", writes })
+    await insert("later", { until: "2026-06-01T00:00:00.000Z" })
+    await insert("never")
+    await insert("no-time", { until: 5 })
+    await insert("a-list", { until: ["2026-04-01T00:00:00.000Z"] })
+    const round = async () => {
+      const run = fire
+      fire = undefined
+      run?.()
+      while (!fire) await new Promise(setImmediate)
+    }
+    await round()
+    expect(await opened.store.open(events).count({})).to.equal(454)
+    now += 20_000
+    await round()
+    expect((await all()).map((doc) => doc.id)).to.deep.equal(["a-list", "later", "never", "no-time"])
+  })
+
+  it("makes and drops indexes as the declaration changes, also over lists written before", async () => {
+    opened = await openFile([events])
+    await insert("a", { tag: ["x", "y"], kind: "k" })
+    await insert("b", { tag: "x" })
+    const { file } = opened
+    await opened.store.stop()
+    const changed = defineCollection<Note>()({ ...events, indexes: [{ fields: ["tag"] }, { fields: ["-n", "tag"] }] })
+    const again = await openFile([changed], { file })
+    const found = await again.store.open(changed).find({ tag: "x" })
+    expect(found.map((doc) => doc.id)).to.deep.equal(["a", "b"])
+    await again.store.stop()
+    const names = new DatabaseSync(file, { readOnly: true })
+      .prepare("SELECT name FROM sqlite_master WHERE type='index' AND tbl_name='events'")
+      .all()
+    expect(names).to.have.length(5)
+    await again.close()
+  })
+
+  it("refuses a unique index over documents that break it, and names collection and field", async () => {
+    opened = await openFile([events])
+    await insert("a", { kind: "same" })
+    await insert("b", { kind: "same" })
+    const { file } = opened
+    await opened.store.stop()
+    const strict = defineCollection<Note>()({ ...events, indexes: [{ fields: ["kind"], unique: true }] })
+    let message = ""
+    await openFile([strict], { file }).catch((error: unknown) => {
+      message = String(error)
+    })
+    expect(message).to.include('"events"').and.include("kind")
+  })
+
+  it("serves lists and look-ups from indexes", async () => {
+    opened = await openFile([notes])
+    await opened.store.stop()
+    const database = new DatabaseSync(opened.file, { readOnly: true })
+    const { toWire } = await import("../../core/storage/sqlite/query.ts")
+    const base = { collection: notes, organization: "o", limit: 10, deadlineMs: 1, after: undefined }
+    const plans = [
+      {
+        filter: { group: "g" },
+        sort: [
+          ["rank", -1],
+          ["id", -1],
+        ],
+      },
+      { filter: { slug: "s", $or: [{ a: 1 }] }, sort: [["id", 1]] },
+      {
+        filter: { created_at: { $gte: "2026" } },
+        sort: [
+          ["created_at", 1],
+          ["id", 1],
+        ],
+      },
+      { filter: {}, sort: [["id", -1]] },
+    ] as const
+    for (const plan of plans) {
+      const wire = toWire({ ...base, ...plan }, 0)
+      const where = ["org=?", ...wire.narrow.map((each) => each.sql)].join(" AND ")
+      const rows = database.prepare(`EXPLAIN QUERY PLAN SELECT data FROM ${wire.table} WHERE ${where} ${wire.order} LIMIT 10`).all()
+      const text = rows.map((row) => String(row["detail"])).join("; ")
+      expect(text, JSON.stringify(plan))
+        .to.match(/SEARCH .* USING INDEX/)
+        .and.not.include("TEMP B-TREE")
+    }
+    database.close()
+  })
+})
