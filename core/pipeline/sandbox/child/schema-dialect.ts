@@ -1,0 +1,58 @@
+// Rewrites what ajv reads otherwise than the dialects say, before it compiles: draft-07's `$ref` stands alone, and a
+// `$dynamicRef` with one possible target is a `$ref`. With more than one it is refused: ajv would decide wrongly.
+
+export class UnsupportedSchema extends Error {
+  readonly pointer: string
+  constructor(message: string, pointer: string) {
+    super(message)
+    this.pointer = pointer
+  }
+}
+
+type Fields = Record<string, unknown>
+
+/** Keywords whose values are data, not schemas. */
+const data = new Set(["const", "enum", "default", "examples"])
+/** What a draft-07 `$ref` leaves in force beside it: places that other references point to. */
+const besideReference = new Set(["$ref", "$schema", "$comment", "title", "description", "definitions"])
+
+/** A copy to compile. Throws UnsupportedSchema. */
+export function asAjvReadsIt(schema: unknown, isDraft07: boolean): unknown {
+  if (isDraft07) return walk(schema, "", lonelyReference)
+  const anchors: string[] = []
+  walk(schema, "", (fields) => {
+    for (const key of ["$anchor", "$dynamicAnchor"]) if (typeof fields[key] === "string") anchors.push(fields[key])
+    return fields
+  })
+  return walk(schema, "", (fields, pointer) => staticReference(fields, pointer, anchors))
+}
+
+function walk(node: unknown, pointer: string, rewrite: (fields: Fields, pointer: string) => Fields): unknown {
+  if (Array.isArray(node)) return node.map((each, i) => walk(each, `${pointer}/${i}`, rewrite))
+  if (typeof node !== "object" || node === null) return node
+  const entries = Object.entries(rewrite(node as Fields, pointer)).map(([key, value]) => [
+    key,
+    data.has(key) ? value : walk(value, `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`, rewrite),
+  ])
+  return Object.fromEntries(entries)
+}
+
+function lonelyReference(fields: Fields, pointer: string): Fields {
+  if (typeof fields["$ref"] !== "string") return fields
+  return Object.fromEntries(Object.entries(fields).filter(([key]) => besideReference.has(key) || (pointer === "" && key === "$id")))
+}
+
+function staticReference(fields: Fields, pointer: string, anchors: readonly string[]): Fields {
+  // ajv passes over an `if` that stands alone; what it evaluated counts for `unevaluatedProperties` all the same.
+  if ("if" in fields && !("then" in fields)) return staticReference({ ...fields, then: true }, pointer, anchors)
+  const reference = fields["$dynamicRef"]
+  if (typeof reference !== "string") return fields
+  const name = reference.slice(1)
+  const targets = anchors.filter((anchor) => anchor === name).length
+  const isPlain = reference === "#" || (reference.startsWith("#") && targets === 1)
+  if (!isPlain || "$ref" in fields) {
+    throw new UnsupportedSchema(`The $dynamicRef "${reference}" has no single target in the document; use $ref`, `${pointer}/$dynamicRef`)
+  }
+  const { $dynamicRef: _, ...rest } = fields
+  return { ...rest, $ref: reference }
+}

@@ -1,0 +1,93 @@
+// Turns a JSON Schema into the source of two validators (one that stops at the first problem, one that finds them all),
+// or says what is wrong with it and where. Runs in the compile child only: a schema may be made to take forever.
+import { Ajv, type AnySchemaObject, type ErrorObject, type Options } from "ajv"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import { _ } from "ajv/dist/compile/codegen/index.js"
+import standaloneCode from "ajv/dist/standalone/index.js"
+import { formats } from "../isolate/formats/index.ts"
+import type { ProgramProblem } from "../sandbox.ts"
+import { asAjvReadsIt, UnsupportedSchema } from "./schema-dialect.ts"
+
+type Found = { readonly problems: ProgramProblem[] } | { readonly text: string }
+
+const longest = 256 * 1_024
+const draft07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
+const draft2020 = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/
+
+export function validatorSource(schema: unknown): Found {
+  if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema))) {
+    return refuse("request_schema must be an object or a boolean")
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(schema))
+  if (bytes > longest) return refuse(`request_schema is ${bytes} bytes; at most ${longest} are allowed`)
+  if (typeof schema === "boolean") return both(schema, false)
+  const dialect = "$schema" in schema ? schema.$schema : undefined
+  const isDraft07 = typeof dialect === "string" && draft07.test(dialect)
+  if (dialect !== undefined && !isDraft07 && !(typeof dialect === "string" && draft2020.test(dialect))) {
+    return refuse(`The dialect ${JSON.stringify(dialect)} is not known: use 2020-12 (the default) or draft-07`, "/$schema")
+  }
+  if ("$async" in schema) return refuse("`$async` is not allowed: a schema answers at once", "/$async")
+  return both(schema, isDraft07)
+}
+
+function refuse(message: string, pointer = ""): Found {
+  return { problems: [{ part: "schema", message: `${message}.`, pointer }] }
+}
+
+function both(schema: AnySchemaObject | boolean, isDraft07: boolean): Found {
+  try {
+    const first = source(schema, isDraft07, false)
+    if ("problems" in first) return first
+    const all = source(schema, isDraft07, true)
+    if ("problems" in all) return all
+    // The second is only parsed when a body has failed the first.
+    return {
+      text: `(function(require){const first=(function(module){${first.text}\nreturn module.exports})({exports:{}});let all;return{first,all:()=>all??=(function(module){${all.text}\nreturn module.exports})({exports:{}})}})`,
+    }
+  } catch (error) {
+    return { problems: [compileProblem(error, schema)] }
+  }
+}
+
+function source(schema: AnySchemaObject | boolean, isDraft07: boolean, allErrors: boolean): Found {
+  const options: Options = {
+    allErrors,
+    // Unknown keywords and formats say nothing, as the specification has it.
+    strict: false,
+    logger: false,
+    formats,
+    // A property is one of the body's own, so that "toString" is not found on every object.
+    ownProperties: true,
+    code: { source: true, lines: false, formats: _`require("millrace/formats").formats` },
+  }
+  const ajv = isDraft07 ? new Ajv(options) : new Ajv2020(options)
+  if (ajv.validateSchema(schema) !== true) return { problems: (ajv.errors ?? []).slice(0, 20).map(schemaProblem) }
+  const validate = ajv.compile(asAjvReadsIt(schema, isDraft07) as AnySchemaObject | boolean)
+  return { text: standaloneCode.default(ajv, validate) }
+}
+
+function schemaProblem(error: ErrorObject): ProgramProblem {
+  return { part: "schema", message: `${error.message ?? "is not a valid schema"} (${error.keyword}).`, pointer: error.instancePath }
+}
+
+function compileProblem(error: unknown, schema: unknown): ProgramProblem {
+  if (error instanceof RangeError)
+    return { part: "schema", message: "request_schema is too large, or nests too deep, to be compiled; split or simplify it.", pointer: "" }
+  if (!(error instanceof Error)) throw error
+  if (error instanceof UnsupportedSchema) return { part: "schema", message: `${error.message}.`, pointer: error.pointer }
+  const missing = "missingRef" in error ? String(error.missingRef) : undefined
+  if (missing === undefined) return { part: "schema", message: `request_schema can't be compiled: ${error.message}.`, pointer: "" }
+  const pointer = pointerToReference(schema, /can't resolve reference (.*) from id/.exec(error.message)?.[1] ?? missing, "")
+  return { part: "schema", message: `The reference "${missing}" leads outside the document, or nowhere in it.`, pointer: pointer ?? "" }
+}
+
+function pointerToReference(at: unknown, reference: string, pointer: string): string | undefined {
+  if (typeof at !== "object" || at === null) return undefined
+  for (const [key, value] of Object.entries(at)) {
+    const here = `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`
+    if ((key === "$ref" || key === "$dynamicRef") && value === reference) return here
+    const found = pointerToReference(value, reference, here)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,119 @@
+// Compiles programs in a child of its own, one at a time, so that a schema made to take forever costs that child and no
+// event. The child starts on first use and ends when it has been idle.
+import type { Clock } from "../../kernel/clock.ts"
+import type { Compiled } from "./child/compile-main.ts"
+import { ChildLink, type Loss } from "./child-link.ts"
+
+interface Job {
+  readonly schema: string
+  readonly transform: string | null
+  readonly resolve: (compiled: Compiled) => void
+}
+
+const deadlineMs = 2_000
+const startMs = 30_000
+const idleMs = 30_000
+const mostWaiting = 10_000
+
+export class Compiler {
+  readonly #clock: Clock
+  readonly #waiting: Job[] = []
+  #link: ChildLink | null = null
+  #ready = false
+  #job: Job | null = null
+  #overran = false
+  #cancelTimer = () => {}
+  #stopped = false
+  #id = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** `schema` null: none. Never rejects. */
+  compile(schema: unknown, transform: string | null): Promise<Compiled> {
+    if (this.#stopped) return Promise.resolve(failed("The sandbox has stopped."))
+    if (this.#waiting.length >= mostWaiting) return Promise.resolve(failed("Too many pipelines wait to be compiled; try again."))
+    return new Promise((resolve) => {
+      this.#waiting.push({ schema: schema === null || schema === undefined ? "" : JSON.stringify(schema), transform, resolve })
+      this.#next()
+    })
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#link?.kill()
+    for (const job of this.#waiting.splice(0)) job.resolve(failed("The sandbox has stopped."))
+  }
+
+  #next(): void {
+    if (this.#job || this.#waiting.length === 0) return
+    if (!this.#link) this.#start()
+    if (!this.#ready || !this.#link) return
+    this.#job = this.#waiting.shift() ?? null
+    if (!this.#job) return
+    const { schema, transform } = this.#job
+    this.#limit(deadlineMs)
+    this.#link.send([String(++this.#id), schema, transform === null ? "0" : "1", transform ?? ""])
+  }
+
+  #start(): void {
+    this.#ready = false
+    this.#overran = false
+    this.#link = new ChildLink("compile-main.ts", [], { onFrame: (parts) => this.#onFrame(parts), onLost: (loss) => this.#onLost(loss) })
+    this.#limit(startMs)
+  }
+
+  #limit(milliseconds: number): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#clock.after(milliseconds, () => {
+      this.#overran = true
+      this.#link?.kill()
+    })
+  }
+
+  #onFrame([id, answer = ""]: string[]): void {
+    this.#cancelTimer()
+    if (id === "ready") this.#ready = true
+    else this.#finish(JSON.parse(answer) as Compiled)
+    this.#next()
+    if (!this.#job) this.#cancelTimer = this.#clock.after(idleMs, () => this.#link?.kill())
+  }
+
+  #onLost({ signal, exitCode, stderr }: Loss): void {
+    this.#cancelTimer()
+    const hadStarted = this.#ready
+    const why = `The compiler ended (${signal ?? `exit ${exitCode}`}) ${stderr.trim().split("\n").at(-1) ?? ""}`.trim()
+    this.#link = null
+    this.#ready = false
+    if (this.#job) this.#finish(this.#overran ? tooSlow(this.#job) : failed(`${why}.`))
+    else if (!hadStarted) for (const job of this.#waiting.splice(0)) job.resolve(failed(`${why}.`))
+    this.#next()
+  }
+
+  #finish(compiled: Compiled): void {
+    const job = this.#job
+    this.#job = null
+    job?.resolve(compiled)
+  }
+}
+
+function failed(message: string): Compiled {
+  return { validator: null, transform: null, problems: [{ part: "schema", message }] }
+}
+
+function tooSlow(job: Job): Compiled {
+  const part = job.schema === "" ? "transform" : "schema"
+  const name = part === "schema" ? "request_schema" : "transform_js"
+  return {
+    validator: null,
+    transform: null,
+    problems: [
+      {
+        part,
+        message: `${name} took longer than ${deadlineMs / 1_000} s to compile; make it simpler.`,
+        ...(part === "schema" ? { pointer: "" } : {}),
+      },
+    ],
+  }
+}

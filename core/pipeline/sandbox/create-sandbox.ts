@@ -1,0 +1,145 @@
+// The sandbox put together: programs compiled and kept, calls sent to a lane by pipeline, offenders to a lane of their
+// own or sent away.
+import type { Clock } from "../../kernel/clock.ts"
+import type { CoreConfig } from "../../kernel/config.ts"
+import type { Logger } from "../../kernel/log.ts"
+import type { Loss } from "./child-link.ts"
+import { Compiler } from "./compiler.ts"
+import { endBundler, isolateBundle } from "./isolate-bundle.ts"
+import { type Job, keyOf } from "./job.ts"
+import { Lane, type LaneOptions, unavailable } from "./lane.ts"
+import { Offenders, strike } from "./offenders.ts"
+import { PenaltyLanes } from "./penalty-lanes.ts"
+import { digestOf } from "./program.ts"
+import { ProgramCache } from "./program-cache.ts"
+import type { Program, Sandbox, SandboxCall, SandboxResult } from "./sandbox.ts"
+
+/** What happens in the sandbox, for counters. */
+export type SandboxSight =
+  | { readonly type: "batch"; readonly events: number }
+  | { readonly type: "child_started"; readonly milliseconds: number }
+  | { readonly type: "child_lost"; readonly cause: string }
+  | { readonly type: "paused"; readonly pipelineId: string; readonly milliseconds: number }
+
+export interface SandboxOptions {
+  readonly config: CoreConfig["sandbox"]
+  readonly log: Logger
+  readonly clock: Clock
+  readonly observe?: (sight: SandboxSight) => void
+  /** Folder for compiled programs; without one they are kept in memory only. */
+  readonly cacheFolder?: string
+}
+
+const mostWaiting = 20_000
+
+export function createSandbox({ config, log, clock, observe = () => {}, cacheFolder }: SandboxOptions): Sandbox {
+  const offenders = new Offenders(clock)
+  const programs = new ProgramCache(cacheFolder ?? null, log)
+  const compiler = new Compiler(clock)
+  const compiling = new Map<string, ReturnType<Sandbox["compile"]>>()
+
+  const punish = (job: Job, weight: number) => {
+    const pause = offenders.add(job.key, job.call.program.digest, weight)
+    if (pause === 0) return
+    observe({ type: "paused", pipelineId: job.call.pipelineId, milliseconds: pause })
+    log.warn(
+      { organization: job.call.organization, pipeline: job.call.pipelineId, pause_ms: pause },
+      "A pipeline keeps costing the sandbox and is paused.",
+    )
+  }
+  const laneOptions: LaneOptions = {
+    config,
+    clock,
+    offenders,
+    bundle: isolateBundle,
+    onSuspects: (jobs) => penalties.suspects(jobs),
+    onCulprit: (job, loss) => {
+      log.warn(
+        { organization: job.call.organization, pipeline: job.call.pipelineId, cause: causeOf(loss) },
+        "An event cost the sandbox a child.",
+      )
+      punish(job, strike)
+    },
+    onMisstep: punish,
+    onStarted: (milliseconds) => observe({ type: "child_started", milliseconds }),
+    onLost: (loss) => observe({ type: "child_lost", cause: causeOf(loss) }),
+    onBatch: (events) => observe({ type: "batch", events }),
+  }
+  const penalties = new PenaltyLanes(laneOptions)
+  const lanes = Array.from({ length: config.processes }, () => new Lane(laneOptions))
+  const laneOf = (key: string) => lanes[config.processes === 1 ? 0 : spread(key) % config.processes]
+
+  const compile = async (schema: unknown, transform: string | null, digest: string) => {
+    const known = await programs.get(digest)
+    if (known) return { program: known, problems: [] }
+    const compiled = await compiler.compile(schema, transform)
+    if (compiled.problems.length > 0) return { program: null, problems: compiled.problems }
+    const program: Program = { digest, validator: compiled.validator, transform: compiled.transform }
+    await programs.put(program)
+    return { program, problems: [] }
+  }
+
+  return {
+    compile({ schema, transform }) {
+      const digest = digestOf(schema, transform)
+      let under = compiling.get(digest)
+      if (!under) {
+        under = compile(schema, transform, digest).finally(() => compiling.delete(digest))
+        compiling.set(digest, under)
+      }
+      return under
+    },
+
+    run(call) {
+      const key = keyOf(call.organization, call.pipelineId)
+      const penalized = offenders.hasPenalty(key, call.program.digest)
+      const pauseMs = penalized ? offenders.pauseMs(key) : 0
+      if (pauseMs > 0) return Promise.resolve(paused(pauseMs))
+      const lane = penalized ? penalties.lane(key) : laneOf(key)
+      if (!lane) return Promise.resolve(paused(1_000))
+      if (lane.size >= mostWaiting) return Promise.resolve(unavailable("Too many events wait for the sandbox."))
+      return new Promise((resolve) => lane.add(newJob(key, call, resolve, clock.monotonic())))
+    },
+
+    forget(pipelineId) {
+      for (const lane of lanes) lane.forget(pipelineId)
+      penalties.forget(pipelineId)
+    },
+
+    async start() {
+      await isolateBundle()
+      await endBundler()
+      await Promise.all(lanes.map((lane) => lane.start()))
+    },
+
+    async stop() {
+      compiler.stop()
+      await Promise.all([...lanes.map((lane) => lane.stop()), penalties.stop()])
+    },
+  }
+}
+
+function newJob(key: string, call: SandboxCall, resolve: (result: SandboxResult) => void, queuedAt: number): Job {
+  return { key, call, resolve, queuedAt, losses: 0, alone: false }
+}
+
+function paused(milliseconds: number): SandboxResult {
+  const retryAfterS = Math.max(1, Math.ceil(milliseconds / 1_000))
+  return {
+    ok: false,
+    kind: "penalty",
+    message: `The pipeline's transform or schema keeps taking its process down and is paused; try again in ${retryAfterS} s.`,
+    retryAfterS,
+  }
+}
+
+function causeOf(loss: Loss): string {
+  return loss.report ? "hard_deadline" : (loss.signal ?? `exit_${loss.exitCode}`)
+}
+
+/** FNV-1a: the same pipeline meets the same child. */
+function spread(key: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}

@@ -1,0 +1,109 @@
+// Reads an event's body inside the isolate: parses it once, takes out proof fields, the page envelope and the test
+// marker, and says where a text stops being JSON.
+import { jsonFault } from "./json-fault.ts"
+
+type Fields = Record<string, unknown>
+
+export interface Body {
+  /** What the schema sees. */
+  readonly value: unknown
+  /** What transform and templates see: long integers are strings of their digits. */
+  readonly exact: unknown
+  /** JSON text, or "" when the body carried none. */
+  readonly envelope: string
+  /** "t", "f" or "-". */
+  readonly test: string
+  /** Whether `exact` is what the text says, so that the text itself can stand for it. */
+  readonly asGiven: boolean
+}
+
+export class MalformedBody extends Error {}
+
+const longInteger = /\d{16}/
+const integer = /^-?\d+$/
+
+/** Throws MalformedBody with the position. `strip` is a JSON list of dotted paths, or "". */
+export function readBody(text: string, strip: string): Body {
+  const value = parse(text)
+  const exact = longInteger.test(text) ? JSON.parse(text, digitsOfLongIntegers) : value
+  const paths: string[] = strip === "" ? [] : JSON.parse(strip)
+  const taken = takeOut(value, paths, text)
+  if (exact !== value) takeOut(exact, paths, text)
+  return {
+    value,
+    exact,
+    envelope: taken.envelope === undefined ? "" : JSON.stringify(taken.envelope),
+    test: taken.test,
+    asGiven: exact === value && !taken.changed,
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new MalformedBody(jsonFault(text))
+  }
+}
+
+function digitsOfLongIntegers(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value
+  const source = context?.source
+  return source !== undefined && integer.test(source) ? source : value
+}
+
+interface Taken {
+  envelope: Fields | undefined
+  test: string
+  changed: boolean
+}
+
+function takeOut(body: unknown, strip: readonly string[], text: string): Taken {
+  const taken: Taken = { envelope: undefined, test: "-", changed: false }
+  if (!isFields(body)) return taken
+  for (const path of strip) if (removePath(body, path)) taken.changed = true
+  if (Object.hasOwn(body, "_envelope") && isFields(body["_envelope"])) {
+    taken.envelope = body["_envelope"]
+    delete body["_envelope"]
+    taken.changed = true
+  }
+  if (text.includes('"_envelope.')) takeFormFields(body, taken)
+  if (Object.hasOwn(body, "is_test")) {
+    const marker = body["is_test"]
+    if (marker === true || marker === "true" || marker === "1") taken.test = "t"
+    else if (marker === false || marker === "false" || marker === "0") taken.test = "f"
+    delete body["is_test"]
+    taken.changed = true
+  }
+  return taken
+}
+
+/** Form fields `_envelope.page_url` and so on; the object's own value wins where both are there. */
+function takeFormFields(body: Fields, taken: Taken): void {
+  for (const key of Object.keys(body)) {
+    if (!key.startsWith("_envelope.")) continue
+    taken.envelope ??= {}
+    const name = key.slice("_envelope.".length)
+    if (!Object.hasOwn(taken.envelope, name)) {
+      Object.defineProperty(taken.envelope, name, { value: body[key], enumerable: true, configurable: true, writable: true })
+    }
+    delete body[key]
+    taken.changed = true
+  }
+}
+
+function removePath(body: Fields, path: string): boolean {
+  if (Object.hasOwn(body, path)) return delete body[path]
+  const names = path.split(".")
+  const last = names.pop() ?? ""
+  let at: unknown = body
+  for (const name of names) {
+    if (!isFields(at) || !Object.hasOwn(at, name)) return false
+    at = at[name]
+  }
+  return isFields(at) && Object.hasOwn(at, last) && delete at[last]
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

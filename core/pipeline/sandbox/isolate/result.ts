@@ -1,0 +1,85 @@
+// Turns what a transform returned into JSON text, or says why it is none. Numbers that JSON lacks (NaN, Infinity) become
+// null, `undefined` members are left out and `toJSON` is honoured, as JSON.stringify has it; what it would drop or empty
+// silently (functions, symbols, Maps, Sets, ...) is refused instead, with a pointer.
+
+const maxBytes = 1_048_576
+const maxDepth = 100
+
+export class BadResult extends Error {}
+
+/** JSON text of an object or a list; "null" for null and undefined. Throws BadResult. */
+export function resultText(value: unknown): string {
+  if (value === null || value === undefined) return "null"
+  if (typeof value !== "object") throw new BadResult(`transform returned ${article(typeof value)}; return an object, a list or null`)
+  inspect(value, "", 0)
+  const text = stringify(value)
+  const first = text?.charCodeAt(0)
+  if (text === undefined || (first !== 123 && first !== 91))
+    throw new BadResult("transform's result has a toJSON that gives no object or list")
+  if (text.length * 3 > maxBytes && byteLength(text) > maxBytes) {
+    throw new BadResult(`transform returned ${byteLength(text)} bytes of JSON; at most ${maxBytes} are allowed`)
+  }
+  return text
+}
+
+function stringify(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError && /string length/.test(error.message))
+      throw new BadResult(`transform returned more than ${maxBytes} bytes of JSON`)
+    throw error
+  }
+}
+
+function inspect(value: object, pointer: string, depth: number): void {
+  if (depth > maxDepth)
+    throw new BadResult(`transform's result nests deeper than ${maxDepth} levels, or holds itself, at ${shown(pointer)}`)
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) inspectMember(value[i], pointer, String(i), depth)
+    return
+  }
+  if ("toJSON" in value && typeof value.toJSON === "function") return
+  const kind = Object.prototype.toString.call(value)
+  if (kind !== "[object Object]" && kind !== "[object Error]") refuseContainer(value, kind, pointer)
+  for (const key of Object.keys(value)) inspectMember((value as Record<string, unknown>)[key], pointer, key, depth)
+}
+
+function refuseContainer(value: object, kind: string, pointer: string): void {
+  const held =
+    value instanceof Map || value instanceof Set || value instanceof RegExp || ArrayBuffer.isView(value) || value instanceof ArrayBuffer
+  if (held) throw new BadResult(`transform's result holds ${article(kind.slice(8, -1))} at ${shown(pointer)}, which JSON has no form for`)
+}
+
+function inspectMember(value: unknown, pointer: string, key: string, depth: number): void {
+  switch (typeof value) {
+    case "function":
+    case "symbol":
+    case "bigint":
+      throw new BadResult(`transform's result holds ${article(typeof value)} at ${shown(step(pointer, key))}, which JSON has no form for`)
+    case "object":
+      if (value !== null) inspect(value, step(pointer, key), depth + 1)
+  }
+}
+
+function step(pointer: string, key: string): string {
+  return pointer.length > 200 ? pointer : `${pointer}/${key.slice(0, 64).replaceAll("~", "~0").replaceAll("/", "~1")}`
+}
+
+function shown(pointer: string): string {
+  return pointer === "" ? "its top" : pointer
+}
+
+function article(kind: string): string {
+  return /^[aeiou]/i.test(kind) ? `an ${kind}` : `a ${kind}`
+}
+
+function byteLength(text: string): number {
+  let bytes = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // A pair of surrogates is four bytes, two a unit.
+    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
+  }
+  return bytes
+}

@@ -1,0 +1,166 @@
+// What runs inside an isolate: takes a batch of events as one text, and gives all their results back as one. The host
+// calls `run` under one timeout; when that strikes, `finished` still gives what was done before.
+import { pack, unpack } from "../wire.ts"
+import { type Body, MalformedBody, readBody } from "./body.ts"
+import { moment } from "./determinism.ts"
+import { lockdown } from "./lockdown.ts"
+import { BadResult, resultText } from "./result.ts"
+import { type Problem, problemsOf, type Validators } from "./schema-problems.ts"
+import { requireFromValidator } from "./validator-modules.ts"
+
+/** What a compiled transform's text evaluates to. */
+interface Transform {
+  readonly run: (event: unknown, context?: unknown) => unknown
+  /** Functions and literals of its top level. */
+  readonly held: readonly unknown[]
+  readonly wantsContext: boolean
+}
+
+export interface Runner {
+  run(batch: string): string
+  finished(): string
+}
+
+/** Strings of an event in a batch: flags and time, body, context, execution id, paths to strip. */
+const fieldsIn = 5
+const longestMessage = 500
+
+let hand: Int32Array
+/** Where the index of the event in hand stands. */
+const indexAt = 1
+
+/** Called once, before any foreign code is in. `shared` is watched by a thread of the host. */
+export function seal(shared: SharedArrayBuffer): void {
+  hand = new Int32Array(shared)
+  lockdown()
+}
+
+export function prepare(makeValidators: ((require: unknown) => Validators) | null, makeTransform: (() => Transform) | null): Runner {
+  const validators = makeValidators?.(requireFromValidator) ?? null
+  const transform = makeTransform?.() ?? null
+  const seen = new Set<unknown>()
+  for (const each of transform?.held ?? []) freezeDeep(each, seen)
+  let out: string[] = []
+  return {
+    run(batch) {
+      out = []
+      const parts = unpack(batch)
+      for (let i = 0; i * fieldsIn < parts.length; i++) {
+        hand[indexAt] = i
+        const at = i * fieldsIn
+        const flags = parts[at] ?? ""
+        moment.now = Number(flags.slice(1))
+        moment.seed = parts[at + 3] ?? ""
+        moment.draw = undefined
+        const [meta, event, payload, envelope] = answer(
+          parts[at + 1] ?? "",
+          parts[at + 2] ?? "",
+          parts[at + 4] ?? "",
+          flags.charAt(0) === "p",
+          validators,
+          transform,
+        )
+        out.push(meta, event, payload, envelope)
+      }
+      return pack(out)
+    },
+    finished: () => pack(out.slice(0, out.length - (out.length % 4))),
+  }
+}
+
+type Answer = readonly [meta: string, event: string, payload: string, envelope: string]
+
+/**
+ * `meta` is "o", the test marker, "s" where the event is the body's own text and "s" where the payload is; or "e", and
+ * then `event` is JSON of the failure.
+ */
+function answer(
+  text: string,
+  context: string,
+  strip: string,
+  wantsPayload: boolean,
+  validators: Validators | null,
+  transform: Transform | null,
+): Answer {
+  let body: Body
+  try {
+    body = readBody(text, strip)
+  } catch (error) {
+    const message = error instanceof MalformedBody ? error.message : "The body nests too deep."
+    return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
+  }
+  if (validators) {
+    const problems = problemsOf(validators, body.value, text.length)
+    if (problems.length > 0) return failure({ kind: "invalid", message: "The body does not match the request schema.", errors: problems })
+  }
+  if (!transform && (typeof body.exact !== "object" || body.exact === null)) {
+    const message = "The body is a single value; send an object or a list."
+    return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
+  }
+  const event = transform ? transformed(transform, body.exact, context) : null
+  if (event !== null && typeof event !== "string") return failure(event)
+  return success(body, event, wantsPayload)
+}
+
+/** `event` null: no transform, so it is the payload. What equals the body's text is not sent back. */
+function success(body: Body, event: string | null, wantsPayload: boolean): Answer {
+  const exact = body.asGiven || (event !== null && !wantsPayload) ? "" : JSON.stringify(body.exact)
+  const payloadMark = wantsPayload ? (body.asGiven ? "s" : "p") : "-"
+  const meta = `o${body.test}${event === null && body.asGiven ? "s" : "-"}${payloadMark}`
+  return [meta, event ?? exact, wantsPayload ? exact : "", body.envelope]
+}
+
+interface Failure {
+  readonly kind: string
+  readonly message: string
+  readonly errors?: readonly Problem[]
+  readonly line?: number
+}
+
+function failure(failed: Failure): Answer {
+  return ["e", JSON.stringify(failed), "", ""]
+}
+
+function transformed(transform: Transform, event: unknown, context: string): string | Failure {
+  try {
+    const result = transform.wantsContext ? transform.run(event, JSON.parse(context === "" ? "{}" : context)) : transform.run(event)
+    return resultText(result)
+  } catch (error) {
+    // What was thrown may be anything, with getters of its own that throw.
+    try {
+      return describe(error)
+    } catch {
+      return { kind: "threw", message: "The transform threw something that can't be shown." }
+    }
+  }
+}
+
+function describe(error: unknown): Failure {
+  if (error instanceof BadResult) return { kind: "bad_result", message: `${error.message}.` }
+  if (!(error instanceof Error)) return { kind: "threw", message: `The transform threw ${shown(error)}.` }
+  const message = String(error.message)
+  if (error instanceof RangeError && message === "Array buffer allocation failed") {
+    return { kind: "memory", message: "The transform ran out of memory." }
+  }
+  if (error instanceof TypeError && message.startsWith("Converting circular structure")) {
+    return { kind: "bad_result", message: "transform's result holds itself, which JSON has no form for." }
+  }
+  const line = /transform\.js:(\d+)/.exec(String(error.stack))?.[1]
+  const thrown: Failure = { kind: "threw", message: `${String(error.name)}: ${message}`.slice(0, longestMessage) }
+  return line === undefined ? thrown : { ...thrown, line: Number(line) }
+}
+
+function shown(thrown: unknown): string {
+  return typeof thrown === "object" && thrown !== null ? "an object that is no Error" : String(thrown).slice(0, longestMessage)
+}
+
+/** Freezes a transform's own functions and literals, and what they hold. */
+function freezeDeep(value: unknown, seen: Set<unknown>): void {
+  if (value === null || (typeof value !== "object" && typeof value !== "function") || seen.has(value)) return
+  seen.add(value)
+  Object.freeze(value)
+  for (const key of Reflect.ownKeys(value)) {
+    const held = Object.getOwnPropertyDescriptor(value, key)
+    for (const each of [held?.value, held?.get, held?.set]) freezeDeep(each, seen)
+  }
+}

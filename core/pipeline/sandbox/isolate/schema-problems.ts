@@ -1,0 +1,71 @@
+// Asks the validators about a body. The first stops at the first problem, so that a large body can't make millions of
+// them; the second, which finds them all, is asked only about a small body that failed.
+
+/** As ajv reports them. */
+interface AjvError {
+  readonly instancePath: string
+  readonly keyword: string
+  readonly message?: string
+  readonly params: Record<string, unknown>
+}
+
+interface Validator {
+  (value: unknown): boolean
+  errors?: AjvError[] | null
+}
+
+export interface Validators {
+  readonly first: Validator
+  /** Made on its first use. */
+  readonly all: () => Validator
+}
+
+export interface Problem {
+  readonly pointer: string
+  readonly message: string
+  readonly keyword?: string
+}
+
+const mostProblems = 20
+const longestForAll = 16_384
+const longestPointer = 1_000
+const longestDetail = 200
+
+/** No problems: the value is valid. At most 20 otherwise. */
+export function problemsOf(validators: Validators, value: unknown, length: number): Problem[] {
+  try {
+    if (validators.first(value)) return []
+    return describeAll(length <= longestForAll ? everyError(validators, value) : validators.first.errors)
+  } catch (error) {
+    if (error instanceof RangeError) return [{ pointer: "", message: "nests too deep to be checked against the schema" }]
+    throw error
+  }
+}
+
+function everyError(validators: Validators, value: unknown): readonly AjvError[] | null | undefined {
+  const all = validators.all()
+  all(value)
+  return all.errors ?? validators.first.errors
+}
+
+function describeAll(errors: readonly AjvError[] | null | undefined): Problem[] {
+  const problems = (errors ?? []).slice(0, mostProblems).map(describe)
+  return problems.length > 0 ? problems : [{ pointer: "", message: "does not match the schema" }]
+}
+
+function describe(error: AjvError): Problem {
+  return {
+    pointer: error.instancePath.slice(0, longestPointer),
+    message: `${(error.message ?? "does not match").slice(0, longestDetail)}${detail(error)}`,
+    keyword: error.keyword,
+  }
+}
+
+/** What ajv keeps in parameters and leaves out of its message. */
+function detail({ keyword, params }: AjvError): string {
+  const named = params["additionalProperty"] ?? params["unevaluatedProperty"] ?? params["propertyName"]
+  if (typeof named === "string") return `: ${JSON.stringify(named.slice(0, longestDetail))}`
+  if (keyword === "enum") return `: ${JSON.stringify(params["allowedValues"]).slice(0, longestDetail)}`
+  if (keyword === "const") return `: ${(JSON.stringify(params["allowedValue"]) ?? "").slice(0, longestDetail)}`
+  return ""
+}

@@ -1,0 +1,52 @@
+// One call to the sandbox while it waits and runs, and the text it travels as.
+
+import { wantsContext } from "./program.ts"
+import type { Program, SandboxCall, SandboxResult } from "./sandbox.ts"
+import { pack } from "./wire.ts"
+
+export interface Job {
+  readonly key: string
+  readonly call: SandboxCall
+  readonly resolve: (result: SandboxResult) => void
+  readonly queuedAt: number
+  /** Children that were lost while this was in their hands without a word of who was to blame. */
+  losses: number
+  /** Runs in a group of its own, because its group took a child down. */
+  alone: boolean
+}
+
+/** Isolates are kept by this: a pipeline of one organization. */
+export function keyOf(organization: string, pipelineId: string): string {
+  return `${organization}/${pipelineId}`
+}
+
+export function batchOf(program: Program, jobs: readonly Job[]): string {
+  const contexts = wantsContext(program)
+  const parts: string[] = []
+  for (const { call } of jobs) {
+    const strip = call.strip && call.strip.length > 0 ? JSON.stringify(call.strip) : ""
+    parts.push(`${call.wantsPayload ? "p" : "-"}${call.receivedAt}`, call.body, contexts ? call.context : "", call.executionId, strip)
+  }
+  return pack(parts)
+}
+
+export const fieldsOut = 4
+
+/** One event's four strings, as the isolate gave them (isolate/runner.ts). */
+export function resultOf(call: SandboxCall, meta: string, event: string, payload: string, envelope: string): SandboxResult {
+  if (meta.charAt(0) !== "o") return failureFrom(event)
+  const test = meta.charAt(1)
+  const payloadMark = meta.charAt(3)
+  return {
+    ok: true,
+    event: meta.charAt(2) === "s" ? call.body : event,
+    payload: payloadMark === "s" ? call.body : payloadMark === "p" ? payload : null,
+    envelope: envelope === "" ? null : envelope,
+    isTest: test === "-" ? null : test === "t",
+  }
+}
+
+/** A failure as isolates and children write it: the result without `ok`. */
+export function failureFrom(text: string): SandboxResult {
+  return { ok: false, ...JSON.parse(text) } as SandboxResult
+}

@@ -1,0 +1,88 @@
+// Keeps account of pipelines that cost others something: a child they took down is a strike, a timeout or a lost isolate
+// an eighth of one. Two strikes move a pipeline to a child of its own, with a pause that doubles with each further one;
+// good behaviour and a changed program clear it.
+import type { Clock } from "../../kernel/clock.ts"
+
+interface Record {
+  readonly digest: string
+  strikes: number
+  at: number
+  pausedUntil: number
+  good: number
+}
+
+export const strike = 1
+export const smallStrike = 1 / 8
+const penaltyFrom = 2
+const firstPauseMs = 1_000
+const longestPauseMs = 300_000
+const forgottenMs = 600_000
+const goodForPardon = 1_000
+const most = 10_000
+
+export class Offenders {
+  readonly #clock: Clock
+  readonly #records = new Map<string, Record>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Whether it has done anything lately that would make neighbours wait. */
+  isStrained(key: string): boolean {
+    return this.#records.has(key)
+  }
+
+  hasPenalty(key: string, digest: string): boolean {
+    const record = this.#find(key, digest)
+    return record !== undefined && record.strikes >= penaltyFrom
+  }
+
+  /** Milliseconds that the pipeline still pauses; 0 when it may run. */
+  pauseMs(key: string): number {
+    const record = this.#records.get(key)
+    return record ? Math.max(0, record.pausedUntil - this.#clock.monotonic()) : 0
+  }
+
+  /** Adds to the account; answers the pause that it brought, in milliseconds. */
+  add(key: string, digest: string, weight: number): number {
+    const now = this.#clock.monotonic()
+    const record = this.#find(key, digest) ?? { digest, strikes: 0, at: now, pausedUntil: 0, good: 0 }
+    const before = Math.floor(record.strikes)
+    record.strikes += weight
+    record.at = now
+    record.good = 0
+    this.#records.delete(key)
+    this.#records.set(key, record)
+    if (this.#records.size > most) this.#forgetOldest()
+    const whole = Math.floor(record.strikes)
+    if (whole < penaltyFrom || whole === before) return 0
+    const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(20, whole - penaltyFrom))
+    record.pausedUntil = now + pause
+    return pause
+  }
+
+  /** Counts events that ran as they should. */
+  good(key: string, events: number): void {
+    const record = this.#records.get(key)
+    if (!record) return
+    record.good += events
+    if (record.good >= goodForPardon) this.#records.delete(key)
+  }
+
+  #find(key: string, digest: string): Record | undefined {
+    const record = this.#records.get(key)
+    if (!record) return undefined
+    const now = this.#clock.monotonic()
+    if (record.digest === digest && now < Math.max(record.pausedUntil, record.at) + forgottenMs) return record
+    this.#records.delete(key)
+    return undefined
+  }
+
+  #forgetOldest(): void {
+    for (const key of this.#records.keys()) {
+      this.#records.delete(key)
+      return
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// Children for those that can't be let near others: one a pipeline, few at once, gone when idle.
+import type { Job } from "./job.ts"
+import { Lane, type LaneOptions, unavailable } from "./lane.ts"
+
+const most = 4
+const idleMs = 10_000
+
+export class PenaltyLanes {
+  readonly #options: LaneOptions
+  readonly #lanes = new Map<string, Lane>()
+
+  constructor(options: LaneOptions) {
+    // Here every group is one event, so nobody is left to suspect.
+    this.#options = options
+  }
+
+  /** The pipeline's own lane; undefined when all are taken by others at work. */
+  lane(key: string): Lane | undefined {
+    const own = this.#lanes.get(key)
+    if (own) return own
+    if (this.#lanes.size >= most && !this.#endIdle()) return undefined
+    const lane = new Lane(this.#options)
+    this.#lanes.set(key, lane)
+    this.#endWhenIdle(key, lane)
+    return lane
+  }
+
+  /** Events of one group that took a child down: each runs alone, so that only the culprit fails. */
+  suspects(jobs: readonly Job[]): void {
+    for (const job of jobs) {
+      const lane = this.lane(job.key)
+      job.alone = true
+      if (lane) lane.add(job)
+      else job.resolve(unavailable("The event shared a process with one that ended it, and no other is free."))
+    }
+  }
+
+  forget(pipelineId: string): void {
+    for (const lane of this.#lanes.values()) lane.forget(pipelineId)
+  }
+
+  async stop(): Promise<void> {
+    const lanes = [...this.#lanes.values()]
+    this.#lanes.clear()
+    await Promise.all(lanes.map((lane) => lane.stop()))
+  }
+
+  #endIdle(): boolean {
+    for (const [key, lane] of this.#lanes) {
+      if (lane.size > 0) continue
+      this.#end(key, lane)
+      return true
+    }
+    return false
+  }
+
+  #endWhenIdle(key: string, lane: Lane): void {
+    this.#options.clock.after(idleMs, () => {
+      if (this.#lanes.get(key) !== lane) return
+      if (lane.size > 0) this.#endWhenIdle(key, lane)
+      else this.#end(key, lane)
+    })
+  }
+
+  #end(key: string, lane: Lane): void {
+    this.#lanes.delete(key)
+    void lane.stop()
+  }
+}

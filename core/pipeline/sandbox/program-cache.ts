@@ -1,0 +1,66 @@
+// Compiled programs by digest: the most recent in memory, and in a folder when one is given, so that a start does not
+// compile again. A file that can't be read or written costs a compilation, never an event.
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { z } from "zod"
+import type { Logger } from "../../kernel/log.ts"
+import type { Program } from "./sandbox.ts"
+
+const mostInMemory = 512
+const Kept = z.strictObject({ digest: z.string(), validator: z.string().nullable(), transform: z.string().nullable() })
+
+export class ProgramCache {
+  readonly #programs = new Map<string, Program>()
+  readonly #folder: string | null
+  readonly #log: Logger
+
+  constructor(folder: string | null, log: Logger) {
+    this.#folder = folder
+    this.#log = log
+  }
+
+  async get(digest: string): Promise<Program | undefined> {
+    const kept = this.#programs.get(digest)
+    if (kept) {
+      this.#programs.delete(digest)
+      this.#programs.set(digest, kept)
+      return kept
+    }
+    const read = await this.#read(digest)
+    if (read) this.#remember(read)
+    return read
+  }
+
+  async put(program: Program): Promise<void> {
+    this.#remember(program)
+    if (this.#folder === null) return
+    const path = join(this.#folder, `${program.digest}.json`)
+    try {
+      await mkdir(this.#folder, { recursive: true })
+      const half = `${path}.${process.pid}.tmp`
+      await writeFile(half, JSON.stringify(program))
+      await rename(half, path)
+    } catch (error) {
+      this.#log.warn({ err: error, path }, "A compiled program could not be kept; the next start compiles it again.")
+    }
+  }
+
+  async #read(digest: string): Promise<Program | undefined> {
+    if (this.#folder === null) return undefined
+    try {
+      const program = Kept.parse(JSON.parse(await readFile(join(this.#folder, `${digest}.json`), "utf8")))
+      return program.digest === digest ? program : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  #remember(program: Program): void {
+    this.#programs.set(program.digest, program)
+    if (this.#programs.size <= mostInMemory) return
+    for (const oldest of this.#programs.keys()) {
+      this.#programs.delete(oldest)
+      return
+    }
+  }
+}

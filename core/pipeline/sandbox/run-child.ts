@@ -1,0 +1,113 @@
+// A run child as its lane sees it: what it has been told (the bundle, programs by pipeline), and a last resort against a
+// child that neither answers nor dies.
+import type { Clock } from "../../kernel/clock.ts"
+import type { CoreConfig } from "../../kernel/config.ts"
+import { ChildLink, type Loss } from "./child-link.ts"
+import type { Program } from "./sandbox.ts"
+
+export interface RunChildHandlers {
+  onFrame(parts: string[]): void
+  onLost(loss: Loss, wasReady: boolean): void
+  onStarted(milliseconds: number): void
+}
+
+const startMs = 30_000
+const silentMs = 10_000
+
+export class RunChild {
+  readonly ready: Promise<void>
+  readonly #clock: Clock
+  readonly #link: ChildLink
+  readonly #gone: Promise<void>
+  /** Digest of the program that the child was sent for a pipeline. It may have evicted it since, and then asks. */
+  readonly #sent = new Map<string, string>()
+  #isReady = false
+  #unanswered = 0
+  #cancelTimer: () => void
+
+  constructor(config: CoreConfig["sandbox"], clock: Clock, bundle: () => Promise<string>, handlers: RunChildHandlers) {
+    this.#clock = clock
+    const startedAt = clock.monotonic()
+    const gone = Promise.withResolvers<void>()
+    const ready = Promise.withResolvers<void>()
+    this.#gone = gone.promise
+    this.ready = ready.promise
+    this.ready.catch(() => {})
+    const parameters = [config.memory_mb, config.timeout_ms, config.hard_deadline_ms, config.max_isolates].map(String)
+    this.#link = new ChildLink("run-main.ts", parameters, {
+      onFrame: (parts) => {
+        if (parts[0] !== "ready") {
+          this.#answered()
+          handlers.onFrame(parts)
+          return
+        }
+        bundle().then((text) => {
+          this.#cancelTimer()
+          this.#link.send(["bundle", text])
+          this.#isReady = true
+          ready.resolve()
+          handlers.onStarted(clock.monotonic() - startedAt)
+        }, ready.reject)
+      },
+      onLost: (loss) => {
+        this.#cancelTimer()
+        gone.resolve()
+        ready.reject(new Error(`The sandbox's child could not start: ${loss.stderr.trim() || loss.signal}`))
+        handlers.onLost(loss, this.#isReady)
+      },
+    })
+    this.#cancelTimer = clock.after(startMs, () => this.#link.kill())
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  get pid(): number | undefined {
+    return this.#link.pid
+  }
+
+  run(id: number, key: string, program: Program, batch: string): void {
+    const known = this.#sent.get(key) === program.digest
+    this.#sent.set(key, program.digest)
+    const text = known ? ["", "", ""] : ["1", program.validator ?? "", program.transform ?? ""]
+    if (this.#unanswered++ === 0) this.#watch()
+    this.#link.send(["run", String(id), key, program.digest, ...text, batch])
+  }
+
+  /** The child has evicted the pipeline's program. */
+  hasNot(key: string): void {
+    this.#sent.delete(key)
+  }
+
+  forget(pipelineId: string): void {
+    for (const key of this.#sent.keys()) {
+      if (!key.endsWith(`/${pipelineId}`)) continue
+      this.#sent.delete(key)
+      this.#link.send(["forget", key])
+    }
+  }
+
+  cork(): void {
+    this.#link.cork()
+  }
+
+  uncork(): void {
+    this.#link.uncork()
+  }
+
+  async stop(): Promise<void> {
+    this.#link.kill()
+    await this.#gone
+  }
+
+  #answered(): void {
+    this.#unanswered--
+    this.#watch()
+  }
+
+  #watch(): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#unanswered > 0 ? this.#clock.after(silentMs, () => this.#link.kill()) : () => {}
+  }
+}

@@ -1,0 +1,139 @@
+// A child that is lost: only the culprit fails, its neighbours' events run again, and a pipeline that keeps costing
+// children is set apart and paused.
+import { readdirSync, readFileSync } from "node:fs"
+import { expect } from "chai"
+import { systemClock } from "../../core/kernel/clock.ts"
+import type { SandboxSight } from "../../core/pipeline/sandbox/create-sandbox.ts"
+import type { Program, Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
+import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
+
+// One native call that V8 does not interrupt.
+const bomb = "function transform(event) { return event.bomb ? { at: Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1) } : event }"
+
+function childrenOf(pid: number): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        return (
+          readFileSync(`/proc/${name}/stat`, "utf8").split(") ")[1]?.split(" ")[1] === String(pid) &&
+          readFileSync(`/proc/${name}/cmdline`, "utf8").includes("run-main")
+        )
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+describe("sandbox containment", function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let sights: SandboxSight[]
+  let elapsed = 0
+  let good: Program
+
+  beforeEach(async () => {
+    sights = []
+    elapsed = 0
+    const clock = { ...systemClock, monotonic: () => performance.now() + elapsed }
+    sandbox = sandboxUnderTest({ clock, observe: (sight) => sights.push(sight), settings: { timeout_ms: 20, hard_deadline_ms: 60 } })
+    await sandbox.start()
+    good = await programOf(sandbox, "function transform(event) { return { n: event.n + 1 } }")
+  })
+  afterEach(() => sandbox.stop())
+
+  const lost = () => sights.filter((sight) => sight.type === "child_lost").length
+
+  it("fails only the culprit of a group, and runs the others and all neighbours again", async () => {
+    const program = await programOf(sandbox, bomb)
+    const hostile = Array.from({ length: 9 }, (_, i) =>
+      sandbox.run(callOf(program, i === 4 ? { bomb: 1 } : { i }, { organization: "hostile" })),
+    )
+    const neighbours = Array.from({ length: 50 }, (_, n) => sandbox.run(callOf(good, { n }, { pipelineId: `good${n % 5}` })))
+    const results = await Promise.all(hostile)
+    results.forEach((result, i) => {
+      if (i === 4) expect(result).to.include({ ok: false, kind: "timeout" })
+      else expect(result).to.include({ ok: true, event: `{"i":${i}}` })
+    })
+    for (const [n, result] of (await Promise.all(neighbours)).entries()) expect(result).to.include({ ok: true, event: `{"n":${n + 1}}` })
+    expect(lost()).to.equal(1)
+  })
+
+  it("runs events again that were in hand when a child was killed from outside", async () => {
+    const [pid = 0] = childrenOf(process.pid)
+    const events = Array.from({ length: 200 }, (_, n) => sandbox.run(callOf(good, { n })))
+    process.kill(pid, "SIGKILL")
+    for (const [n, result] of (await Promise.all(events)).entries()) expect(result).to.include({ ok: true, event: `{"n":${n + 1}}` })
+    expect(lost()).to.equal(1)
+    expect(childrenOf(process.pid)).not.to.include(pid)
+  })
+
+  it("pauses a pipeline that has cost a child twice, longer each time, and only it", async () => {
+    const program = await programOf(sandbox, bomb)
+    const send = (body: unknown) => sandbox.run(callOf(program, body, { organization: "hostile" }))
+    expect(await send({ bomb: 1 })).to.include({ ok: false, kind: "timeout" })
+    expect(await send({ i: 1 })).to.include({ ok: true })
+    expect(await send({ bomb: 1 })).to.include({ ok: false, kind: "timeout" })
+    expect(await send({ i: 1 })).to.include({ ok: false, kind: "penalty", retryAfterS: 1 })
+    expect((await sandbox.run(callOf(good, { n: 1 }))).ok).to.equal(true)
+    elapsed += 1_001
+    const before = childrenOf(process.pid).length
+    expect(await send({ i: 1 })).to.include({ ok: true, event: '{"i":1}' })
+    expect(childrenOf(process.pid).length).to.equal(before + 1)
+    expect(await send({ bomb: 1 })).to.include({ ok: false, kind: "timeout" })
+    expect(await send({ i: 1 })).to.include({ ok: false, kind: "penalty", retryAfterS: 2 })
+    expect(sights.filter((sight) => sight.type === "paused").map((sight) => Math.round(sight.milliseconds))).to.deep.equal([1_000, 2_000])
+    const mended = await programOf(sandbox, "function transform(event) { return { mended: true } }")
+    expect(await sandbox.run(callOf(mended, {}, { organization: "hostile" }))).to.include({ ok: true })
+  })
+
+  it("keeps neighbours' p99 under a second while one pipeline bombs every event", async () => {
+    const program = await programOf(sandbox, bomb)
+    let bombing = true
+    const bombed = (async () => {
+      while (bombing)
+        await sandbox
+          .run(callOf(program, { bomb: 1 }, { organization: "hostile" }))
+          .then(() => new Promise((resolve) => setImmediate(resolve)))
+    })()
+    const waits: number[] = []
+    const until = performance.now() + 2_500
+    while (performance.now() < until) {
+      await Promise.all(
+        Array.from({ length: 10 }, async (_, n) => {
+          const before = performance.now()
+          expect(await sandbox.run(callOf(good, { n }, { pipelineId: `good${n}` }))).to.include({ ok: true })
+          waits.push(performance.now() - before)
+        }),
+      )
+    }
+    bombing = false
+    await bombed
+    waits.sort((a, b) => a - b)
+    expect(waits.length).to.be.greaterThan(100)
+    expect(waits[Math.floor(waits.length * 0.99)]).to.be.below(1_000)
+    expect(lost()).to.be.within(2, 6)
+  })
+
+  it("gives its children no environment, no descriptors but their own, and no file to write", () => {
+    process.env["MILLRACE_TEST_SECRET"] = "not for children"
+    const [pid = 0] = childrenOf(process.pid)
+    const environment = readFileSync(`/proc/${pid}/environ`, "utf8")
+    delete process.env["MILLRACE_TEST_SECRET"]
+    expect(
+      environment
+        .split("\0")
+        .filter(Boolean)
+        .map((line) => line.split("=")[0])
+        .sort(),
+    ).to.deep.equal(["LANG", "LC_ALL", "TZ"])
+    expect(readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")).to.include("--permission")
+  })
+
+  it("answers what waits when it stops", async () => {
+    const waiting = sandbox.run(callOf(good, { n: 1 }))
+    await sandbox.stop()
+    expect(await waiting).to.include({ ok: false, kind: "unavailable" })
+  })
+})

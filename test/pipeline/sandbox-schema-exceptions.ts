@@ -1,0 +1,1 @@
+export const knownFailures: ReadonlySet<string> = new Set<string>([])
