@@ -46,7 +46,7 @@ export interface DryRun {
 
 export interface PipelineEngine {
   /** Findings are data, never exceptions. */
-  compile(document: unknown): Promise<Compilation>
+  compile(document: unknown, organization?: { readonly slug: string }): Promise<Compilation>
   submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventAnswer>
   dryRun(
     pipeline: StoredPipeline,

@@ -17,6 +17,9 @@ export interface StoredPipeline {
 export interface PipelineSource {
   byEndpoint(endpointId: string): Promise<StoredPipeline | undefined>
   byId(organization: string, id: string): Promise<StoredPipeline | undefined>
+  bySlug(organization: string, slug: string): Promise<StoredPipeline | undefined>
+  /** As it was at an earlier revision, for deferred work of events that it took then. */
+  atRevision(organization: string, id: string, revision: number): Promise<StoredPipeline | undefined>
   /** A secret that a provider delivered in its handshake; kept once, ignored when there is one already. */
   keepDeliveredSecret(pipeline: StoredPipeline, secret: string): Promise<void>
 }

@@ -1,0 +1,27 @@
+// Where jobs wait: one document a job, gone when it is done, kept as `dead` when its tries are used up.
+import { type Document, defineCollection, type Json } from "../contract/collection.ts"
+import type { RetryPolicy } from "../contract/job.ts"
+
+export interface JobDocument extends Document {
+  type: string
+  /** The organization it works for; null for the service's own. */
+  organization: string | null
+  payload: Json
+  state: "queued" | "dead"
+  /** When it may run; while a node holds it, when its lease ends. */
+  run_at: string
+  /** The node that holds it, "" for none. */
+  held_by: string
+  attempts: number
+  retry: RetryPolicy
+  timeout_ms: number
+  last_error: string | null
+  created_at: string
+}
+
+export const JobCollection = defineCollection<JobDocument>()({
+  name: "jobs",
+  scope: "global",
+  times: ["run_at", "created_at"],
+  indexes: [{ fields: ["state", "run_at"] }, { fields: ["organization", "state", "created_at"] }],
+})

@@ -1,0 +1,280 @@
+// The durable queue. A job is a document, staged with the commit that asks for it. The node that commits a job holds it
+// from birth (its lease is part of the insert) and runs it at once; a job whose lease has run out, because its node died
+// or had no room, is claimed by whoever polls first. At least once: a job may run twice, never not at all.
+
+import type { z } from "zod"
+import type { Json } from "../contract/collection.ts"
+import { type AnyJob, defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
+import type { Store } from "../contract/store.ts"
+import { StagedWork, type Work } from "../contract/work.ts"
+import type { Clock } from "../kernel/clock.ts"
+import { timestamp } from "../kernel/clock.ts"
+import type { Deps, TokenRecord } from "../kernel/di.ts"
+import { AppError, asAppError } from "../kernel/errors.ts"
+import type { Ids } from "../kernel/ids.ts"
+import type { Logger } from "../kernel/log.ts"
+import { backoff } from "./backoff.ts"
+import { JobCollection, type JobDocument } from "./jobs-collection.ts"
+
+export interface QueueArgs {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Logger
+  readonly node: string
+  readonly jobs: ReadonlyMap<string, { job: AnyJob; deps: () => Deps<TokenRecord> }>
+  readonly concurrency: number
+  readonly leaseMs: number
+  readonly pollMs: number
+  /** Told after each try, for metrics. */
+  readonly observe?: (outcome: "done" | "retried" | "dead", type: string, milliseconds: number) => void
+}
+
+/** How many jobs a node holds beyond those it runs; further ones stay in the store for whoever has room. */
+const heldPerSlot = 8
+
+export class DurableQueue implements JobQueue {
+  readonly #args: QueueArgs
+  readonly #waiting: JobDocument[] = []
+  readonly #held = new Map<string, JobDocument>()
+  readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
+  #cancelPoll: () => void = () => {}
+  #cancelRenew: () => void = () => {}
+  #polling: Promise<void> | undefined
+  #stopped = true
+
+  constructor(args: QueueArgs) {
+    this.#args = args
+  }
+
+  get depth(): { waiting: number; running: number } {
+    return { waiting: this.#waiting.length, running: this.#running.size }
+  }
+
+  enqueue<P extends z.ZodType>(work: Work, job: JobRef<P>, payload: z.input<P>, options: EnqueueOptions = {}): string {
+    const { clock, ids, leaseMs, node } = this.#args
+    const now = clock.now()
+    const due = options.runAt ?? now
+    const holds = due <= now && this.#hasRoom()
+    const doc: JobDocument = {
+      id: options.id ?? ids.uuid(),
+      type: job.type,
+      organization: options.organization ?? null,
+      payload: payload as Json,
+      state: "queued",
+      run_at: timestamp(holds ? now + leaseMs : due),
+      held_by: holds ? node : "",
+      attempts: 0,
+      retry: options.retry ?? job.retry ?? defaultRetry,
+      timeout_ms: options.timeoutMs ?? job.timeoutMs ?? 60_000,
+      last_error: null,
+      created_at: timestamp(now),
+    }
+    work.in(JobCollection).insert(doc, { ifPresent: "keep" })
+    if (holds) work.afterCommit(() => this.#take(doc))
+    else if (due <= now) work.afterCommit(() => this.#pollSoon(0))
+    else work.afterCommit(() => this.#pollSoon(Math.max(0, due - now)))
+    return doc.id
+  }
+
+  start(): void {
+    this.#stopped = false
+    this.#pollSoon(0)
+    this.#renewLater()
+  }
+
+  /** Takes nothing new, gives what waits back to the store, and lets what runs finish until the deadline. */
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopped = true
+    this.#cancelPoll()
+    this.#cancelRenew()
+    await this.#polling
+    const given = this.#waiting.splice(0)
+    for (const doc of given) this.#held.delete(doc.id)
+    await this.#release(given)
+    const running = [...this.#running.values()]
+    const cancel = this.#args.clock.after(deadlineMs, () => {
+      for (const one of running) one.stop.abort(new AppError("unavailable", "The service is stopping."))
+    })
+    await Promise.all(running.map((one) => one.done))
+    cancel()
+  }
+
+  #hasRoom(): boolean {
+    return !this.#stopped && this.#held.size < this.#args.concurrency * heldPerSlot
+  }
+
+  #take(doc: JobDocument): void {
+    if (this.#held.has(doc.id)) return
+    this.#held.set(doc.id, doc)
+    this.#waiting.push(doc)
+    this.#fill()
+  }
+
+  #fill(): void {
+    while (!this.#stopped && this.#running.size < this.#args.concurrency) {
+      const doc = this.#waiting.shift()
+      if (!doc) break
+      const stop = new AbortController()
+      const done = this.#try(doc, stop).finally(() => {
+        this.#running.delete(doc.id)
+        this.#held.delete(doc.id)
+        this.#fill()
+        if (this.#waiting.length === 0 && this.#hasRoom()) this.#pollSoon(this.#args.pollMs)
+      })
+      this.#running.set(doc.id, { stop, done })
+    }
+  }
+
+  async #try(doc: JobDocument, stop: AbortController): Promise<void> {
+    const { clock, log, jobs, observe } = this.#args
+    const started = clock.monotonic()
+    const known = jobs.get(doc.type)
+    const attempt = doc.attempts + 1
+    const work = new StagedWork(`${doc.id}:${attempt}:${started}`)
+    const cancel = clock.after(doc.timeout_ms, () =>
+      stop.abort(new AppError("deadline_exceeded", `The job took longer than ${doc.timeout_ms} ms.`)),
+    )
+    const jobLog = log.child({ job: doc.id, type: doc.type, organization: doc.organization ?? undefined })
+    const args = {
+      attempt,
+      last: attempt >= doc.retry.max_attempts,
+      organization: doc.organization ?? undefined,
+      jobId: doc.id,
+      signal: stop.signal,
+      log: jobLog,
+      work,
+    }
+    try {
+      if (!known) throw new AppError("unimplemented", `No plugin declares the job "${doc.type}".`, { retryable: false })
+      const payload: unknown = known.job.payload.parse(doc.payload)
+      await abortable(known.job.run({ ...args, payload, deps: known.deps() }), stop.signal)
+      work.in(JobCollection).remove(doc.id, { optional: true })
+      await this.#commit(work)
+      observe?.("done", doc.type, clock.monotonic() - started)
+    } catch (error) {
+      await this.#failed(doc, attempt, error, args).catch((fault: unknown) =>
+        jobLog.error({ err: fault }, "the outcome of a job could not be kept; its lease will run out"),
+      )
+      observe?.(attempt >= doc.retry.max_attempts ? "dead" : "retried", doc.type, clock.monotonic() - started)
+    } finally {
+      cancel()
+    }
+  }
+
+  async #failed(
+    doc: JobDocument,
+    attempt: number,
+    error: unknown,
+    args: Omit<Parameters<AnyJob["run"]>[0], "payload" | "deps">,
+  ): Promise<void> {
+    const { clock, jobs } = this.#args
+    const failure = asAppError(error)
+    const postponed = error instanceof Postponed ? error.milliseconds : undefined
+    const ended = postponed === undefined && (args.last || failure.details["retryable"] === false)
+    const work = new StagedWork(`${doc.id}:${attempt}:failed:${clock.monotonic()}`)
+    const message = (error instanceof Error ? error.message : String(error)).slice(0, 2_000)
+    const known = jobs.get(doc.type)
+    if (ended && known?.job.exhausted) await known.job.exhausted({ ...args, work, payload: doc.payload, deps: known.deps() }, error)
+    const wait = postponed ?? backoff(doc.retry, attempt)
+    const due = clock.now() + wait
+    work.in(JobCollection).update(
+      doc.id,
+      {
+        $set: {
+          state: ended ? "dead" : "queued",
+          run_at: timestamp(due),
+          held_by: "",
+          attempts: postponed === undefined ? attempt : doc.attempts,
+          last_error: message,
+        },
+      },
+      { optional: true },
+    )
+    await this.#commit(work)
+    if (ended) args.log.error({ err: error, attempt }, "job failed for good")
+    else {
+      if (postponed === undefined) args.log.warn({ err: error, attempt, again_in_ms: wait }, "job failed, will be tried again")
+      this.#pollSoon(wait)
+    }
+  }
+
+  async #commit(work: StagedWork): Promise<void> {
+    await work.committed(await this.#args.store.commit(work.commit))
+  }
+
+  /** Brings the next poll forward to at most that far from now. */
+  #pollSoon(milliseconds: number): void {
+    if (this.#stopped) return
+    this.#cancelPoll()
+    this.#cancelPoll = this.#args.clock.after(Math.min(milliseconds, this.#args.pollMs), () => {
+      this.#polling ??= this.#poll()
+        .catch((error: unknown) => this.#args.log.warn({ err: error }, "jobs could not be polled"))
+        .finally(() => {
+          this.#polling = undefined
+          this.#pollSoon(this.#args.pollMs)
+        })
+    })
+  }
+
+  async #poll(): Promise<void> {
+    const { store, clock, node, leaseMs, concurrency } = this.#args
+    const room = concurrency * heldPerSlot - this.#held.size
+    if (room <= 0) return
+    const due = await store
+      .open(JobCollection)
+      .find({ state: "queued", run_at: { $lte: timestamp(clock.now()) } }, { sort: { run_at: 1 }, limit: Math.min(room, 100) })
+    await Promise.all(
+      due.map(async (doc) => {
+        if (this.#held.has(doc.id) || this.#stopped) return
+        const run_at = timestamp(clock.now() + leaseMs)
+        const work = new StagedWork(`${doc.id}:claim:${node}:${clock.monotonic()}`)
+        work.in(JobCollection).update(doc.id, { $set: { run_at, held_by: node } }, { where: { run_at: doc.run_at, held_by: doc.held_by } })
+        try {
+          await this.#commit(work)
+        } catch (error) {
+          if (error instanceof AppError && (error.code === "aborted" || error.code === "not_found")) return
+          throw error
+        }
+        this.#take({ ...doc, run_at, held_by: node })
+      }),
+    )
+  }
+
+  #renewLater(): void {
+    this.#cancelRenew = this.#args.clock.after(this.#args.leaseMs / 3, () => {
+      this.#renew()
+        .catch((error: unknown) => this.#args.log.warn({ err: error }, "leases of jobs could not be renewed"))
+        .finally(() => {
+          if (!this.#stopped || this.#running.size > 0) this.#renewLater()
+        })
+    })
+  }
+
+  async #renew(): Promise<void> {
+    const { clock, leaseMs, node } = this.#args
+    if (this.#held.size === 0) return
+    const work = new StagedWork(`${node}:renew:${clock.monotonic()}`)
+    const run_at = timestamp(clock.now() + leaseMs)
+    for (const id of this.#held.keys())
+      work.in(JobCollection).update(id, { $set: { run_at } }, { where: { held_by: node }, optional: true })
+    await this.#commit(work)
+  }
+
+  async #release(docs: readonly JobDocument[]): Promise<void> {
+    if (docs.length === 0) return
+    const { clock, node, log } = this.#args
+    const work = new StagedWork(`${node}:release:${clock.monotonic()}`)
+    const run_at = timestamp(clock.now())
+    for (const doc of docs)
+      work.in(JobCollection).update(doc.id, { $set: { run_at, held_by: "" } }, { where: { held_by: node }, optional: true })
+    await this.#commit(work).catch((error: unknown) => log.warn({ err: error }, "jobs could not be given back; their leases will run out"))
+  }
+}
+
+function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true })
+    work.then(resolve, reject)
+  })
+}

@@ -1,0 +1,175 @@
+// The compiler: a document becomes a graph, or findings that say all that is wrong with it at once. Pure but for what
+// its environment lends; it never throws, whatever it is given.
+
+import { buildStep } from "./compile/build.ts"
+import { compileDedupe } from "./compile/dedupe.ts"
+import { digestOf } from "./compile/digest.ts"
+import { type CheckedDocument, checkDocument, rawActions } from "./compile/document-fields.ts"
+import type { AuthFacts, CompileEnvironment } from "./compile/environment.ts"
+import { type Ordering, order } from "./compile/order.ts"
+import { compileProgram } from "./compile/program.ts"
+import { Report } from "./compile/report.ts"
+import { checkSource } from "./compile/source.ts"
+import { type Draft, StepDrafts } from "./compile/steps.ts"
+import type { Compilation } from "./engine.ts"
+import type { Graph, Step } from "./graph.ts"
+import { lintChannels, lintHandlers, lintResponds } from "./lint/flow.ts"
+import { lintDeadlines, lintDedupeCover } from "./lint/provider.ts"
+import { lintDedupeReads, lintReads } from "./lint/reads.ts"
+import { lintWrites, type Writes } from "./lint/writes.ts"
+import { type ParseOptions, parseText } from "./parse.ts"
+import { childPointer } from "./pointer.ts"
+import type { PlacedRead } from "./template.ts"
+
+export { type AuthFacts, type CompileEnvironment, declared, type Named } from "./compile/environment.ts"
+
+/** Compiles a document as it came from JSON, or as `parseText` gives it (with `locate` in the environment for lines). */
+export async function compile(given: unknown, environment: CompileEnvironment): Promise<Compilation> {
+  const report = new Report(environment.locate)
+  const checked = checkDocument(given, report)
+  if (!checked) return { ok: false, findings: report.findings }
+  const programming = compileProgram(checked, environment, report)
+  const facts = checkSource(checked, environment, report)
+  const { drafts, handlers } = draftsOf(checked, environment, report)
+  const ordering = order(drafts, report)
+  const deferred = withHandlers(ordering, drafts, handlers)
+  const dedupe = checked.document.dedupe && checked.sound("dedupe") ? compileDedupe(checked.document.dedupe, report) : undefined
+  const writes = lint({ checked, drafts, handlers, ordering, deferred, facts, dedupeReads: dedupe?.reads ?? [] }, environment, report)
+  const program = await programming
+  const steps = new Map<string, Step>()
+  for (const draft of [...ordering.sorted, ...handlers]) {
+    const step = buildStep(draft, ordering.needs.get(draft.id) ?? [], deferred.has(draft.id))
+    if (step) steps.set(step.id, step)
+  }
+  if (report.hasErrors || !program) return { ok: false, findings: report.findings }
+  const reads = [...drafts, ...handlers].flatMap((draft) => draft.reads).concat(dedupe?.reads ?? [])
+  const inList = ordering.sorted.flatMap((draft) => steps.get(draft.id) ?? [])
+  const graph: Graph = {
+    digest: digestOf(checked.document, actionsOf(steps)),
+    immediate: inList.filter((step) => !step.deferred),
+    deferred: inList.filter((step) => step.deferred),
+    handlers: new Map(handlers.flatMap(({ id }) => (steps.has(id) ? [[id, steps.get(id) as Step] as const] : []))),
+    byId: steps,
+    dedupe: dedupe?.dedupe ?? null,
+    reads: { payload: readsRoot(reads, "payload"), query: readsRoot(reads, "query"), headers: readsRoot(reads, "headers") },
+    writesTo: writes.datasets,
+    upserts: writes.upserts,
+  }
+  return { ok: true, graph, program, findings: report.findings }
+}
+
+/** Parses and compiles the text of a file; `document` is the value that was read, for whoever keeps it. */
+export async function compileText(
+  text: string,
+  environment: CompileEnvironment,
+  options: ParseOptions = {},
+): Promise<{ compilation: Compilation; document: unknown }> {
+  const { value, findings, locate } = parseText(text, options)
+  if (value === undefined) return { compilation: { ok: false, findings }, document: undefined }
+  const compilation = await compile(value, { ...environment, locate })
+  const all = [...findings, ...compilation.findings].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0))
+  const refused = findings.some((found) => found.level === "error")
+  return { compilation: refused ? { ok: false, findings: all } : { ...compilation, findings: all }, document: value }
+}
+
+function draftsOf({ document }: CheckedDocument, environment: CompileEnvironment, report: Report): { drafts: Draft[]; handlers: Draft[] } {
+  const making = new StepDrafts(environment, report)
+  const listed = rawActions(
+    document.pipeline.map((action, index) => [childPointer("/pipeline", index), action] as const),
+    report,
+  )
+  const seen = new Map<string, Draft>()
+  const all = listed.map((raw) => making.counted(raw))
+  const drafts = all.filter((draft) => isNew(draft, seen, report))
+  const handled = Object.entries(document.handlers).flatMap(([id, action]) => {
+    const pointer = childPointer("/handlers", id)
+    checkHandlerId(id, pointer, action, report)
+    return rawActions([[pointer, action]], report).map((raw) => making.make(raw, id))
+  })
+  return { drafts, handlers: handled.filter((draft) => isNew(draft, seen, report)) }
+}
+
+function isNew(draft: Draft, seen: Map<string, Draft>, report: Report): boolean {
+  const earlier = seen.get(draft.id)
+  if (!earlier) {
+    seen.set(draft.id, draft)
+    return true
+  }
+  const message = `The id "${draft.id}" is taken by the action at ${earlier.pointer}; ids are unique among steps and handlers.`
+  report.add("duplicate-id", draft.common.id === undefined ? draft.pointer : childPointer(draft.pointer, "id"), message)
+  return false
+}
+
+function checkHandlerId(id: string, pointer: string, action: unknown, report: Report): void {
+  if (!/^[a-z][a-z0-9_]{0,63}$/.test(id) || id === "fail" || id === "continue") {
+    report.add("invalid-field", pointer, `"${id}" cannot name a handler: lower-case letters, digits and _, not "fail" or "continue".`)
+  }
+  const own = (action as { id?: unknown } | null)?.id
+  if (own !== undefined && own !== id) report.add("invalid-field", childPointer(pointer, "id"), `This handler's id is "${id}", its key.`)
+}
+
+/** A handler runs on the side of the steps it serves, or after the reply when its own action does. */
+function withHandlers(ordering: Ordering, drafts: readonly Draft[], handlers: readonly Draft[]): ReadonlySet<string> {
+  const deferred = new Set(ordering.deferred)
+  for (const handler of handlers) {
+    const serves = drafts.filter((draft) => draft.common.on_error === handler.id)
+    const own = handler.action?.timing === "deferred" && !handler.common.await
+    if (own || serves.some((draft) => ordering.deferred.has(draft.id))) deferred.add(handler.id)
+  }
+  return deferred
+}
+
+interface Linted {
+  readonly checked: CheckedDocument
+  readonly drafts: readonly Draft[]
+  readonly handlers: readonly Draft[]
+  readonly ordering: Ordering
+  readonly deferred: ReadonlySet<string>
+  readonly facts: AuthFacts | undefined
+  readonly dedupeReads: readonly PlacedRead[]
+}
+
+function lint(linted: Linted, environment: CompileEnvironment, report: Report): Writes {
+  const { checked, drafts, handlers, ordering, deferred, facts, dedupeReads } = linted
+  const all = [...drafts, ...handlers]
+  const byId = new Map(all.map((draft) => [draft.id, draft]))
+  for (const draft of all) {
+    lintReads(draft, { document: checked.document, byId, visible: (one) => visibleTo(one, linted) }, report)
+    lintByAction(draft, report)
+  }
+  lintHandlers(drafts, handlers, report)
+  lintResponds(drafts, handlers, deferred, report)
+  lintChannels(all, environment.channels ?? [], report)
+  lintDedupeReads(dedupeReads, report)
+  lintDedupeCover(dedupeReads, facts, report)
+  lintDeadlines(ordering, facts, report)
+  return lintWrites(all, checked.document, facts, environment, report)
+}
+
+/** A handler sees what the steps it serves see, and those that have finished when it runs. */
+function visibleTo(draft: Draft, { ordering, drafts, handlers }: Linted): ReadonlySet<string> | undefined {
+  if (ordering.sorted.length === 0) return undefined
+  if (!handlers.includes(draft)) return ordering.ancestors.get(draft.id)
+  const serves = drafts.filter((one) => one.common.on_error === draft.id)
+  return new Set(serves.flatMap((one) => [one.id, ...(ordering.ancestors.get(one.id) ?? [])]))
+}
+
+function lintByAction(draft: Draft, report: Report): void {
+  const parsed = draft.config?.parsed
+  if (!draft.action?.lint || parsed === undefined) return
+  try {
+    for (const { rule, level, message, field } of draft.action.lint(parsed)) {
+      report.push({ rule, level, message, pointer: field === undefined ? draft.pointer : childPointer(draft.pointer, field) })
+    }
+  } catch (error) {
+    report.add("invalid-field", draft.pointer, `"${draft.type}" cannot check this action: ${(error as Error).message}`)
+  }
+}
+
+function actionsOf(steps: ReadonlyMap<string, Step>): Step["action"][] {
+  return [...new Set([...steps.values()].map((step) => step.action))]
+}
+
+function readsRoot(reads: readonly PlacedRead[], root: string): boolean {
+  return reads.some((read) => read.root === root)
+}

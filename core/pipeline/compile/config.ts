@@ -1,0 +1,155 @@
+// An action's own fields, compiled: checked against the action's schema once, its template slots found and parsed, and
+// the whole turned into one function that renders a checked config for each event, or always gives the same one.
+
+import type { z } from "zod"
+import type { AnyAction } from "../../contract/action.ts"
+import { TemplateSlot } from "../../contract/template.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { Evaluate } from "../graph.ts"
+import { childPointer, pointerTo } from "../pointer.ts"
+import { compileJson, type PlacedRead, type TemplateProblem } from "../template.ts"
+import { kindOf, type SchemaProblem, schemaProblems } from "./schema-problems.ts"
+
+export interface CompiledConfig {
+  /** What the schema made of the fields, slots included; undefined when they do not fit. */
+  readonly parsed: unknown
+  readonly evaluate: Evaluate<unknown>
+  readonly reads: readonly PlacedRead[]
+  readonly schemaProblems: readonly SchemaProblem[]
+  readonly templateProblems: readonly TemplateProblem[]
+}
+
+/** `fields` are the action's own, without the common ones; they stand at `pointer`. Never throws. */
+export function compileConfig(action: AnyAction, fields: unknown, pointer: string, commonFields: readonly string[]): CompiledConfig {
+  const notes = new Notes()
+  const parsed = action.config.safeParse(fields)
+  if (!parsed.success) {
+    const problems = schemaProblems(parsed.error.issues, action.config, fields, pointer, commonFields)
+    // The templates are checked all the same, so that all there is to say is said at once.
+    const { reads, problems: templateProblems } = compileJson(fields as never, pointer)
+    return { parsed: undefined, evaluate: () => undefined, reads, schemaProblems: problems, templateProblems }
+  }
+  const evaluate = compileValue(parsed.data, pointer, pointer, notes)
+  const constant: unknown = evaluate ? undefined : notes.constant(parsed.data)
+  return {
+    parsed: parsed.data,
+    evaluate: evaluate ?? (() => constant),
+    reads: notes.reads,
+    schemaProblems: notes.schemaProblems,
+    templateProblems: notes.templateProblems,
+  }
+}
+
+class Notes {
+  readonly reads: PlacedRead[] = []
+  readonly schemaProblems: SchemaProblem[] = []
+  readonly templateProblems: TemplateProblem[] = []
+  readonly #constants = new Map<TemplateSlot, unknown>()
+
+  keep(slot: TemplateSlot, value: unknown): void {
+    this.#constants.set(slot, value)
+  }
+
+  /** The value with its slots replaced by what they always are. */
+  constant(value: unknown): unknown {
+    if (value instanceof TemplateSlot) return this.#constants.get(value)
+    if (Array.isArray(value)) return value.map((element) => this.constant(element))
+    if (!isPlainObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, element]) => [key, this.constant(element)]))
+  }
+}
+
+/** undefined when nothing in the value is rendered. */
+function compileValue(value: unknown, pointer: string, root: string, notes: Notes): Evaluate<unknown> | undefined {
+  if (value instanceof TemplateSlot) return compileSlot(value, pointer, root, notes)
+  if (Array.isArray(value)) {
+    const parts = value.map((element, index) => compileValue(element, childPointer(pointer, index), root, notes))
+    if (parts.every((part) => part === undefined)) return undefined
+    return listOf(
+      value.map((element) => notes.constant(element)),
+      parts,
+    )
+  }
+  if (!isPlainObject(value)) return undefined
+  const fields = Object.entries(value).map(([key, element]) => {
+    const part = compileValue(element, childPointer(pointer, key), root, notes)
+    return [key, part, part ? undefined : notes.constant(element)] as const
+  })
+  return fields.every(([, part]) => part === undefined) ? undefined : objectOf(fields)
+}
+
+// These hold what they render and nothing else: they are kept for every step of every pipeline in use.
+
+function listOf(fixed: readonly unknown[], parts: readonly (Evaluate<unknown> | undefined)[]): Evaluate<unknown> {
+  return (scope) => fixed.map((element, index) => (parts[index] ? parts[index](scope) : element))
+}
+
+function objectOf(fields: readonly (readonly [string, Evaluate<unknown> | undefined, unknown])[]): Evaluate<unknown> {
+  return (scope) => {
+    const rendered: Record<string, unknown> = {}
+    for (const [key, part, fixed] of fields) rendered[key] = part ? part(scope) : fixed
+    return rendered
+  }
+}
+
+function compileSlot(slot: TemplateSlot, pointer: string, root: string, notes: Notes): Evaluate<unknown> | undefined {
+  const { evaluate, reads, problems } = compileJson(slot.source, pointer)
+  notes.reads.push(...reads)
+  notes.templateProblems.push(...problems)
+  const { schema, takesAny } = slot
+  if (!evaluate) {
+    const checked = schema.safeParse(slot.source)
+    if (checked.success) notes.keep(slot, checked.data)
+    else notes.schemaProblems.push(...schemaProblems(checked.error.issues, schema, slot.source, pointer))
+    return undefined
+  }
+  const field = pointer.slice(root.length + 1).replaceAll("/", ".")
+  return takesAny ? freeField(evaluate, field) : checkedField(evaluate, schema, field)
+}
+
+function freeField(evaluate: Evaluate<unknown>, field: string): Evaluate<unknown> {
+  return (scope) => renderField(evaluate, scope, field)
+}
+
+function checkedField(evaluate: Evaluate<unknown>, schema: z.ZodType, field: string): Evaluate<unknown> {
+  return (scope) => {
+    const rendered = renderField(evaluate, scope, field)
+    const checked = schema.safeParse(rendered)
+    if (checked.success) return checked.data
+    const problem = schemaProblems(checked.error.issues, schema, rendered, "")[0]
+    const path = problem?.pointer ? `${field}${problem.pointer.replaceAll("/", ".")}` : field
+    const message = `The field "${path}" rendered to ${kindOf(rendered)} that does not fit. ${problem?.message ?? ""}`.trim()
+    throw new AppError("invalid_argument", message, {
+      reason: "bad_rendered_value",
+      retryable: false,
+      fields: [{ path, message: problem?.message ?? "does not fit" }],
+    })
+  }
+}
+
+function renderField(evaluate: Evaluate<unknown>, scope: Parameters<Evaluate<unknown>>[0], field: string): unknown {
+  try {
+    return evaluate(scope)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const message = `The template of "${field}" cannot be rendered. ${error.message}`
+    throw new AppError(error.code, message, { ...error.details, fields: [{ path: field, message: error.message }] }, { cause: error })
+  }
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Whether a key named `__proto__` stands anywhere in the value; its pointer. */
+export function protoKey(value: unknown, path: readonly PropertyKey[] = []): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [key, element] of Object.entries(value)) {
+    const below = [...path, key]
+    const found = key === "__proto__" ? pointerTo(below) : protoKey(element, below)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,90 @@
+// The document's own fields, each checked by itself, so that a problem in one does not hide those of the others. What
+// does not fit is reported and stands as its default for the rest of the compilation.
+import type { z } from "zod"
+import { didYouMean } from "../../kernel/guess.ts"
+import { CommonActionFields, documentFields, PipelineDocument } from "../document.ts"
+import { childPointer } from "../pointer.ts"
+import { protoKey } from "./config.ts"
+import type { Report } from "./report.ts"
+import { kindOf, schemaProblems } from "./schema-problems.ts"
+
+/** The document with every field present, and the actions as they were given. */
+export interface CheckedDocument {
+  readonly document: PipelineDocument
+  /** False where a field's value was refused and the default stands for it. */
+  readonly sound: (field: keyof PipelineDocument) => boolean
+}
+
+export interface RawAction {
+  readonly pointer: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+const fields: Record<string, z.ZodType> = { slug: PipelineDocument.shape.slug, ...documentFields }
+const fallbacks = PipelineDocument.parse({ name: "?" })
+const maxDepth = 100
+
+export const commonFieldNames: readonly string[] = Object.keys(CommonActionFields.shape)
+
+export function checkDocument(given: unknown, report: Report): CheckedDocument | undefined {
+  if (!isReadable(given, report)) return undefined
+  for (const key of Object.keys(given)) {
+    if (Object.hasOwn(fields, key)) continue
+    const hint = didYouMean(key, Object.keys(fields))
+    report.add("unknown-field", childPointer("", key), `A pipeline has no field "${key}".${hint}`)
+  }
+  const refused = new Set<string>()
+  const document: Record<string, unknown> = { ...fallbacks }
+  for (const [key, schema] of Object.entries(fields)) {
+    const taken = checkField(key, schema, Object.hasOwn(given, key) ? given[key] : undefined, report)
+    if (taken === undefined) refused.add(key)
+    else if (taken.value !== undefined) document[key] = taken.value
+  }
+  return { document: document as PipelineDocument, sound: (field) => !refused.has(field) }
+}
+
+/** What stands for the field from here on; undefined when its value was refused. */
+function checkField(key: string, schema: z.ZodType, value: unknown, report: Report): { value: unknown } | undefined {
+  const checked = schema.safeParse(value)
+  if (checked.success) return { value: checked.data }
+  // The elements of these are checked one by one, each with the action it is.
+  const elementwise = (key === "pipeline" && Array.isArray(value)) || (key === "handlers" && kindOf(value) === "an object")
+  const issues = elementwise ? checked.error.issues.filter((issue) => issue.path.length === 0) : checked.error.issues
+  for (const problem of schemaProblems(issues, schema, value, childPointer("", key))) {
+    report.add(problem.rule, problem.pointer, value === undefined ? `The field "${key}" is missing.` : problem.message)
+  }
+  return elementwise ? { value } : undefined
+}
+
+function isReadable(given: unknown, report: Report): given is Record<string, unknown> {
+  if (kindOf(given) !== "an object") {
+    report.add("invalid-field", "", `A pipeline is an object with a name and a list of actions; this is ${kindOf(given)}.`)
+    return false
+  }
+  if (depthOf(given) > maxDepth) {
+    report.add("invalid-field", "", `The document is nested more than ${maxDepth} levels deep.`)
+    return false
+  }
+  const proto = protoKey(given)
+  if (proto !== undefined) report.add("invalid-field", proto, 'A key cannot be named "__proto__".')
+  return proto === undefined
+}
+
+/** The objects among the elements; anything else is reported. */
+export function rawActions(elements: readonly (readonly [pointer: string, element: unknown])[], report: Report): RawAction[] {
+  return elements.flatMap(([pointer, element]) => {
+    if (kindOf(element) === "an object") return [{ pointer, fields: element as Record<string, unknown> }]
+    report.add("invalid-field", pointer, `An action is an object with a type; this is ${kindOf(element)}.`)
+    return []
+  })
+}
+
+function depthOf(value: unknown): number {
+  let level = [value]
+  let depth = 0
+  while (level.length > 0 && depth <= maxDepth) {
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []))
+    if (level.length > 0) depth++
+  }
+  return depth
+}

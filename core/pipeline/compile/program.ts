@@ -1,0 +1,33 @@
+// Schema and transform, handed to the sandbox to be compiled; what it says of them becomes findings at their place.
+import type { Program, ProgramProblem } from "../sandbox/sandbox.ts"
+import type { CheckedDocument } from "./document-fields.ts"
+import type { CompileEnvironment } from "./environment.ts"
+import type { Report } from "./report.ts"
+
+/** null when there is no program; why has been reported. Never rejects. */
+export async function compileProgram(
+  { document, sound }: CheckedDocument,
+  environment: CompileEnvironment,
+  report: Report,
+): Promise<Program | null> {
+  const schema = sound("request_schema") ? document.request_schema : null
+  const transform = sound("transform_js") ? document.transform_js : null
+  try {
+    const { program, problems } = await environment.compileProgram({ schema, transform })
+    for (const problem of problems) addProblem(problem, report)
+    if (!program && problems.length === 0) report.add("invalid-transform", "", "Schema and transform could not be compiled.")
+    return program
+  } catch (error) {
+    report.add("invalid-transform", "", `Schema and transform could not be compiled: ${(error as Error).message}`)
+    return null
+  }
+}
+
+function addProblem({ part, message, pointer = "", line, column }: ProgramProblem, report: Report): void {
+  if (part === "schema") report.add("invalid-schema", `/request_schema${pointer}`, message)
+  else if (line === undefined) report.add("invalid-transform", "/transform_js", message)
+  else {
+    const where = column === undefined ? `Line ${line}` : `Line ${line}, column ${column}`
+    report.add("invalid-transform", "/transform_js", `${where}: ${message}`, { line, column: column ?? 1 })
+  }
+}

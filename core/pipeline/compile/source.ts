@@ -1,0 +1,43 @@
+// Compile-time facts of where events come from: the auth mode and its config, and what the source kind demands of them.
+import { didYouMean } from "../../kernel/guess.ts"
+import type { CheckedDocument } from "./document-fields.ts"
+import type { AuthFacts, CompileEnvironment } from "./environment.ts"
+import type { Report } from "./report.ts"
+import { schemaProblems } from "./schema-problems.ts"
+
+/** What is known of the verification, for the lints. */
+export function checkSource({ document, sound }: CheckedDocument, environment: CompileEnvironment, report: Report): AuthFacts | undefined {
+  if (!sound("auth_mode")) return undefined
+  const name = document.auth_mode
+  if (sound("source_kind") && document.source_kind === "internal" && name !== "none") {
+    report.add("auth-mismatch", "/auth_mode", `An internal pipeline has no inbound endpoint; its auth_mode is "none", not "${name}".`)
+  }
+  if (name === "public_artifact" && sound("owner_artifact_id") && document.owner_artifact_id === null) {
+    report.add("auth-mismatch", "/auth_mode", '"public_artifact" needs "owner_artifact_id": the published page that events come from.')
+  }
+  const mode = environment.authModes.get(name)
+  if (!mode) {
+    const known = environment.authModes.names()
+    const hint = didYouMean(name, known) || ` There are: ${known.join(", ")}.`
+    report.add("unknown-auth-mode", "/auth_mode", `There is no auth mode "${name}".${hint}`)
+    return undefined
+  }
+  if (!sound("auth_config")) return undefined
+  const { secret, ...config } = document.auth_config
+  checkSecretShape(secret, report)
+  const parsed = mode.config.safeParse(config)
+  if (!parsed.success) {
+    for (const problem of schemaProblems(parsed.error.issues, mode.config, config, "/auth_config", ["secret"])) {
+      report.add(problem.rule, problem.pointer, problem.message)
+    }
+    return undefined
+  }
+  return environment.authFacts?.(mode, parsed.data)
+}
+
+function checkSecretShape(secret: unknown, report: Report): void {
+  if (secret === undefined || (typeof secret === "string" && secret !== "")) return
+  const from = typeof secret === "object" && secret !== null && !Array.isArray(secret) ? (secret as Record<string, unknown>) : {}
+  if (Object.keys(from).length === 1 && typeof from["from_env"] === "string" && from["from_env"] !== "") return
+  report.add("invalid-field", "/auth_config/secret", "A secret is text that is not empty, or { from_env: NAME }.")
+}

@@ -1,0 +1,168 @@
+// The end of an event: run the graph up to the reply, put everything it leaves behind into one commit, and only then
+// say so. Shared by events from outside, events from inside, and replays.
+
+import type { Reply } from "../../contract/action.ts"
+import type { Live } from "../../contract/channel.ts"
+import type { Json } from "../../contract/collection.ts"
+import type { Envelope } from "../../contract/envelope.ts"
+import type { JobQueue } from "../../contract/job.ts"
+import type { Store } from "../../contract/store.ts"
+import { StagedWork } from "../../contract/work.ts"
+import { type Clock, timestamp } from "../../kernel/clock.ts"
+import { AppError, asAppError } from "../../kernel/errors.ts"
+import { derivedUuid } from "../../kernel/ids.ts"
+import type { Logger } from "../../kernel/log.ts"
+import { noteExecution, noteOutcome, noteReply } from "../journal/draft.ts"
+import { EntryCollection, type JournalEntry, PayloadCollection } from "../journal/entry.ts"
+import { deferredJob, deferredPayload } from "../run/deferred.ts"
+import { Execution, type Failure } from "../run/execution.ts"
+import { type ImmediateServices, runImmediate } from "../run/immediate.ts"
+import type { StoredPipeline } from "../source.ts"
+import { type Answer, acceptedReply, answerReply, errorReply } from "./answer.ts"
+import type { Dedupe } from "./dedupe.ts"
+import type { LivePipeline } from "./live-pipelines.ts"
+
+export interface ConcludeServices {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Logger
+  readonly queue: () => JobQueue
+  readonly live: () => Live
+  readonly dedupe: Dedupe
+  readonly immediate: ImmediateServices
+  readonly payloadsDays: number
+  readonly signal: AbortSignal
+  readonly assertLive: () => void
+}
+
+export interface ConcludeArgs {
+  readonly live: LivePipeline
+  readonly entry: JournalEntry
+  readonly depth: number
+  readonly originId: string
+  readonly identity: string
+  readonly receivedAt: string
+  readonly event: Json
+  readonly payload: Json
+  readonly query: Json
+  readonly envelope: Envelope
+  readonly stamp: Readonly<Record<string, Json>>
+  /** What to keep for a replay; absent for what is one already. */
+  readonly keep?: {
+    readonly body: string | null | null
+    readonly headers: Record<string, string>
+    readonly query: Record<string, string | string[]>
+  }
+  readonly seenId?: string | undefined
+}
+
+const dayMs = 86_400_000
+
+export class Conclude {
+  readonly #services: ConcludeServices
+
+  constructor(services: ConcludeServices) {
+    this.#services = services
+  }
+
+  /** Answers once everything is on disk. Throws what the commit threw when nothing could be kept. */
+  async run(args: ConcludeArgs): Promise<Answer> {
+    const { live, entry } = args
+    const { clock, store } = this.#services
+    const began = clock.monotonic()
+    const execution = new Execution({
+      id: entry.id,
+      ...args,
+      stored: live.stored,
+      graph: live.graph,
+      signal: this.#services.signal,
+      log: this.#services.log,
+    })
+    const outcome = args.event === null ? null : runImmediate(execution, this.#services.immediate)
+    const failure = outcome !== null && "then" in outcome ? await outcome : outcome
+    entry.timings["run"] = clock.monotonic() - began
+    noteExecution(entry, execution, failure)
+    const work = failure ? new StagedWork(entry.id) : execution.work
+    for (const write of execution.kept.writes) work.write(write)
+    const reply = failure ? failedReply(entry.id, failure) : (execution.reply ?? acceptedReply(entry.id))
+    noteReply(entry, reply)
+    if (!failure) this.#stageAccepted(work, execution, args, reply)
+    this.#stageEntry(work, args)
+    this.#services.assertLive()
+    try {
+      await work.committed(await store.commit(work.commit))
+    } catch (fault) {
+      return this.#refused(args, execution, fault)
+    }
+    this.announce(live.stored, entry)
+    return answerReply(reply)
+  }
+
+  /** An entry that nothing else goes with. */
+  async entryOnly(stored: StoredPipeline, entry: JournalEntry): Promise<void> {
+    const work = new StagedWork(entry.id)
+    work.in(EntryCollection, stored.organization.id).insert(entry)
+    await this.#services.store.commit(work.commit)
+    this.announce(stored, entry)
+  }
+
+  announce(stored: StoredPipeline, entry: JournalEntry): void {
+    this.#services.live().emit(stored.organization.id, {
+      channel: "executions",
+      event: "execution",
+      data: {
+        id: entry.id,
+        pipeline: stored.slug,
+        pipeline_id: stored.id,
+        status: entry.status,
+        cause: entry.cause,
+        received_at: entry.received_at,
+        is_test: entry.is_test,
+      },
+    })
+  }
+
+  /** What only an accepted event leaves behind: its deferred job, its deduplication key. */
+  #stageAccepted(work: StagedWork, execution: Execution, { live, entry, seenId }: ConcludeArgs, reply: Reply): void {
+    const { stored, graph } = live
+    if (graph.deferred.length > 0 && Object.values(execution.steps).some((record) => record.state === "pending")) {
+      const id = derivedUuid(entry.id, "deferred")
+      this.#services
+        .queue()
+        .enqueue(work, deferredJob, deferredPayload(execution, stored.revision), { organization: stored.organization.id, id })
+    }
+    if (seenId !== undefined && graph.dedupe) this.#services.dedupe.stage(work, stored, seenId, entry.id, reply, graph.dedupe.windowMs)
+  }
+
+  #stageEntry(work: StagedWork, { live, entry, keep }: ConcludeArgs): void {
+    const organization = live.stored.organization.id
+    const expires_at = timestamp(Date.parse(entry.received_at) + this.#services.payloadsDays * dayMs)
+    if (keep) work.in(PayloadCollection, organization).insert({ id: entry.id, ...keep, expires_at })
+    work.in(EntryCollection, organization).insert(entry)
+  }
+
+  /** The commit itself was refused: by a write of an action (then the event failed), or because storage is down (then nothing is said to have happened). */
+  async #refused(args: ConcludeArgs, execution: Execution, fault: unknown): Promise<Answer> {
+    const error = asAppError(fault)
+    const transient = error.code === "unavailable" || error.code === "deadline_exceeded" || error.code === "resource_exhausted"
+    const repeated = args.seenId !== undefined && (error.code === "aborted" || error.code === "already_exists")
+    if (transient || repeated || error.code === "internal") throw fault
+    const { entry, live } = args
+    noteOutcome(entry, "failed", "commit_refused", { code: error.code, message: error.message })
+    entry.rows = []
+    const reply = errorReply(new AppError("internal", "The event could not be kept.", { execution_id: entry.id, reason: "commit_refused" }))
+    noteReply(entry, reply)
+    const work = new StagedWork(`${entry.id}:refused`)
+    for (const write of execution.kept.writes) work.write(write)
+    this.#stageEntry(work, args)
+    await this.#services.store.commit(work.commit)
+    this.announce(live.stored, entry)
+    return answerReply(reply)
+  }
+}
+
+/** What a sender is told of a failed action: the execution and the step, no internals. */
+function failedReply(executionId: string, failure: Failure): Reply {
+  const message = "The event was received, but could not be carried out."
+  return errorReply(new AppError("internal", message, { execution_id: executionId, step: failure.step, reason: "action_failed" }))
+}

@@ -1,0 +1,101 @@
+// A journal entry while its event is under way: filled in stage by stage, written once.
+
+import type { Reply } from "../../contract/action.ts"
+import type { Verdict } from "../../contract/auth-mode.ts"
+import type { Json } from "../../contract/collection.ts"
+import type { Envelope } from "../../contract/envelope.ts"
+import { timestamp } from "../../kernel/clock.ts"
+import type { Execution, Failure } from "../run/execution.ts"
+import type { StoredPipeline } from "../source.ts"
+import type { EntryStatus, JournalEntry } from "./entry.ts"
+import { previewOfText, previewOfValue } from "./preview.ts"
+
+const dayMs = 86_400_000
+
+export interface DraftArgs {
+  readonly id: string
+  readonly stored: StoredPipeline
+  readonly digest: string
+  readonly receivedAtMs: number
+  readonly entriesDays: number
+  readonly depth?: number
+  readonly replayOf?: string
+}
+
+/** An entry with nothing decided yet: `failed` until an outcome is set. */
+export function draftEntry({ id, stored, digest, receivedAtMs, entriesDays, depth = 0, replayOf }: DraftArgs): JournalEntry {
+  const receivedAt = timestamp(receivedAtMs)
+  return {
+    id,
+    pipeline_id: stored.id,
+    pipeline_slug: stored.slug,
+    revision: stored.revision,
+    status: "failed",
+    cause: "",
+    error: null,
+    received_at: receivedAt,
+    is_test: false,
+    payload_preview: "",
+    response: null,
+    repeat_of: null,
+    replay_of: replayOf ?? null,
+    count: 1,
+    first_at: receivedAt,
+    last_at: receivedAt,
+    verdict: { ok: false, mode: stored.document.auth_mode, cause: "", message: "", secret_id: null, event_id: null, event_type: null },
+    dedupe: null,
+    schema_errors: [],
+    transformed: null,
+    steps: {},
+    timings: {},
+    rows: [],
+    envelope: null,
+    depth,
+    digest,
+    expires_at: timestamp(receivedAtMs + entriesDays * dayMs),
+  }
+}
+
+export function noteVerdict(entry: JournalEntry, verdict: Verdict): void {
+  const { mode } = entry.verdict
+  entry.verdict = verdict.ok
+    ? {
+        ok: true,
+        mode,
+        cause: "",
+        message: "",
+        secret_id: verdict.secretId ?? null,
+        event_id: verdict.eventId ?? null,
+        event_type: verdict.eventType ?? null,
+      }
+    : { ok: false, mode, cause: verdict.cause, message: verdict.message, secret_id: null, event_id: null, event_type: null }
+}
+
+export function notePayload(entry: JournalEntry, text: string): void {
+  entry.payload_preview = previewOfText(text)
+}
+
+export function noteTransformed(entry: JournalEntry, understood: { event: Json; eventText: string; envelope: Envelope }): void {
+  entry.transformed = previewOfValue(understood.event, understood.eventText)
+  entry.envelope = understood.envelope as unknown as Json
+}
+
+export function noteOutcome(entry: JournalEntry, status: EntryStatus, cause: string, error: JournalEntry["error"] = null): void {
+  entry.status = status
+  entry.cause = cause
+  entry.error = error
+}
+
+export function noteExecution(entry: JournalEntry, execution: Execution, failure: Failure | null): void {
+  entry.steps = execution.steps
+  if (failure) noteOutcome(entry, "failed", "action_failed", failure)
+  else {
+    noteOutcome(entry, "accepted", "")
+    entry.rows = execution.rows
+  }
+}
+
+export function noteReply(entry: JournalEntry, reply: Reply): void {
+  const body = reply.body === null ? "" : typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body)
+  entry.response = { status: reply.status, body: previewOfText(body) }
+}

@@ -1,0 +1,114 @@
+// Rejections above a cap per pipeline and minute fold into one entry a cause, with a count and the first and last time,
+// so that a flood cannot fill the disk. Counts are kept in memory and written every second; what a crash loses of them is
+// under a second of a flood's tally, never an event that was promised anything.
+import type { Store } from "../../contract/store.ts"
+import { StagedWork } from "../../contract/work.ts"
+import { type Clock, timestamp } from "../../kernel/clock.ts"
+import { derivedUuidInOrder, type Ids } from "../../kernel/ids.ts"
+import type { Logger } from "../../kernel/log.ts"
+import { EntryCollection, type JournalEntry } from "./entry.ts"
+
+interface Minute {
+  at: number
+  own: number
+}
+
+interface Folded {
+  entry: JournalEntry
+  organization: string
+  added: number
+  written: boolean
+}
+
+export interface RejectionsArgs {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Logger
+  readonly node: string
+  readonly perMinute: number
+}
+
+export class Rejections {
+  readonly #args: RejectionsArgs
+  readonly #minutes = new Map<string, Minute>()
+  readonly #folded = new Map<string, Folded>()
+  #cancel: (() => void) | undefined
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(args: RejectionsArgs) {
+    this.#args = args
+  }
+
+  /** Keeps the entry: on its own (resolves when it is on disk), or folded with its like (at once). `alwaysFold` for what gets one entry a minute from the start. */
+  async keep(organization: string, entry: JournalEntry, alwaysFold = false): Promise<void> {
+    const { store, clock, perMinute } = this.#args
+    const minute = Math.floor(clock.now() / 60_000)
+    const tally = this.#tally(entry.pipeline_id, minute)
+    if (!alwaysFold && tally.own < perMinute) {
+      tally.own++
+      const work = new StagedWork(entry.id)
+      work.in(EntryCollection, organization).insert(entry)
+      await store.commit(work.commit)
+      return
+    }
+    this.#fold(organization, entry, minute)
+  }
+
+  async stop(): Promise<void> {
+    this.#cancel?.()
+    await this.flush()
+  }
+
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write())
+    return this.#writing
+  }
+
+  #tally(pipelineId: string, minute: number): Minute {
+    const known = this.#minutes.get(pipelineId)
+    if (known?.at === minute) return known
+    if (this.#minutes.size > 10_000) this.#minutes.clear()
+    const fresh = { at: minute, own: 0 }
+    this.#minutes.set(pipelineId, fresh)
+    return fresh
+  }
+
+  #fold(organization: string, entry: JournalEntry, minute: number): void {
+    const key = `${entry.pipeline_id} ${entry.cause} ${minute}`
+    const folded = this.#folded.get(key)
+    if (folded) {
+      folded.added++
+      folded.entry.last_at = entry.last_at
+    } else {
+      const id = derivedUuidInOrder(this.#args.ids.uuid(), this.#args.node, key)
+      this.#folded.set(key, { organization, added: 1, written: false, entry: { ...entry, id, count: 0 } })
+    }
+    this.#cancel ??= this.#args.clock.after(1_000, () => {
+      this.#cancel = undefined
+      this.flush().catch((error: unknown) => this.#args.log.warn({ err: error }, "counts of folded rejections could not be written"))
+    })
+  }
+
+  async #write(): Promise<void> {
+    const now = Math.floor(this.#args.clock.now() / 60_000)
+    const work = new StagedWork(`${this.#args.node}:folded:${this.#args.clock.monotonic()}`)
+    const written: { folded: Folded; added: number }[] = []
+    for (const [key, folded] of this.#folded) {
+      if (folded.added > 0) {
+        const { entry, organization, added } = folded
+        const entries = work.in(EntryCollection, organization)
+        if (folded.written)
+          entries.update(entry.id, { $inc: { count: added }, $set: { last_at: timestamp(Date.parse(entry.last_at)) } }, { optional: true })
+        else entries.insert({ ...entry, count: added })
+        written.push({ folded, added })
+      } else if (!key.endsWith(` ${now}`)) this.#folded.delete(key)
+    }
+    if (written.length === 0) return
+    await this.#args.store.commit(work.commit)
+    for (const { folded, added } of written) {
+      folded.added -= added
+      folded.written = true
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// The flow between steps: handlers that exist and are used, answers that are given in time and once, channels that are
+// free to use.
+import { didYouMean } from "../../kernel/guess.ts"
+import type { Report } from "../compile/report.ts"
+import type { Draft } from "../compile/steps.ts"
+import { childPointer } from "../pointer.ts"
+
+const words = ["fail", "continue"]
+
+export function lintHandlers(drafts: readonly Draft[], handlers: readonly Draft[], report: Report): void {
+  const ids = handlers.map((handler) => handler.id)
+  for (const draft of drafts) {
+    const target = draft.common.on_error
+    if (target === undefined || words.includes(target) || ids.includes(target)) continue
+    const hint = didYouMean(target, [...words, ...ids])
+    report.add("unknown-handler", childPointer(draft.pointer, "on_error"), `There is no handler "${target}".${hint}`)
+  }
+  for (const handler of handlers) {
+    if (!drafts.some((draft) => draft.common.on_error === handler.id)) {
+      const message = `No step names "${handler.id}" in "on_error", so it never runs.`
+      report.add("unused-handler", handler.pointer, message)
+    }
+    for (const field of ["needs", "on_error"] as const) {
+      const value = handler.common[field]
+      if (value === undefined || (field === "on_error" && words.includes(String(value)))) continue
+      const message = field === "needs" ? "A handler runs when a step fails; it has no needs." : "A handler has no handler of its own."
+      report.add("invalid-field", childPointer(handler.pointer, field), message)
+    }
+  }
+}
+
+export function lintResponds(drafts: readonly Draft[], handlers: readonly Draft[], deferred: ReadonlySet<string>, report: Report): void {
+  const responds = drafts.filter((draft) => draft.type === "respond")
+  for (const draft of [...responds, ...handlers.filter((handler) => handler.type === "respond")]) {
+    if (!deferred.has(draft.id)) continue
+    const message = `"${draft.id}" would run after the reply has gone out. It must not need, read or handle a deferred step.`
+    report.add("deferred-respond", draft.pointer, message)
+  }
+  const always = responds.filter((draft) => draft.common.when === undefined)
+  for (const draft of always.slice(1)) {
+    report.add("several-responds", draft.pointer, `"${always[0]?.id}" answers every event already; give one of them a "when".`)
+  }
+}
+
+export function lintChannels(drafts: readonly Draft[], reserved: readonly string[], report: Report): void {
+  for (const draft of drafts) {
+    const parsed = draft.config?.parsed
+    if (!draft.action?.broadcastsTo || parsed === undefined) continue
+    for (const channel of draft.action.broadcastsTo(parsed)) {
+      if (!reserved.some((name) => channel === name || (name.endsWith(":*") && channel.startsWith(name.slice(0, -1))))) continue
+      report.add("reserved-channel", draft.pointer, `The channel "${channel}" belongs to the service; choose another name.`)
+    }
+  }
+}

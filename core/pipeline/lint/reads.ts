@@ -1,0 +1,126 @@
+// What templates read, held against what there is to read: roots, fields of the envelope, results of steps that have
+// finished by then. A template that can never resolve is a mistake, whatever the event.
+import { z } from "zod"
+import { didYouMean } from "../../kernel/guess.ts"
+import type { Report } from "../compile/report.ts"
+import { fieldsAt } from "../compile/schema-problems.ts"
+import type { Draft } from "../compile/steps.ts"
+import type { PipelineDocument } from "../document.ts"
+import type { PlacedRead } from "../template.ts"
+
+const roots = ["event", "payload", "query", "envelope", "steps", "item", "pipeline", "organization"]
+const envelopeFields = [
+  ...["page_url", "artifact_id", "variant", "session_id", "visitor_id", "utm_source", "utm_medium", "utm_campaign", "utm_term"],
+  ...["utm_content", "click_id", "click_id_type", "received_at", "is_test", "event_id", "event_type", "device_type", "browser"],
+  ...["in_app", "language", "country", "region", "city"],
+]
+const dedupeRoots = ["payload", "query", "headers", "envelope", "pipeline", "organization"]
+const dedupeEnvelope = ["event_id", "event_type", "received_at"]
+const fixedFields: Record<string, readonly string[]> = {
+  envelope: envelopeFields,
+  pipeline: ["id", "slug", "name", "endpoint_id"],
+  organization: ["id", "slug"],
+}
+
+export interface ReadScope {
+  readonly document: PipelineDocument
+  /** All of the list and the handlers. */
+  readonly byId: ReadonlyMap<string, Draft>
+  /** Steps whose results the draft may read; undefined when the order is not known. */
+  readonly visible: (draft: Draft) => ReadonlySet<string> | undefined
+}
+
+export function lintReads(draft: Draft, scope: ReadScope, report: Report): void {
+  for (const read of draft.reads) {
+    const name = [read.root, ...read.path].join(".")
+    if (read.root === "steps") lintStepRead(draft, read, name, scope, report)
+    else if (read.root === "item") lintItem(draft, read, report)
+    else if (read.root === "headers") report.add("template-never-resolves", read.pointer, '"headers" can be read by the dedupe key only.')
+    else if (!roots.includes(read.root)) {
+      report.add("template-never-resolves", read.pointer, `There is no "${read.root}" to read.${hintOf(read.root, roots)}`)
+    } else lintField(read, name, scope.document, report)
+  }
+}
+
+export function lintDedupeReads(reads: readonly PlacedRead[], report: Report): void {
+  for (const { root, path, pointer } of reads) {
+    const field = String(path[0] ?? "")
+    if (root === "event") {
+      report.add("template-never-resolves", pointer, 'The dedupe key is made before the transform; read "payload" instead of "event".')
+    } else if (!dedupeRoots.includes(root)) {
+      report.add("template-never-resolves", pointer, `A dedupe key cannot read "${root}".${hintOf(root, dedupeRoots)}`)
+    } else if (root === "envelope" && path.length > 0 && !dedupeEnvelope.includes(field)) {
+      report.add("template-never-resolves", pointer, `A dedupe key cannot read "envelope.${field}".${hintOf(field, dedupeEnvelope)}`)
+    }
+  }
+}
+
+function lintItem(draft: Draft, read: PlacedRead, report: Report): void {
+  const inForEach = read.pointer === `${draft.pointer}/for_each` || read.pointer === `${draft.pointer}/when`
+  if (draft.common.for_each !== undefined && !inForEach) return
+  report.add("template-never-resolves", read.pointer, '"item" exists only in the fields of a step with "for_each".')
+}
+
+function lintField(read: PlacedRead, name: string, document: PipelineDocument, report: Report): void {
+  const field = read.path[0]
+  if (field === undefined) return
+  const known = fixedFields[read.root] ?? (read.root === "event" ? eventFields(document) : undefined)
+  if (!known || known.includes(String(field)) || field === "size") return
+  report.add(
+    "template-never-resolves",
+    read.pointer,
+    `"${name}" never has a value: "${read.root}" has no such field.${hintOf(String(field), known)}`,
+  )
+}
+
+/** Known only where nothing changes the body and the schema closes it. */
+function eventFields({ transform_js, request_schema }: PipelineDocument): string[] | undefined {
+  if (transform_js !== null || typeof request_schema !== "object" || request_schema === null) return undefined
+  const { additionalProperties, properties, patternProperties } = request_schema
+  if (additionalProperties !== false || patternProperties !== undefined) return undefined
+  return typeof properties === "object" && properties !== null && !Array.isArray(properties) ? Object.keys(properties) : undefined
+}
+
+function lintStepRead(draft: Draft, read: PlacedRead, name: string, scope: ReadScope, report: Report): void {
+  const id = read.path[0]
+  if (id === undefined) return
+  const source = scope.byId.get(String(id))
+  if (!source) {
+    report.add(
+      "reads-non-ancestor",
+      read.pointer,
+      `"${name}" reads a step that does not exist.${hintOf(String(id), [...scope.byId.keys()])}`,
+    )
+    return
+  }
+  const visible = scope.visible(draft)
+  if (visible && !visible.has(source.id)) {
+    const message =
+      source === draft
+        ? `"${name}" reads the step's own result, which is not there yet.`
+        : `"${name}" reads "${source.id}", which need not have finished by then. Add it to "needs".`
+    report.add("reads-non-ancestor", read.pointer, message)
+    return
+  }
+  lintResultField(source, read, name, report)
+}
+
+function lintResultField(source: Draft, read: PlacedRead, name: string, report: Report): void {
+  const field = read.path[1]
+  if (field === undefined || !source.action) return
+  if (source.common.for_each !== undefined) {
+    if (typeof field === "number" || ["size", "first", "last"].includes(field)) return
+    report.add("template-never-resolves", read.pointer, `"${name}" never has a value: the result of a step with "for_each" is a list.`)
+    return
+  }
+  const { result } = source.action
+  if (!(result instanceof z.ZodObject) || (result.def.catchall !== undefined && result.def.catchall._zod.def.type !== "never")) return
+  const known = fieldsAt(result, [])
+  if (known.includes(String(field)) || field === "size") return
+  const hint = hintOf(String(field), known)
+  report.add("template-never-resolves", read.pointer, `"${name}" never has a value: "${source.type}" gives no such field.${hint}`)
+}
+
+function hintOf(word: string, known: readonly string[]): string {
+  return didYouMean(word, known) || (known.length > 0 && known.length <= 30 ? ` There are: ${known.join(", ")}.` : "")
+}

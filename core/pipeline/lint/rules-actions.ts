@@ -1,0 +1,87 @@
+// Rules on actions: their types, templates and what they write.
+import type { Rule } from "./rule.ts"
+
+const write = (fields: string) => `pipeline:\n  - { type: dataset.write, dataset_slug: leads, ${fields} }`
+
+export const actionRules = {
+  "unknown-action": {
+    level: "error",
+    summary: "An action type that is not loaded.",
+    why: "Nobody could run the step.",
+    remedy: "Use the type that the message suggests, or load the plugin that has it.",
+    bad: "pipeline:\n  - { type: dataset.wirte, dataset_slug: leads, key: email }",
+    good: write("key: email"),
+  },
+  "invalid-template": {
+    level: "error",
+    summary: "A template or expression that cannot be understood as a whole.",
+    why: "Liquid alone ignores what follows an expression's end, so a condition could mean less than it says.",
+    remedy: "Correct the expression; `when` and `for_each` are written without {{ }}.",
+    bad: write('key: email, when: "event.budget >= 1000 event.vip"'),
+    good: write('key: email, when: "event.budget >= 1000 or event.vip"'),
+  },
+  "template-never-resolves": {
+    level: "error",
+    summary: "A template reads what can never be there.",
+    why: "It would be empty for every event: a misspelt name, `item` without `for_each`, `event` in a dedupe key.",
+    remedy: "Read one of the names listed.",
+    bad: write('key: email, row: { page: "{{ envelope.page }}" }'),
+    good: write('key: email, row: { page: "{{ envelope.page_url }}" }'),
+  },
+  "reads-non-ancestor": {
+    level: "error",
+    summary: "A template reads the result of a step that need not have finished, or does not exist.",
+    why: "Whether the value is there would be a matter of chance.",
+    remedy: "Add the step to `needs`, or correct its id.",
+    bad: 'pipeline:\n  - { id: save, type: dataset.write, dataset_slug: leads, key: email }\n  - { type: respond, needs: [], body: "{{ steps.save.row_id }}" }',
+    good: 'pipeline:\n  - { id: save, type: dataset.write, dataset_slug: leads, key: email }\n  - { type: respond, needs: [save], body: "{{ steps.save.row_id }}" }',
+  },
+  "dataset-uuid": {
+    level: "error",
+    summary: "A dataset named by its UUID.",
+    why: "Datasets are named by slug, so that a document means the same in every installation.",
+    remedy: "Write the dataset's slug.",
+    bad: "pipeline:\n  - { type: dataset.write, dataset_slug: 018f3b6e-0000-7000-8000-000000000000, key: email }",
+    good: write("key: email"),
+  },
+  "foreign-dataset": {
+    level: "error",
+    summary: "A dataset of another organization.",
+    why: "An organization's pipelines write to its own datasets only.",
+    remedy: "Write the plain slug, or your own organization's before the dot.",
+    bad: "pipeline:\n  - { type: dataset.write, dataset_slug: rival.leads, key: email }",
+    good: "pipeline:\n  - { type: dataset.write, dataset_slug: acme.leads, key: email }",
+  },
+  "reserved-channel": {
+    level: "error",
+    summary: "A broadcast to a channel of the service itself.",
+    why: "Who listens there trusts the messages to be the service's own.",
+    remedy: "Choose another name.",
+    bad: "pipeline:\n  - { type: live.broadcast, channel: executions, data: {} }",
+    good: "pipeline:\n  - { type: live.broadcast, channel: leads, data: {} }",
+  },
+  "purpose-without-write": {
+    level: "error",
+    summary: "`record_capture` without a dataset write.",
+    why: "The purpose promises that submitted records are kept.",
+    remedy: "Add a `dataset.write`, or leave the purpose `custom`.",
+    bad: "purpose: record_capture",
+    good: `purpose: record_capture\n${write("key: email")}`,
+  },
+  "write-without-stable-key": {
+    level: "warning",
+    summary: "An unkeyed write behind a sender that repeats its events.",
+    why: "Each repeat is an event of its own and adds another row.",
+    remedy: "Give the write a `key`, or the pipeline a `dedupe`.",
+    bad: write("id: save"),
+    good: write("id: save, key: email"),
+  },
+  "unkeyed-write-without-id": {
+    level: "warning",
+    summary: "An unkeyed write without an id of its own.",
+    why: "Its rows take their identity from the step's id; a default one moves when the list is edited, and a replay then adds rows.",
+    remedy: "Give the step an `id`.",
+    bad: write("row: { a: 1 }"),
+    good: write("id: save, row: { a: 1 }"),
+  },
+} as const satisfies Record<string, Rule>

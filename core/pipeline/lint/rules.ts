@@ -1,0 +1,14 @@
+// All rules of the compiler, by id. Action types may add remarks of their own under ids of their own.
+
+import type { Rule } from "./rule.ts"
+import { actionRules } from "./rules-actions.ts"
+import { flowRules } from "./rules-flow.ts"
+import { sourceRules } from "./rules-source.ts"
+
+export type { Rule } from "./rule.ts"
+
+const all = { ...sourceRules, ...actionRules, ...flowRules }
+
+export type RuleId = keyof typeof all
+
+export const rules: Readonly<Record<RuleId, Rule>> = all

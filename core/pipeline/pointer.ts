@@ -1,0 +1,18 @@
+// JSON pointers (RFC 6901): how findings name places in a document.
+
+export function childPointer(parent: string, key: PropertyKey): string {
+  return `${parent}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
+}
+
+export function pointerTo(path: readonly PropertyKey[], parent = ""): string {
+  return path.reduce<string>(childPointer, parent)
+}
+
+/** The keys of a pointer, unescaped; none for the whole document. */
+export function keysOf(pointer: string): string[] {
+  if (pointer === "") return []
+  return pointer
+    .slice(1)
+    .split("/")
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"))
+}

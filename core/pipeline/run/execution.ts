@@ -1,0 +1,141 @@
+// One event on its way through a graph: what it is, what its steps have said so far, and what it will leave behind.
+import type { Reply, StepContext } from "../../contract/action.ts"
+import type { Json } from "../../contract/collection.ts"
+import type { Envelope } from "../../contract/envelope.ts"
+import { StagedWork } from "../../contract/work.ts"
+import { derivedUuid } from "../../kernel/ids.ts"
+import type { Logger } from "../../kernel/log.ts"
+import type { Graph, Step, TemplateScope } from "../graph.ts"
+import type { StepRecord, WrittenRow } from "../journal/entry.ts"
+import type { StoredPipeline } from "../source.ts"
+
+export interface ExecutionArgs {
+  readonly id: string
+  /** The first execution of the event, when this is a replay; else `id`. */
+  readonly originId: string
+  /** What idempotency keys are derived from: the origin's id, or the deduplication key where there is one, so that a sender's retry gets the same. */
+  readonly identity: string
+  /** RFC 3339, of the origin. */
+  readonly receivedAt: string
+  readonly stored: StoredPipeline
+  readonly graph: Graph
+  readonly event: Json
+  readonly payload: Json
+  readonly query: Json
+  readonly envelope: Envelope
+  readonly stamp: Readonly<Record<string, Json>>
+  readonly depth: number
+  readonly signal: AbortSignal
+  readonly log: Logger
+  /** Results of steps that ran before, for deferred work. */
+  readonly results?: Record<string, unknown>
+}
+
+export interface Failure {
+  readonly code: string
+  readonly message: string
+  readonly step: string
+}
+
+export class Execution {
+  readonly args: ExecutionArgs
+  readonly scope: TemplateScope
+  readonly steps: Record<string, StepRecord> = {}
+  readonly rows: WrittenRow[] = []
+  /** What the steps stage; dropped whole when the execution fails. */
+  readonly work: StagedWork
+  /** Outcomes of awaited actions; kept even then, since the world has seen them. */
+  readonly kept: StagedWork
+  reply: Reply | undefined
+
+  constructor(args: ExecutionArgs) {
+    this.args = args
+    this.work = new StagedWork(args.id)
+    this.kept = new StagedWork(args.id)
+    const { stored } = args
+    this.scope = {
+      event: args.event,
+      payload: args.payload,
+      query: args.query,
+      envelope: args.envelope,
+      steps: args.results ?? {},
+      pipeline: { id: stored.id, slug: stored.slug, name: stored.document.name },
+      organization: stored.organization,
+    }
+  }
+
+  context(step: Step, item: Json | undefined, itemIndex: number, attempt: number, signal: AbortSignal): StepContext {
+    return new Context(this.args, step.id, item === undefined ? this.args.event : item, itemIndex, attempt, signal)
+  }
+
+  /** Keeps a step's result where templates find it, and the rows it names. */
+  finished(step: Step, attempts: number, durationMs: number, result: unknown): void {
+    this.steps[step.id] = { type: step.action.type, state: "done", attempts, duration_ms: durationMs, result: result as Json, error: null }
+    this.scope.steps[step.id] = result
+    for (const one of Array.isArray(result) ? (result as unknown[]) : [result]) {
+      const row = one as { row_id?: unknown; dataset_slug?: unknown } | null
+      if (typeof row?.row_id === "string" && typeof row.dataset_slug === "string") {
+        this.rows.push({ step: step.id, dataset: row.dataset_slug, row_id: row.row_id })
+      }
+    }
+  }
+
+  failed(step: Step, attempts: number, durationMs: number, error: { code: string; message: string }): void {
+    this.steps[step.id] = { type: step.action.type, state: "failed", attempts, duration_ms: durationMs, result: null, error }
+  }
+
+  skipped(step: Step): void {
+    this.steps[step.id] = { type: step.action.type, state: "skipped", attempts: 0, duration_ms: 0, result: null, error: null }
+  }
+
+  pending(step: Step): void {
+    this.steps[step.id] = { type: step.action.type, state: "pending", attempts: 0, duration_ms: 0, result: null, error: null }
+  }
+}
+
+/** Stable over retries and replays. */
+export function idempotencyKey(identity: string, stepId: string, itemIndex: number): string {
+  return derivedUuid(identity, stepId, String(itemIndex))
+}
+
+/** Fields are read off the execution; the idempotency key, a hash, only when someone asks for it. */
+class Context implements StepContext {
+  readonly organization: StepContext["organization"]
+  readonly pipeline: StepContext["pipeline"]
+  readonly executionId: string
+  readonly originId: string
+  readonly receivedAt: string
+  readonly stepId: string
+  readonly itemIndex: number
+  readonly event: Json
+  readonly envelope: Envelope
+  readonly stamp: Readonly<Record<string, Json>>
+  readonly attempt: number
+  readonly depth: number
+  readonly signal: AbortSignal
+  readonly log: Logger
+  readonly #identity: string
+
+  constructor(args: ExecutionArgs, stepId: string, event: Json, itemIndex: number, attempt: number, signal: AbortSignal) {
+    const { stored } = args
+    this.organization = stored.organization
+    this.pipeline = { id: stored.id, slug: stored.slug, name: stored.document.name, endpoint_id: stored.endpoint_id }
+    this.executionId = args.id
+    this.originId = args.originId
+    this.receivedAt = args.receivedAt
+    this.stepId = stepId
+    this.itemIndex = itemIndex
+    this.event = event
+    this.envelope = args.envelope
+    this.stamp = args.stamp
+    this.attempt = attempt
+    this.depth = args.depth
+    this.signal = signal
+    this.log = args.log
+    this.#identity = args.identity
+  }
+
+  get idempotencyKey(): string {
+    return idempotencyKey(this.#identity, this.stepId, this.itemIndex)
+  }
+}

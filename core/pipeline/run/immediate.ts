@@ -1,0 +1,125 @@
+// The part of a graph before the reply. Where every step only stages writes, it is a plain loop; where some wait for the
+// world outside, steps start as soon as what they need has finished, side by side.
+
+import type { Step } from "../graph.ts"
+import type { Execution, Failure } from "./execution.ts"
+import type { Intents } from "./intents.ts"
+import { attemptStep, isPromise, type Outcome, runWithRetries, type StepServices } from "./step.ts"
+
+export interface ImmediateServices extends StepServices {
+  readonly intents: Intents
+}
+
+/** Resolves to what made the execution fail, or null. Deferred steps are marked pending (or skipped, behind a handled failure). */
+export function runImmediate(execution: Execution, services: ImmediateServices): Failure | null | Promise<Failure | null> {
+  const { graph } = execution.args
+  const finish = (failure: Failure | null) => {
+    if (failure === null) for (const step of graph.deferred) markDeferred(execution, step)
+    return failure
+  }
+  const first = graph.immediate.findIndex((step) => step.action.timing === "deferred" || step.forEach !== null)
+  for (const [index, step] of graph.immediate.entries()) {
+    if (index === first) return runConcurrently(execution, graph.immediate.slice(index), services).then(finish)
+    const started = services.clock.monotonic()
+    const outcome = attemptStep(execution, step, 1, services, execution.work, execution.args.signal)
+    if (isPromise(outcome)) {
+      return outcome
+        .then((settled) => settle(execution, step, settled, 1, started, services))
+        .then((failure) => failure ?? runConcurrently(execution, graph.immediate.slice(index + 1), services))
+        .then(finish)
+    }
+    const failure = settle(execution, step, outcome, 1, started, services)
+    if (isPromise(failure)) {
+      return failure.then((bad) => bad ?? runConcurrently(execution, graph.immediate.slice(index + 1), services)).then(finish)
+    }
+    if (failure) return failure
+  }
+  return finish(null)
+}
+
+/** Starts each step when its needs are finished; stops starting at the first failure. */
+async function runConcurrently(execution: Execution, steps: readonly Step[], services: ImmediateServices): Promise<Failure | null> {
+  const waiting = new Set(steps)
+  const running = new Map<string, Promise<Failure | null>>()
+  let failure: Failure | null = null
+  while (waiting.size > 0 || running.size > 0) {
+    for (const step of failure ? [] : [...waiting]) {
+      if (step.needs.some((need) => !(need in execution.steps) && execution.args.graph.byId.has(need))) continue
+      waiting.delete(step)
+      running.set(step.id, runAwaited(execution, step, services))
+    }
+    if (running.size === 0) break
+    const [id, result] = await Promise.race([...running].map(async ([name, promise]) => [name, await promise] as const))
+    running.delete(id)
+    failure ??= result
+  }
+  return failure
+}
+
+async function runAwaited(execution: Execution, step: Step, services: ImmediateServices): Promise<Failure | null> {
+  if (behindHandled(execution, step)) {
+    execution.skipped(step)
+    return null
+  }
+  const started = services.clock.monotonic()
+  if (step.action.timing !== "deferred") {
+    return settle(
+      execution,
+      step,
+      await attemptStep(execution, step, 1, services, execution.work, execution.args.signal),
+      1,
+      started,
+      services,
+    )
+  }
+  const earlier = await services.intents.begin(execution, step)
+  if (earlier) return settle(execution, step, { ok: true, result: earlier.result }, 0, started, services)
+  const { outcome, attempts } = await runWithRetries(execution, step, services, execution.work)
+  if (outcome.ok && !("skipped" in outcome)) services.intents.finish(execution, step, outcome.result)
+  return settle(execution, step, outcome, attempts, started, services)
+}
+
+/** Records the outcome; a failure is passed on, continued over, or handed to a handler, as the step says. */
+function settle(
+  execution: Execution,
+  step: Step,
+  outcome: Outcome,
+  attempts: number,
+  started: number,
+  services: ImmediateServices,
+): Failure | null | Promise<Failure | null> {
+  const duration = Math.round((services.clock.monotonic() - started) * 1_000) / 1_000
+  if (outcome.ok) {
+    if ("skipped" in outcome) execution.skipped(step)
+    else execution.finished(step, attempts, duration, outcome.result)
+    return null
+  }
+  const { code, message } = outcome.error
+  execution.failed(step, attempts, duration, { code, message })
+  if (step.onError === "continue") return null
+  const failure: Failure = { code, message, step: step.id }
+  if (step.onError === "fail") return failure
+  const handler = execution.args.graph.handlers.get(step.onError.handler)
+  if (!handler) return failure
+  if (handler.deferred) {
+    execution.pending(handler)
+    return null
+  }
+  return runAwaited(execution, handler, services)
+}
+
+/** True when a step that this one needs failed into a handler: dependents of it are skipped. */
+export function behindHandled(execution: Execution, step: Step): boolean {
+  const { byId } = execution.args.graph
+  return step.needs.some((id) => {
+    const need = byId.get(id)
+    if (!need) return false
+    const handled = execution.steps[id]?.state === "failed" && typeof need.onError === "object"
+    return handled || (execution.steps[id]?.state === "skipped" && behindHandled(execution, need))
+  })
+}
+
+function markDeferred(execution: Execution, step: Step): void {
+  if (behindHandled(execution, step)) execution.skipped(step)
+  else if (!(step.id in execution.steps)) execution.pending(step)
+}

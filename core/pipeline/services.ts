@@ -1,0 +1,241 @@
+// Puts the engine together: the services that the rest of the house sees (PipelineEngine, InboundHandler,
+// DeferredServices) and what they share.
+import type { Histogram } from "prom-client"
+import { Counter, Gauge, Histogram as HistogramMetric } from "prom-client"
+import { Actions, type AnyAction } from "../contract/action.ts"
+import { AuthModes } from "../contract/auth-mode.ts"
+import { Live } from "../contract/channel.ts"
+import { Coherence } from "../contract/coherence.ts"
+import { InboundHandler } from "../contract/inbound.ts"
+import { JobQueue } from "../contract/job.ts"
+import { Metrics } from "../contract/metrics.ts"
+import { Store } from "../contract/store.ts"
+import { Clock } from "../kernel/clock.ts"
+import { type CoreConfig, Settings } from "../kernel/config.ts"
+import type { Container, Deps, TokenRecord } from "../kernel/di.ts"
+import { token } from "../kernel/di.ts"
+import { Ids } from "../kernel/ids.ts"
+import { Log } from "../kernel/log.ts"
+import type { Registry } from "../kernel/registry.ts"
+import { type Compilation, PipelineEngine } from "./engine.ts"
+import { Conclude } from "./inbound/conclude.ts"
+import { Dedupe } from "./inbound/dedupe.ts"
+import { EventLife } from "./inbound/event-life.ts"
+import { HttpInbound } from "./inbound/handler.ts"
+import { InternalEvents, type InternalServices } from "./inbound/internal.ts"
+import { LivePipelines } from "./inbound/live-pipelines.ts"
+import { Rejections } from "./journal/rejections.ts"
+import { DeferredServices } from "./run/deferred.ts"
+import { dryRun } from "./run/dry-run.ts"
+import { storedIntents } from "./run/intents.ts"
+import { Sandbox } from "./sandbox/sandbox.ts"
+import { PipelineSource, pipelineTopic } from "./source.ts"
+
+const dayMs = 86_400_000
+
+/** Everything the three services share; made once. */
+class Engine {
+  readonly pipelines: LivePipelines
+  readonly internal: InternalEvents
+  readonly handler: HttpInbound
+  readonly rejections: Rejections
+  readonly compile: (document: unknown, organization?: { readonly slug: string }) => Promise<Compilation>
+  readonly step: DeferredServices
+  readonly stopping = new AbortController()
+
+  constructor(args: EngineArgs) {
+    const { store, clock, ids, log, sandbox, coherence, config, container, registry, node, publicUrl, metrics } = args
+    const depsOf = depsCache(container)
+    const meter = meters(metrics)
+    this.compile = args.compile
+    this.pipelines = new LivePipelines({
+      source: () => container.get(PipelineSource),
+      compile: args.compile,
+      authMode: (name) => {
+        const mode = registry.get(AuthModes, name)
+        return mode && { mode, deps: () => container.all(mode.inject as TokenRecord | undefined) }
+      },
+      forget: (id) => sandbox.forget(id),
+      clock,
+      log,
+      drainMs: config.server.drain_ms,
+    })
+    coherence.onChange(pipelineTopic, (key) => this.pipelines.drop(key === "" ? undefined : key))
+    const step = { clock, depsOf, backoff: args.backoff }
+    const dedupe = new Dedupe(store, clock)
+    const assertLive = () => coherence.assertLive()
+    const conclude = new Conclude({
+      store,
+      clock,
+      log,
+      queue: () => container.get(JobQueue),
+      live: () => container.get(Live),
+      dedupe,
+      immediate: { ...step, intents: storedIntents({ store, clock, keepMs: config.retention.payloads_days * dayMs }) },
+      payloadsDays: config.retention.payloads_days,
+      signal: this.stopping.signal,
+      assertLive,
+    })
+    this.rejections = new Rejections({ store, clock, ids, log, node, perMinute: config.inbound.rejected_entries_per_minute })
+    const services: InternalServices = {
+      clock,
+      ids,
+      log,
+      sandbox,
+      dedupe,
+      rejections: this.rejections,
+      conclude,
+      config,
+      assertLive,
+      store,
+      pipelines: this.pipelines,
+      observe: meter.observe,
+    }
+    this.internal = new InternalEvents(services)
+    const source = () => container.get(PipelineSource)
+    this.handler = new HttpInbound({
+      pipelines: this.pipelines,
+      life: new EventLife(services),
+      source,
+      clock,
+      log,
+      maxBodyBytes: config.inbound.max_body_bytes,
+      maxInFlight: config.inbound.max_in_flight,
+      publicUrl,
+      countUnknown: meter.countUnknown,
+      assertLive,
+    })
+    meter.inFlight(() => this.handler.inFlight)
+    this.step = {
+      ...step,
+      pipelineAt: async (organization, id, revision) => {
+        const stored = await source().atRevision(organization, id, revision)
+        return stored ? this.pipelines.of(stored) : null
+      },
+      entryChanged: (entry) => {
+        if (!entry.organization_id) return
+        container.get(Live).emit(entry.organization_id, {
+          channel: "executions",
+          event: "execution",
+          data: {
+            id: entry.id,
+            pipeline: entry.pipeline_slug,
+            pipeline_id: entry.pipeline_id,
+            status: entry.status,
+            cause: entry.cause,
+            received_at: entry.received_at,
+            is_test: entry.is_test,
+          },
+        })
+      },
+    }
+    this.dry = (stored, event) => this.#live(stored).then((live) => dryRun(live, event, { ...services, step }))
+  }
+
+  readonly dry: PipelineEngine["dryRun"]
+
+  async #live(stored: Parameters<PipelineEngine["dryRun"]>[0]) {
+    const live = await this.pipelines.of(stored)
+    if (!live) throw new Error(`the stored pipeline ${stored.slug} does not compile`)
+    return live
+  }
+}
+
+interface EngineArgs {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Deps<{ log: typeof Log }>["log"]
+  readonly sandbox: Sandbox
+  readonly coherence: Coherence
+  readonly metrics: Metrics
+  readonly config: CoreConfig
+  readonly container: Container
+  readonly registry: Registry
+  readonly node: string
+  readonly publicUrl: () => string
+  readonly compile: (document: unknown, organization?: { readonly slug: string }) => Promise<Compilation>
+  readonly backoff: DeferredServices["backoff"]
+}
+
+const EngineToken = token<Engine>("Engine")
+
+/** Registers the engine's services; `compile` and `backoff` are lent by whoever puts the house together. */
+export function provideEngine(
+  container: Container,
+  lent: Pick<EngineArgs, "registry" | "node" | "publicUrl" | "compile" | "backoff">,
+): void {
+  container.provide(EngineToken, {
+    inject: { store: Store, clock: Clock, ids: Ids, log: Log, sandbox: Sandbox, coherence: Coherence, metrics: Metrics, config: Settings },
+    create: (deps) => new Engine({ ...deps, ...lent, container }),
+    stop: async (engine) => {
+      engine.stopping.abort()
+      await engine.rejections.stop()
+    },
+  })
+  container.provide(PipelineEngine, {
+    inject: { engine: EngineToken },
+    create: ({ engine }) => ({
+      compile: engine.compile,
+      submit: (stored, event) => engine.internal.submit(stored, event),
+      dryRun: engine.dry,
+      replay: (stored, executionId, caller) => engine.internal.replay(stored, executionId, caller),
+    }),
+  })
+  container.provide(InboundHandler, { inject: { engine: EngineToken }, create: ({ engine }) => engine.handler })
+  container.provide(DeferredServices, { inject: { engine: EngineToken }, create: ({ engine }) => engine.step })
+}
+
+/** Resolves an action's dependencies once. */
+function depsCache(container: Container): (action: AnyAction) => Deps<TokenRecord> {
+  const known = new Map<AnyAction, Deps<TokenRecord>>()
+  return (action) => {
+    const deps = known.get(action)
+    if (deps) return deps
+    const resolved = container.all(action.inject as TokenRecord | undefined)
+    known.set(action, resolved)
+    return resolved
+  }
+}
+
+function meters(metrics: Metrics) {
+  const events = new Counter({
+    name: "millrace_events_total",
+    help: "Inbound events by status and cause.",
+    labelNames: ["status", "cause"],
+    registers: [metrics],
+  })
+  const unknown = new Counter({
+    name: "millrace_events_unknown_total",
+    help: "Requests to endpoints without an active pipeline.",
+    registers: [metrics],
+  })
+  const stages: Histogram<"stage"> = new HistogramMetric({
+    name: "millrace_event_stage_seconds",
+    help: "Time an event spends in each stage.",
+    labelNames: ["stage"],
+    buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1],
+    registers: [metrics],
+  })
+  return {
+    countUnknown: () => unknown.inc(),
+    observe: (status: string, cause: string, timings: Record<string, number>) => {
+      events.inc({ status, cause })
+      for (const stage in timings) stages.observe({ stage }, (timings[stage] ?? 0) / 1_000)
+    },
+    inFlight: (count: () => number) =>
+      new Gauge({
+        name: "millrace_events_in_flight",
+        help: "Inbound events under way.",
+        registers: [metrics],
+        collect() {
+          this.set(count())
+        },
+      }),
+  }
+}
+
+/** Actions known to the registry, for the compiler. */
+export function actionsOf(registry: Registry): (type: string) => AnyAction | undefined {
+  return (type) => registry.get(Actions, type)
+}

@@ -1,0 +1,109 @@
+// What Liquid itself lets pass and means something else than was written: words after the end of an expression, an
+// operator without an operand, unknown filters past the first. Found before Liquid parses the text, with a remedy.
+import { defaultOperators, type FilteredValueToken, type TagToken, type Token, Tokenizer, TypeGuards } from "liquidjs"
+import { AppError } from "../../kernel/errors.ts"
+import { didYouMean } from "../../kernel/guess.ts"
+import { knownFilters, knownTags, liquid } from "./liquid.ts"
+
+const { isOperatorToken, isPropertyAccessToken, isOutputToken, isTagToken } = TypeGuards
+
+/** Problems of an expression, in words; none when it is sound. */
+export function expressionProblems(text: string): string[] {
+  if (text.trim() === "") return ["The expression is empty."]
+  return problemsBetween(text, 0, text.length)
+}
+
+/** Problems of a text with `{{ }}` and `{% %}` in it. */
+export function templateProblems(text: string): string[] {
+  const problems: string[] = []
+  try {
+    for (const token of new Tokenizer(text, liquid.options.operators).readTopLevelTokens(liquid.options)) {
+      if (isOutputToken(token)) problems.push(...outputProblems(text, token.contentRange))
+      else if (isTagToken(token)) problems.push(...tagProblems(token))
+    }
+  } catch (error) {
+    problems.push(sentence(error))
+  }
+  return problems
+}
+
+/** Liquid's message without the position in the snippet, which the finding's own place makes superfluous. */
+export function sentence(error: unknown): string {
+  const original = error instanceof Error && "originalError" in error ? error.originalError : error
+  if (original instanceof AppError) return original.message
+  const message = (original instanceof Error ? original.message : String(original)).replace(/, line:\d+, col:\d+.*$/s, "").trim()
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${message.endsWith(".") ? "" : "."}`
+}
+
+function outputProblems(text: string, [begin, end]: [number, number]): string[] {
+  const source = text.slice(begin, end)
+  return source.trim() === "" ? ["{{ }} holds no expression."] : problemsBetween(source, 0, source.length)
+}
+
+function tagProblems(token: TagToken): string[] {
+  if (!knownTags.has(token.name)) {
+    return [`The tag {% ${token.name} %} cannot be used here.${didYouMean(token.name, [...knownTags])}`]
+  }
+  if (["if", "unless", "elsif", "case"].includes(token.name)) return expressionProblems(token.args)
+  if (token.name !== "assign") return []
+  const equals = token.args.indexOf("=")
+  return equals < 0 ? [] : expressionProblems(token.args.slice(equals + 1))
+}
+
+function problemsBetween(text: string, begin: number, end: number): string[] {
+  const tokenizer = new Tokenizer(text, defaultOperators, undefined, [begin, end])
+  try {
+    const value: FilteredValueToken = tokenizer.readFilteredValue()
+    const problems = value.filters
+      .filter((filter) => !knownFilters.includes(filter.name))
+      .map((filter) => `There is no filter "${filter.name}".${didYouMean(filter.name, knownFilters)}`)
+    const order = orderProblem(value.initial.postfix, text)
+    if (order) problems.push(order)
+    tokenizer.skipBlank()
+    if (!tokenizer.end()) problems.push(`"${excerpt(text.slice(tokenizer.p, end))}" after the end of the expression would be ignored.`)
+    if (/\|\s*$/.test(text.slice(begin, end))) problems.push('The expression ends with "|"; a filter is missing.')
+    return problems
+  } catch (error) {
+    const rest = text.slice(tokenizer.p > 0 ? tokenizer.p - 1 : 0, end).trim()
+    if (error instanceof Error && error.message.startsWith('expected "|"')) {
+      return [`"${excerpt(rest)}" after the end of the expression is not understood.`]
+    }
+    return [sentence(error)]
+  }
+}
+
+/** Operands and operators must alternate; Liquid evaluates whatever is there and drops the rest. */
+function orderProblem(postfix: readonly Token[], text: string): string | undefined {
+  const tokens = [...postfix].sort((a, b) => a.begin - b.begin)
+  let wantsOperand = true
+  for (const token of tokens) {
+    const name = text.slice(token.begin, token.end)
+    if (!isOperatorToken(token)) {
+      if (!wantsOperand) return `"${excerpt(text.slice(token.begin).trim())}" after the end of the expression would be ignored.`
+      wantsOperand = false
+      const inside = bracketProblem(token, text)
+      if (inside) return inside
+    } else if (token.operator === "not") {
+      if (!wantsOperand) return `"not" needs an operator before it.`
+    } else {
+      if (wantsOperand) return `"${name}" has nothing on its left side.`
+      wantsOperand = true
+    }
+  }
+  return wantsOperand && tokens.length > 0 ? `The expression ends with an operator; a value is missing.` : undefined
+}
+
+function bracketProblem(token: Token, text: string): string | undefined {
+  if (!isPropertyAccessToken(token)) return undefined
+  for (const prop of token.props) {
+    const bracketed = text.slice(0, prop.begin).trimEnd().endsWith("[")
+    if (bracketed && !text.slice(prop.end).trimStart().startsWith("]")) {
+      return `"[${excerpt(text.slice(prop.begin).trim())}" must hold one value between its brackets.`
+    }
+  }
+  return undefined
+}
+
+function excerpt(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}...` : text
+}

@@ -1,0 +1,61 @@
+// Which values a template reads, as paths from a root of the scope: `steps.save.row_id`. What stands behind an index
+// that is itself computed is not known before an event, so the path ends there and the index's own reads follow.
+import { type Token, TypeGuards, type Value, type Variable } from "liquidjs"
+
+export interface Read {
+  readonly root: string
+  /** Keys below the root, as far as they are known. */
+  readonly path: readonly (string | number)[]
+}
+
+const { isPropertyAccessToken, isRangeToken, isQuotedToken, isNumberToken, isWordToken } = TypeGuards
+
+export function readsOfValue(value: Value): Read[] {
+  const found: Read[] = []
+  for (const token of value.initial.postfix) collect(token, found)
+  for (const filter of value.filters) {
+    for (const arg of filter.args) {
+      const token = Array.isArray(arg) ? arg[1] : arg
+      if (token) collect(token, found)
+    }
+  }
+  return found
+}
+
+/** From Liquid's own analysis, for templates with tags, whose local names it tells apart. */
+export function readOfVariable(variable: Variable): Read | undefined {
+  const [root, ...rest] = variable.segments
+  if (typeof root !== "string") return undefined
+  const computed = rest.findIndex((segment) => typeof segment === "object")
+  return { root, path: (computed < 0 ? rest : rest.slice(0, computed)) as (string | number)[] }
+}
+
+/** The keys of a path that holds no computed part; undefined for any other token. */
+export function fixedPath(token: Token): (string | number)[] | undefined {
+  if (!isPropertyAccessToken(token) || token.variable) return undefined
+  const keys = token.props.map(keyOf)
+  return keys.includes(undefined) ? undefined : (keys as (string | number)[])
+}
+
+function keyOf(prop: Token): string | number | undefined {
+  if (isWordToken(prop) || isQuotedToken(prop) || isNumberToken(prop)) return prop.content as string | number
+  return undefined
+}
+
+function collect(token: Token, found: Read[]): void {
+  if (isRangeToken(token)) {
+    collect(token.lhs, found)
+    collect(token.rhs, found)
+    return
+  }
+  if (!isPropertyAccessToken(token)) return
+  const keys = token.props.map(keyOf)
+  const computed = keys.indexOf(undefined)
+  const known = (computed < 0 ? keys : keys.slice(0, computed)) as (string | number)[]
+  const root = known[0]
+  if (!token.variable && typeof root === "string") found.push({ root, path: known.slice(1) })
+  if (token.variable && !isQuotedToken(token.variable)) collect(token.variable, found)
+  token.props.forEach((prop, index) => {
+    if (keys[index] === undefined) collect(prop, found)
+  })
+}

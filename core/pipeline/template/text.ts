@@ -1,0 +1,85 @@
+// A string with templates in it. Exactly one `{{ expression }}` keeps the type of what it finds; anything else renders
+// to text. Text without tags is joined from parts; text with tags is rendered by Liquid, within its limits.
+import { analyzeSync, Output, type Template } from "liquidjs"
+import { AppError } from "../../kernel/errors.ts"
+import type { Evaluate, TemplateScope } from "../graph.ts"
+import { sentence, templateProblems } from "./check.ts"
+import { type Compiled, evaluatorOf } from "./expression.ts"
+import { liquid, maxTextLength, textOf } from "./liquid.ts"
+import { type Read, readOfVariable, readsOfValue } from "./reads.ts"
+
+export function compileText(text: string): Compiled<unknown> {
+  const problems = templateProblems(text)
+  if (problems.length > 0) return { ok: false, problems }
+  try {
+    const templates = liquid.parse(text)
+    const only = templates[0]
+    if (templates.length === 1 && only instanceof Output) {
+      return { ok: true, evaluate: evaluatorOf(withoutEscape(only).value), reads: readsOfValue(only.value) }
+    }
+    return { ok: true, ...(templates.every(isPlain) ? joined(templates) : tagged(templates)) }
+  } catch (error) {
+    return { ok: false, problems: [sentence(error)] }
+  }
+}
+
+interface Rendering {
+  readonly evaluate: Evaluate<string>
+  readonly reads: readonly Read[]
+}
+
+function joined(templates: readonly Template[]): Rendering {
+  const outputs = templates.filter((template) => template instanceof Output)
+  return { reads: outputs.flatMap((output) => readsOfValue(output.value)), evaluate: concatenation(templates.map(partOf)) }
+}
+
+function partOf(template: Template): string | Evaluate<unknown> {
+  return template instanceof Output ? evaluatorOf(withoutEscape(template).value) : (template as Template & { str: string }).str
+}
+
+/** Holds the parts and nothing else: one of these is kept for every template of every pipeline in use. */
+function concatenation(parts: readonly (string | Evaluate<unknown>)[]): Evaluate<string> {
+  return (scope) => {
+    let text = ""
+    for (const part of parts) text += typeof part === "string" ? part : textOf(part(scope))
+    return withinLimit(text)
+  }
+}
+
+function tagged(templates: Template[]): Rendering {
+  const { globals } = analyzeSync(templates, { partials: false })
+  return {
+    reads: Object.values(globals)
+      .flat()
+      .flatMap((variable) => readOfVariable(variable) ?? []),
+    evaluate: renderer(templates),
+  }
+}
+
+function renderer(templates: Template[]): Evaluate<string> {
+  return (scope) => withinLimit(rendered(templates, scope))
+}
+
+function rendered(templates: Template[], scope: TemplateScope): string {
+  try {
+    return String(liquid.renderSync(templates, scope))
+  } catch (error) {
+    throw new AppError("failed_precondition", sentence(error), { reason: "template_failed", retryable: false }, { cause: error })
+  }
+}
+
+/** The engine's rendering to text is put behind every output as a filter; the value itself is wanted here. */
+function withoutEscape(output: Output): Output {
+  output.value.filters.pop()
+  return output
+}
+
+function isPlain(template: Template): boolean {
+  return template instanceof Output || typeof (template as Template & { str?: unknown }).str === "string"
+}
+
+function withinLimit(text: string): string {
+  if (text.length <= maxTextLength) return text
+  const message = `The template rendered to ${text.length} characters; the limit is ${maxTextLength}.`
+  throw new AppError("failed_precondition", message, { reason: "template_failed", retryable: false })
+}
