@@ -1,0 +1,54 @@
+// The input of a call through its zod schema: every problem at once, each with a dotted path, unknown fields with a
+// guess at what was meant.
+import type { z } from "zod"
+import { AppError, type FieldProblem } from "../../kernel/errors.ts"
+import { didYouMean } from "../../kernel/guess.ts"
+import { knownFields } from "./known-fields.ts"
+
+const maxProblems = 100
+
+/** Throws `invalid_argument` with every problem in `details.fields`. */
+export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): Promise<z.output<S>> {
+  const parsed = await schema.safeParseAsync(raw)
+  if (parsed.success) return parsed.data
+  const fields = problemsOf(schema, parsed.error.issues)
+  const first = fields[0]
+  const place = first?.path ? `"${first.path}": ` : ""
+  const more = fields.length > 1 ? ` (and ${fields.length - 1} more, see details.fields)` : ""
+  throw new AppError("invalid_argument", `${place}${first?.message ?? "The input is invalid."}${more}`, {
+    reason: "invalid_fields",
+    fields: fields.slice(0, maxProblems),
+  })
+}
+
+export function problemsOf(schema: z.ZodType, issues: readonly z.core.$ZodIssue[], base: readonly PropertyKey[] = []): FieldProblem[] {
+  return issues.flatMap((issue) => problemOf(schema, issue, [...base, ...issue.path]))
+}
+
+function problemOf(schema: z.ZodType, issue: z.core.$ZodIssue, path: readonly PropertyKey[]): FieldProblem[] {
+  if (issue.code === "unrecognized_keys") {
+    const known = knownFields(schema, path)
+    return issue.keys.map((key) => ({ path: dotted([...path, key]), message: `Unknown field "${key}".${hint(key, known)}` }))
+  }
+  if (issue.code === "invalid_union") {
+    const branch = meantBranch(issue.errors)
+    if (branch) return problemsOf(schema, branch, path)
+  }
+  return [{ path: dotted(path), message: issue.message }]
+}
+
+/** The one alternative of a union that the value's own type fits, so that its inner problems are worth telling. */
+function meantBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] | undefined {
+  const fitting = branches.filter((issues) => issues.every((issue) => !(issue.path.length === 0 && issue.code === "invalid_type")))
+  return fitting.length === 1 ? fitting[0] : undefined
+}
+
+function hint(key: string, known: readonly string[]): string {
+  const guess = didYouMean(key, known)
+  if (guess || known.length === 0) return guess
+  return known.length <= 20 ? ` Known fields: ${known.join(", ")}.` : ""
+}
+
+function dotted(path: readonly PropertyKey[]): string {
+  return path.map(String).join(".")
+}

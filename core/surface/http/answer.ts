@@ -1,0 +1,72 @@
+// Answers over HTTP: JSON with an entity tag on reads, errors in the one shape, streams as fast as the client takes them.
+import { createHash } from "node:crypto"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import type { Streamed } from "../../contract/operation.ts"
+import type { AppError } from "../../kernel/errors.ts"
+
+export function sendJson(request: IncomingMessage, response: ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body)
+  response.setHeader("Content-Type", "application/json; charset=utf-8")
+  const reads = (request.method === "GET" || request.method === "HEAD") && status === 200
+  response.setHeader("Cache-Control", reads ? "private, no-cache" : "no-store")
+  if (reads) {
+    const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`
+    response.setHeader("ETag", tag)
+    if (matches(request.headers["if-none-match"], tag)) {
+      response.removeHeader("Content-Type")
+      response.writeHead(304).end()
+      return
+    }
+  }
+  response.setHeader("Content-Length", Buffer.byteLength(text))
+  response.writeHead(status).end(request.method === "HEAD" ? undefined : text)
+}
+
+export function sendError(request: IncomingMessage, response: ServerResponse, error: AppError): void {
+  if (error.retryAfterS !== undefined) response.setHeader("Retry-After", error.retryAfterS)
+  if (error.status === 401) response.setHeader("WWW-Authenticate", 'Bearer realm="millrace"')
+  sendJson(request, response, error.status, error.toBody())
+}
+
+/** Sends the chunks, made only as fast as the client takes them. A source that fails before its first chunk throws; later the connection is cut, so that a part is never taken for the whole. */
+export async function sendStream(request: IncomingMessage, response: ServerResponse, status: number, stream: Streamed): Promise<void> {
+  const chunks = stream.chunks[Symbol.asyncIterator]()
+  const first = request.method === "HEAD" ? undefined : await chunks.next()
+  response.setHeader("Content-Type", stream.contentType)
+  response.setHeader("Content-Disposition", disposition(stream.fileName))
+  response.setHeader("Cache-Control", "no-store")
+  response.writeHead(status)
+  if (first === undefined) {
+    await chunks.return?.()
+    response.end()
+    return
+  }
+  try {
+    await pipeline(Readable.from(following(first, chunks)), response)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error
+  }
+}
+
+async function* following(first: IteratorResult<string>, chunks: AsyncIterator<string>): AsyncGenerator<string> {
+  try {
+    for (let next = first; !next.done; next = await chunks.next()) yield next.value
+  } finally {
+    await chunks.return?.()
+  }
+}
+
+/** RFC 6266: plain ASCII for old clients, the true name beside it. */
+function disposition(fileName: string): string {
+  const ascii = fileName.replace(/[^\x20-\x7e]|["\\]/g, "_")
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(fileName).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)}`
+}
+
+/** Weak comparison, RFC 9110 section 13.1.2. */
+function matches(given: string | undefined, tag: string): boolean {
+  if (given === undefined) return false
+  const plain = tag.replace(/^W\//, "")
+  return given.split(",").some((one) => one.trim() === "*" || one.trim().replace(/^W\//, "") === plain)
+}

@@ -1,0 +1,24 @@
+// Which browsers' pages may call the API, by the origins configured. Credentials are bearer tokens, never cookies, so
+// none are allowed along.
+import type { IncomingMessage, ServerResponse } from "node:http"
+
+const exposed = "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, ETag, Idempotency-Replayed, Content-Disposition"
+const accepted = "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Organization-ID, X-Request-Id"
+
+export function corsHeaders(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): void {
+  if (origins.length === 0) return
+  const any = origins.includes("*")
+  if (!any) response.appendHeader("Vary", "Origin")
+  const origin = request.headers.origin
+  if (!origin || !(any || origins.includes(origin))) return
+  response.setHeader("Access-Control-Allow-Origin", any ? "*" : origin)
+  response.setHeader("Access-Control-Expose-Headers", exposed)
+}
+
+/** What an OPTIONS answer adds for a preflight. */
+export function preflightHeaders(request: IncomingMessage, response: ServerResponse, methods: readonly string[]): void {
+  if (!response.hasHeader("Access-Control-Allow-Origin") || !request.headers["access-control-request-method"]) return
+  response.setHeader("Access-Control-Allow-Methods", methods.join(", "))
+  response.setHeader("Access-Control-Allow-Headers", accepted)
+  response.setHeader("Access-Control-Max-Age", "600")
+}

@@ -1,0 +1,99 @@
+// The JSON body of a request: its size, type, spelling and shape checked, each refusal with the status HTTP has for it.
+import type { IncomingMessage } from "node:http"
+import { AppError } from "../../kernel/errors.ts"
+import { jsonErrorPosition } from "./json-position.ts"
+
+export const defaultMaxBodyBytes = 1_048_576
+const maxDepth = 100
+const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
+
+/** The body as an object; `{}` when there is none. Throws `resource_exhausted` (413) or `invalid_argument` (415, 400). */
+export async function readJsonBody(request: IncomingMessage, maxBytes = defaultMaxBodyBytes): Promise<Record<string, unknown>> {
+  const announced = Number(request.headers["content-length"] ?? 0)
+  if (announced > maxBytes) throw tooLarge(maxBytes)
+  const bytes = await collect(request, maxBytes)
+  if (bytes.length === 0) return {}
+  checkType(request)
+  const value = parse(bytes)
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw malformed(`The body must be a JSON object; it is ${kindOf(value)}.`, "body_not_an_object")
+  }
+  if (deeperThan(value, maxDepth)) throw malformed(`The body nests deeper than ${maxDepth} levels.`, "body_too_deep")
+  return value as Record<string, unknown>
+}
+
+async function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  await new Promise<void>((resolve, reject) => {
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= maxBytes) chunks.push(chunk)
+      else reject(tooLarge(maxBytes))
+    })
+    request.on("end", resolve)
+    request.on("error", reject)
+    request.on("close", () => reject(new AppError("canceled", "The client went away before its body was complete.")))
+  })
+  return Buffer.concat(chunks)
+}
+
+function checkType(request: IncomingMessage): void {
+  const [type = "", ...parameters] = (request.headers["content-type"] ?? "").split(";").map((part) => part.trim())
+  if (!jsonType.test(type))
+    throw unsupported(`The body's type is "${type || "not given"}"; send Content-Type: application/json.`, "unsupported_type")
+  const charset = parameters
+    .find((parameter) => /^charset=/i.test(parameter))
+    ?.slice(8)
+    .replaceAll('"', "")
+  if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`The body's charset is "${charset}"; send UTF-8.`, "unsupported_charset")
+  const encoding = request.headers["content-encoding"]
+  if (encoding && encoding !== "identity") {
+    throw unsupported(`The body's Content-Encoding is "${encoding}"; send it uncompressed.`, "unsupported_encoding")
+  }
+}
+
+function parse(bytes: Buffer): unknown {
+  let text: string
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+  } catch {
+    throw malformed("The body is not valid UTF-8.", "malformed_json")
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    const position = jsonErrorPosition(text)
+    throw new AppError("invalid_argument", `The body is not valid JSON: line ${position.line}, column ${position.column}.`, {
+      reason: "malformed_json",
+      ...position,
+    })
+  }
+}
+
+function deeperThan(value: object, levels: number): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= levels) return true
+    level = level.flatMap((item) => Object.values(item as object)).filter((item) => typeof item === "object" && item !== null)
+  }
+  return false
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return "a list"
+  return value === null ? "null" : `a ${typeof value}`
+}
+
+function tooLarge(maxBytes: number): AppError {
+  const message = `The body is larger than ${maxBytes} bytes.`
+  return new AppError("resource_exhausted", message, { reason: "body_too_large", max_bytes: maxBytes }, { status: 413 })
+}
+
+function unsupported(message: string, reason: string): AppError {
+  return new AppError("invalid_argument", message, { reason }, { status: 415 })
+}
+
+function malformed(message: string, reason: string): AppError {
+  return new AppError("invalid_argument", message, { reason })
+}

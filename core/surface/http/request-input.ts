@@ -1,0 +1,50 @@
+// The input of an operation out of an HTTP request: path parameters, then the query (GET, DELETE) or the JSON body.
+import type { IncomingMessage } from "node:http"
+import type { AnyOperation } from "../../contract/operation.ts"
+import { AppError, type FieldProblem } from "../../kernel/errors.ts"
+import { readJsonBody } from "./json-body.ts"
+
+/** Throws `invalid_argument` for a body or query field that contradicts the path, besides what readJsonBody throws. */
+export async function readInput(
+  operation: AnyOperation,
+  request: IncomingMessage,
+  parameters: Readonly<Record<string, string | string[]>>,
+  maxBodyBytes?: number,
+): Promise<Record<string, unknown>> {
+  const fromQuery = operation.http.method === "GET" || operation.http.method === "DELETE"
+  const query = queryOf(request.url ?? "")
+  if (!fromQuery && query.size > 0) {
+    throw refused(
+      [...query.keys()].map((path) => ({ path, message: `${operation.http.method} reads its fields from the body, not from the query.` })),
+      "query_not_read",
+    )
+  }
+  const given = fromQuery ? Object.fromEntries(query) : await readJsonBody(request, maxBodyBytes)
+  const conflicts = Object.entries(parameters).filter(([name, value]) => Object.hasOwn(given, name) && String(given[name]) !== value)
+  if (conflicts.length > 0) {
+    throw refused(
+      conflicts.map(([path, value]) => ({
+        path,
+        message: `The path says "${String(value)}" and the field something else; leave the field out.`,
+      })),
+      "path_and_field_differ",
+    )
+  }
+  return { ...given, ...parameters }
+}
+
+/** A parameter given once is text, one repeated a list. */
+function queryOf(url: string): Map<string, string | string[]> {
+  const at = url.indexOf("?")
+  const query = new Map<string, string | string[]>()
+  if (at < 0) return query
+  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
+    const earlier = query.get(name)
+    query.set(name, earlier === undefined ? value : [...(Array.isArray(earlier) ? earlier : [earlier]), value])
+  }
+  return query
+}
+
+function refused(fields: FieldProblem[], reason: string): AppError {
+  return new AppError("invalid_argument", `"${fields[0]?.path}": ${fields[0]?.message}`, { reason, fields })
+}

@@ -1,0 +1,166 @@
+// The node:http server: events go straight to the inbound handler, probes and metrics are answered here, everything else
+// goes to express. It guards against slow and oversized requests, and stops without cutting what is under way.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo, Socket } from "node:net"
+import type { Registry } from "prom-client"
+import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
+import type { Store } from "../../contract/store.ts"
+import type { Clock } from "../../kernel/clock.ts"
+import { AppError, asAppError } from "../../kernel/errors.ts"
+import type { Logger } from "../../kernel/log.ts"
+import type { RequestListener } from "../rest.ts"
+import { sendError, sendJson } from "./answer.ts"
+
+export interface HttpServerDeps {
+  readonly host: string
+  readonly port: number
+  readonly drainMs: number
+  readonly rest: RequestListener
+  readonly inbound: InboundHandler | undefined
+  readonly live: LiveDoor | undefined
+  readonly store: Pick<Store, "ready">
+  readonly metrics: Registry
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What the sockets need of the server. */
+export interface LiveDoor {
+  attach(server: Server): void
+  /** Disconnects every socket, so that the server can close. */
+  close(): Promise<void>
+}
+
+export interface HttpServer {
+  /** Resolves with the base address once it listens; throws with the reason and the remedy when it cannot. */
+  start(): Promise<{ host: string; port: number; url: string }>
+  /** Takes no new connection, waits for what is under way up to the drain time, then cuts the rest. */
+  stop(): Promise<void>
+}
+
+const readyTimeoutMs = 2_000
+const idleSweepMs = 50
+const limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 5_000,
+  maxHeaderSize: 16_384,
+}
+
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  let draining = false
+  let stopping: Promise<void> | undefined
+
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    if (draining) response.setHeader("Connection", "close")
+    const url = request.url ?? "/"
+    if (deps.inbound && url.startsWith(inboundPrefix)) return deps.inbound.handle(request, response)
+    const path = url.split("?", 1)[0]
+    if (path === "/healthz") return probe(request, response, () => ({ status: "ok" }))
+    if (path === "/readyz") return probe(request, response, () => readiness(deps, draining))
+    if (path === "/metrics") return showMetrics(request, response, deps.metrics)
+    deps.rest(request, response)
+  }
+  const server = createServer(limits, listener)
+  server.on("clientError", refuseBroken)
+
+  return {
+    async start() {
+      deps.live?.attach(server)
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", (cause: NodeJS.ErrnoException) => reject(listenError(deps, cause)))
+        server.listen(deps.port, deps.host, resolve)
+      })
+      const { address, port } = server.address() as AddressInfo
+      const host = address.includes(":") ? `[${address}]` : address
+      const url = `http://${host}:${port}`
+      deps.log.info({ url }, "listening")
+      return { host: address, port, url }
+    },
+    stop() {
+      stopping ??= (async () => {
+        draining = true
+        await deps.live?.close()
+        if (!server.listening) return
+        const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+        const stopSweeping = closeAsTheyFallIdle(server, deps.clock)
+        const cancel = deps.clock.after(deps.drainMs, () => {
+          deps.log.warn({ drain_ms: deps.drainMs }, "requests still under way at the drain deadline are cut")
+          server.closeAllConnections()
+        })
+        await closed
+        stopSweeping()
+        cancel()
+      })()
+      return stopping
+    },
+  }
+}
+
+/** A kept-alive connection whose last request was under way when the stop began falls idle later, and would hold the server open. */
+function closeAsTheyFallIdle(server: Server, clock: Clock): () => void {
+  let cancel = () => {}
+  const sweep = () => {
+    server.closeIdleConnections()
+    cancel = clock.after(idleSweepMs, sweep)
+  }
+  sweep()
+  return () => cancel()
+}
+
+async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ status: string }> {
+  if (draining) throw new AppError("unavailable", "The service is stopping.", { reason: "draining" })
+  let cancel = () => {}
+  const late = new Promise<never>((_resolve, reject) => {
+    cancel = deps.clock.after(readyTimeoutMs, () =>
+      reject(new AppError("unavailable", `Storage did not answer within ${readyTimeoutMs} ms.`, { reason: "storage_slow" })),
+    )
+  })
+  try {
+    await Promise.race([deps.store.ready(), late])
+  } finally {
+    cancel()
+  }
+  return { status: "ready" }
+}
+
+function probe(request: IncomingMessage, response: ServerResponse, check: () => unknown): void {
+  const run = async () => sendJson(request, response, 200, await check())
+  run().catch((error: unknown) => sendError(request, response, asAppError(error)))
+}
+
+function showMetrics(request: IncomingMessage, response: ServerResponse, metrics: Registry): void {
+  metrics.metrics().then(
+    (text) => response.writeHead(200, { "Content-Type": metrics.contentType }).end(request.method === "HEAD" ? undefined : text),
+    (error: unknown) => sendError(request, response, asAppError(error)),
+  )
+}
+
+/** Requests that are not HTTP, too slow or with too long a head never reach a handler; they are answered here. */
+function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy()
+  const [status, code, message] = brokenAs(error.code)
+  const body = JSON.stringify({ code, message, details: {} })
+  const head = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
+  socket.end(head + body)
+}
+
+function brokenAs(code: string | undefined): [status: string, code: string, message: string] {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return ["431 Request Header Fields Too Large", "resource_exhausted", `The request's head is larger than ${limits.maxHeaderSize} bytes.`]
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", "deadline_exceeded", "The request did not arrive in time."]
+  return ["400 Bad Request", "invalid_argument", "The request is not valid HTTP/1.1."]
+}
+
+function listenError({ host, port }: HttpServerDeps, cause: NodeJS.ErrnoException): Error {
+  const remedy: Record<string, string> = {
+    EADDRINUSE: "something else listens there already; stop it, or set PORT to another port",
+    EACCES: "this user may not listen there; take a port above 1023, or grant the right",
+    EADDRNOTAVAIL: "this machine has no such address; set HOST to one it has, or to 0.0.0.0",
+    ENOTFOUND: "this host name does not resolve; set HOST to an address of this machine",
+  }
+  const why = remedy[cause.code ?? ""] ?? cause.message
+  return new Error(`Cannot listen on ${host}:${port} (${cause.code ?? "unknown"}): ${why}.`, { cause })
+}

@@ -1,0 +1,83 @@
+// Who is on the other end of a socket, and which channels they may join. A token sees its organization's channels; an
+// anonymous viewer sees the public ones of one endpoint, and nothing else.
+import type { Authenticator, Caller } from "../../contract/caller.ts"
+import { roleAtLeast } from "../../contract/caller.ts"
+import { type Channel, coversChannel, isReservedChannel } from "../../contract/channel.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { Ids } from "../../kernel/ids.ts"
+import type { Logger } from "../../kernel/log.ts"
+import { authorise } from "../call/authorise.ts"
+
+export type Guest =
+  | { readonly kind: "caller"; readonly caller: Caller; readonly bearer: string; readonly selected: string | undefined }
+  | { readonly kind: "viewer"; readonly organization: string; readonly endpoint: string }
+
+export interface AdmissionDeps {
+  readonly authenticator: Authenticator
+  readonly ids: Ids
+  readonly log: Logger
+  /** The organization of an active pipeline's inbound endpoint; undefined for an unknown one. */
+  readonly organizationOfEndpoint: (endpointId: string) => Promise<string | undefined>
+}
+
+/** From the handshake's `auth`: `{ token, organization? }` or `{ endpoint_id }`. Throws AppError. */
+export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, unknown>>): Promise<Guest> {
+  const { token, endpoint_id: endpoint, organization: selected } = auth
+  if (typeof token === "string" && token !== "" && endpoint === undefined) {
+    if (selected !== undefined && typeof selected !== "string") throw badHandshake("organization must be a UUID or slug")
+    return { kind: "caller", caller: await authenticate(deps, token, selected), bearer: token, selected }
+  }
+  if (typeof endpoint !== "string" || endpoint === "") {
+    throw new AppError("unauthenticated", "A socket's handshake carries auth: { token }, or auth: { endpoint_id } for public channels.", {
+      reason: "missing_credential",
+    })
+  }
+  if (!/^in_[0-9A-Za-z]{22}$/.test(endpoint)) throw badHandshake("endpoint_id must be in_ and 22 letters or digits")
+  const organization = await deps.organizationOfEndpoint(endpoint)
+  if (organization === undefined)
+    throw new AppError("not_found", `There is no active endpoint "${endpoint}".`, { reason: "unknown_endpoint" })
+  return { kind: "viewer", organization, endpoint }
+}
+
+/** Again, for a socket that has been open a while. */
+export async function authenticate(deps: AdmissionDeps, bearer: string, organization: string | undefined): Promise<Caller> {
+  const requestId = deps.ids.uuid()
+  const log = deps.log.child({ request_id: requestId })
+  const caller = await deps.authenticator.authenticate({ bearer, organization, surface: "live", requestId, log })
+  authorise({ scope: "live:subscribe", role: "guest" }, caller, "a live connection")
+  return caller
+}
+
+/** Throws `permission_denied` or `not_found` when this guest may not join the channel. */
+export function mayJoin(guest: Guest, channel: string, declared: readonly Channel[]): void {
+  const known = declared.find(({ name }) => coversChannel(name, channel))
+  const reserved = known !== undefined || isReservedChannel(channel)
+  if (guest.kind === "viewer") {
+    if (reserved)
+      throw new AppError("permission_denied", `The channel "${channel}" is the service's own and never public.`, {
+        reason: "reserved_channel",
+      })
+    return
+  }
+  if (reserved && !known) {
+    throw new AppError("not_found", `There is no channel "${channel}"; names beside the service's own channels are reserved.`, {
+      reason: "reserved_channel",
+    })
+  }
+  const needed = known?.role ?? "member"
+  if (!roleAtLeast(guest.caller.role, needed)) {
+    throw new AppError(
+      "permission_denied",
+      `The channel "${channel}" needs the role "${needed}"; this credential acts as "${guest.caller.role}".`,
+      {
+        reason: "role_too_low",
+        needed_role: needed,
+        role: guest.caller.role,
+      },
+    )
+  }
+}
+
+function badHandshake(problem: string): AppError {
+  return new AppError("invalid_argument", `The handshake's auth is wrong: ${problem}.`, { reason: "invalid_handshake" })
+}

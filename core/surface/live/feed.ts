@@ -1,0 +1,72 @@
+// The Live token: a message is staged with the commit it belongs to, kept with it, and emitted once it is on disk. On the
+// hot path: staging is synchronous, and emitting to a room that nobody is in costs a lookup.
+import { channelPattern, type Live, type LiveMessage } from "../../contract/channel.ts"
+import type { Work } from "../../contract/work.ts"
+import { type Clock, timestamp } from "../../kernel/clock.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { Ids } from "../../kernel/ids.ts"
+import { expiry, type LiveMessageDocument, LiveMessages, roomOf } from "./messages.ts"
+import type { Outbox } from "./outbox.ts"
+import type { Trimmer } from "./trim.ts"
+
+export interface FeedDeps {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly node: string
+  readonly keepMs: number
+  readonly keepMessages: number
+  readonly outbox: Outbox
+  readonly trimmer: Trimmer
+  readonly deliver: (organization: string, message: LiveMessageDocument) => void
+}
+
+export function createFeed(deps: FeedDeps): Live {
+  const keeps = deps.keepMs > 0 && deps.keepMessages > 0
+
+  const documentOf = (message: LiveMessage, id: string): LiveMessageDocument => {
+    if (!channelPattern.test(message.channel)) throw badChannel(message.channel)
+    const now = deps.clock.now()
+    return {
+      id,
+      room: roomOf(message.channel, message.publicEndpoint),
+      channel: message.channel,
+      event: message.event,
+      data: message.data,
+      at: timestamp(now),
+      node: deps.node,
+      expires_at: expiry(now, deps.keepMs),
+    }
+  }
+
+  const keep = (work: Work, organization: string, doc: LiveMessageDocument) => {
+    const index = work.writes.length
+    work.in(LiveMessages, organization).insert(doc, { ifPresent: "keep" })
+    deps.outbox.staged(work, organization, doc.id)
+    work.afterCommit(({ created }) => {
+      // The same message again, of a retry or a replay: it was emitted when it was new.
+      if (created[index] !== false) deps.deliver(organization, doc)
+      deps.outbox.emitted(doc.id)
+      deps.trimmer.committed(organization, doc.room)
+    })
+  }
+
+  return {
+    stage(work, organization, message, id = deps.ids.uuid()) {
+      const doc = documentOf(message, id)
+      if (keeps) keep(work, organization, doc)
+      else work.afterCommit(() => deps.deliver(organization, doc))
+      return id
+    },
+    emit(organization, message) {
+      deps.deliver(organization, documentOf(message, deps.ids.uuid()))
+    },
+  }
+}
+
+function badChannel(channel: string): AppError {
+  return new AppError(
+    "invalid_argument",
+    `"${channel}" is no channel name; use letters, digits and . _ - : between them, at most 100, such as leads.`,
+    { reason: "invalid_channel" },
+  )
+}

@@ -1,0 +1,89 @@
+// What live updates keep: the messages themselves for clients that come back, and what it takes to find the messages
+// that a node committed and did not live to emit.
+import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
+import { timestamp } from "../../kernel/clock.ts"
+
+export interface LiveMessageDocument extends Document {
+  /** `c:<channel>`, or `p:<endpoint_id>:<channel>` for anonymous viewers. */
+  room: string
+  channel: string
+  event: string
+  data: Json
+  at: string
+  /** The process that committed it and emits it. */
+  node: string
+  expires_at: string
+}
+
+export const LiveMessages = defineCollection<LiveMessageDocument>()({
+  name: "live_messages",
+  scope: "organization",
+  times: ["at", "expires_at"],
+  indexes: [{ fields: ["room", "id"] }],
+  expires: "expires_at",
+})
+
+/** A process that has messages to emit, and up to when it has emitted all of them. */
+export interface LiveNodeDocument extends Document {
+  beat_at: string
+  emitted_through: string
+}
+
+export const LiveNodes = defineCollection<LiveNodeDocument>()({
+  name: "live_nodes",
+  scope: "global",
+  times: ["beat_at", "emitted_through"],
+  indexes: [],
+})
+
+/** That a process has staged messages of an organization; written once for both, with the first message. */
+export interface LiveOutboxDocument extends Document {
+  node: string
+  organization: string
+  created_at: string
+}
+
+export const LiveOutboxes = defineCollection<LiveOutboxDocument>()({
+  name: "live_outboxes",
+  scope: "global",
+  times: ["created_at"],
+  indexes: [{ fields: ["node"] }],
+})
+
+/** A message as clients get it. */
+export interface WireMessage {
+  readonly id: string
+  readonly channel: string
+  readonly event: string
+  readonly data: Json
+  readonly at: string
+}
+
+export function wireMessage({ id, channel, event, data, at }: LiveMessageDocument): WireMessage {
+  return { id, channel, event, data, at }
+}
+
+/** How messages of a room are filed within their organization. */
+export function roomOf(channel: string, publicEndpoint: string | undefined): string {
+  return publicEndpoint === undefined ? `c:${channel}` : `p:${publicEndpoint}:${channel}`
+}
+
+/** The socket.io room: organization channels carry the organization, so that no two share one. */
+export function socketRoom(organization: string, channel: string, publicEndpoint: string | undefined): string {
+  return publicEndpoint === undefined ? `org:${organization}:${channel}` : `public:${publicEndpoint}:${channel}`
+}
+
+/** Not above any id made in or after this millisecond. */
+export function idAt(milliseconds: number): string {
+  const time = Math.max(0, milliseconds).toString(16).padStart(12, "0")
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}
+
+/** The millisecond in which a UUID in time order was made. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
+export function expiry(now: number, keepMs: number): string {
+  return timestamp(now + keepMs)
+}

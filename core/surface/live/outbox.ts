@@ -1,0 +1,147 @@
+// Messages that were committed and never emitted, because their node died between the two, are emitted by another node.
+// A message costs nothing extra: each node says every few seconds up to when it has emitted everything, and marks an
+// organization once, with its first message. A node that has gone silent has its messages since then emitted by whoever
+// notices; one emitted twice is dropped by clients, by its id.
+import type { Store } from "../../contract/store.ts"
+import type { Work, Works } from "../../contract/work.ts"
+import { type Clock, timestamp } from "../../kernel/clock.ts"
+import { derivedUuid } from "../../kernel/ids.ts"
+import type { Logger } from "../../kernel/log.ts"
+import { idAt, type LiveMessageDocument, LiveMessages, LiveNodes, type LiveOutboxDocument, LiveOutboxes } from "./messages.ts"
+
+export interface OutboxDeps {
+  readonly store: Store
+  readonly works: Works
+  readonly clock: Clock
+  readonly log: Logger
+  readonly node: string
+  readonly deliver: (organization: string, message: LiveMessageDocument) => void
+}
+
+const beatMs = 5_000
+const silentMs = 20_000
+/** A message staged longer ago than this was dropped with its commit. */
+const longestWorkMs = 120_000
+const maxStaged = 100_000
+const idSlackMs = 3_600_000
+
+export class Outbox {
+  readonly #deps: OutboxDeps
+  readonly #organizations = new Set<string>()
+  readonly #staged = new Map<string, number>()
+  #known = false
+  #stopped = false
+  #cancel = () => {}
+  #beating: Promise<void> = Promise.resolve()
+
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps
+  }
+
+  /** To be called when a message is staged, with the same unit of work. */
+  staged(work: Work, organization: string, id: string): void {
+    if (this.#staged.size >= maxStaged) this.#forgetOldest()
+    this.#staged.set(id, this.#deps.clock.now())
+    if (this.#organizations.has(organization)) return
+    const { node, clock } = this.#deps
+    const doc = { id: derivedUuid("live-outbox", node, organization), node, organization, created_at: timestamp(clock.now()) }
+    work.in(LiveOutboxes).insert(doc, { ifPresent: "keep" })
+    work.afterCommit(() => void this.#organizations.add(organization))
+  }
+
+  emitted(id: string): void {
+    this.#staged.delete(id)
+  }
+
+  start(): void {
+    this.#later()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel()
+    await this.#beating
+    const { store, works, node } = this.#deps
+    if (this.#organizations.size === 0) return
+    const mine = await store.open(LiveOutboxes).find({ node })
+    await works.run((work) => {
+      for (const { id } of mine) work.in(LiveOutboxes).remove(id, { optional: true })
+      work.in(LiveNodes).remove(node, { optional: true })
+    })
+  }
+
+  /** One round: this node's own mark, then the nodes that have gone silent. Called by the timer. */
+  async round(): Promise<void> {
+    await this.#beat()
+    await this.#takeOver()
+  }
+
+  #later(): void {
+    this.#cancel = this.#deps.clock.after(beatMs * (0.8 + Math.random() * 0.4), () => {
+      this.#beating = this.round()
+        .catch((err: unknown) => this.#deps.log.warn({ err }, "live outbox round failed; the next one follows"))
+        .finally(() => {
+          if (!this.#stopped) this.#later()
+        })
+    })
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#organizations.size === 0) return
+    const { store, works, clock, node } = this.#deps
+    if (this.#known && !(await store.open(LiveNodes).get(node))) {
+      this.#organizations.clear() // Another node took this one for dead; the next message of each organization marks it again.
+      this.#known = false
+      return
+    }
+    const now = clock.now()
+    const mark = { beat_at: timestamp(now), emitted_through: timestamp(this.#emittedThrough(now)) }
+    await works.run((work) => work.in(LiveNodes).update(node, { $set: mark }, { upsert: true }))
+    this.#known = true
+  }
+
+  #emittedThrough(now: number): number {
+    for (const [id, at] of this.#staged) {
+      if (at >= now - longestWorkMs) return at - 1
+      this.#staged.delete(id)
+    }
+    return now - 1
+  }
+
+  #forgetOldest(): void {
+    for (const id of this.#staged.keys()) {
+      this.#staged.delete(id)
+      return
+    }
+  }
+
+  async #takeOver(): Promise<void> {
+    const { store, works, clock, node, log } = this.#deps
+    const silent = timestamp(clock.now() - silentMs)
+    const outboxes = await store.open(LiveOutboxes).find({ node: { $ne: node }, created_at: { $lt: silent } })
+    if (outboxes.length === 0) return
+    const nodes = new Map((await store.open(LiveNodes).find({})).map((one) => [one.id, one]))
+    for (const outbox of outboxes) {
+      const last = nodes.get(outbox.node)
+      if (last && last.beat_at >= silent) continue
+      const count = await this.#emitFor(outbox, Date.parse(last?.emitted_through ?? outbox.created_at) - (last ? 0 : longestWorkMs))
+      await works.run((work) => {
+        work.in(LiveOutboxes).remove(outbox.id, { optional: true })
+        work.in(LiveNodes).remove(outbox.node, { optional: true })
+      })
+      if (count > 0)
+        log.info({ node: outbox.node, organization: outbox.organization, count }, "emitted the live messages of a node that died")
+    }
+  }
+
+  async #emitFor({ node, organization }: LiveOutboxDocument, since: number): Promise<number> {
+    const { store, deliver } = this.#deps
+    let count = 0
+    const filter = { node, id: { $gte: idAt(since - idSlackMs) }, at: { $gt: timestamp(since) } }
+    for await (const message of store.open(LiveMessages, organization).stream(filter)) {
+      deliver(organization, message)
+      count++
+    }
+    return count
+  }
+}

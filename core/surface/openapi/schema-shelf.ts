@@ -1,0 +1,53 @@
+// The named schemas of an OpenAPI document. zod puts shared and recursive parts under `$defs` of each schema; they are
+// lifted out to where every schema of the document can refer to them.
+import { isDeepStrictEqual } from "node:util"
+import { z } from "zod"
+
+type JsonObject = { [key: string]: unknown }
+
+const prefix = "#/components/schemas/"
+
+export class SchemaShelf {
+  readonly schemas: Record<string, JsonObject> = {}
+
+  /** Puts the schema under this name. */
+  add(name: string, schema: z.ZodType, io: "input" | "output"): void {
+    this.put(name, this.make(name, schema, io))
+  }
+
+  put(name: string, schema: JsonObject): void {
+    this.schemas[name] = schema
+  }
+
+  /** The JSON Schema itself, its definitions lifted and named after `owner` where two differ. */
+  make(owner: string, schema: z.ZodType, io: "input" | "output"): JsonObject {
+    const made = z.toJSONSchema(schema, { io, target: "draft-2020-12", unrepresentable: "any" }) as JsonObject
+    const { $schema: _dialect, $defs: definitions = {}, ...body } = made
+    const names = new Map<string, string>()
+    for (const key of Object.keys(definitions as JsonObject))
+      names.set(`#/$defs/${key}`, this.#nameFor(owner, key, (definitions as JsonObject)[key]))
+    for (const [key, definition] of Object.entries(definitions as JsonObject)) {
+      const name = names.get(`#/$defs/${key}`)
+      if (name) this.schemas[name] = rewritten(definition, names) as JsonObject
+    }
+    names.set("#", owner)
+    return rewritten(body, names) as JsonObject
+  }
+
+  #nameFor(owner: string, key: string, definition: unknown): string {
+    if (key.startsWith("__")) return `${owner}${key.replace(/\W|_/g, "")}`
+    const taken = this.schemas[key]
+    return taken === undefined || isDeepStrictEqual(taken, definition) ? key : `${owner}${key}`
+  }
+}
+
+function rewritten(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => rewritten(item, names))
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      const name = key === "$ref" && typeof inner === "string" ? names.get(inner) : undefined
+      return [key, name === undefined ? rewritten(inner, names) : prefix + name]
+    }),
+  )
+}

@@ -1,0 +1,143 @@
+// REST: an express app built from the registered operations. It reads the input out of path, query and body, calls
+// invoke, and writes the answer; what a call means is not its business.
+import type { IncomingMessage, ServerResponse } from "node:http"
+import compression from "compression"
+import express, { type NextFunction, type Request, type Response } from "express"
+import { Histogram, type Registry } from "prom-client"
+import type { Credentials } from "../contract/caller.ts"
+import type { AnyOperation } from "../contract/operation.ts"
+import { AppError, asAppError } from "../kernel/errors.ts"
+import type { Ids } from "../kernel/ids.ts"
+import type { Logger } from "../kernel/log.ts"
+import { rateLimitHeaders } from "./call/rate-limit.ts"
+import { sendError, sendJson, sendStream } from "./http/answer.ts"
+import { corsHeaders, preflightHeaders } from "./http/cors.ts"
+import { requestIdOf } from "./http/request-id.ts"
+import { readInput } from "./http/request-input.ts"
+import { allowedMethods, routesOf } from "./http/routes.ts"
+import type { Invoker } from "./invoke.ts"
+
+export interface RestDeps {
+  readonly operations: readonly AnyOperation[]
+  readonly invoker: Invoker
+  readonly ids: Ids
+  readonly log: Logger
+  readonly metrics: Registry
+  readonly corsOrigins: readonly string[]
+  readonly maxBodyBytes?: number
+  /** Documents served without a credential, by path: the OpenAPI document, say. Made when first asked for. */
+  readonly documents?: Readonly<Record<string, () => unknown>>
+  /** Handlers of other surfaces under a path of their own (`/mcp`), given the request as it came, with `res.locals.requestId` set. */
+  readonly mounts?: Readonly<Record<string, (request: Request, response: Response) => Promise<void> | void>>
+}
+
+export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Throws when two operations answer the same method and path. */
+export function createRest(deps: RestDeps): RequestListener {
+  const routes = routesOf(deps.operations)
+  const fixed = [...Object.keys(deps.documents ?? {})]
+  const seconds = requestHistogram(deps.metrics)
+  const app = express()
+  app.disable("x-powered-by")
+  app.disable("etag")
+  app.set("query parser", false)
+  app.set("strict routing", false)
+
+  app.use((request, response, next) => {
+    const requestId = requestIdOf(request, deps.ids)
+    response.locals["requestId"] = requestId
+    response.setHeader("X-Request-Id", requestId)
+    response.setHeader("X-Content-Type-Options", "nosniff")
+    corsHeaders(request, response, deps.corsOrigins)
+    const ended = seconds.startTimer()
+    response.once("close", () => {
+      ended({ operation: String(response.locals["operation"] ?? "none"), method: request.method, status: response.statusCode })
+    })
+    next()
+  })
+  app.use(compression({ threshold: 1_024 }))
+  app.use((request, response, next) => {
+    if (request.method !== "OPTIONS") return next()
+    const methods = fixed.includes(request.path) ? ["GET", "HEAD", "OPTIONS"] : allowedMethods(routes, request.path)
+    if (methods.length === 0) return next()
+    response.setHeader("Allow", methods.join(", "))
+    preflightHeaders(request, response, methods)
+    response.writeHead(204).end()
+  })
+  for (const [path, document] of Object.entries(deps.documents ?? {})) {
+    app.get(path, (request, response) => sendJson(request, response, 200, document()))
+  }
+  for (const [path, handler] of Object.entries(deps.mounts ?? {})) app.use(path, handler)
+  for (const { operation, expressPath } of routes) {
+    const method = operation.http.method.toLowerCase() as Lowercase<typeof operation.http.method>
+    app[method](expressPath, (request, response) => answer(deps, operation, request, response))
+  }
+  app.use((request) => {
+    const methods = fixed.includes(request.path) ? ["GET", "HEAD", "OPTIONS"] : allowedMethods(routes, request.path)
+    if (methods.length > 0) throw notAllowed(request, methods)
+    throw new AppError("not_found", `There is nothing at ${request.method} ${request.path}. GET /openapi.json lists what there is.`, {
+      reason: "unknown_path",
+    })
+  })
+  app.use((cause: unknown, request: Request, response: Response, _next: NextFunction) => fail(deps, cause, request, response))
+  return app
+}
+
+async function answer(deps: RestDeps, operation: AnyOperation, request: Request, response: Response): Promise<void> {
+  response.locals["operation"] = operation.name
+  const requestId = String(response.locals["requestId"])
+  const credentials: Credentials = {
+    bearer: bearerOf(request),
+    organization: request.get("x-organization-id") || undefined,
+    surface: "rest",
+    requestId,
+    log: deps.log.child({ request_id: requestId }),
+  }
+  const input = await readInput(operation, request, request.params, deps.maxBodyBytes)
+  const gone = new AbortController()
+  response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
+  const result = await deps.invoker.invoke(operation, input, credentials, {
+    idempotencyKey: request.get("idempotency-key"),
+    signal: gone.signal,
+    quotas: (quotas) => {
+      for (const [name, value] of Object.entries(rateLimitHeaders(quotas))) response.setHeader(name, value)
+    },
+  })
+  if (result.kind === "stream") return await sendStream(request, response, result.status, result.stream)
+  if (result.repeated) response.setHeader("Idempotency-Replayed", "true")
+  sendJson(request, response, result.status, result.body)
+}
+
+function fail(deps: RestDeps, cause: unknown, request: Request, response: Response): void {
+  const error =
+    cause instanceof URIError
+      ? new AppError("invalid_argument", "The path holds a broken percent-escape.", { reason: "malformed_path" })
+      : asAppError(cause)
+  if (!(cause instanceof AppError) && !(cause instanceof URIError)) {
+    deps.log.error({ err: cause, request_id: response.locals["requestId"], path: request.path }, "request failed")
+  }
+  if (response.headersSent) return void response.destroy()
+  const methods = error.details["allow"]
+  if (Array.isArray(methods)) response.setHeader("Allow", methods.join(", "))
+  sendError(request, response, error)
+}
+
+function notAllowed(request: Request, methods: string[]): AppError {
+  const message = `${request.path} does not answer ${request.method}; it answers ${methods.join(", ")}.`
+  return new AppError("unimplemented", message, { reason: "method_not_allowed", allow: methods }, { status: 405 })
+}
+
+/** The token of `Authorization: Bearer <token>`; undefined for anything else, which the authenticator refuses. */
+function bearerOf(request: Request): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(request.get("authorization") ?? "")?.[1]
+}
+
+function requestHistogram(metrics: Registry): Histogram<"operation" | "method" | "status"> {
+  return new Histogram({
+    name: "millrace_http_request_seconds",
+    help: "Time from request to answer, by operation.",
+    labelNames: ["operation", "method", "status"],
+    registers: [metrics],
+  })
+}

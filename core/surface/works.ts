@@ -1,0 +1,16 @@
+// Units of work outside a call: staged, committed, then the hooks.
+import type { Store } from "../contract/store.ts"
+import { StagedWork, type Works } from "../contract/work.ts"
+import type { Ids } from "../kernel/ids.ts"
+
+export function createWorks(deps: { store: Store; ids: Ids }): Works {
+  return {
+    async run(stage) {
+      const work = new StagedWork(deps.ids.uuid())
+      const result = await stage(work)
+      const committed = work.writes.length > 0 ? await deps.store.commit(work.commit) : { created: [] }
+      await work.committed(committed)
+      return result
+    },
+  }
+}

@@ -1,0 +1,174 @@
+// The surfaces put together over a real SQLite file and a real port, for tests.
+import { randomBytes } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Registry } from "prom-client"
+import type { Caller } from "../../core/contract/caller.ts"
+import type { Channel } from "../../core/contract/channel.ts"
+import type { Coherence } from "../../core/contract/coherence.ts"
+import type { InboundHandler } from "../../core/contract/inbound.ts"
+import { Pager } from "../../core/contract/page.ts"
+import { Store } from "../../core/contract/store.ts"
+import { type Clock, systemClock } from "../../core/kernel/clock.ts"
+import { Container } from "../../core/kernel/di.ts"
+import { timeOrderedIds } from "../../core/kernel/ids.ts"
+import { createLog } from "../../core/kernel/log.ts"
+import { createSqliteDriver } from "../../core/storage/sqlite/driver.ts"
+import { createStore } from "../../core/storage/store.ts"
+import { AuditLog } from "../../core/surface/call/audit.ts"
+import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
+import { createHttpServer } from "../../core/surface/http/server.ts"
+import { createInvoker } from "../../core/surface/invoke.ts"
+import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
+import { createLiveRoom, type LiveRoom } from "../../core/surface/live.ts"
+import { openApi } from "../../core/surface/openapi.ts"
+import { createPager } from "../../core/surface/pager.ts"
+import { createRest } from "../../core/surface/rest.ts"
+import { createWorks } from "../../core/surface/works.ts"
+import { Keys, Notes, notebook, Stage } from "./operations.ts"
+
+export const endpoint = `in_${"A".repeat(22)}`
+
+/** The system's clock, moved forward by hand where a test needs tomorrow. */
+export class MovedClock implements Clock {
+  ahead = 0
+  now = () => systemClock.now() + this.ahead
+  monotonic = () => systemClock.monotonic() + this.ahead
+  after = systemClock.after
+}
+
+export interface HouseOptions {
+  readonly rateLimits?: { key_per_minute: number; organization_per_minute: number }
+  readonly corsOrigins?: readonly string[]
+  readonly inbound?: InboundHandler
+  readonly drainMs?: number
+  readonly channels?: readonly Channel[]
+  readonly keepMessages?: number
+  readonly endpointOrganization?: string
+}
+
+export async function openHouse(options: HouseOptions = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-surface-"))
+  const clock = new MovedClock()
+  const ids = timeOrderedIds(clock)
+  const logged: string[] = []
+  const log = createLog("debug", { write: (line) => void logged.push(line) })
+  const collections = [Notes, AuditLog, IdempotencyRecords, LiveMessages, LiveNodes, LiveOutboxes]
+  const store = createStore({ driver: createSqliteDriver({ file: join(folder, "test.db") }), collections, clock })
+  await store.start()
+
+  const stage = new Stage()
+  const keys = new Keys()
+  const operations = notebook(stage)
+  const works = createWorks({ store, ids })
+  const container = new Container()
+  container.value(Store, store)
+  container.value(Pager, createPager({ key: randomBytes(32) }))
+  const rateLimits = options.rateLimits ?? { key_per_minute: 100_000, organization_per_minute: 100_000 }
+  const makeInvoker = () =>
+    createInvoker({
+      authenticator: keys,
+      store,
+      clock,
+      ids,
+      rateLimits,
+      digestKey: Buffer.alloc(32, 7),
+      resolve: (inject) => container.all(inject),
+    })
+  const drops: ((key: string) => Promise<void> | void)[] = []
+  const coherence: Coherence = { onChange: (_topic, drop) => void drops.push(drop), announce: () => {}, assertLive: () => {} }
+  const makeLiveRoom = (): LiveRoom =>
+    createLiveRoom({
+      store,
+      works,
+      clock,
+      ids,
+      log,
+      metrics: new Registry(),
+      authenticator: keys,
+      coherence,
+      channels: options.channels ?? [],
+      keepMs: 3_600_000,
+      keepMessages: options.keepMessages ?? 1_000,
+      organizationOfEndpoint: async (id) => (id === endpoint ? options.endpointOrganization : undefined),
+    })
+  const live = makeLiveRoom()
+  const metrics = new Registry()
+  const documents = { "/openapi.json": () => openApi(operations, { serverUrl: "http://localhost" }) }
+  const invoker = makeInvoker()
+  const rest = createRest({ operations, invoker, ids, log, metrics, corsOrigins: options.corsOrigins ?? [], documents })
+  const makeServer = (port: number) =>
+    createHttpServer({
+      host: "127.0.0.1",
+      port,
+      drainMs: options.drainMs ?? 5_000,
+      rest,
+      inbound: options.inbound,
+      live: live.door,
+      store,
+      metrics,
+      clock,
+      log,
+    })
+  const server = makeServer(0)
+  const { url, port } = await server.start()
+  live.start()
+  return {
+    url,
+    port,
+    clock,
+    ids,
+    store,
+    works,
+    stage,
+    keys,
+    operations,
+    logged,
+    live,
+    server,
+    folder,
+    metrics,
+    makeLiveRoom,
+    makeServer,
+    makeInvoker,
+    log,
+    credentialChanged: async (key: string) => {
+      for (const drop of drops) await drop(key)
+    },
+    async close() {
+      await server.stop()
+      await live.stop()
+      await store.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type House = Awaited<ReturnType<typeof openHouse>>
+
+export async function call(
+  house: { url: string },
+  method: string,
+  path: string,
+  options: { key?: string | null; body?: unknown; headers?: Record<string, string> } = {},
+) {
+  const headers: Record<string, string> = { ...options.headers }
+  if (options.key !== null) headers["authorization"] = `Bearer ${options.key ?? "a-member"}`
+  const init: RequestInit = { method, headers }
+  if (options.body !== undefined) {
+    headers["content-type"] ??= "application/json"
+    init.body = typeof options.body === "string" ? options.body : JSON.stringify(options.body)
+  }
+  const response = await fetch(house.url + path, init)
+  const text = await response.text()
+  const json = text.startsWith("{") ? (JSON.parse(text) as Record<string, never>) : {}
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: json as unknown as Record<string, unknown> & { details: Record<string, unknown> },
+  }
+}
+
+export type { Caller }

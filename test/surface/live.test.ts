@@ -1,0 +1,262 @@
+// Live updates through real sockets: who gets what, in which order, what is caught up on, and what never crosses a wall.
+import { expect } from "chai"
+import { io, type Socket } from "socket.io-client"
+import type { LiveMessage } from "../../core/contract/channel.ts"
+import { everyKey } from "../../core/contract/coherence.ts"
+import type { Json } from "../../core/contract/collection.ts"
+import { StagedWork } from "../../core/contract/work.ts"
+import { LiveMessages, LiveOutboxes, type WireMessage } from "../../core/surface/live/messages.ts"
+import { Outbox } from "../../core/surface/live/outbox.ts"
+import { endpoint, type House, openHouse } from "./house.ts"
+import { orgA, orgB } from "./operations.ts"
+
+type Acknowledgement = { ok?: true; truncated?: true; code?: string; details?: Record<string, unknown> }
+
+class Client {
+  readonly messages: WireMessage[] = []
+  readonly socket: Socket
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.on("message", (message: WireMessage) => this.messages.push(message))
+  }
+
+  get data(): Json[] {
+    return this.messages.map(({ data }) => data)
+  }
+
+  subscribe(channel: unknown, after?: string): Promise<Acknowledgement> {
+    return this.socket.timeout(5_000).emitWithAck("subscribe", after === undefined ? { channel } : { channel, after })
+  }
+
+  /** Resolves once that many messages are here. */
+  async received(count: number): Promise<void> {
+    while (this.messages.length < count) await new Promise((resolve) => this.socket.once("message", resolve))
+  }
+}
+
+describe("live updates", () => {
+  let house: House
+  const clients: Socket[] = []
+  before(async () => {
+    const channels = [
+      { name: "executions", summary: "Executions.", role: "guest" as const },
+      { name: "datasets:*", summary: "Rows of a dataset." },
+    ]
+    house = await openHouse({ channels, keepMessages: 20, endpointOrganization: orgA.id })
+  })
+  afterEach(() => {
+    for (const socket of clients.splice(0)) socket.close()
+  })
+  after(() => house.close())
+
+  const dial = (auth: Record<string, unknown>) => {
+    const socket = io(house.url, { path: "/live", auth, reconnection: false, forceNew: true, transports: ["websocket"] })
+    clients.push(socket)
+    return new Promise<Client>((resolve, reject) => {
+      const client = new Client(socket)
+      socket.on("connect", () => resolve(client))
+      socket.on("connect_error", reject)
+    })
+  }
+  const refusal = async (auth: Record<string, unknown>) => {
+    try {
+      await dial(auth)
+    } catch (error) {
+      return (error as { data?: { code: string } }).data?.code
+    }
+    return "connected"
+  }
+  const tell = (organization: string, message: Partial<LiveMessage> & { data: Json }, id?: string) =>
+    house.works.run((work) => house.live.live.stage(work, organization, { channel: "leads", event: "lead", ...message }, id))
+
+  it("connect with a token of the right scope only", async () => {
+    expect(await refusal({})).to.equal("unauthenticated")
+    expect(await refusal({ token: "nobody" })).to.equal("unauthenticated")
+    expect(await refusal({ token: "a-reader" })).to.equal("permission_denied")
+    expect(await refusal({ endpoint_id: "in_short" })).to.equal("invalid_argument")
+    expect(await refusal({ endpoint_id: `in_${"Z".repeat(22)}` })).to.equal("not_found")
+    expect(await refusal({ token: "a-live" })).to.equal("connected")
+    expect(await refusal({ token: "a-member" })).to.equal("connected")
+  })
+
+  it("reach subscribers of the channel in order, and nobody of another organization or channel", async () => {
+    const [mine, other, foreign] = await Promise.all([
+      dial({ token: "a-member" }),
+      dial({ token: "a-member" }),
+      dial({ token: "b-member" }),
+    ])
+    expect(await mine.subscribe("leads")).to.deep.equal({ ok: true })
+    expect(await other.subscribe("orders")).to.deep.equal({ ok: true })
+    expect(await foreign.subscribe("leads")).to.deep.equal({ ok: true })
+    const id = await tell(orgA.id, { data: { n: 1 } })
+    await tell(orgA.id, { data: { n: 2 } })
+    await tell(orgB.id, { data: { n: 3 } })
+    await tell(orgA.id, { channel: "orders", data: { n: 4 } })
+    await Promise.all([mine.received(2), foreign.received(1), other.received(1)])
+    expect(mine.messages[0]).to.deep.include({ id, channel: "leads", event: "lead", data: { n: 1 } })
+    expect(mine.messages[0]?.at).to.match(/^\d{4}-.*Z$/)
+    expect(Object.keys(mine.messages[0] ?? {})).to.have.members(["id", "channel", "event", "data", "at"])
+    expect(mine.data).to.deep.equal([{ n: 1 }, { n: 2 }])
+    expect(foreign.data).to.deep.equal([{ n: 3 }])
+    expect(other.data).to.deep.equal([{ n: 4 }])
+  })
+
+  it("stop with unsubscribe, and are never sent for a commit that failed", async () => {
+    const client = await dial({ token: "a-member" })
+    await client.subscribe("leads")
+    const work = new StagedWork(house.ids.uuid())
+    house.live.live.stage(work, orgA.id, { channel: "leads", event: "lead", data: "never" })
+    work.in(LiveMessages, orgA.id).remove("there is no such id")
+    await house.store.commit(work.commit).then(
+      () => expect.fail("the commit went through"),
+      () => undefined,
+    )
+    await tell(orgA.id, { data: "after" })
+    await client.received(1)
+    expect(client.data).to.deep.equal(["after"])
+    expect(await client.socket.emitWithAck("unsubscribe", { channel: "leads" })).to.deep.equal({ ok: true })
+    await tell(orgA.id, { data: "unheard" })
+    await client.subscribe("orders")
+    await tell(orgA.id, { channel: "orders", data: "heard" })
+    await client.received(2)
+    expect(client.data).to.deep.equal(["after", "heard"])
+  })
+
+  it("are sent once when the same message is committed again", async () => {
+    const client = await dial({ token: "a-member" })
+    await client.subscribe("again")
+    const id = house.ids.uuid()
+    for (const data of ["once", "once"]) await tell(orgA.id, { channel: "again", data }, id)
+    await tell(orgA.id, { channel: "again", data: "end" })
+    await client.received(2)
+    expect(client.data).to.deep.equal(["once", "end"])
+  })
+
+  it("catch up from an id, oldest first, then go on live", async () => {
+    const ids: string[] = []
+    for (let n = 0; n < 5; n++) ids.push(await tell(orgA.id, { channel: "resume", data: n }))
+    const client = await dial({ token: "a-member" })
+    expect(await client.subscribe("resume", ids[1] ?? "")).to.deep.equal({ ok: true })
+    await tell(orgA.id, { channel: "resume", data: 5 })
+    await client.received(5)
+    // From 10 s before the id, without the id itself: what another node committed late is among it.
+    expect(client.data).to.deep.equal([0, 2, 3, 4, 5])
+    const foreign = await dial({ token: "b-member" })
+    expect(await foreign.subscribe("resume", ids[1] ?? "")).to.deep.equal({ ok: true })
+    expect(await foreign.subscribe("resume", "not an id")).to.deep.include({ code: "invalid_argument" })
+    expect(foreign.messages).to.deep.equal([])
+  })
+
+  it("keep the newest of a channel, and say when more was missed", async () => {
+    const first = await tell(orgA.id, { channel: "busy", data: -1 })
+    for (let n = 0; n < 45; n++) await tell(orgA.id, { channel: "busy", data: n })
+    const client = await dial({ token: "a-member" })
+    expect(await client.subscribe("busy", first)).to.deep.equal({ ok: true, truncated: true })
+    expect(client.data).to.deep.equal(Array.from({ length: 20 }, (_, n) => n + 25))
+    const kept = () => house.store.open(LiveMessages, orgA.id).count({ room: "c:busy" })
+    while ((await kept()) > 40);
+    expect(await kept()).to.be.at.least(20)
+  })
+
+  it("leave the service's own names to the service, and what holds payloads to members", async () => {
+    const [member, guest] = await Promise.all([dial({ token: "a-member" }), dial({ token: "a-guest" })])
+    expect(await guest.subscribe("executions")).to.deep.equal({ ok: true })
+    expect(await member.subscribe("datasets:leads")).to.deep.equal({ ok: true })
+    expect(await member.subscribe("datasets:leads:rows")).to.deep.include({ code: "not_found" })
+    expect(await member.subscribe("approvals:x")).to.deep.include({ code: "not_found" })
+    expect(await guest.subscribe("datasets:leads")).to.deep.include({ code: "permission_denied" })
+    expect(await guest.subscribe("leads")).to.deep.include({ code: "permission_denied" })
+    for (const bad of ["", "a b", ":x", "x".repeat(101), 7])
+      expect(await member.subscribe(bad)).to.deep.include({ code: "invalid_argument" })
+    await tell(orgA.id, { channel: "executions", data: "run" })
+    await guest.received(1)
+    expect(member.messages).to.deep.equal([])
+  })
+
+  it("show anonymous viewers the public messages of their endpoint, and nothing else", async () => {
+    const [viewer, member] = await Promise.all([dial({ endpoint_id: endpoint }), dial({ token: "a-member" })])
+    expect(await viewer.subscribe("ticker")).to.deep.equal({ ok: true })
+    await member.subscribe("ticker")
+    expect(await viewer.subscribe("executions")).to.deep.include({ code: "permission_denied" })
+    await tell(orgA.id, { channel: "ticker", data: "private" })
+    const id = await tell(orgA.id, { channel: "ticker", data: "other endpoint", publicEndpoint: `in_${"B".repeat(22)}` })
+    await tell(orgA.id, { channel: "ticker", data: "public", publicEndpoint: endpoint })
+    await Promise.all([viewer.received(1), member.received(1)])
+    expect(viewer.data).to.deep.equal(["public"])
+    expect(member.data).to.deep.equal(["private"])
+    const late = await dial({ endpoint_id: endpoint })
+    expect(await late.subscribe("ticker", id)).to.deep.equal({ ok: true })
+    expect(late.data).to.deep.equal(["public"])
+  })
+
+  it("end for a credential that was revoked, by its id, by the id in its text or by a general drop, and for no other", async () => {
+    const other = await dial({ token: "a-member" })
+    for (const [token, change] of [
+      ["a-doomed", "a-doomed"],
+      ["mr_api_PUBLICID_secret", "PUBLICID"],
+      ["a-dropped", everyKey],
+    ] as const) {
+      house.keys.all.set(token, { organization: orgA, role: "member" })
+      const doomed = await dial({ token })
+      const gone = new Promise((resolve) => doomed.socket.once("disconnect", resolve))
+      house.keys.all.delete(token)
+      await house.credentialChanged(change)
+      expect(await gone).to.equal("io server disconnect")
+      expect(other.socket.connected).to.equal(true)
+      expect(await refusal({ token })).to.equal("unauthenticated")
+    }
+  })
+
+  it("end for a credential that ran out, or acts with another role now", async () => {
+    for (const key of ["a-short", "a-lowered"]) house.keys.all.set(key, { organization: orgA, role: "member" })
+    const [short, lowered, other] = await Promise.all([
+      dial({ token: "a-short" }),
+      dial({ token: "a-lowered" }),
+      dial({ token: "a-member" }),
+    ])
+    const gone = Promise.all([short, lowered].map((client) => new Promise((resolve) => client.socket.once("disconnect", resolve))))
+    house.keys.all.delete("a-short")
+    house.keys.all.set("a-lowered", { organization: orgA, role: "guest" })
+    await house.live.recheck()
+    await gone
+    expect(other.socket.connected).to.equal(true)
+  })
+})
+
+describe("live updates of a node that died", () => {
+  let house: House
+  before(async () => {
+    house = await openHouse()
+  })
+  after(() => house.close())
+
+  it("before emitting them are emitted by another, once it is known to be dead", async () => {
+    const emitted: string[] = []
+    const outbox = (node: string, sink: string[]) =>
+      new Outbox({ ...house, log: house.log, node, deliver: (_organization, message) => void sink.push(String(message.data)) })
+    const dying = outbox("dying", [])
+    const survivor = outbox("survivor", emitted)
+    const commit = (data: string) =>
+      house.works.run((work) => {
+        const id = house.ids.uuid()
+        const at = new Date(house.clock.now()).toISOString()
+        const expires_at = new Date(house.clock.now() + 3_600_000).toISOString()
+        work.in(LiveMessages, orgA.id).insert({ id, room: "c:x", channel: "x", event: "e", data, at, node: "dying", expires_at })
+        dying.staged(work, orgA.id, id)
+        return id
+      })
+    dying.emitted(await commit("emitted"))
+    house.clock.ahead += 1_000
+    await dying.round()
+    house.clock.ahead += 1_000
+    await commit("lost")
+    await survivor.round()
+    expect(emitted, "taken over from a living node").to.deep.equal([])
+    house.clock.ahead += 30_000
+    await survivor.round()
+    await survivor.round()
+    expect(emitted).to.deep.equal(["lost"])
+    expect(await house.store.open(LiveOutboxes).count({ node: "dying" })).to.equal(0)
+  })
+})

@@ -1,0 +1,111 @@
+// The server around the surfaces: how it starts, what it refuses before any handler, how it stops.
+
+import { connect } from "node:net"
+import { expect } from "chai"
+import { call, type House, openHouse } from "./house.ts"
+
+describe("the HTTP server", () => {
+  const houses: House[] = []
+  const open = async (options: Parameters<typeof openHouse>[0] = {}) => {
+    const house = await openHouse(options)
+    houses.push(house)
+    return house
+  }
+  afterEach(async () => {
+    for (const house of houses.splice(0)) await house.close()
+  })
+
+  it("says what to do when the port is taken", async () => {
+    const house = await open()
+    let message = ""
+    await house
+      .makeServer(house.port)
+      .start()
+      .catch((error: Error) => {
+        message = error.message
+      })
+    expect(message).to.contain(`127.0.0.1:${house.port}`).and.to.contain("EADDRINUSE").and.to.contain("PORT")
+  })
+
+  it("hands events to the inbound handler and nothing else", async () => {
+    const seen: string[] = []
+    const house = await open({
+      inbound: {
+        handle(request, response) {
+          seen.push(request.url ?? "")
+          response.writeHead(202).end("taken")
+        },
+      },
+    })
+    expect((await call(house, "POST", "/v1/inbound/in_abc?x=1", { key: null, body: "{}" })).status).to.equal(202)
+    expect((await call(house, "GET", "/v1/inboundx", { key: null })).status).to.equal(404)
+    expect(seen).to.deep.equal(["/v1/inbound/in_abc?x=1"])
+  })
+
+  it("answers what is not HTTP, or has too long a head, in the same shape", async () => {
+    const house = await open()
+    const broken = await exchange(house, "NONSENSE\r\n\r\n")
+    expect(broken)
+      .to.match(/^HTTP\/1.1 400 /)
+      .and.to.contain('"code":"invalid_argument"')
+    const long = await exchange(house, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"y".repeat(20_000)}\r\n\r\n`)
+    expect(long)
+      .to.match(/^HTTP\/1.1 431 /)
+      .and.to.contain('"code":"resource_exhausted"')
+  })
+
+  it("stops without cutting a request under way, and takes no new one", async () => {
+    const house = await open()
+    let release: () => void = () => {}
+    house.stage.gate = new Promise((resolve) => {
+      release = resolve
+    })
+    const entered = new Promise<void>((resolve) => {
+      house.stage.entered = resolve
+    })
+    const under = call(house, "POST", "/v1/notes", { body: { id: "late", text: "but whole" } })
+    await entered
+    let stopped = false
+    const stop = house.server.stop().then(() => {
+      stopped = true
+    })
+    const refused = await call(house, "GET", "/healthz", { key: null }).then(
+      () => "answered",
+      () => "refused",
+    )
+    expect(refused).to.equal("refused")
+    expect(stopped).to.equal(false)
+    const released = performance.now()
+    release()
+    expect((await under).status).to.equal(201)
+    await stop
+    expect(performance.now() - released, "a kept-alive connection held the stop up").to.be.below(2_000)
+  })
+
+  it("cuts what is still under way at the drain deadline", async () => {
+    const house = await open({ drainMs: 100 })
+    house.stage.gate = new Promise(() => {})
+    const entered = new Promise<void>((resolve) => {
+      house.stage.entered = resolve
+    })
+    const under = call(house, "POST", "/v1/notes", { body: { id: "never", text: "done" } }).then(
+      () => "answered",
+      () => "cut",
+    )
+    await entered
+    await house.server.stop()
+    expect(await under).to.equal("cut")
+  })
+})
+
+function exchange({ port }: { port: number }, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = ""
+    const socket = connect(port, "127.0.0.1", () => socket.write(text))
+    socket.on("data", (chunk) => {
+      answer += String(chunk)
+    })
+    socket.on("close", () => resolve(answer))
+    socket.on("error", reject)
+  })
+}
