@@ -1,0 +1,79 @@
+// Verifies a request that was captured somewhere, away from any pipeline: what `millrace verify` shows someone whose
+// webhooks are refused. Nothing is fetched unless a fetcher is given.
+import { AppError, type InboundRequest, type Verdict } from "#core"
+import type { KeyFetcher } from "./key-fetcher.ts"
+import { hmacSha256 } from "./modes/hmac-sha256.ts"
+import { noFetcher } from "./modes/plain-verifier.ts"
+import { sharedSecretHeader } from "./modes/shared-secret-header.ts"
+import { providerVerifier } from "./provider-verifier.ts"
+import { ProviderConfig } from "./providers/config.ts"
+import { findProvider } from "./providers/table.ts"
+
+export interface CapturedRequest {
+  /** POST when absent. */
+  readonly method?: string
+  /** The URL as registered at the provider; needed where it is signed. */
+  readonly url?: string
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  /** Exactly as received. */
+  readonly body: Buffer | string
+}
+
+export interface CapturedArgs {
+  /** A provider's slug, or `hmac_sha256` or `shared_secret_header`. */
+  readonly provider: string
+  readonly secret: string
+  readonly request: CapturedRequest
+  /** Milliseconds since the epoch at which the request arrived. */
+  readonly now: number
+  /** The rest of `auth_config`. */
+  readonly config?: Readonly<Record<string, unknown>>
+  readonly fetcher?: KeyFetcher
+}
+
+/** Throws AppError `invalid_argument` when the provider or its config is not known; a bad request is a verdict. */
+export async function verifyCaptured({ provider, secret, request, now, config = {}, fetcher = noFetcher }: CapturedArgs): Promise<Verdict> {
+  const secrets = [{ id: "given", value: secret }]
+  const pipeline = { id: "captured", organization_id: "captured", owner_artifact_id: null }
+  const inbound = inboundRequest(request, now)
+  for (const mode of [hmacSha256, sharedSecretHeader]) {
+    if (mode.mode !== provider) continue
+    const parsed = mode.config.safeParse(config)
+    if (!parsed.success) throw badConfig(parsed.error.issues)
+    return (mode.prepare as (args: unknown) => ReturnType<typeof mode.prepare>)({
+      config: parsed.data,
+      secrets,
+      pipeline,
+      deps: {},
+    }).verify(inbound)
+  }
+  const parsed = ProviderConfig.safeParse({ ...config, provider })
+  const row = findProvider(provider)
+  if (!parsed.success || !row) throw badConfig(parsed.error?.issues ?? [])
+  return providerVerifier({ row, config: parsed.data, secrets, fetcher, note: () => undefined }).verify(inbound)
+}
+
+function badConfig(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): AppError {
+  const fields = issues.map(({ path, message }) => ({ path: path.map(String).join("."), message }))
+  return new AppError("invalid_argument", fields.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+    reason: "invalid_auth_config",
+    fields,
+  })
+}
+
+function inboundRequest({ method = "POST", url = "http://localhost/", headers, body }: CapturedRequest, now: number): InboundRequest {
+  const query: Record<string, string | readonly string[]> = {}
+  const start = url.indexOf("?")
+  for (const [name, value] of new URLSearchParams(start < 0 ? "" : url.slice(start + 1))) {
+    const earlier = query[name]
+    query[name] = earlier === undefined ? value : [earlier, value].flat()
+  }
+  return {
+    method,
+    url,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    query,
+    body: typeof body === "string" ? Buffer.from(body) : body,
+    receivedAt: now,
+  }
+}

@@ -1,0 +1,105 @@
+// Reads the signatures that a request claims: from a header, a query parameter or a body field; alone, behind a prefix,
+// in a list, or as `key=value` parts beside the timestamp.
+import type { Proof } from "#core"
+import { describePlaces, expandPlaces, proofOf, valueAt } from "../request/places.ts"
+import { Refused } from "../request/refusal.ts"
+import type { RequestView } from "../request/view.ts"
+import type { Encoding } from "./encoding.ts"
+
+export interface SignatureText {
+  /** Places as in the provider table, all that may hold a signature. */
+  readonly at: readonly string[]
+  readonly encoding: Encoding
+  readonly prefix?: string
+  /** Several entries in one value, split here; an entry without the prefix is another scheme's and skipped. */
+  readonly separator?: string | RegExp
+  /** Entries are `key=value`; these keys hold the signature and the timestamp. */
+  readonly keys?: { readonly signature: string; readonly timestamp?: string }
+  /** Texts that some senders put in place of a signature, to be refused as none. */
+  readonly placeholders?: readonly string[]
+}
+
+export interface Claimed {
+  /** Encoded signatures, prefix removed; at least one. */
+  readonly candidates: readonly string[]
+  readonly timestamp?: string
+  readonly proof: Proof
+}
+
+export type SignatureReader = (view: RequestView) => Claimed
+
+export function signatureReader(text: SignatureText): SignatureReader {
+  const [first] = text.at
+  const single = text.at.length === 1 && first !== undefined && !first.endsWith("*") ? first : undefined
+  const singleProof = proofOf(text.at)
+  return (view) => {
+    const places = single === undefined ? expandPlaces(view, text.at) : text.at
+    const found: string[] = []
+    const values: string[] = []
+    for (const place of places) {
+      const value = valueAt(view, place)
+      if (value === undefined) continue
+      found.push(place)
+      values.push(value)
+    }
+    if (values.length === 0) throw missing(text)
+    const proof = single === undefined ? proofOf(found) : singleProof
+    return text.keys ? readParts(values, text, text.keys, proof) : readEntries(values, text, proof)
+  }
+}
+
+function missing(text: SignatureText): Refused {
+  const where = describePlaces(text.at)
+  const word = text.at[0]?.startsWith("header:") ? "missing_header" : "missing_signature"
+  return new Refused(word, `No signature: ${where} is absent or empty. Is signing switched on at the sender?`)
+}
+
+function malformed(text: SignatureText, what: string): Refused {
+  return new Refused("malformed_signature", `${describePlaces(text.at)}: ${what}`)
+}
+
+function readEntries(values: readonly string[], text: SignatureText, proof: Proof): Claimed {
+  const prefix = text.prefix ?? ""
+  const candidates: string[] = []
+  for (const value of values) {
+    if (text.placeholders?.includes(value))
+      throw malformed(text, "holds a placeholder in place of a signature: no secret is set at the sender.")
+    for (const entry of text.separator === undefined ? [value] : value.split(text.separator)) {
+      const trimmed = text.separator === undefined ? entry : entry.trim()
+      if (trimmed.startsWith(prefix) && trimmed.length > prefix.length) candidates.push(trimmed.slice(prefix.length))
+    }
+  }
+  if (candidates.length === 0) throw malformed(text, `expected "${prefix}" and a signature in ${text.encoding}.`)
+  return { candidates: limited(candidates, text), proof }
+}
+
+function readParts(
+  values: readonly string[],
+  text: SignatureText,
+  keys: { readonly signature: string; readonly timestamp?: string },
+  proof: Proof,
+): Claimed {
+  const candidates: string[] = []
+  let timestamp: string | undefined
+  for (const part of values.flatMap((value) => value.split(text.separator ?? ","))) {
+    const equals = part.indexOf("=")
+    const key = part.slice(0, equals).trim()
+    const value = part.slice(equals + 1).trim()
+    if (equals < 1 || value === "") continue
+    if (key === keys.signature) candidates.push(value)
+    if (key !== keys.timestamp) continue
+    if (timestamp !== undefined && timestamp !== value) throw malformed(text, `names two differing times as "${key}".`)
+    timestamp = value
+  }
+  if (candidates.length === 0) throw malformed(text, `has no part "${keys.signature}=<${text.encoding}>".`)
+  return { candidates: limited(candidates, text), proof, ...(timestamp !== undefined && { timestamp }) }
+}
+
+const mostCandidates = 100
+
+/** A request with thousands of guesses would buy as many comparisons. */
+function limited(candidates: readonly string[], text: SignatureText): readonly string[] {
+  if (candidates.length > mostCandidates)
+    throw malformed(text, `holds ${candidates.length} signatures; at most ${mostCandidates} are looked at.`)
+  return candidates
+}

@@ -1,0 +1,71 @@
+// The age of a signed request. The window holds on both sides: too old is a replay, too far ahead would stay valid for
+// as long as its sender likes.
+import { Refused } from "../request/refusal.ts"
+
+export type TimeUnit =
+  | "s"
+  | "ms"
+  /** RFC 3339, any number of fractional digits. */
+  | "iso"
+  /** Whatever of the above, or an HTTP date, is recognised. */
+  | "any"
+
+export interface TimestampRule {
+  /** Places as in the provider table; `part` is the timestamp part of the signature header. */
+  readonly at: readonly string[]
+  readonly unit: TimeUnit
+  /** Window in seconds; where the provider names none it is ours. */
+  readonly tolerance_s: number
+}
+
+export const defaultTolerance_s = 300
+
+const iso = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:?\d{2})$/
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+/** Milliseconds since the epoch, or undefined when the text is no such time. */
+export function parseTime(text: string, unit: TimeUnit): number | undefined {
+  switch (unit) {
+    case "s":
+      return /^\d{1,11}$/.test(text) ? Number(text) * 1_000 : undefined
+    case "ms":
+      return /^\d{1,14}$/.test(text) ? Number(text) : undefined
+    case "iso":
+      return iso.test(text) ? finite(Date.parse(text.replace(/\.(\d{3})\d+/, ".$1"))) : undefined
+    case "any":
+      if (httpDate.test(text)) return finite(Date.parse(text))
+      return parseTime(text, "iso") ?? (text.length >= 12 ? parseTime(text, "ms") : parseTime(text, "s"))
+  }
+}
+
+function finite(milliseconds: number): number | undefined {
+  return Number.isFinite(milliseconds) ? milliseconds : undefined
+}
+
+const unitNames: Readonly<Record<TimeUnit, string>> = {
+  s: "seconds since 1970",
+  ms: "milliseconds since 1970",
+  iso: "an RFC 3339 time",
+  any: "a date or a Unix time",
+}
+
+/** Throws Refused when the time is unreadable or outside the window. Call it once the signature is known to be right. */
+export function checkAge(text: string, rule: Pick<TimestampRule, "unit" | "tolerance_s">, now: number): void {
+  const signedAt = parseTime(text, rule.unit)
+  if (signedAt === undefined) {
+    throw new Refused("timestamp_malformed", `The timestamp "${text.slice(0, 64)}" is not ${unitNames[rule.unit]}.`)
+  }
+  const age_s = (now - signedAt) / 1_000
+  if (Math.abs(age_s) <= rule.tolerance_s) return
+  const window = `the window is ${rule.tolerance_s} s (auth_config.tolerance_s)`
+  if (age_s > 0) {
+    throw new Refused(
+      "timestamp_too_old",
+      `The signature is right but was made ${Math.round(age_s)} s ago; ${window}. A replay, or a clock that is behind.`,
+    )
+  }
+  throw new Refused(
+    "timestamp_in_future",
+    `The signature is right but is dated ${Math.round(-age_s)} s ahead; ${window}. One of the two clocks is wrong.`,
+  )
+}

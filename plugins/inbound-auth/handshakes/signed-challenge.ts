@@ -1,0 +1,57 @@
+// Challenges answered with an HMAC under the key that also signs deliveries. Whoever asks chooses the text, so only
+// texts that could never be a delivery are signed; otherwise the endpoint would forge events for any caller.
+import { createHmac } from "node:crypto"
+import { emptyAnswer, isObject, isPost, jsonAnswer, member, singleQuery } from "./answer.ts"
+import type { Handshake, HandshakeContext } from "./handshake.ts"
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+/** No `:`, which every delivery's signed text has. */
+const plainToken = /^[A-Za-z0-9_-]{8,128}$/
+/** As X sends them: base64 or words; never JSON, a form or anything with spaces. */
+const crcToken = /^(?=.*[A-Za-z])[A-Za-z0-9_+/-]{8,128}={0,2}$/
+
+function newestKey({ secrets }: HandshakeContext): string | undefined {
+  return secrets[0]?.value
+}
+
+/** GET `challengeCode`, a UUID. Deliveries sign a text that starts with `hmacsha256=`. */
+export const linkedinChallenge: Handshake = (context) => {
+  const { view } = context
+  if (view.request.method !== "GET") return undefined
+  const code = singleQuery(view, "challengeCode")
+  if (code === undefined) return undefined
+  const key = newestKey(context)
+  if (key === undefined || !uuid.test(code)) return emptyAnswer(400)
+  return jsonAnswer({ challengeCode: code, challengeResponse: createHmac("sha256", key).update(code).digest("hex") })
+}
+
+/** POST `endpoint.url_validation`. Deliveries sign a text that starts with `v0:`. */
+export const zoomValidation: Handshake = (context) => {
+  const { view } = context
+  if (!isPost(view) || member(view, "event") !== "endpoint.url_validation") return undefined
+  const payload = member(view, "payload")
+  const token = isObject(payload) ? payload["plainToken"] : undefined
+  const key = newestKey(context)
+  if (key === undefined || typeof token !== "string" || !plainToken.test(token)) return emptyAnswer(400)
+  return jsonAnswer({ plainToken: token, encryptedToken: createHmac("sha256", key).update(token).digest("hex") })
+}
+
+/** GET `crc_token`. Deliveries sign the bare body, so a token that is JSON (a number, say) is refused. */
+export const xCrc: Handshake = (context) => {
+  const { view } = context
+  if (view.request.method !== "GET") return undefined
+  const token = singleQuery(view, "crc_token")
+  if (token === undefined) return undefined
+  const key = newestKey(context)
+  if (key === undefined || !crcToken.test(token) || isJson(token)) return emptyAnswer(400)
+  return jsonAnswer({ response_token: `sha256=${createHmac("sha256", key).update(token).digest("base64")}` })
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

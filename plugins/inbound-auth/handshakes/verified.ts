@@ -1,0 +1,55 @@
+// Challenges and pings that are signed like any delivery: answered when the signature is right, and otherwise left to
+// verification, which refuses them with the cause.
+import { Refused } from "../request/refusal.ts"
+import { echoable, emptyAnswer, isPost, jsonAnswer, member, singleHeader, textAnswer } from "./answer.ts"
+import type { Handshake, HandshakeContext } from "./handshake.ts"
+
+/** Whether the request's signature is right, by a scheme that can say so at once. */
+export function isVerified({ match, view }: HandshakeContext): boolean {
+  try {
+    return !(match(view) instanceof Promise)
+  } catch (error) {
+    if (error instanceof Refused) return false
+    throw error
+  }
+}
+
+export const slackUrlVerification: Handshake = (context) => {
+  const { view } = context
+  if (!isPost(view) || view.form !== undefined || view.request.body.length > 4_096 || member(view, "type") !== "url_verification")
+    return undefined
+  const challenge = echoable(member(view, "challenge"))
+  return challenge !== undefined && isVerified(context) ? textAnswer(challenge) : undefined
+}
+
+export const twitchChallenge: Handshake = (context) => {
+  const { view } = context
+  if (!isPost(view) || singleHeader(view, "twitch-eventsub-message-type") !== "webhook_callback_verification") return undefined
+  const challenge = echoable(member(view, "challenge"))
+  return challenge !== undefined && isVerified(context) ? textAnswer(challenge) : undefined
+}
+
+/** Discord probes with wrong signatures too, and wants 401 for those. */
+const discordPing = (type: number, answer: () => ReturnType<Handshake>): Handshake => {
+  return (context) => {
+    const { view } = context
+    if (!isPost(view) || member(view, "type") !== type || member(view, "event") !== undefined) return undefined
+    return isVerified(context) ? answer() : emptyAnswer(401)
+  }
+}
+
+export const discordEventPing = discordPing(0, () => emptyAnswer(204))
+export const discordInteractionPing = discordPing(1, () => jsonAnswer({ type: 1 }))
+
+const pingBy = (isPing: (context: HandshakeContext) => boolean): Handshake => {
+  return (context) => (isPost(context.view) && isPing(context) && isVerified(context) ? emptyAnswer(200) : undefined)
+}
+
+export const githubPing = pingBy(({ view }) => singleHeader(view, "x-github-event") === "ping")
+export const googleSync = pingBy(({ view }) => singleHeader(view, "x-goog-resource-state") === "sync")
+export const pagerdutyPing = pingBy(({ view }) => view.body("event.event_type")[0] === "pagey.ping")
+
+const intercomTopic = pingBy(({ view }) => member(view, "topic") === "ping")
+
+/** A ping when the webhook is set up; some accounts see a HEAD first. */
+export const intercomPing: Handshake = (context) => (context.view.request.method === "HEAD" ? emptyAnswer(200) : intercomTopic(context))

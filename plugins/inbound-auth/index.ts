@@ -1,0 +1,25 @@
+// How inbound events prove where they come from: the six auth modes, and what others may ask about known providers.
+import { z } from "zod"
+import { definePlugin } from "#core"
+import { Pages } from "../pages/index.ts"
+import { createKeyFetcher, KeyFetcher } from "./key-fetcher.ts"
+import { authenticatedViewer } from "./modes/authenticated-viewer.ts"
+import { hmacSha256 } from "./modes/hmac-sha256.ts"
+import { noAuth } from "./modes/none.ts"
+import { providerSignature } from "./modes/provider-signature.ts"
+import { publicArtifactMode } from "./modes/public-artifact.ts"
+import { sharedSecretHeader } from "./modes/shared-secret-header.ts"
+
+export { type CapturedArgs, type CapturedRequest, verifyCaptured } from "./captured.ts"
+export { KeyFetcher } from "./key-fetcher.ts"
+export { type ProviderFacts, providerFacts } from "./provider-facts.ts"
+
+export default definePlugin({
+  id: "inbound-auth",
+  needs: ["organizations", "pages"],
+  config: z.strictObject({}),
+  register(reg) {
+    reg.provide(KeyFetcher, { create: () => createKeyFetcher() })
+    reg.authModes(hmacSha256, sharedSecretHeader, providerSignature, authenticatedViewer, publicArtifactMode(Pages), noAuth)
+  },
+})

@@ -1,0 +1,61 @@
+// Fetches keys that a provider publishes, and confirms subscriptions at addresses it names. Only https, only hosts that
+// the caller has checked against the provider's own, no redirects, few bytes, little time.
+import { token } from "#core"
+
+export interface KeyFetcher {
+  /** The body of a 2xx answer as text. Rejects otherwise. */
+  get(url: string): Promise<string>
+}
+
+export const KeyFetcher = token<KeyFetcher>("KeyFetcher")
+
+const deadline_ms = 5_000
+const largest = 64 * 1_024
+
+export function createKeyFetcher(request: (url: string, init: RequestInit) => Promise<Response> = fetch): KeyFetcher {
+  return {
+    async get(url) {
+      if (!url.startsWith("https://")) throw new Error(`Keys are fetched over https only, not from ${url}.`)
+      const response = await request(url, { redirect: "error", signal: AbortSignal.timeout(deadline_ms) })
+      if (!response.ok) throw new Error(`${new URL(url).host} answered ${response.status}.`)
+      return readText(response)
+    },
+  }
+}
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > largest) throw new Error(`The key document is larger than ${largest} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+/** Keeps what was fetched, and shares a fetch under way; a failure is not kept. */
+export class FetchedKeys<T> {
+  readonly #fetcher: KeyFetcher
+  readonly #parse: (text: string) => T | Promise<T>
+  readonly #kept = new Map<string, { readonly value: Promise<T>; readonly at: number }>()
+
+  constructor(fetcher: KeyFetcher, parse: (text: string) => T | Promise<T>) {
+    this.#fetcher = fetcher
+    this.#parse = parse
+  }
+
+  /** `olderThan`: what was fetched before that time is fetched again. */
+  get(url: string, now: number, olderThan = Number.NEGATIVE_INFINITY): Promise<T> {
+    const kept = this.#kept.get(url)
+    if (kept !== undefined && kept.at >= olderThan) return kept.value
+    if (this.#kept.size >= 32) this.#kept.clear()
+    const value = this.#fetcher.get(url).then(this.#parse)
+    const entry = { value, at: now }
+    this.#kept.set(url, entry)
+    value.catch(() => {
+      if (this.#kept.get(url) === entry) this.#kept.delete(url)
+    })
+    return value
+  }
+}

@@ -1,0 +1,84 @@
+// `authenticated_viewer`: a viewer of a page, known by the token that `POST /v1/viewer-sessions` minted, in the
+// Authorization header or the `mr_viewer` cookie. With audience `public_and_viewers` a stranger passes as well, but
+// never someone with a bad token.
+import { z } from "zod"
+import { defineAuthMode, type Verdict } from "#core"
+import { ViewerSessions } from "../../organizations/index.ts"
+import { guarded, Refused } from "../request/refusal.ts"
+import type { RequestView } from "../request/view.ts"
+
+const cookieName = "mr_viewer"
+
+interface Presented {
+  readonly token: string
+  readonly header: "authorization" | "cookie"
+}
+
+export const authenticatedViewer = defineAuthMode({
+  mode: "authenticated_viewer",
+  summary: "A signed-in viewer of the page; the public too when the audience says so.",
+  description:
+    "The token goes in `Authorization: Bearer` or the cookie `mr_viewer`. Its claims (page, visitor, variant) win over the body's `_envelope`.",
+  config: z.strictObject({
+    audience: z
+      .enum(["viewers", "public_and_viewers"])
+      .default("viewers")
+      .describe("`public_and_viewers` lets a form be sent without a token; a token that is sent must still be good."),
+  }),
+  secret: () => "none",
+  inject: { sessions: ViewerSessions },
+  prepare({ config, pipeline, deps }) {
+    const verify = async (view: RequestView): Promise<Verdict> => {
+      const presented = presentedToken(view)
+      if (presented === undefined) {
+        if (config.audience === "public_and_viewers") return { ok: true }
+        throw new Refused("missing_token", `No viewer's token: expected "Authorization: Bearer" or the cookie ${cookieName}.`)
+      }
+      const session = await deps.sessions.verify(presented.token)
+      if ("error" in session) throw badToken(session.error, presented.header)
+      if (session.organization_id !== pipeline.organization_id)
+        throw new Refused("wrong_audience", "The viewer's token belongs to another organization.")
+      const page = pipeline.owner_artifact_id
+      if (page !== null && session.artifact_id !== undefined && session.artifact_id !== page) {
+        throw new Refused("wrong_artifact", `The viewer's token is for page ${session.artifact_id}; this pipeline belongs to page ${page}.`)
+      }
+      const { artifact_id, visitor_id, variant } = session
+      return {
+        ok: true,
+        proof: { headers: [presented.header] },
+        claims: {
+          ...(artifact_id !== undefined && { artifact_id }),
+          ...(visitor_id !== undefined && { visitor_id }),
+          ...(variant !== undefined && { variant }),
+        },
+      }
+    }
+    return { verify: guarded(verify), coversBody: false, retries: false }
+  },
+})
+
+function badToken(error: "expired" | "invalid", header: string): Refused {
+  return error === "expired"
+    ? new Refused("expired_token", `The viewer's token in ${header} has expired; mint a new one with POST /v1/viewer-sessions.`)
+    : new Refused("invalid_token", `The viewer's token in ${header} was not made by this service, or was changed.`)
+}
+
+/** The Authorization header wins over the cookie; another scheme than Bearer there is no viewer's token. */
+function presentedToken(view: RequestView): Presented | undefined {
+  const bearer = /^bearer(?: +(.*))?$/i.exec(view.header("authorization") ?? "")
+  if (bearer) return { token: bearer[1]?.trim() ?? "", header: "authorization" }
+  const token = cookieValue(view)
+  return token === undefined ? undefined : { token, header: "cookie" }
+}
+
+function cookieValue(view: RequestView): string | undefined {
+  const lines = view.request.headers["cookie"] ?? []
+  const values = (typeof lines === "string" ? [lines] : lines)
+    .flatMap((line) => line.split(";"))
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${cookieName}=`))
+    .map((pair) => pair.slice(cookieName.length + 1).replace(/^"(.*)"$/, "$1"))
+    .filter((value) => value !== "")
+  if (new Set(values).size > 1) throw new Refused("duplicate_header", `Cookie ${cookieName} came with differing values.`)
+  return values[0]
+}

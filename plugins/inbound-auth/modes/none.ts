@@ -1,0 +1,12 @@
+// `none`: no check at all. The endpoint's unguessable address is all that stands before it.
+import { z } from "zod"
+import { defineAuthMode } from "#core"
+
+export const noAuth = defineAuthMode({
+  mode: "none",
+  summary: "No check at all.",
+  description: "Whoever knows the endpoint's address may send events. Also the mode of `internal` pipelines, which have no endpoint.",
+  config: z.strictObject({}),
+  secret: () => "none",
+  prepare: () => ({ verify: () => ({ ok: true }), coversBody: false, retries: true }),
+})

@@ -1,0 +1,14 @@
+// What the modes without a provider share: a match made into a verdict, and the fetcher of those that fetch nothing.
+import type { Verdict } from "#core"
+import type { KeyFetcher } from "../key-fetcher.ts"
+import type { Match } from "../schemes/signed-request.ts"
+
+export function verdictOf(match: Match | Promise<Match>): Verdict | Promise<Verdict> {
+  return match instanceof Promise ? match.then((found) => ({ ok: true, ...found })) : { ok: true, ...match }
+}
+
+export const noFetcher: KeyFetcher = {
+  get: async (url) => {
+    throw new Error(`Nothing is fetched here; ${url} was asked for.`)
+  },
+}

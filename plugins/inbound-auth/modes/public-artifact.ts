@@ -1,0 +1,46 @@
+// `public_artifact`: anyone who has a published page before them. No credential; the event must name the page that the
+// pipeline belongs to, and that page must be published.
+import { z } from "zod"
+import { defineAuthMode, type Token, type Verdict } from "#core"
+import { guarded, Refused } from "../request/refusal.ts"
+import type { RequestView } from "../request/view.ts"
+
+/** What this mode asks of whoever keeps the pages. */
+export interface PublishedPages {
+  published(organization: string, artifactId: string): Promise<boolean>
+}
+
+export function publicArtifactMode(pages: Token<PublishedPages>) {
+  return defineAuthMode({
+    mode: "public_artifact",
+    summary: "Anyone on the published page that the pipeline belongs to.",
+    description: "No credential. `owner_artifact_id` must be a published page, and the body's `_envelope.artifact_id` must equal it.",
+    config: z.strictObject({}),
+    secret: () => "none",
+    inject: { pages },
+    prepare({ pipeline, deps }) {
+      const verify = async (view: RequestView): Promise<Verdict> => {
+        const page = pipeline.owner_artifact_id
+        if (page === null)
+          throw new Refused("wrong_artifact", "The pipeline has no owner_artifact_id; public_artifact needs the page it belongs to.")
+        const named = namedPage(view)
+        if (named === undefined) throw new Refused("wrong_artifact", "The body's _envelope.artifact_id is absent; it must name the page.")
+        if (named !== page)
+          throw new Refused("wrong_artifact", `The body names page "${named.slice(0, 64)}"; this pipeline belongs to page ${page}.`)
+        if (!(await deps.pages.published(pipeline.organization_id, page)))
+          throw new Refused("unpublished_artifact", `Page ${page} is not published.`)
+        return { ok: true }
+      }
+      return { verify: guarded(verify), coversBody: false, retries: false }
+    },
+  })
+}
+
+/** From the object `_envelope`, or from the form field `_envelope.artifact_id`. */
+function namedPage(view: RequestView): string | undefined {
+  const { document } = view
+  if (typeof document !== "object" || document === null || Array.isArray(document)) return undefined
+  const [nested] = view.body("_envelope.artifact_id")
+  const flat = (document as Record<string, unknown>)["_envelope.artifact_id"]
+  return nested ?? (typeof flat === "string" ? flat : undefined)
+}

@@ -1,0 +1,28 @@
+// `shared_secret_header`: the secret itself in a header. For senders that cannot sign; the body stays unproven.
+import { z } from "zod"
+import { defineAuthMode } from "#core"
+import { plainSecret } from "../providers/secret.ts"
+import { guarded } from "../request/refusal.ts"
+import { prepareToken } from "../schemes/token.ts"
+import { HeaderName } from "./header-name.ts"
+import { noFetcher, verdictOf } from "./plain-verifier.ts"
+
+export const sharedSecretHeader = defineAuthMode({
+  mode: "shared_secret_header",
+  summary: "The secret itself in a header.",
+  description:
+    "Header `X-Webhook-Secret` (renameable) holds the whole secret as it is shown. It proves the sender, not the body; prefer a signature where the sender can make one.",
+  config: z.strictObject({
+    header: HeaderName.default("X-Webhook-Secret").describe("Header that carries the secret."),
+  }),
+  secret: () => "generated",
+  checkSecret: plainSecret,
+  prepare({ config, secrets }) {
+    const at = `header:${config.header.toLowerCase()}`
+    const match = prepareToken(
+      { kind: "token_header", at },
+      { secrets: secrets.filter(({ value }) => value !== ""), config: {}, fetcher: noFetcher },
+    )
+    return { verify: guarded((view) => verdictOf(match(view))), coversBody: false, retries: true }
+  },
+})

@@ -1,0 +1,93 @@
+// A provider's row made into the verifier of one pipeline: its scheme prepared once, its handshake, and what its events
+// are called.
+import type { HandshakeAnswer, InboundRequest, LiveSecret, Verdict, Verifier } from "#core"
+import { type Handshake, handshakes } from "./handshakes/handshake.ts"
+import type { KeyFetcher } from "./key-fetcher.ts"
+import type { ProviderConfig } from "./providers/config.ts"
+import { coversBody, type ProviderRow } from "./providers/row.ts"
+import { compileLift } from "./request/lift.ts"
+import { guarded, Refused } from "./request/refusal.ts"
+import { RequestView } from "./request/view.ts"
+import { prepareAdyenItems } from "./schemes/adyen-items.ts"
+import { prepareBasicAuth } from "./schemes/basic-auth.ts"
+import type { SchemeContext } from "./schemes/context.ts"
+import { prepareDigest } from "./schemes/digest.ts"
+import { prepareFetchedCertificate } from "./schemes/fetched-certificate.ts"
+import { prepareJwt } from "./schemes/jwt.ts"
+import { prepareOpen } from "./schemes/open.ts"
+import { preparePublicKey } from "./schemes/public-key.ts"
+import type { Scheme } from "./schemes/scheme.ts"
+import type { Match, Matcher } from "./schemes/signed-request.ts"
+import { prepareStandardWebhooks } from "./schemes/standard-webhooks.ts"
+import { prepareToken } from "./schemes/token.ts"
+
+export interface ProviderVerifierArgs {
+  readonly row: ProviderRow
+  readonly config: ProviderConfig
+  readonly secrets: readonly LiveSecret[]
+  readonly fetcher: KeyFetcher
+  readonly note: (message: string) => void
+}
+
+export function providerVerifier({ row, config, secrets: given, fetcher, note }: ProviderVerifierArgs): Verifier {
+  const secrets = given.filter(({ value }) => value !== "")
+  const match = prepareScheme(row.scheme, { secrets, config, fetcher })
+  const liftId = compileLift(row.eventId)
+  const liftType = compileLift(row.eventType)
+  const accepted = (view: RequestView, { secretId, proof }: Match): Verdict => {
+    const eventId = liftId(view)
+    const eventType = liftType(view)
+    return {
+      ok: true,
+      ...(secretId !== undefined && { secretId }),
+      ...(proof !== undefined && { proof }),
+      ...(eventId !== undefined && { eventId }),
+      ...(eventType !== undefined && { eventType }),
+    }
+  }
+  const answer: Handshake | undefined = row.handshake && handshakes[row.handshake]
+  return {
+    verify: guarded((view) => {
+      const found = match(view)
+      return found instanceof Promise ? found.then((done) => accepted(view, done)) : accepted(view, found)
+    }),
+    ...(answer && {
+      handshake: (request: InboundRequest) => answered(answer, { view: new RequestView(request), config, secrets, match, fetcher, note }),
+    }),
+    coversBody: coversBody(row.scheme),
+    ...(row.ack_timeout_s !== undefined && { ackTimeoutS: row.ack_timeout_s }),
+    retries: row.retries ?? true,
+  }
+}
+
+function answered(answer: Handshake, context: Parameters<Handshake>[0]): HandshakeAnswer | undefined {
+  try {
+    return answer(context)
+  } catch (error) {
+    if (error instanceof Refused) return undefined
+    throw error
+  }
+}
+
+function prepareScheme(scheme: Scheme, context: SchemeContext): Matcher {
+  switch (scheme.kind) {
+    case "standard_webhooks":
+      return prepareStandardWebhooks(scheme, context)
+    case "token_header":
+    case "token_body":
+      return prepareToken(scheme, context)
+    case "basic_auth":
+      return prepareBasicAuth(context)
+    case "jwt":
+      return prepareJwt(scheme, context)
+    case "none":
+      return prepareOpen(context)
+    case "ecdsa":
+    case "ed25519":
+      return preparePublicKey(scheme, context)
+    case "rsa":
+      return "certificate" in scheme ? prepareFetchedCertificate(scheme, context) : preparePublicKey(scheme, context)
+    default:
+      return "items" in scheme ? prepareAdyenItems(context) : prepareDigest(scheme, context)
+  }
+}

@@ -1,0 +1,57 @@
+// Lifts the provider's event id and type out of a verified request. A template such as `{body:meta.action}.{body:meta.entity}`
+// yields nothing when a part is missing, or when a batch holds differing values: half an id would merge distinct events.
+import { parsePath, scalarsAt } from "./paths.ts"
+import type { RequestView } from "./view.ts"
+
+const longest = 512
+
+export type Lift = (view: RequestView) => string | undefined
+
+/** Alternatives are tried in order. */
+export function compileLift(templates: readonly string[] | undefined): Lift {
+  const compiled = (templates ?? []).map(compileOne)
+  return (view) => {
+    for (const lift of compiled) {
+      const value = lift(view)
+      if (value !== undefined && value !== "" && value.length <= longest) return value
+    }
+    return undefined
+  }
+}
+
+function compileOne(template: string): Lift {
+  const parts = template
+    .split(/(\{[^}]+\})/)
+    .filter((part) => part !== "")
+    .map(compilePart)
+  return (view) => {
+    let out = ""
+    for (const part of parts) {
+      const text = part(view)
+      if (text === undefined) return undefined
+      out += text
+    }
+    return out
+  }
+}
+
+function compilePart(part: string): Lift {
+  const reference = /^\{(header|body|first_key):?(.*)\}$/.exec(part)
+  if (!reference) return () => part
+  const [, kind, name = ""] = reference
+  if (kind === "header") return (view) => oneOf(view.request.headers[name])
+  if (kind === "first_key") return (view) => firstKey(view.document, name)
+  const path = parsePath(name)
+  return (view) => oneOf(scalarsAt(view.document, path))
+}
+
+function oneOf(value: string | readonly string[] | undefined): string | undefined {
+  if (value === undefined || typeof value === "string") return value
+  return value.every((one) => one === value[0]) ? value[0] : undefined
+}
+
+/** The first top-level key but the named one; some providers put the kind of event there. */
+function firstKey(document: unknown, except: string): string | undefined {
+  if (typeof document !== "object" || document === null || Array.isArray(document)) return undefined
+  return Object.keys(document).find((key) => key !== except)
+}

@@ -1,0 +1,58 @@
+// Where a value stands in a request, as the provider table writes it: `header:x-event-id`, `query:signature`,
+// `body:data.id`. Alternatives are tried in order.
+import type { Proof } from "#core"
+import type { RequestView } from "./view.ts"
+
+export interface Found {
+  readonly value: string
+  readonly proof: Proof
+}
+
+/** Header names may end in `-*` for numbered ones (`-1`, `-2`, ... up to `-100`). */
+export function expandPlaces(view: RequestView, places: readonly string[]): string[] {
+  return places.flatMap((place) => {
+    if (!place.endsWith("-*")) return [place]
+    const stem = place.slice(0, -1)
+    return Array.from({ length: 100 }, (_, index) => `${stem}${index + 1}`).filter((one) => valueAt(view, one) !== undefined)
+  })
+}
+
+/** The one value at a place; undefined when it is absent, empty, or not single. */
+export function valueAt(view: RequestView, place: string): string | undefined {
+  const colon = place.indexOf(":")
+  const name = place.slice(colon + 1)
+  switch (place.slice(0, colon)) {
+    case "header":
+      return view.header(name) || undefined
+    case "query":
+      return view.query(name) || undefined
+    default: {
+      const values = view.body(name)
+      return values.length === 1 ? values[0] || undefined : undefined
+    }
+  }
+}
+
+/** The first of several places that holds a value. */
+export function firstValueAt(view: RequestView, places: readonly string[]): string | undefined {
+  for (const place of places) {
+    const value = valueAt(view, place)
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+export function proofOf(places: readonly string[]): Proof {
+  const named = (kind: string) => places.filter((place) => place.startsWith(`${kind}:`)).map((place) => place.slice(kind.length + 1))
+  const [headers, query, body] = [named("header"), named("query"), named("body")]
+  return {
+    ...(headers.length > 0 && { headers }),
+    ...(query.length > 0 && { query }),
+    ...(body.length > 0 && { body }),
+  }
+}
+
+/** For messages: `header x-signature`, or a list of alternatives. */
+export function describePlaces(places: readonly string[]): string {
+  return places.map((place) => place.replace(":", " ")).join(" or ")
+}

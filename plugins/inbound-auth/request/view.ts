@@ -1,0 +1,67 @@
+// One request as verification reads it: headers and query fields without ambiguity, the body parsed at most once.
+import type { InboundRequest } from "#core"
+import { type FormFields, formDocument, formFields } from "./form.ts"
+import { parseLossless } from "./lossless-json.ts"
+import { parsePath, scalarsAt } from "./paths.ts"
+import { Refused } from "./refusal.ts"
+
+export class RequestView {
+  readonly request: InboundRequest
+  #document: { readonly value: unknown } | undefined
+  #form: { readonly fields: FormFields | undefined } | undefined
+
+  constructor(request: InboundRequest) {
+    this.request = request
+  }
+
+  /** A header sent twice counts once when both agree; differing values are refused: which one counts must never be a guess. */
+  header(name: string): string | undefined {
+    const value = this.request.headers[name]
+    return typeof value === "string" ? value : agreed(value, "duplicate_header", `Header ${name}`)
+  }
+
+  query(name: string): string | undefined {
+    const value = Object.hasOwn(this.request.query, name) ? this.request.query[name] : undefined
+    return typeof value === "string" ? value : agreed(value, "duplicate_parameter", `Query parameter ${name}`)
+  }
+
+  get text(): string {
+    return this.request.body.toString("utf8")
+  }
+
+  get contentType(): string {
+    const value = this.request.headers["content-type"]
+    return (typeof value === "string" ? value : value?.[0]) ?? ""
+  }
+
+  /** Form fields as sent, or undefined when the body is no form. */
+  get form(): FormFields | undefined {
+    this.#form ??= { fields: formFields(this.contentType, this.request.body) }
+    return this.#form.fields
+  }
+
+  /** The parsed body: JSON with all digits, or the form's fields; undefined when it is neither. */
+  get document(): unknown {
+    this.#document ??= { value: this.form ? formDocument(this.form) : parseLossless(this.text) }
+    return this.#document.value
+  }
+
+  /** Every scalar at a path of the body, as text. */
+  body(path: string): string[] {
+    return scalarsAt(this.document, parsePath(path))
+  }
+
+  /** The same request with another body or URL; for finding out what was changed on the way. */
+  with(change: Partial<Pick<InboundRequest, "body" | "url">>): RequestView {
+    return new RequestView({ ...this.request, ...change })
+  }
+}
+
+function agreed(values: readonly string[] | undefined, word: string, what: string): string | undefined {
+  if (values === undefined) return undefined
+  const first = values[0]
+  if (values.some((value) => value !== first)) {
+    throw new Refused(word, `${what} came ${values.length} times with differing values; it must come once.`)
+  }
+  return first
+}

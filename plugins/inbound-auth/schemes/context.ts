@@ -1,0 +1,18 @@
+// What a scheme gets to prepare itself for one pipeline.
+import type { LiveSecret } from "#core"
+import type { KeyFetcher } from "../key-fetcher.ts"
+import type { ProviderConfig } from "../providers/config.ts"
+
+export interface SchemeContext {
+  /** Live secrets, empty ones already left out. */
+  readonly secrets: readonly LiveSecret[]
+  readonly config: SchemeConfig
+  readonly fetcher: KeyFetcher
+}
+
+export type SchemeConfig = Omit<ProviderConfig, "provider">
+
+/** The settings that a signed text may name. */
+export function settingsOf(config: SchemeConfig): Readonly<Record<string, string | undefined>> {
+  return config.app_key === undefined ? {} : { app_key: config.app_key }
+}

@@ -1,0 +1,23 @@
+// Reads a JWK, or a set of them, from text. Private and symmetric keys are refused: they would be somebody's secret.
+import type { JWK } from "jose"
+
+/** undefined when the text holds no public key. */
+export function parseJwks(text: string): JWK[] | undefined {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (typeof parsed !== "object" || parsed === null) return undefined
+  const { keys } = parsed as { keys?: unknown }
+  const list: unknown[] = Array.isArray(keys) ? keys : [parsed]
+  const found = list.filter(isPublicJwk)
+  return found.length > 0 ? found : undefined
+}
+
+function isPublicJwk(value: unknown): value is JWK {
+  if (typeof value !== "object" || value === null) return false
+  const { kty, d, k } = value as Record<string, unknown>
+  return (kty === "EC" || kty === "RSA") && d === undefined && k === undefined
+}

@@ -1,0 +1,80 @@
+// A shared secret sent as it is: in a header, or in a field of the body. It proves who sent, not what was sent.
+
+import type { Proof } from "#core"
+import { SecretText } from "../checks/compare.ts"
+import { Refused } from "../request/refusal.ts"
+import type { RequestView } from "../request/view.ts"
+import type { SchemeContext } from "./context.ts"
+import type { TokenScheme } from "./scheme.ts"
+import { type Matcher, noSecret } from "./signed-request.ts"
+
+export interface NamedSecret {
+  readonly id: string
+  readonly text: SecretText
+}
+
+export function namedSecrets(context: Pick<SchemeContext, "secrets">): NamedSecret[] {
+  return context.secrets.map(({ id, value }) => ({ id, text: new SecretText(value) }))
+}
+
+/** Id of the secret that the token equals; every secret is compared, so that time tells nothing. */
+export function secretEqualTo(secrets: readonly NamedSecret[], given: string): string | undefined {
+  let match: string | undefined
+  for (const { id, text } of secrets) if (text.equals(given)) match ??= id
+  return match
+}
+
+export function prepareToken(scheme: TokenScheme, context: SchemeContext): Matcher {
+  const secrets = namedSecrets(context)
+  const place = scheme.renameable && context.config.header !== undefined ? `header:${context.config.header.toLowerCase()}` : scheme.at
+  const name = place.slice(place.indexOf(":") + 1)
+  const read =
+    scheme.kind === "token_body"
+      ? (view: RequestView) => bodyTokens(view, name)
+      : (view: RequestView) => headerTokens(view, name, scheme.word)
+  return (view) => {
+    if (secrets.length === 0) throw noSecret()
+    const { tokens, proof } = read(view)
+    const matches = tokens.map((token) => secretEqualTo(secrets, token))
+    const [secretId] = matches
+    if (secretId === undefined || matches.includes(undefined)) throw wrongToken(tokens, name)
+    return { secretId, proof }
+  }
+}
+
+interface Tokens {
+  readonly tokens: readonly string[]
+  readonly proof: Proof
+}
+
+function headerTokens(view: RequestView, name: string, word: "Bearer" | undefined): Tokens {
+  const value = view.header(name)
+  if (value === undefined || value === "")
+    throw new Refused("missing_header", `Header ${name} is absent or empty; it must hold the secret.`)
+  const token = word !== undefined && name === "authorization" ? value.replace(/^bearer +/i, "") : value
+  return { tokens: [token], proof: { headers: [name] } }
+}
+
+/** A batch is as trustworthy as its least trustworthy element: every one must hold the token. */
+function bodyTokens(view: RequestView, path: string): Tokens {
+  const values = view.body(path)
+  const [holder = "", field = ""] = path.split("[].", 2)
+  const elements = field === "" ? 1 : elementsAt(view.document, holder)
+  if (values.length === 0 || values.length !== elements) {
+    throw new Refused(
+      "missing_field",
+      `The body's ${path} must hold the secret${elements > 1 ? " in every element" : ""}; found ${values.length} of ${elements}.`,
+    )
+  }
+  return { tokens: values, proof: { body: field === "" ? [path] : values.map((_, index) => `${holder}.${index}.${field}`) } }
+}
+
+function elementsAt(document: unknown, name: string): number {
+  const list = typeof document === "object" && document !== null ? (document as Record<string, unknown>)[name] : undefined
+  return Array.isArray(list) ? list.length : 0
+}
+
+function wrongToken(tokens: readonly string[], name: string): Refused {
+  const spaced = tokens.some((token) => token !== token.trim()) ? " It has white space around it." : ""
+  return new Refused("wrong_secret", `What ${name} holds is not the secret of this pipeline.${spaced}`)
+}
