@@ -1,0 +1,83 @@
+// Writes the event as one row of a dataset, inserting or updating by a key column.
+import { z } from "zod"
+import { AppError, defineAction, type Json, templateRecord } from "#core"
+import { DatasetReference, Datasets, problemOfName } from "../../datasets/index.ts"
+import { stamped } from "./stamp.ts"
+
+const Column = z
+  .string()
+  .min(1)
+  .refine((name) => problemOfName(name) === undefined, {
+    error: (issue) => `the column name ${problemOfName(String(issue.input)) ?? "will not do"}`,
+  })
+
+export const datasetWrite = defineAction({
+  type: "dataset.write",
+  summary: "Write a row to a dataset.",
+  description:
+    "With `key`, the row whose key column holds the same value is updated, newest value first, whatever order events arrive in; without, each event is a row of its own. Columns of the page envelope, the device and the place are stamped where the row leaves them unset.",
+  timing: "commit",
+  config: z.strictObject({
+    dataset_slug: DatasetReference,
+    key: Column.optional().describe("Column to upsert by; the same for every writer of the dataset."),
+    row: templateRecord().optional().describe("Columns to write; the event itself when absent."),
+  }),
+  result: z.object({ row_id: z.uuid(), dataset_slug: z.string() }),
+  examples: [
+    {
+      title: "Keep one row a person, found by email",
+      yaml: `type: dataset.write
+dataset_slug: leads
+key: email
+`,
+    },
+    {
+      title: "Choose the columns",
+      yaml: `type: dataset.write
+dataset_slug: signups
+row:
+  email: "{{ event.email }}"
+  budget: "{{ event.budget }}"
+  source: website
+`,
+    },
+  ],
+  inject: { datasets: Datasets },
+  writesTo: (config) => [config.dataset_slug],
+  keyedBy: (config) => config.key,
+  lint({ key, row }) {
+    const names = namesOf(row?.source)
+    const findings = names.flatMap((name) => {
+      const problem = problemOfName(name)
+      return problem
+        ? [{ rule: "column-name", level: "error" as const, message: `The column name ${JSON.stringify(name)} ${problem}.`, field: "row" }]
+        : []
+    })
+    if (key !== undefined && row && !names.includes(key)) {
+      const message = `"row" has no column "${key}", by which this step upserts; every event would fail. Add it to "row".`
+      findings.push({ rule: "key-not-in-row", level: "error", message, field: "row" })
+    }
+    return findings
+  },
+  run({ config, deps, context, work }) {
+    const { organization, originId, stepId, itemIndex, receivedAt, envelope, stamp } = context
+    const values = stamped(rowOf(config.row ?? context.event), stamp, envelope.is_test)
+    const origin = { executionId: originId, stepId, itemIndex, receivedAt }
+    return deps.datasets.write(work, { organization, dataset: config.dataset_slug, key: config.key, values, origin })
+  },
+})
+
+function rowOf(event: Json): Readonly<Record<string, Json>> {
+  if (typeof event === "object" && event !== null && !Array.isArray(event)) return event
+  const what = Array.isArray(event)
+    ? "a list; use for_each to write each element"
+    : `${JSON.stringify(event)}; let the transform return an object`
+  throw new AppError("invalid_argument", `A row is an object of columns, and the event is ${what}, or give "row".`, {
+    reason: "event_is_no_object",
+    retryable: false,
+  })
+}
+
+function namesOf(source: Json | undefined): string[] {
+  return typeof source === "object" && source !== null && !Array.isArray(source) ? Object.keys(source) : []
+}

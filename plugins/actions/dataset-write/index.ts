@@ -1,0 +1,11 @@
+// The action `dataset.write`, as a plugin.
+import { z } from "zod"
+import { definePlugin } from "#core"
+import { datasetWrite } from "./dataset-write.ts"
+
+export default definePlugin({
+  id: "action-dataset-write",
+  needs: ["datasets"],
+  config: z.strictObject({}),
+  register: (reg) => reg.actions(datasetWrite),
+})

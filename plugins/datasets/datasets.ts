@@ -1,0 +1,147 @@
+// The datasets of an organization: making, finding and changing them, and the one door through which rows are written.
+import {
+  AppError,
+  type Clock,
+  type Coherence,
+  type Collection,
+  derivedUuid,
+  isUuid,
+  type Store,
+  slugOf,
+  timestamp,
+  token,
+  type Work,
+} from "#core"
+import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
+import { resolveReference } from "./dataset-reference.ts"
+import { datasetsTopic, KnownDatasets, keyOf } from "./known-datasets.ts"
+import { type RowToWrite, RowWriter, type WrittenRow } from "./row-writer.ts"
+
+export interface NewDataset {
+  readonly name: string
+  /** Absent: made from the name, with -2, -3, ... where that is taken. */
+  readonly slug?: string | undefined
+  readonly description?: string | undefined
+  readonly class?: Dataset["class"] | undefined
+  readonly purpose?: string | undefined
+}
+
+export type DatasetChange = Partial<Pick<Dataset, "name" | "description" | "purpose" | "status">>
+
+interface Owner {
+  readonly id: string
+  readonly slug: string
+}
+
+export interface Datasets {
+  /** Stages a row write; see RowWriter. A promise only while the dataset is not in memory yet. */
+  write(work: Work, row: RowToWrite): WrittenRow | Promise<WrittenRow>
+  /** The slug within the organization of `<slug>` or `<org-slug>.<slug>`; throws `invalid_argument` for another organization's, and for a UUID. */
+  resolve(reference: string, organization: Owner): string
+  /** Stages the dataset that a reference names unless there is one. Staging it in two units of work makes it once. */
+  ensure(work: Work, organization: Owner, reference: string, given?: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
+  /** Stages a new dataset. A slug that is given and taken is `already_exists`. */
+  create(work: Work, organization: string, given: NewDataset): Promise<Dataset>
+  /** By slug or UUID. */
+  get(organization: string, slugOrId: string): Promise<Dataset | undefined>
+  /** As `get`; throws `not_found`. */
+  require(organization: string, slugOrId: string): Promise<Dataset>
+  update(work: Work, organization: string, dataset: Dataset, change: DatasetChange): Dataset
+  rows(organization: string): Collection<Row>
+}
+
+export const Datasets = token<Datasets>("Datasets")
+
+export function createDatasets({ store, coherence, clock }: { store: Store; coherence: Coherence; clock: Clock }): Datasets {
+  const writer = new RowWriter(new KnownDatasets({ store, coherence, clock }), coherence)
+  const stored = (organization: string) => store.open(DatasetsCollection, organization)
+
+  async function get(organization: string, slugOrId: string): Promise<Dataset | undefined> {
+    return isUuid(slugOrId) ? stored(organization).get(slugOrId) : stored(organization).first({ slug: slugOrId })
+  }
+
+  async function freeSlug(organization: string, base: string): Promise<string> {
+    for (let n = 1; n < 100; n++) {
+      const slug = n === 1 ? base : `${base}-${n}`
+      if (!(await get(organization, slug))) return slug
+    }
+    throw new AppError("already_exists", `There are a hundred datasets named like "${base}"; give a slug.`, {
+      fields: [{ path: "slug", message: "give one" }],
+    })
+  }
+
+  return {
+    write: (work, row) => writer.write(work, row),
+    resolve: (reference, organization) => resolveReference(reference, organization.slug),
+    get,
+    rows: (organization) => store.open(RowsCollection, organization),
+    async ensure(work, organization, reference, given = {}) {
+      const slug = resolveReference(reference, organization.slug)
+      if (await get(organization.id, slug)) return { slug, created: false }
+      const made = newDataset(organization.id, slug, { ...given, name: given.name ?? nameOf(slug) }, clock.now())
+      work.in(DatasetsCollection, organization.id).insert(made, { ifPresent: "keep" })
+      return { slug, created: true }
+    },
+    async create(work, organization, given) {
+      const slug = given.slug ?? (await freeSlug(organization, slugFrom(given.name)))
+      if (isUuid(slug)) throw badSlug(`"${slug}" is a UUID; datasets are named by slug.`)
+      if (given.slug !== undefined && (await get(organization, slug))) {
+        throw new AppError("already_exists", `There is a dataset "${slug}" already; take another slug.`, {
+          fields: [{ path: "slug", message: "taken" }],
+        })
+      }
+      const made = newDataset(organization, slug, given, clock.now())
+      work.in(DatasetsCollection, organization).insert(made)
+      return made
+    },
+    async require(organization, slugOrId) {
+      const found = await get(organization, slugOrId)
+      if (found) return found
+      throw new AppError("not_found", `There is no dataset "${slugOrId}".`)
+    },
+    update(work, organization, dataset, change) {
+      const changed = { ...change, updated_at: timestamp(clock.now()), revision: dataset.revision + 1 }
+      work.in(DatasetsCollection, organization).update(dataset.id, { $set: changed }, { where: { revision: dataset.revision } })
+      coherence.announce(work, datasetsTopic, keyOf(organization, dataset.slug))
+      return { ...dataset, ...changed }
+    },
+  }
+}
+
+/** The id follows from the slug, which never changes: the same dataset made twice at once is one. */
+function newDataset(organization: string, slug: string, given: NewDataset, now: number): Dataset {
+  const at = timestamp(now)
+  return {
+    id: derivedUuid("dataset", organization, slug),
+    slug,
+    name: given.name,
+    description: given.description ?? "",
+    class: given.class ?? "table",
+    purpose: given.purpose ?? "",
+    type: "native",
+    status: "active",
+    sync_status: "idle",
+    integration_config_key: "",
+    integration_id: "",
+    key: null,
+    columns: [],
+    revision: 1,
+    created_at: at,
+    updated_at: at,
+  }
+}
+
+function slugFrom(name: string): string {
+  const slug = slugOf(name)
+  if (slug === "") throw badSlug(`no slug can be made of the name "${name}"; give one.`)
+  return slug
+}
+
+function nameOf(slug: string): string {
+  const words = slug.replaceAll("-", " ")
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+function badSlug(message: string): AppError {
+  return new AppError("invalid_argument", `slug: ${message}`, { fields: [{ path: "slug", message }] })
+}

@@ -1,0 +1,40 @@
+// Rows as text: CSV (RFC 4180) for people and spreadsheets, NDJSON for programs. Streamed, a chunk of rows at a time.
+import type { Json } from "#core"
+import type { Row } from "./collections.ts"
+
+const chunkLength = 64 * 1_024
+
+/** One JSON object a line, values exactly as stored. */
+export async function* ndjson(rows: AsyncIterable<Row>): AsyncIterable<string> {
+  let chunk = ""
+  for await (const { id, values, created_at, updated_at } of rows) {
+    chunk += `${JSON.stringify({ id, values, created_at, updated_at })}\n`
+    if (chunk.length < chunkLength) continue
+    yield chunk
+    chunk = ""
+  }
+  if (chunk) yield chunk
+}
+
+/** A header, then a line a row: its id and times, then the columns. */
+export async function* csv(rows: AsyncIterable<Row>, columns: readonly string[]): AsyncIterable<string> {
+  let chunk = `${["id", "created_at", "updated_at", ...columns].map((name) => cell(name)).join(",")}\r\n`
+  for await (const { id, values, created_at, updated_at } of rows) {
+    const cells = columns.map((name) => cell(Object.hasOwn(values, name) ? values[name] : undefined))
+    chunk += `${[id, created_at, updated_at, ...cells].join(",")}\r\n`
+    if (chunk.length < chunkLength) continue
+    yield chunk
+    chunk = ""
+  }
+  if (chunk) yield chunk
+}
+
+/** Text that a spreadsheet would run as a formula gets a ' in front; phone numbers and negative numbers are left alone. */
+function cell(value: Json | undefined): string {
+  if (value === undefined || value === null) return ""
+  if (typeof value === "number" || typeof value === "boolean") return String(value)
+  const text = typeof value === "string" ? value : JSON.stringify(value)
+  const formula = /^[=@\t\r]/.test(text) || (/^[+-]/.test(text) && !/^[+-][\d\s().,/-]*$/.test(text))
+  const safe = formula ? `'${text}` : text
+  return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
+}

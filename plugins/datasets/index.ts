@@ -1,0 +1,27 @@
+// Datasets: tables of rows that pipelines and callers write, and that people query and export.
+import { z } from "zod"
+import { Clock, Coherence, defineChannel, definePlugin, Store } from "#core"
+import { DatasetsCollection, RowsCollection } from "./collections.ts"
+import { createDatasets, Datasets } from "./datasets.ts"
+import { createDataset, getDataset, listDatasets, updateDataset } from "./operations/datasets.ts"
+import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
+
+export type { Dataset, Row } from "./collections.ts"
+export { DatasetReference } from "./dataset-reference.ts"
+export { Datasets, type NewDataset } from "./datasets.ts"
+export type { RowOrigin } from "./row-identity.ts"
+export { problemOfName } from "./row-values.ts"
+export type { RowToWrite, WrittenRow } from "./row-writer.ts"
+
+const rowsChannel = defineChannel({ name: "datasets:*", summary: "Changes of one dataset; `datasets:<slug>`." })
+
+export default definePlugin({
+  id: "datasets",
+  config: z.strictObject({}),
+  register(reg) {
+    reg.collections(DatasetsCollection, RowsCollection)
+    reg.channels(rowsChannel)
+    reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
+    reg.provide(Datasets, { inject: { store: Store, coherence: Coherence, clock: Clock }, create: createDatasets })
+  },
+})

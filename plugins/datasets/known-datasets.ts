@@ -1,0 +1,113 @@
+// What a node keeps in memory of the datasets it writes to, so that writing a row waits for nothing. Dropped when a
+// dataset changes anywhere; what rows teach about columns is added as their commits succeed.
+import { type Clock, type Coherence, everyKey, type Store, type Work } from "#core"
+import { type Dataset, DatasetsCollection } from "./collections.ts"
+import type { ColumnType } from "./column-types.ts"
+
+/** Coherence topic; announced with `<organization id>/<slug>` when a dataset changes. */
+export const datasetsTopic = "datasets"
+
+const maxColumns = 1_000
+const maxKnown = 10_000
+/** Milliseconds that one event's staging of a new column keeps others from staging it too. */
+const claimMs = 1_000
+
+export class KnownDataset {
+  readonly id: string
+  readonly organization: string
+  readonly slug: string
+  readonly archived: boolean
+  key: string | null
+  readonly #types = new Map<string, Set<ColumnType>>()
+  readonly #claims = new Map<string, number>()
+
+  constructor(organization: string, dataset: Dataset) {
+    this.id = dataset.id
+    this.organization = organization
+    this.slug = dataset.slug
+    this.archived = dataset.status === "archived"
+    this.key = dataset.key
+    for (const { name, type } of dataset.columns) this.#add(name, type)
+  }
+
+  knows(name: string, type: ColumnType): boolean {
+    return this.#types.get(name)?.has(type) === true
+  }
+
+  /** Stages that a column holds a type, unless another event is at it or there are too many columns to list. */
+  learn(work: Work, name: string, type: ColumnType, now: number): void {
+    if (this.#types.size >= maxColumns && !this.#types.has(name)) return
+    const claim = `${type} ${name}`
+    const claimed = this.#claims.get(claim)
+    if (claimed !== undefined && now - claimed < claimMs) return
+    if (this.#claims.size >= maxColumns) this.#claims.clear()
+    this.#claims.set(claim, now)
+    work.in(DatasetsCollection, this.organization).update(this.id, { $addToSet: { columns: { name, type } } }, { optional: true })
+    work.afterCommit(() => {
+      this.#claims.delete(claim)
+      this.#add(name, type)
+    })
+  }
+
+  #add(name: string, type: ColumnType): void {
+    const types = this.#types.get(name)
+    if (types) types.add(type)
+    else this.#types.set(name, new Set([type]))
+  }
+}
+
+export class KnownDatasets {
+  readonly #store: Store
+  readonly #known = new Map<string, KnownDataset>()
+  readonly #loading = new Map<string, Promise<KnownDataset | undefined>>()
+  readonly clock: Clock
+  #generation = 0
+
+  constructor({ store, coherence, clock }: { store: Store; coherence: Coherence; clock: Clock }) {
+    this.#store = store
+    this.clock = clock
+    coherence.onChange(datasetsTopic, (key) => this.#drop(key))
+  }
+
+  peek(organization: string, slug: string): KnownDataset | undefined {
+    return this.#known.get(keyOf(organization, slug))
+  }
+
+  /** undefined when there is none; that is not kept, so one made now is found at once. */
+  load(organization: string, slug: string): Promise<KnownDataset | undefined> {
+    const key = keyOf(organization, slug)
+    const under = this.#loading.get(key)
+    if (under) return under
+    const loading = this.#read(organization, slug).finally(() => {
+      if (this.#loading.get(key) === loading) this.#loading.delete(key)
+    })
+    this.#loading.set(key, loading)
+    return loading
+  }
+
+  async #read(organization: string, slug: string): Promise<KnownDataset | undefined> {
+    const generation = this.#generation
+    const stored = await this.#store.open(DatasetsCollection, organization).first({ slug })
+    if (!stored) return undefined
+    const known = new KnownDataset(organization, stored)
+    if (generation !== this.#generation) return known
+    if (this.#known.size >= maxKnown) this.#known.clear()
+    this.#known.set(keyOf(organization, slug), known)
+    return known
+  }
+
+  #drop(key: string): void {
+    this.#generation++
+    if (key === everyKey) {
+      this.#known.clear()
+      this.#loading.clear()
+    } else {
+      this.#known.delete(key)
+      this.#loading.delete(key)
+    }
+  }
+}
+
+export function keyOf(organization: string, slug: string): string {
+  return `${organization}/${slug}`
+}

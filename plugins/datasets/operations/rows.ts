@@ -1,0 +1,136 @@
+// Reading, adding, removing and exporting the rows of a dataset.
+import { z } from "zod"
+import { AppError, Clock, defineOperation, Pager, pageInput, type Streamed, timestamp, Uuid } from "#core"
+import { RowsCollection } from "../collections.ts"
+import { columnsOf } from "../column-types.ts"
+import { Datasets } from "../datasets.ts"
+import { csv, ndjson } from "../export.ts"
+import { readFilter, readSort } from "../row-query.ts"
+import { DatasetSlug, RowResource } from "./dataset-resource.ts"
+
+const FilterText = z
+  .string()
+  .max(10_000)
+  .default("")
+  .describe('JSON over columns, such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}; $and and $or take lists.')
+
+export const listRows = defineOperation({
+  name: "datasets.list_rows",
+  summary: "List rows of a dataset, newest first unless sorted otherwise.",
+  http: { method: "GET", path: "/v1/datasets/{slug}/rows" },
+  access: { scope: "datasets:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({
+    slug: DatasetSlug,
+    filter: FilterText,
+    sort: z.string().max(300).default("").describe("A column, `created_at` or `updated_at`; `-` in front for descending."),
+    ...pageInput,
+  }),
+  output: z.object({ rows: z.array(RowResource), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found", "deadline_exceeded"],
+  inject: { datasets: Datasets, pager: Pager },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const dataset = await deps.datasets.require(organization, input.slug)
+    const page = await deps.pager.page({
+      collection: deps.datasets.rows(organization),
+      organization,
+      bound: JSON.stringify(["datasets.list_rows", dataset.id, input.filter, input.sort]),
+      filter: readFilter(input.filter, dataset.id),
+      sort: readSort(input.sort),
+      request: input,
+    })
+    const rows = page.items.map(({ id, values, created_at, updated_at }) => ({ id, values, created_at, updated_at }))
+    return { rows, next_cursor: page.next_cursor }
+  },
+})
+
+export const insertRows = defineOperation({
+  name: "datasets.insert_rows",
+  summary: "Write up to 1,000 rows at once, all or none; with `key`, each inserts or updates by that column.",
+  http: { method: "POST", path: "/v1/datasets/{slug}/rows" },
+  access: { scope: "datasets:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({
+    slug: DatasetSlug,
+    rows: z.array(z.record(z.string(), z.json())).min(1).max(1_000).describe("Each an object of columns."),
+    key: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe("Column to insert or update by: the dataset's key, fixed by its first keyed write."),
+  }),
+  output: z.object({ dataset_slug: z.string(), row_ids: z.array(Uuid).describe("In the order given.") }),
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  inject: { datasets: Datasets, clock: Clock },
+  async handle({ input, caller, deps, work }) {
+    const dataset = await deps.datasets.require(caller.organization.id, input.slug)
+    const receivedAt = timestamp(deps.clock.now())
+    const row_ids: string[] = []
+    for (const [itemIndex, values] of input.rows.entries()) {
+      const origin = { executionId: work.id, stepId: "rows", itemIndex, receivedAt }
+      const row = { organization: caller.organization, dataset: dataset.slug, key: input.key, values, origin }
+      row_ids.push((await inRow(itemIndex, () => deps.datasets.write(work, row))).row_id)
+    }
+    return { dataset_slug: dataset.slug, row_ids }
+  },
+})
+
+export const deleteRow = defineOperation({
+  name: "datasets.delete_row",
+  summary: "Delete one row.",
+  http: { method: "DELETE", path: "/v1/datasets/{slug}/rows/{id}" },
+  access: { scope: "datasets:write", role: "member" },
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ slug: DatasetSlug, id: Uuid }),
+  output: z.object({ id: Uuid, deleted: z.literal(true) }),
+  errors: ["not_found"],
+  inject: { datasets: Datasets },
+  async handle({ input, caller, deps, work }) {
+    const organization = caller.organization.id
+    const dataset = await deps.datasets.require(organization, input.slug)
+    const row = await deps.datasets.rows(organization).get(input.id)
+    if (row?.dataset_id !== dataset.id) {
+      throw new AppError("not_found", `There is no row "${input.id}" in the dataset "${dataset.slug}".`)
+    }
+    work.in(RowsCollection, organization).remove(input.id)
+    return { id: input.id, deleted: true as const }
+  },
+})
+
+export const exportRows = defineOperation({
+  name: "datasets.export",
+  summary: "Export a dataset's rows as CSV or NDJSON, oldest first, streamed.",
+  description:
+    "CSV has the columns known when it starts; text that a spreadsheet would run as a formula gets a ' in front. NDJSON holds values as they are.",
+  http: { method: "GET", path: "/v1/datasets/{slug}/export" },
+  access: { scope: "datasets:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ slug: DatasetSlug, format: z.enum(["csv", "ndjson"]).default("csv"), filter: FilterText }),
+  output: z.custom<Streamed>(),
+  errors: ["invalid_argument", "not_found"],
+  streams: true,
+  mcp: { absent: "An export may be larger than any tool's answer; datasets_list_rows reads page by page." },
+  inject: { datasets: Datasets },
+  async handle({ input, caller, deps }): Promise<Streamed> {
+    const organization = caller.organization.id
+    const dataset = await deps.datasets.require(organization, input.slug)
+    const rows = deps.datasets.rows(organization).stream(readFilter(input.filter, dataset.id), { sort: { created_at: 1 } })
+    const columns = columnsOf(dataset.columns).columns.map((column) => column.name)
+    return input.format === "csv"
+      ? { contentType: "text/csv; charset=utf-8; header=present", fileName: `${dataset.slug}.csv`, chunks: csv(rows, columns) }
+      : { contentType: "application/x-ndjson", fileName: `${dataset.slug}.ndjson`, chunks: ndjson(rows) }
+  },
+})
+
+/** Says which of the rows a refusal is about. */
+async function inRow<T>(index: number, write: () => T | Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    const fields = error.details.fields?.map(({ path, message }) => ({ path: `rows.${index}.${path}`, message }))
+    throw new AppError(error.code, `rows.${index}: ${error.message}`, { ...error.details, ...(fields ? { fields } : {}) }, { cause: error })
+  }
+}

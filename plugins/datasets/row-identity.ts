@@ -1,0 +1,46 @@
+// Which row a write is about, and when it was written: derived, so that a retry and a replay write the same row at the
+// same position, not another one. Pure.
+import { AppError, derivedUuid, derivedUuidInOrder, type Json } from "#core"
+
+/** Where a row comes from: the execution (or call) that first wrote it, the step in it, the item in the step. */
+export interface RowOrigin {
+  /** UUIDv7. */
+  readonly executionId: string
+  readonly stepId: string
+  readonly itemIndex: number
+  /** RFC 3339 in UTC with milliseconds. */
+  readonly receivedAt: string
+}
+
+/** UUIDv8 of organization, dataset and key. 42 and "42" are one key: forms send text where programs send numbers. */
+export function keyedRowId(
+  organization: string,
+  dataset: { id: string; slug: string },
+  column: string,
+  values: Readonly<Record<string, Json>>,
+): string {
+  const value = Object.hasOwn(values, column) ? values[column] : undefined
+  if (typeof value === "string" && value !== "") return derivedUuid(organization, dataset.id, value)
+  if (typeof value === "number" || typeof value === "boolean") return derivedUuid(organization, dataset.id, String(value))
+  const found =
+    value === undefined
+      ? "is missing"
+      : typeof value === "object" && value !== null
+        ? "is an object or a list"
+        : value === ""
+          ? "is empty"
+          : "is null"
+  const message = `The key column "${column}" of the dataset "${dataset.slug}" ${found}; a row is found by it, so it must hold text or a number.`
+  throw new AppError("invalid_argument", message, { reason: "key_missing", fields: [{ path: column, message }], retryable: false })
+}
+
+/** Ordered as its execution is: the time prefix of its UUIDv7. */
+export function unkeyedRowId({ executionId, stepId, itemIndex }: RowOrigin): string {
+  return derivedUuidInOrder(executionId, stepId, String(itemIndex))
+}
+
+/** Comparable as text. `ordinal` tells the keyed writes of one execution apart: the later one is the newer. */
+export function positionOf({ receivedAt, executionId }: RowOrigin, ordinal: number): string {
+  const position = `${receivedAt} ${executionId}`
+  return ordinal === 0 ? position : `${position} ${String(ordinal).padStart(6, "0")}`
+}

@@ -1,0 +1,56 @@
+// What callers may ask of rows: `filter`, JSON in the storage's filter subset over columns, and `sort`, a column with `-`
+// in front for descending. Both are turned into what the store takes; pure.
+import { AppError, type Filter, type Json, type Sort } from "#core"
+import { problemOfName } from "./row-values.ts"
+
+/** Rows' own fields, which stand beside their columns. */
+const ownFields = new Set(["id", "created_at", "updated_at"])
+
+/** `{"budget":{"$gte":1000}}` and so on; empty text is no filter. Throws `invalid_argument`. */
+export function readFilter(text: string, datasetId: string): Filter {
+  if (text.trim() === "") return { dataset_id: datasetId }
+  let given: Json
+  try {
+    given = JSON.parse(text) as Json
+  } catch (cause) {
+    throw refusal("filter", `${(cause as Error).message}. Give JSON such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}`)
+  }
+  return { $and: [{ dataset_id: datasetId }, columnsOnly(given, 0)] }
+}
+
+export function readSort(text: string): Sort {
+  if (text === "") return { created_at: -1 }
+  const descending = text.startsWith("-")
+  return { [pathOf(descending ? text.slice(1) : text, "sort")]: descending ? -1 : 1 }
+}
+
+function columnsOnly(given: Json | undefined, level: number): Filter {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw refusal("filter", `expected an object of columns, got ${JSON.stringify(given)}`)
+  }
+  if (level > 10) throw refusal("filter", "nested more than 10 levels deep")
+  const filter: Filter = {}
+  for (const [name, condition] of Object.entries(given)) {
+    if (name === "$and" || name === "$or") {
+      if (!Array.isArray(condition) || condition.length === 0) throw refusal("filter", `${name} takes a list of filters`)
+      filter[name] = condition.map((one) => columnsOnly(one, level + 1))
+    } else {
+      filter[pathOf(name, "filter")] = condition
+    }
+  }
+  return filter
+}
+
+/** A column, or a dotted path into one. */
+function pathOf(name: string, field: string): string {
+  if (ownFields.has(name)) return name
+  for (const part of name.split(".")) {
+    const problem = problemOfName(part)
+    if (problem) throw refusal(field, `the column name ${JSON.stringify(name)} ${problem}`)
+  }
+  return `values.${name}`
+}
+
+function refusal(field: string, message: string): AppError {
+  return new AppError("invalid_argument", `${field}: ${message}.`, { fields: [{ path: field, message }] })
+}

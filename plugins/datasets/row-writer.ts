@@ -1,0 +1,123 @@
+// Stages the write of a row: the hot path of every pipeline that captures records. Synchronous once the dataset is
+// known; reads nothing, and tells the dataset only what is new about it.
+import { AppError, type Coherence, type Json, type Work } from "#core"
+import { DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
+import { typeOfValue } from "./column-types.ts"
+import { resolveReference } from "./dataset-reference.ts"
+import { datasetsTopic, type KnownDataset, type KnownDatasets, keyOf } from "./known-datasets.ts"
+import { keyedRowId, positionOf, type RowOrigin, unkeyedRowId } from "./row-identity.ts"
+import { checkValues } from "./row-values.ts"
+
+export interface RowToWrite {
+  readonly organization: { readonly id: string; readonly slug: string }
+  /** A slug, or `<org-slug>.<dataset-slug>`. */
+  readonly dataset: string
+  /** Column to upsert by; absent: a new row. */
+  readonly key?: string | undefined
+  /** Not to be changed after. */
+  readonly values: Record<string, Json>
+  readonly origin: RowOrigin
+}
+
+export interface WrittenRow {
+  readonly row_id: string
+  readonly dataset_slug: string
+}
+
+/** What one unit of work has staged so far. */
+interface Staged {
+  keyedWrites: number
+  /** Key column by dataset id, of datasets that have none yet. */
+  readonly keys: Map<string, string>
+}
+
+export class RowWriter {
+  readonly #known: KnownDatasets
+  readonly #coherence: Coherence
+  readonly #staged = new WeakMap<Work, Staged>()
+
+  constructor(known: KnownDatasets, coherence: Coherence) {
+    this.#known = known
+    this.#coherence = coherence
+  }
+
+  /** A promise only while the dataset is not known yet. Throws AppError for a row that cannot be stored. */
+  write(work: Work, row: RowToWrite): WrittenRow | Promise<WrittenRow> {
+    const slug = resolveReference(row.dataset, row.organization.slug)
+    const known = this.#known.peek(row.organization.id, slug)
+    return known ? this.#stage(work, known, row) : this.#load(work, slug, row)
+  }
+
+  async #load(work: Work, slug: string, row: RowToWrite): Promise<WrittenRow> {
+    const known = await this.#known.load(row.organization.id, slug)
+    if (known) return this.#stage(work, known, row)
+    throw new AppError(
+      "not_found",
+      `There is no dataset "${slug}". Saving a pipeline that writes to it makes it; so does POST /v1/datasets.`,
+      {
+        reason: "dataset_not_found",
+        retryable: false,
+      },
+    )
+  }
+
+  #stage(work: Work, dataset: KnownDataset, { key, values, origin }: RowToWrite): WrittenRow {
+    if (dataset.archived) {
+      throw new AppError("failed_precondition", `The dataset "${dataset.slug}" is archived and takes no rows; set its status to active.`, {
+        reason: "dataset_archived",
+        retryable: false,
+      })
+    }
+    checkValues(values)
+    const { organization, id: dataset_id, slug } = dataset
+    const doc: Row = { id: "", dataset_id, values, created_at: origin.receivedAt, updated_at: origin.receivedAt }
+    if (key === undefined) {
+      doc.id = unkeyedRowId(origin)
+      work.write({ kind: "insert", collection: RowsCollection, organization, doc, ifPresent: "keep" })
+    } else {
+      doc.id = keyedRowId(organization, dataset, key, values)
+      const staged = this.#stagedIn(work)
+      this.#holdKey(work, dataset, key, staged)
+      const position = positionOf(origin, staged.keyedWrites++)
+      work.write({ kind: "merge", collection: RowsCollection, organization, doc, position })
+    }
+    for (const name in values) {
+      const type = typeOfValue(values[name])
+      if (type && !dataset.knows(name, type)) dataset.learn(work, name, type, this.#known.clock.monotonic())
+    }
+    return { row_id: doc.id, dataset_slug: slug }
+  }
+
+  /** Fixes the dataset's key column with its first keyed write. Of two that differ and race, one commit is `aborted`. */
+  #holdKey(work: Work, dataset: KnownDataset, key: string, staged: Staged): void {
+    if (dataset.key === key) return
+    const held = dataset.key ?? staged.keys.get(dataset.id)
+    if (held === key) return
+    if (held !== undefined) {
+      throw new AppError(
+        "failed_precondition",
+        `The dataset "${dataset.slug}" is keyed by "${held}"; this write gives "${key}". Use "${held}", or another dataset.`,
+        {
+          reason: "key_column_differs",
+          key: held,
+          retryable: false,
+        },
+      )
+    }
+    staged.keys.set(dataset.id, key)
+    work.in(DatasetsCollection, dataset.organization).update(dataset.id, { $set: { key } }, { where: { $or: [{ key: null }, { key }] } })
+    this.#coherence.announce(work, datasetsTopic, keyOf(dataset.organization, dataset.slug))
+    work.afterCommit(() => {
+      dataset.key = key
+    })
+  }
+
+  #stagedIn(work: Work): Staged {
+    let staged = this.#staged.get(work)
+    if (!staged) {
+      staged = { keyedWrites: 0, keys: new Map() }
+      this.#staged.set(work, staged)
+    }
+    return staged
+  }
+}

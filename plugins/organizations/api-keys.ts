@@ -1,0 +1,78 @@
+// Keys as things that are made, found, listed and revoked. What is kept of a key is its hash; the key itself leaves once,
+// in the answer of the call that made it.
+import { AppError, type Clock, type Coherence, type Ids, isUuid, type Role, type Store, timestamp, token, type Work } from "#core"
+import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
+import { drawKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
+
+export interface NewKey {
+  readonly name: string
+  readonly kind: KeyKind
+  readonly role: Role
+  /** Of a token; null for an API key. */
+  readonly scopes: readonly string[] | null
+  readonly manager?: boolean
+  /** Maker; null for a service principal. */
+  readonly user: string | null
+  /** RFC 3339. */
+  readonly expiresAt?: string | null
+}
+
+export interface ApiKeys {
+  /** Stages a key. `text` is shown to its maker and kept nowhere. `given` is a key to take instead of drawing one. */
+  mint(work: Work, organization: string, wanted: NewKey, given?: KeyText): { stored: StoredKey; text: string }
+  /** By its id, or by its public part; throws `not_found` also for another organization's. */
+  get(organization: string, id: string): Promise<StoredKey>
+  /** Stages the end of a key, effective on every node when the work's caller is answered. Repeating it changes nothing. */
+  revoke(work: Work, organization: string, key: StoredKey): StoredKey
+}
+
+export const ApiKeys = token<ApiKeys>("ApiKeys")
+
+/** Coherence topic; announced with a key's public part when it is made or revoked. */
+export const credentialsTopic = "credentials"
+
+interface ApiKeysDeps {
+  readonly store: Store
+  readonly coherence: Coherence
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+export function createApiKeys({ store, coherence, clock, ids }: ApiKeysDeps): ApiKeys {
+  return {
+    mint(work, organization, wanted, given = drawKey(wanted.kind)) {
+      const stored: StoredKey = {
+        id: ids.uuid(),
+        kind: given.kind,
+        key_id: given.keyId,
+        hash: hashKey(given.text),
+        name: wanted.name,
+        role: wanted.role,
+        scopes: wanted.scopes ? [...wanted.scopes] : null,
+        manager: wanted.manager ?? false,
+        user_id: wanted.user,
+        created_at: timestamp(clock.now()),
+        expires_at: wanted.expiresAt ?? null,
+        last_used_at: null,
+        revoked_at: null,
+      }
+      work.in(KeysCollection, organization).insert(stored)
+      work.in(KeyOwnersCollection).insert({ id: given.keyId, owner_id: organization, stored_key_id: stored.id })
+      return { stored, text: given.text }
+    },
+    async get(organization, id) {
+      const keys = store.open(KeysCollection, organization)
+      const found = isUuid(id) ? await keys.get(id) : await keys.first({ key_id: id })
+      if (found) return found
+      throw new AppError("not_found", `There is no key "${id}" in this organization.`)
+    },
+    revoke(work, organization, key) {
+      const revoked_at = key.revoked_at ?? timestamp(clock.now())
+      const keys = work.in(KeysCollection, organization)
+      if (key.revoked_at === null) keys.update(key.id, { $set: { revoked_at } }, { where: { revoked_at: null }, optional: true })
+      // Also for one revoked before: the call that did may still be waiting for other nodes.
+      coherence.announce(work, credentialsTopic, key.key_id, { settled: true })
+      return { ...key, revoked_at }
+    },
+  }
+}

@@ -1,0 +1,132 @@
+// From a bearer credential to a caller. Found keys are kept in memory and dropped when they change anywhere, so that a
+// call costs one hash and no read, and a revocation holds when the call that asked for it is answered.
+import {
+  AppError,
+  type Authenticator,
+  type Caller,
+  type Clock,
+  type Coherence,
+  type Credentials,
+  everyKey,
+  type Role,
+  roleAtLeast,
+  type Store,
+} from "#core"
+import { credentialsTopic } from "./api-keys.ts"
+import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
+import type { Organizations } from "./directory.ts"
+import { GenerationCache } from "./generation-cache.ts"
+import { hashKey, type KeyText, parseKey, sameHash } from "./key-format.ts"
+import type { KeyUse } from "./key-use.ts"
+
+interface KnownKey {
+  readonly key: StoredKey
+  readonly owner: string
+}
+
+interface AuthenticatorDeps {
+  readonly store: Store
+  readonly coherence: Coherence
+  readonly clock: Clock
+  readonly organizations: Organizations
+  readonly use: KeyUse
+}
+
+const noHash = "0".repeat(64)
+
+export function createAuthenticator({ store, coherence, clock, organizations, use }: AuthenticatorDeps): Authenticator {
+  const known = new GenerationCache<KnownKey>(10_000)
+  coherence.onChange(credentialsTopic, (key) => (key === everyKey ? known.clear() : known.drop(key)))
+
+  const find = (keyId: string) =>
+    known.load(keyId, async () => {
+      const owner = await store.open(KeyOwnersCollection).get(keyId)
+      if (!owner) return undefined
+      const key = await store.open(KeysCollection, owner.owner_id).get(owner.stored_key_id)
+      return key && { key, owner: owner.owner_id }
+    })
+
+  /** The key as stored, once the text is proven to be it. An unknown key and a wrong secret are told alike. */
+  async function prove(text: KeyText): Promise<KnownKey> {
+    const found = await find(text.keyId)
+    const same = sameHash(hashKey(text.text), found?.key.hash ?? noHash)
+    if (!found || !same || found.key.kind !== text.kind) {
+      throw unauthenticated("unknown_credential", "This key is not known here. Make one with POST /v1/api-keys, or ask an admin for one.")
+    }
+    const { revoked_at, expires_at } = found.key
+    if (revoked_at !== null) throw unauthenticated("credential_revoked", `This key was revoked at ${revoked_at}; use another.`)
+    if (expires_at !== null && Date.parse(expires_at) <= clock.now()) {
+      throw unauthenticated("credential_expired", `This key expired at ${expires_at}; use another.`)
+    }
+    return found
+  }
+
+  /** What the key's maker, or a service principal, may do in the organization at most; undefined: it is out of reach. */
+  async function reach({ key, owner }: KnownKey, organization: Organization): Promise<Role | undefined> {
+    if (organization.id === owner && key.user_id === null) return key.role
+    const membership = key.user_id === null ? undefined : await organizations.membership(organization.id, key.user_id)
+    if (membership) return lesser(key.role, membership.role)
+    if (organization.managed_by?.id !== owner) return undefined
+    if (key.user_id === null) return key.manager ? lesser(key.role, organization.managed_by.role) : undefined
+    const home = (await organizations.membership(owner, key.user_id))?.role
+    return home && lesser(lesser(key.role, home), organization.managed_by.role)
+  }
+
+  return {
+    async authenticate(credentials: Credentials): Promise<Caller> {
+      coherence.assertLive()
+      const one = await prove(readBearer(credentials.bearer))
+      const { key, owner } = one
+      const wanted = credentials.organization || owner
+      const organization = await organizations.find(wanted)
+      const role = organization && (await reach(one, organization))
+      if (!organization || !role) {
+        if (wanted === owner)
+          throw unauthenticated("maker_left", "Whoever made this key is no longer a member of its organization; use another.")
+        throw new AppError("not_found", `X-Organization-ID: there is no organization "${wanted}" that this key can act in.`, {
+          reason: "organization_out_of_reach",
+        })
+      }
+      const user = key.user_id === null ? undefined : await organizations.user(key.user_id)
+      use.note(owner, key)
+      return {
+        organization: { id: organization.id, slug: organization.slug, name: organization.name },
+        role,
+        scopes: key.scopes ? new Set(key.scopes) : undefined,
+        credential: { id: key.id, kind: key.kind, manager: key.manager },
+        user: user && { id: user.id, email: user.email, staff: user.staff },
+        surface: credentials.surface,
+        requestId: credentials.requestId,
+        log: credentials.log.child({ organization: organization.slug, credential: key.id }),
+      }
+    },
+  }
+}
+
+function readBearer(bearer: string | undefined): KeyText {
+  if (!bearer) {
+    throw unauthenticated(
+      "missing_credential",
+      "This operation needs a key. Send it as `Authorization: Bearer mr_api_...` (or a scoped mr_token_...).",
+    )
+  }
+  const parsed = parseKey(bearer)
+  if (parsed === "malformed") {
+    throw unauthenticated(
+      "malformed_credential",
+      "This is not a key of this service: one starts with mr_api_ or mr_token_ and has 62 or 64 characters.",
+    )
+  }
+  if (parsed === "mistyped") {
+    throw unauthenticated("mistyped_credential", "This key has a typing error: its checksum does not match. Copy it again, whole.")
+  }
+  return parsed
+}
+
+function lesser(a: Role, b: Role): Role {
+  return roleAtLeast(a, b) ? b : a
+}
+
+function unauthenticated(reason: string, message: string): AppError {
+  return new AppError("unauthenticated", message, { reason })
+}

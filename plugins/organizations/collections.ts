@@ -1,0 +1,97 @@
+// What is kept of organizations, the people in them, and their keys.
+import { type Document, defineCollection, type Role, type Sealed } from "#core"
+import type { KeyKind } from "./key-format.ts"
+
+export interface Organization extends Document {
+  slug: string
+  name: string
+  created_at: string
+  /** The organization that manages this one, and the most its keys may do here; null: nobody does. */
+  managed_by: { id: string; role: Role; since: string } | null
+}
+
+export interface User extends Document {
+  /** Lower case. */
+  email: string
+  name: string
+  staff: boolean
+  /** Organizations with a membership of this user, so that they are found without looking into each. */
+  organization_ids: string[]
+  created_at: string
+}
+
+export interface Membership extends Document {
+  user_id: string
+  role: Role
+  created_at: string
+}
+
+export interface StoredKey extends Document {
+  kind: KeyKind
+  /** The public part of the key. */
+  key_id: string
+  /** SHA-256 of the whole key, hex. */
+  hash: string
+  name: string
+  role: Role
+  /** Of a token; null: every scope that the role allows. */
+  scopes: string[] | null
+  manager: boolean
+  /** Maker; null for service principals. */
+  user_id: string | null
+  created_at: string
+  expires_at: string | null
+  last_used_at: string | null
+  revoked_at: string | null
+}
+
+/** Where a key is, by its public part: the one thing to be known before the organization is. */
+export interface KeyOwner extends Document {
+  owner_id: string
+  stored_key_id: string
+}
+
+/** A signing key of the service, its private half sealed. */
+export interface SigningKey extends Document {
+  kid: string
+  public_jwk: { kty: string; crv: string; x: string }
+  private_jwk: Sealed
+  created_at: string
+}
+
+export const OrganizationsCollection = defineCollection<Organization>()({
+  name: "organizations",
+  scope: "global",
+  times: ["created_at", "managed_by.since"],
+  indexes: [{ fields: ["slug"], unique: true }, { fields: ["managed_by.id"], sparse: true }, { fields: ["created_at"] }],
+})
+
+export const UsersCollection = defineCollection<User>()({
+  name: "users",
+  scope: "global",
+  times: ["created_at"],
+  indexes: [{ fields: ["email"], unique: true }],
+})
+
+export const MembershipsCollection = defineCollection<Membership>()({
+  name: "memberships",
+  scope: "organization",
+  times: ["created_at"],
+  indexes: [{ fields: ["user_id"], unique: true }],
+})
+
+export const KeysCollection = defineCollection<StoredKey>()({
+  name: "api_keys",
+  scope: "organization",
+  times: ["created_at", "expires_at", "last_used_at", "revoked_at"],
+  indexes: [{ fields: ["key_id"], unique: true }],
+})
+
+export const KeyOwnersCollection = defineCollection<KeyOwner>()({ name: "api_key_owners", scope: "global", times: [], indexes: [] })
+
+export const SigningKeysCollection = defineCollection<SigningKey>()({
+  name: "signing_keys",
+  scope: "global",
+  times: ["created_at"],
+  indexes: [],
+})

@@ -1,0 +1,137 @@
+// The organizations there are and who belongs to them, read through a cache that other nodes' changes empty.
+import {
+  AppError,
+  type Clock,
+  type Coherence,
+  derivedUuid,
+  type Ids,
+  isUuid,
+  type Role,
+  type Store,
+  slugOf,
+  timestamp,
+  token,
+  type Work,
+} from "#core"
+import {
+  type Membership,
+  MembershipsCollection,
+  type Organization,
+  OrganizationsCollection,
+  type User,
+  UsersCollection,
+} from "./collections.ts"
+import { GenerationCache } from "./generation-cache.ts"
+
+export interface Organizations {
+  byId(id: string): Promise<Organization | undefined>
+  bySlug(slug: string): Promise<Organization | undefined>
+  /** By UUID or slug. */
+  find(reference: string): Promise<Organization | undefined>
+  /** The one made first; throws `failed_precondition` while there is none. */
+  first(): Promise<Organization>
+  /** Organizations that this one manages. */
+  managedBy(id: string): Promise<Organization[]>
+  membership(organization: string, user: string): Promise<Membership | undefined>
+  user(id: string): Promise<User | undefined>
+  /** Stages an organization; a taken slug fails the commit as `already_exists`. */
+  create(work: Work, given: { name: string; slug?: string }): Organization
+  /** Stages a user; a taken email fails the commit as `already_exists`. */
+  addUser(work: Work, given: { email: string; name?: string; staff?: boolean }): User
+  /** Stages a membership, or the new role of one there is. */
+  addMember(work: Work, organization: string, user: string, role: Role): void
+  /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. */
+  setManager(work: Work, managed: string, manager: { id: string; role: Role } | null): void
+}
+
+export const Organizations = token<Organizations>("Organizations")
+
+/** Coherence topic; announced with an organization's id whenever it, its members or its manager change. */
+export const organizationsTopic = "organizations"
+
+interface DirectoryDeps {
+  readonly store: Store
+  readonly coherence: Coherence
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+export function createOrganizations({ store, coherence, clock, ids }: DirectoryDeps): Organizations {
+  const organizations = new GenerationCache<Organization>(10_000)
+  const memberships = new GenerationCache<Membership>(10_000)
+  const users = new GenerationCache<User>(10_000)
+  coherence.onChange(organizationsTopic, () => {
+    organizations.clear()
+    memberships.clear()
+    users.clear()
+  })
+  const stored = () => store.open(OrganizationsCollection)
+  const changed = (work: Work, organization: string) => coherence.announce(work, organizationsTopic, organization, { settled: true })
+  const byId = (id: string) => organizations.load(id, () => stored().get(id))
+  const bySlug = (slug: string) => organizations.load(`slug:${slug}`, () => stored().first({ slug }))
+
+  return {
+    byId,
+    bySlug,
+    find: (reference) => (isUuid(reference.toLowerCase()) ? byId(reference.toLowerCase()) : bySlug(reference)),
+    async first() {
+      const first = await stored().first({}, { sort: { created_at: 1 } })
+      if (first) return first
+      throw new AppError("failed_precondition", "There is no organization yet; the service's first start makes one.", {
+        reason: "no_organization",
+      })
+    },
+    managedBy: (id) => stored().find({ "managed_by.id": id }, { sort: { slug: 1 } }),
+    membership(organization, user) {
+      const id = membershipId(organization, user)
+      return memberships.load(id, () => store.open(MembershipsCollection, organization).get(id))
+    },
+    user: (id) => users.load(id, () => store.open(UsersCollection).get(id)),
+    create(work, { name, slug }) {
+      const made: Organization = {
+        id: ids.uuid(),
+        slug: slug ?? slugOf(name),
+        name,
+        created_at: timestamp(clock.now()),
+        managed_by: null,
+      }
+      if (made.slug === "" || isUuid(made.slug)) {
+        throw new AppError("invalid_argument", `No slug can be made of the name "${name}"; give one.`, {
+          fields: [{ path: "slug", message: "required with this name" }],
+        })
+      }
+      work.in(OrganizationsCollection).insert(made)
+      return made
+    },
+    addUser(work, { email, name, staff }) {
+      const made: User = {
+        id: ids.uuid(),
+        email: email.trim().toLowerCase(),
+        name: name ?? "",
+        staff: staff ?? false,
+        organization_ids: [],
+        created_at: timestamp(clock.now()),
+      }
+      work.in(UsersCollection).insert(made)
+      return made
+    },
+    addMember(work, organization, user, role) {
+      const id = membershipId(organization, user)
+      work
+        .in(MembershipsCollection, organization)
+        .update(id, { $set: { role }, $setOnInsert: { user_id: user, created_at: timestamp(clock.now()) } }, { upsert: true })
+      work.in(UsersCollection).update(user, { $addToSet: { organization_ids: organization } })
+      changed(work, organization)
+    },
+    setManager(work, managed, manager) {
+      if (manager?.id === managed) throw new AppError("invalid_argument", "An organization does not manage itself.")
+      const managed_by = manager ? { ...manager, since: timestamp(clock.now()) } : null
+      work.in(OrganizationsCollection).update(managed, { $set: { managed_by } })
+      changed(work, managed)
+    },
+  }
+}
+
+function membershipId(organization: string, user: string): string {
+  return derivedUuid("membership", organization, user)
+}

@@ -1,0 +1,135 @@
+// The first start: an organization, its owner and an admin key, made when there is no organization yet. Outside
+// production they are also written to data/bootstrap.json; the file is written before the commit and its key taken up
+// again by a start that finds no organization, so that no crash leaves a key that nobody has.
+import { mkdirSync, rmSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { AppError, type CoreConfig, type Logger, type Store, token, type Works } from "#core"
+import type { ApiKeys } from "./api-keys.ts"
+import { bootstrapFileIn, readBootstrapFile, writeBootstrapFile } from "./bootstrap-file.ts"
+import { KeyOwnersCollection, type Organization, OrganizationsCollection } from "./collections.ts"
+import type { Organizations } from "./directory.ts"
+import { drawKey, type KeyText, keyFormat, parseKey } from "./key-format.ts"
+
+/** What a start found or made; for the text that a start prints. */
+export interface Bootstrap {
+  /** Filled once started: the organization made first. */
+  readonly organization: { readonly id: string; readonly slug: string } | undefined
+  /** Set only by the start that drew the key; to be shown once. */
+  readonly adminKey: string | null
+  /** Where the key is kept; null in production. */
+  readonly file: string | null
+  /** To be called when the service listens: puts the address that clients reach it at into the file. */
+  listening(baseUrl: string): void
+}
+
+export const Bootstrap = token<Bootstrap>("Bootstrap")
+
+interface FirstStartDeps {
+  readonly settings: CoreConfig
+  readonly store: Store
+  readonly works: Works
+  readonly log: Logger
+  readonly organizations: Organizations
+  readonly apiKeys: ApiKeys
+}
+
+export class FirstStart implements Bootstrap {
+  readonly #deps: FirstStartDeps
+  readonly #production: boolean
+  readonly #path: string
+  organization: Organization | undefined
+  adminKey: string | null = null
+
+  constructor(deps: FirstStartDeps, production: boolean) {
+    this.#deps = deps
+    this.#production = production
+    this.#path = bootstrapFileIn(deps.settings.data_dir)
+  }
+
+  get file(): string | null {
+    return this.#production ? null : this.#path
+  }
+
+  async start(): Promise<void> {
+    const { settings } = this.#deps
+    const configured = settings.bootstrap_key === null ? undefined : readConfigured(settings.bootstrap_key)
+    this.organization = await this.#earliest()
+    if (this.organization) return this.#warnOfIgnored(configured)
+    if (this.#production && !configured) {
+      throw new Error(
+        `There is no organization yet, and in production the first key is not drawn. Set MILLRACE_BOOTSTRAP_KEY to a key of the form ${keyFormat}; \`node ${makeKey}\` prints one.`,
+      )
+    }
+    await this.#make(configured)
+  }
+
+  listening(baseUrl: string): void {
+    if (this.#production) return
+    const kept = readBootstrapFile(this.#path)
+    if (!kept || kept.organization.id !== this.organization?.id || kept.base_url === baseUrl) return
+    writeBootstrapFile(this.#path, { ...kept, base_url: baseUrl })
+  }
+
+  #earliest(): Promise<Organization | undefined> {
+    return this.#deps.store.open(OrganizationsCollection).first({}, { sort: { created_at: 1 } })
+  }
+
+  async #make(configured: KeyText | undefined): Promise<void> {
+    const { organizations, apiKeys, works, settings } = this.#deps
+    const kept = this.#production || configured ? undefined : this.#keptKey()
+    const key = configured ?? kept ?? drawKey("api_key")
+    try {
+      this.organization = await works.run((work) => {
+        const made = organizations.create(work, { name: "Default", slug: "default" })
+        const owner = organizations.addUser(work, { email: "owner@localhost", name: "Owner" })
+        organizations.addMember(work, made.id, owner.id, "owner")
+        const wanted = { name: "First key", kind: key.kind, role: "owner", scopes: null, user: owner.id } as const
+        apiKeys.mint(work, made.id, wanted, key)
+        if (!this.#production) {
+          mkdirSync(settings.data_dir, { recursive: true })
+          const { id, slug } = made
+          writeBootstrapFile(this.#path, { base_url: baseUrlOf(settings), organization: { id, slug }, admin_key: key.text })
+        }
+        return made
+      })
+    } catch (error) {
+      // Another node on the same storage was first: its organization and key hold, not the ones drawn here.
+      if (!(error instanceof AppError) || error.code !== "already_exists") throw error
+      if (!this.#production) rmSync(this.#path, { force: true })
+      this.organization = await this.#earliest()
+      return
+    }
+    if (!configured) this.adminKey = key.text
+  }
+
+  /** The key of a start that was cut short, or whose storage was removed while the file stayed. */
+  #keptKey(): KeyText | undefined {
+    const kept = readBootstrapFile(this.#path)
+    if (!kept) return undefined
+    const key = parseKey(kept.admin_key)
+    if (typeof key !== "string" && key.kind === "api_key") return key
+    throw new Error(
+      `${this.#path}: admin_key is ${key === "mistyped" ? "mistyped" : "no API key"}; move the file away to have another drawn.`,
+    )
+  }
+
+  async #warnOfIgnored(configured: KeyText | undefined): Promise<void> {
+    if (!configured || (await this.#deps.store.open(KeyOwnersCollection).get(configured.keyId))) return
+    this.#deps.log.warn(
+      "bootstrap_key (MILLRACE_BOOTSTRAP_KEY) counts only at the first start: there is an organization already, and this is none of its keys.",
+    )
+  }
+}
+
+const makeKey = fileURLToPath(new URL("./make-key.ts", import.meta.url))
+
+function readConfigured(text: string): KeyText {
+  const key = parseKey(text.trim())
+  if (typeof key !== "string" && key.kind === "api_key") return key
+  const wrong = key === "mistyped" ? "has a typing error (its checksum does not match)" : "is not an API key"
+  throw new Error(`bootstrap_key (MILLRACE_BOOTSTRAP_KEY) ${wrong}. It has the form ${keyFormat}; \`node ${makeKey}\` prints one.`)
+}
+
+function baseUrlOf({ server }: CoreConfig): string {
+  return server.public_url ?? `http://${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`
+}

@@ -1,0 +1,71 @@
+// Organizations, the people in them, and the keys by which they and their programs are known.
+import { z } from "zod"
+import { Authenticator, Clock, Coherence, definePlugin, Ids, Log, Settings, Store, token, Vault, Works } from "#core"
+import { ApiKeys, createApiKeys } from "./api-keys.ts"
+import { createAuthenticator } from "./authenticator.ts"
+import {
+  KeyOwnersCollection,
+  KeysCollection,
+  MembershipsCollection,
+  OrganizationsCollection,
+  SigningKeysCollection,
+  UsersCollection,
+} from "./collections.ts"
+import { createOrganizations, Organizations } from "./directory.ts"
+import { Bootstrap, FirstStart } from "./first-start.ts"
+import { createKeyUse, type KeyUse } from "./key-use.ts"
+import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
+import { getMe, listManaged, listMembers } from "./operations/identity.ts"
+import { createViewerSession } from "./operations/viewer-sessions.ts"
+import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
+
+export { ApiKeys, type NewKey } from "./api-keys.ts"
+export type { Membership, Organization, User } from "./collections.ts"
+export { Organizations, organizationsTopic } from "./directory.ts"
+export { Bootstrap } from "./first-start.ts"
+export { drawKey, keyFormat, parseKey } from "./key-format.ts"
+export { type ViewerClaims, ViewerSessions } from "./viewer-sessions.ts"
+
+/** The organizations as the first start needs them: before it has run. */
+const Directory = token<Organizations>("organizations directory")
+const KeyUses = token<KeyUse>("last use of keys")
+
+export default definePlugin({
+  id: "organizations",
+  config: z.strictObject({}),
+  register(reg) {
+    const production = process.env["NODE_ENV"] === "production"
+    reg.collections(
+      OrganizationsCollection,
+      UsersCollection,
+      MembershipsCollection,
+      KeysCollection,
+      KeyOwnersCollection,
+      SigningKeysCollection,
+    )
+    reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
+
+    reg.provide(Directory, { inject: { store: Store, coherence: Coherence, clock: Clock, ids: Ids }, create: createOrganizations })
+    reg.provide(ApiKeys, { inject: { store: Store, coherence: Coherence, clock: Clock, ids: Ids }, create: createApiKeys })
+    reg.provide(Bootstrap, {
+      inject: { settings: Settings, store: Store, works: Works, log: Log, organizations: Directory, apiKeys: ApiKeys },
+      create: (deps): Bootstrap => new FirstStart(deps, production),
+      start: (bootstrap) => (bootstrap as FirstStart).start(),
+    })
+    // Whoever injects Organizations starts after the first start, and so finds one.
+    reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })
+    reg.provide(KeyUses, {
+      inject: { works: Works, clock: Clock, log: Log },
+      create: createKeyUse,
+      stop: (use) => use.settled(),
+    })
+    reg.provide(Authenticator, {
+      inject: { store: Store, coherence: Coherence, clock: Clock, organizations: Organizations, use: KeyUses },
+      create: createAuthenticator,
+    })
+    reg.provide(ViewerSessions, {
+      inject: { store: Store, works: Works, vault: Vault, clock: Clock, ids: Ids },
+      create: createViewerSessions,
+    })
+  },
+})

@@ -1,0 +1,77 @@
+// The written form of keys: `mr_api_<id>_<secret><crc>` and `mr_token_<id>_<secret><crc>`. All base62: 16 characters of
+// id, 32 of secret (190 bits), 6 of CRC-32 over everything before it, so that a typo is told from a forgery without a
+// look-up, and secret scanners can find keys and be sure.
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { crc32 } from "node:zlib"
+
+export type KeyKind = "api_key" | "token"
+
+export interface KeyText {
+  readonly kind: KeyKind
+  /** The public part, by which the key is found. */
+  readonly keyId: string
+  /** The whole key; never stored. */
+  readonly text: string
+}
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const idLength = 16
+const secretLength = 32
+const checksumLength = 6
+const words: Record<KeyKind, string> = { api_key: "api", token: "token" }
+
+const pattern = /^mr_(api|token)_([0-9A-Za-z]{16})_[0-9A-Za-z]{32}([0-9A-Za-z]{6})$/
+
+export const keyFormat = "mr_api_<16 base62 characters>_<32 base62 characters><6 base62 characters of CRC-32>"
+
+export function drawKey(kind: KeyKind): KeyText {
+  const keyId = randomBase62(idLength)
+  const body = `mr_${words[kind]}_${keyId}_${randomBase62(secretLength)}`
+  return { kind, keyId, text: body + checksumOf(body) }
+}
+
+/** `malformed`: not a key of this service; `mistyped`: shaped like one, but its checksum says that a character is wrong. */
+export function parseKey(text: string): KeyText | "malformed" | "mistyped" {
+  const [, word, keyId, checksum] = pattern.exec(text) ?? []
+  if (keyId === undefined) return "malformed"
+  if (checksumOf(text.slice(0, -checksumLength)) !== checksum) return "mistyped"
+  return { kind: word === "api" ? "api_key" : "token", keyId, text }
+}
+
+/** What is kept of a key, in hex. A plain hash does: the secret has 190 random bits, there is nothing to guess. */
+export function hashKey(text: string): string {
+  return createHash("sha256").update(text).digest("hex")
+}
+
+/** Constant in time for hashes of one length. */
+export function sameHash(a: string, b: string): boolean {
+  const left = Buffer.from(a, "hex")
+  const right = Buffer.from(b, "hex")
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** The part of a key that may be shown: enough to recognise it by. */
+export function prefixOf(kind: KeyKind, keyId: string): string {
+  return `mr_${words[kind]}_${keyId}`
+}
+
+function checksumOf(body: string): string {
+  let rest = crc32(body)
+  let out = ""
+  for (let n = 0; n < checksumLength; n++) {
+    out = alphabet.charAt(rest % 62) + out
+    rest = Math.floor(rest / 62)
+  }
+  return out
+}
+
+/** Bytes of 248 and above are dropped, so that every character is equally likely. */
+function randomBase62(length: number): string {
+  let out = ""
+  while (out.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < 248 && out.length < length) out += alphabet.charAt(byte % 62)
+    }
+  }
+  return out
+}

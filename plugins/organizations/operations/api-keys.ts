@@ -1,0 +1,141 @@
+// Making, listing and revoking keys.
+import { z } from "zod"
+import { AppError, type Caller, Clock, defineOperation, Name, Pager, pageInput, roleAtLeast, roles, Store, Timestamp, Uuid } from "#core"
+import { ApiKeys } from "../api-keys.ts"
+import { KeysCollection, type StoredKey } from "../collections.ts"
+import { Organizations } from "../directory.ts"
+import { prefixOf } from "../key-format.ts"
+
+const Scope = z
+  .string()
+  .regex(/^(?:[a-z][a-z0-9_]*:(?:read|write)|live:subscribe|mcp)$/, "`<area>:read`, `<area>:write`, `live:subscribe` or `mcp`")
+
+const ApiKey = z.object({
+  id: Uuid,
+  prefix: z.string().describe("Beginning of the key, by which it is recognised."),
+  kind: z.enum(["api_key", "token"]),
+  name: z.string(),
+  role: z.enum(roles),
+  scopes: z.array(z.string()).nullable().describe("Of a token; null: all that the role allows."),
+  manager: z.boolean(),
+  user_id: Uuid.nullable().describe("Who made it; null for a service principal."),
+  created_at: Timestamp,
+  expires_at: Timestamp.nullable(),
+  last_used_at: Timestamp.nullable().describe("To the minute."),
+  revoked_at: Timestamp.nullable(),
+})
+
+const CreateInput = z.strictObject({
+  name: Name,
+  kind: z.enum(["api_key", "token"]).default("api_key").describe("`token`: limited to `scopes`."),
+  role: z.enum(roles).default("member").describe("What the key may do; at most what its maker may."),
+  scopes: z
+    .array(Scope)
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("Of a token, required: `<area>:read`, `<area>:write`, `live:subscribe`, `mcp`."),
+  manager: z
+    .boolean()
+    .default(false)
+    .describe("A service principal that also acts in the organizations that this one manages. Owners only."),
+  expires_at: Timestamp.optional().describe("When the key stops working; absent: never."),
+})
+type CreateInput = z.infer<typeof CreateInput>
+
+export const createKey = defineOperation({
+  name: "api_keys.create",
+  summary: "Make an API key or a scoped token; the key is shown in this answer only.",
+  http: { method: "POST", path: "/v1/api-keys" },
+  access: { scope: "api_keys:write", role: "admin" },
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: CreateInput,
+  output: ApiKey.extend({ secret: z.string().describe("The key itself, shown once.") }),
+  errors: ["invalid_argument", "permission_denied"],
+  secretOutput: ["secret"],
+  inject: { keys: ApiKeys, organizations: Organizations, clock: Clock },
+  async handle({ input, caller, deps, work }) {
+    refuseMore(input, caller)
+    refuseSenseless(input, deps.clock.now())
+    // A manager's user is no member here: what they make belongs to the organization, not to them.
+    const member = caller.user && !input.manager ? await deps.organizations.membership(caller.organization.id, caller.user.id) : undefined
+    const { stored, text } = deps.keys.mint(work, caller.organization.id, {
+      name: input.name,
+      kind: input.kind,
+      role: input.role,
+      scopes: input.scopes ? [...new Set(input.scopes)] : null,
+      manager: input.manager,
+      user: member?.user_id ?? null,
+      expiresAt: input.expires_at ?? null,
+    })
+    return { ...shown(stored), secret: text }
+  },
+})
+
+export const listKeys = defineOperation({
+  name: "api_keys.list",
+  summary: "List the organization's keys and tokens, newest first, revoked ones included.",
+  http: { method: "GET", path: "/v1/api-keys" },
+  access: { scope: "api_keys:read", role: "admin" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject(pageInput),
+  output: z.object({ api_keys: z.array(ApiKey), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const collection = deps.store.open(KeysCollection, organization)
+    const page = await deps.pager.page({ collection, organization, bound: "api_keys", filter: {}, sort: { id: -1 }, request: input })
+    return { api_keys: page.items.map(shown), next_cursor: page.next_cursor }
+  },
+})
+
+export const revokeKey = defineOperation({
+  name: "api_keys.revoke",
+  summary: "End a key at once: no node accepts it any more when this is answered.",
+  http: { method: "POST", path: "/v1/api-keys/{id}/revoke" },
+  access: { scope: "api_keys:write", role: "admin" },
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ id: z.string().min(1).max(100).describe("UUID of the key, or the 16 characters after `mr_api_`.") }),
+  output: ApiKey,
+  errors: ["not_found", "permission_denied"],
+  inject: { keys: ApiKeys },
+  async handle({ input, caller, deps, work }) {
+    const key = await deps.keys.get(caller.organization.id, input.id)
+    if (!roleAtLeast(caller.role, key.role)) {
+      throw new AppError("permission_denied", `The key has the role ${key.role}; yours is ${caller.role}. Ask an ${key.role} to revoke it.`)
+    }
+    return shown(deps.keys.revoke(work, caller.organization.id, key))
+  },
+})
+
+/** A key never has more than its maker, by role or by scope. */
+function refuseMore(input: CreateInput, caller: Caller): void {
+  if (!roleAtLeast(caller.role, input.role)) {
+    throw new AppError("permission_denied", `role: a key has at most its maker's role; yours is ${caller.role}, not ${input.role}.`)
+  }
+  if (input.manager && caller.role !== "owner") {
+    throw new AppError("permission_denied", `manager: only an owner makes manager keys; your role is ${caller.role}.`)
+  }
+  const own = caller.scopes
+  if (!own) return
+  const beyond = input.scopes?.filter((scope) => !own.has(scope)) ?? []
+  if (input.kind === "api_key" || beyond.length > 0) {
+    const what = input.kind === "api_key" ? "an API key, which has every scope" : beyond.join(", ")
+    throw new AppError("permission_denied", `scopes: a token makes only tokens with scopes of its own, not ${what}.`)
+  }
+}
+
+function refuseSenseless(input: CreateInput, now: number): void {
+  const refuse = (path: string, message: string) => {
+    throw new AppError("invalid_argument", `${path}: ${message}`, { fields: [{ path, message }] })
+  }
+  if (input.kind === "token" && !input.scopes) refuse("scopes", "a token needs at least one, such as datasets:read")
+  if (input.kind === "api_key" && input.scopes) refuse("scopes", 'only a token has scopes; set kind to "token"')
+  if (input.kind === "token" && input.manager) refuse("manager", "only an API key can be a manager key")
+  if (input.expires_at && Date.parse(input.expires_at) <= now) refuse("expires_at", `${input.expires_at} is past; give a time to come`)
+}
+
+function shown({ key_id, hash: _hash, organization_id: _organization, ...key }: StoredKey): z.input<typeof ApiKey> {
+  return { ...key, prefix: prefixOf(key.kind, key_id) }
+}

@@ -1,0 +1,102 @@
+// Who is calling, who else belongs to the organization, and which organizations it manages.
+import { z } from "zod"
+import { type Caller, defineOperation, Pager, pageInput, roles, Store, Timestamp, Uuid } from "#core"
+import { MembershipsCollection, type Organization, UsersCollection } from "../collections.ts"
+import { Organizations } from "../directory.ts"
+
+const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
+
+export const getMe = defineOperation({
+  name: "me.get",
+  summary: "Who the credential is, in which organization it acts, and what it may do there.",
+  http: { method: "GET", path: "/v1/me" },
+  access: { scope: "me:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({}),
+  output: z.object({
+    organization: OrganizationName,
+    role: z.enum(roles),
+    scopes: z.array(z.string()).nullable().describe("Of a token; null: all that the role allows."),
+    credential: z.object({ id: z.string(), kind: z.string(), manager: z.boolean() }),
+    user: z.object({ id: Uuid, email: z.string(), staff: z.boolean() }).nullable().describe("null for a service principal."),
+  }),
+  errors: [],
+  handle: ({ caller }) => ({
+    organization: caller.organization,
+    role: caller.role,
+    scopes: caller.scopes ? [...caller.scopes].sort() : null,
+    credential: caller.credential,
+    user: caller.user ?? null,
+  }),
+})
+
+export const listMembers = defineOperation({
+  name: "members.list",
+  summary: "List the people who belong to the organization, with their roles.",
+  http: { method: "GET", path: "/v1/members" },
+  access: { scope: "members:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject(pageInput),
+  output: z.object({
+    members: z.array(
+      z.object({ user_id: Uuid, email: z.string(), name: z.string(), role: z.enum(roles), staff: z.boolean(), created_at: Timestamp }),
+    ),
+    next_cursor: z.string(),
+  }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const collection = deps.store.open(MembershipsCollection, organization)
+    const page = await deps.pager.page({ collection, organization, bound: "members", filter: {}, sort: { user_id: 1 }, request: input })
+    const users = await deps.store.open(UsersCollection).find({ id: { $in: page.items.map((member) => member.user_id) } }, { limit: 200 })
+    const byId = new Map(users.map((user) => [user.id, user]))
+    const members = page.items.flatMap(({ user_id, role, created_at }) => {
+      const user = byId.get(user_id)
+      return user ? [{ user_id, email: user.email, name: user.name, role, staff: user.staff, created_at }] : []
+    })
+    return { members, next_cursor: page.next_cursor }
+  },
+})
+
+export const listManaged = defineOperation({
+  name: "managed_organizations.list",
+  summary: "List the organizations that this one manages, and those of the caller's own that it could adopt.",
+  http: { method: "GET", path: "/v1/managed-organizations" },
+  access: { scope: "managed_organizations:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({}),
+  output: z.object({
+    organizations: z.array(OrganizationName.extend({ role: z.string(), created_at: z.string() })),
+    adoptable_organizations: z.array(OrganizationName),
+  }),
+  errors: [],
+  inject: { organizations: Organizations },
+  async handle({ caller, deps }) {
+    const managed = await deps.organizations.managedBy(caller.organization.id)
+    return {
+      organizations: managed.map(({ id, slug, name, managed_by }) => ({
+        id,
+        slug,
+        name,
+        role: managed_by?.role ?? "",
+        created_at: managed_by?.since ?? "",
+      })),
+      adoptable_organizations: (await adoptable(caller, deps.organizations)).map(({ id, slug, name }) => ({ id, slug, name })),
+    }
+  },
+})
+
+/** What the caller's user owns and nobody manages. None for service principals and guests (specification 2.6). */
+async function adoptable(caller: Caller, organizations: Organizations): Promise<Organization[]> {
+  if (!caller.user || caller.credential.manager || caller.role === "guest") return []
+  const user = await organizations.user(caller.user.id)
+  const found: Organization[] = []
+  for (const id of user?.organization_ids ?? []) {
+    if (id === caller.organization.id) continue
+    const membership = await organizations.membership(id, caller.user.id)
+    const organization = membership?.role === "owner" ? await organizations.byId(id) : undefined
+    if (organization && organization.managed_by === null) found.push(organization)
+  }
+  return found
+}

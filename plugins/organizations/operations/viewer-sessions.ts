@@ -1,0 +1,37 @@
+// A token for one viewer of the organization's pages, for pipelines that take signed-in viewers.
+import { z } from "zod"
+import { defineOperation, Timestamp } from "#core"
+import { ViewerSessions } from "../viewer-sessions.ts"
+
+export const createViewerSession = defineOperation({
+  name: "viewer_sessions.create",
+  summary: "Mint a signed token for a viewer of a page, or of any page of the organization.",
+  http: { method: "POST", path: "/v1/viewer-sessions" },
+  access: { scope: "pages:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({
+    artifact_id: z.uuid().optional().describe("Page that the token is good for; absent: every page of the organization."),
+    visitor_id: z.string().min(1).max(200).optional().describe("Who the viewer is, to the page."),
+    variant: z.string().min(1).max(200).optional().describe("Variant that the viewer is shown."),
+    ttl_s: z
+      .int()
+      .min(1)
+      .max(7 * 86_400)
+      .default(3_600)
+      .describe("Seconds that the token is good for."),
+  }),
+  output: z.object({ token: z.string().describe("For `Authorization: Bearer` or the cookie `mr_viewer`."), expires_at: Timestamp }),
+  errors: ["invalid_argument"],
+  secretOutput: ["token"],
+  inject: { sessions: ViewerSessions },
+  handle({ input, caller, deps }) {
+    const { artifact_id, visitor_id, variant } = input
+    const claims = {
+      organization_id: caller.organization.id,
+      ...(artifact_id === undefined ? {} : { artifact_id }),
+      ...(visitor_id === undefined ? {} : { visitor_id }),
+      ...(variant === undefined ? {} : { variant }),
+    }
+    return deps.sessions.mint(claims, input.ttl_s)
+  },
+})

@@ -1,0 +1,115 @@
+// Viewers of pages: short-lived signed tokens (JWT, EdDSA) that say for which organization, and perhaps page, visitor and
+// variant, they were made. The signing key is made once for all nodes and kept sealed.
+import { createHash } from "node:crypto"
+import { CompactSign, type CryptoKey, errors, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose"
+import { AppError, type Clock, type Ids, type Store, timestamp, token, type Vault, type Works } from "#core"
+import { type SigningKey, SigningKeysCollection } from "./collections.ts"
+
+export interface ViewerClaims {
+  readonly organization_id: string
+  readonly artifact_id?: string
+  readonly visitor_id?: string
+  readonly variant?: string
+}
+
+export interface ViewerSessions {
+  mint(claims: ViewerClaims, ttlS: number): Promise<{ token: string; expires_at: string }>
+  /** Never throws for what a token holds. Whether the claims fit the endpoint is the caller's to check. */
+  verify(token: string): Promise<ViewerClaims | { error: "expired" | "invalid" }>
+}
+
+export const ViewerSessions = token<ViewerSessions>("ViewerSessions")
+
+interface ViewerSessionsDeps {
+  readonly store: Store
+  readonly works: Works
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+const issuer = "millrace"
+const audience = "viewer"
+const keyId = "viewer-sessions"
+const verifiedLimit = 5_000
+type KeyPair = { readonly kid: string; readonly sign: CryptoKey; readonly check: CryptoKey }
+
+export function createViewerSessions(deps: ViewerSessionsDeps): ViewerSessions {
+  const { clock, ids } = deps
+  let loading: Promise<KeyPair> | undefined
+  const keys = () => {
+    loading ??= loadKeys(deps).catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
+    return loading
+  }
+  /** A page sends several events with one token; checking its signature once is enough. */
+  const verified = new Map<string, { claims: ViewerClaims; expires: number }>()
+
+  return {
+    async mint(claims, ttlS) {
+      const { kid, sign } = await keys()
+      const iat = Math.floor(clock.now() / 1_000)
+      const exp = iat + ttlS
+      const payload = { iss: issuer, aud: audience, jti: ids.uuid(), iat, exp, ...claims }
+      const signed = new CompactSign(Buffer.from(JSON.stringify(payload))).setProtectedHeader({ alg: "EdDSA", kid, typ: "JWT" })
+      return { token: await signed.sign(sign), expires_at: timestamp(exp * 1_000) }
+    },
+    async verify(text) {
+      const digest = createHash("sha256").update(text).digest("base64")
+      const seen = verified.get(digest)
+      if (seen) return clock.now() < seen.expires ? seen.claims : { error: "expired" }
+      const { check } = await keys()
+      try {
+        const options = { issuer, audience, algorithms: ["EdDSA"], currentDate: new Date(clock.now()), requiredClaims: ["exp", "jti"] }
+        const { payload } = await jwtVerify(text, check, options)
+        const claims = readClaims(payload)
+        if (!claims) return { error: "invalid" }
+        if (verified.size >= verifiedLimit) verified.clear()
+        verified.set(digest, { claims, expires: Number(payload.exp) * 1_000 })
+        return claims
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return { error: error instanceof errors.JWTExpired ? "expired" : "invalid" }
+        throw error
+      }
+    },
+  }
+}
+
+function readClaims(payload: Record<string, unknown>): ViewerClaims | undefined {
+  const { organization_id } = payload
+  if (typeof organization_id !== "string") return undefined
+  const optional = ["artifact_id", "visitor_id", "variant"].filter((name) => typeof payload[name] === "string")
+  return { organization_id, ...Object.fromEntries(optional.map((name) => [name, payload[name]])) }
+}
+
+async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Promise<KeyPair> {
+  const kept = () => store.open(SigningKeysCollection).get(keyId)
+  let stored = await kept()
+  if (!stored) {
+    const drawn = await drawSigningKey(vault, timestamp(clock.now()))
+    // Another node may have been first; then its key stays, and is the one read back.
+    await works.run((work) => work.in(SigningKeysCollection).insert(drawn, { ifPresent: "keep" }))
+    stored = await kept()
+  }
+  if (!stored) throw new AppError("data_loss", "The signing key of viewer sessions was written and cannot be read back.")
+  const d = vault.open(stored.private_jwk, context(stored.kid))
+  return {
+    kid: stored.kid,
+    sign: (await importJWK({ ...stored.public_jwk, d }, "EdDSA")) as CryptoKey,
+    check: (await importJWK(stored.public_jwk, "EdDSA")) as CryptoKey,
+  }
+}
+
+async function drawSigningKey(vault: Vault, created_at: string): Promise<SigningKey> {
+  const pair = await generateKeyPair("EdDSA", { extractable: true })
+  const { kty, crv, x, d } = await exportJWK(pair.privateKey)
+  if (!kty || !crv || !x || !d) throw new AppError("internal", "An EdDSA key was drawn that cannot be written down.")
+  const kid = createHash("sha256").update(x).digest("base64url").slice(0, 16)
+  return { id: keyId, kid, public_jwk: { kty, crv, x }, private_jwk: vault.seal(d, context(kid)), created_at }
+}
+
+function context(kid: string): string {
+  return `signing key ${kid}`
+}

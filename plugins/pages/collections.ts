@@ -1,0 +1,31 @@
+// What is kept of a page: one artifact with its variants.
+import { type Document, defineCollection } from "#core"
+
+export const pageStatuses = ["draft", "published", "archived"] as const
+export type PageStatus = (typeof pageStatuses)[number]
+
+export interface Variant {
+  key: string
+  html: string
+  /** Share of visits, relative to the other variants'. */
+  weight: number
+}
+
+export interface StoredPage extends Document {
+  slug: string
+  title: string
+  status: PageStatus
+  variants: Variant[]
+  revision: number
+  created_at: string
+  updated_at: string
+  /** When it was last published; null: never. */
+  published_at: string | null
+}
+
+export const PagesCollection = defineCollection<StoredPage>()({
+  name: "pages",
+  scope: "organization",
+  times: ["created_at", "updated_at", "published_at"],
+  indexes: [{ fields: ["slug"], unique: true }],
+})

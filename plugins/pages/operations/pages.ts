@@ -1,0 +1,168 @@
+// Making, reading, changing, publishing and unpublishing pages.
+import { z } from "zod"
+import { AppError, defineOperation, Pager, pageInput, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { PagesCollection, pageStatuses, type StoredPage } from "../collections.ts"
+import { Pages } from "../pages.ts"
+
+const Variant = z.strictObject({
+  key: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "lower-case letters, digits, - and _, such as control")
+    .describe("Name of the variant, unique in the page."),
+  html: z.string().max(512 * 1_024),
+  weight: z.number().min(0).max(1_000_000).default(1).describe("Share of visits, relative to the other variants'."),
+})
+
+const Variants = z
+  .array(Variant)
+  .max(20)
+  .refine((variants) => new Set(variants.map(({ key }) => key)).size === variants.length, "two variants have the same key")
+  .refine((variants) => variants.length === 0 || variants.some(({ weight }) => weight > 0), "at least one variant needs a weight above 0")
+
+const Title = z.string().trim().min(1).max(300)
+
+const PageSummary = z.object({
+  id: Uuid,
+  slug: z.string(),
+  title: z.string(),
+  status: z.enum(pageStatuses),
+  revision: z.int(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  published_at: Timestamp.nullable(),
+})
+
+const PageResource = PageSummary.extend({ variants: z.array(z.object({ key: z.string(), html: z.string(), weight: z.number() })) })
+
+const bySlug = { slug: SlugOrId.describe("Slug or UUID of the page.") }
+
+export const createPage = defineOperation({
+  name: "pages.create",
+  summary: "Make a page, as a draft.",
+  http: { method: "POST", path: "/v1/pages" },
+  access: { scope: "pages:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({
+    title: Title,
+    slug: Slug.optional().describe("Made from the title when absent, with -2 where that is taken."),
+    variants: Variants.optional(),
+  }),
+  output: PageResource,
+  errors: ["invalid_argument", "already_exists"],
+  inject: { pages: Pages },
+  handle: async ({ input, caller, deps, work }) => resourceOf(await deps.pages.create(work, caller.organization.id, input)),
+})
+
+export const listPages = defineOperation({
+  name: "pages.list",
+  summary: "List the organization's pages, newest first, without their variants.",
+  http: { method: "GET", path: "/v1/pages" },
+  access: { scope: "pages:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ status: z.enum(pageStatuses).optional(), ...pageInput }),
+  output: z.object({ pages: z.array(PageSummary), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const page = await deps.pager.page({
+      collection: deps.store.open(PagesCollection, organization),
+      organization,
+      bound: `pages.list ${input.status ?? ""}`,
+      filter: input.status ? { status: input.status } : {},
+      sort: { id: -1 },
+      request: input,
+    })
+    const pages = page.items.map((item) => {
+      const { variants: _variants, ...summary } = resourceOf(item)
+      return summary
+    })
+    return { pages, next_cursor: page.next_cursor }
+  },
+})
+
+export const getPage = defineOperation({
+  name: "pages.get",
+  summary: "Read a page with its variants.",
+  http: { method: "GET", path: "/v1/pages/{slug}" },
+  access: { scope: "pages:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject(bySlug),
+  output: PageResource,
+  errors: ["not_found"],
+  inject: { pages: Pages },
+  handle: async ({ input, caller, deps }) => resourceOf(await deps.pages.require(caller.organization.id, input.slug)),
+})
+
+export const updatePage = defineOperation({
+  name: "pages.update",
+  summary: "Change a page's title or variants, or archive it.",
+  http: { method: "PATCH", path: "/v1/pages/{slug}" },
+  access: { scope: "pages:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: true },
+  input: z.strictObject({
+    ...bySlug,
+    title: Title.optional(),
+    variants: Variants.optional().describe("Replaces the list."),
+    status: z.enum(["draft", "archived"]).optional().describe("`draft` and `archived` are not public; publishing has its own operation."),
+    expected_revision: z.int().optional().describe("Revision that the change was made for; refused when there is a newer one."),
+  }),
+  output: PageResource,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  inject: { pages: Pages },
+  async handle({ input, caller, deps, work }) {
+    const { slug, expected_revision, title, variants, status } = input
+    const page = await deps.pages.require(caller.organization.id, slug)
+    if (expected_revision !== undefined && expected_revision !== page.revision) {
+      throw new AppError("aborted", `The page is at revision ${page.revision}, not ${expected_revision}; read it again.`, {
+        reason: "revision_mismatch",
+        current_revision: page.revision,
+      })
+    }
+    if (variants?.length === 0 && (status ?? page.status) === "published") {
+      throw new AppError("failed_precondition", "variants: a published page keeps at least one; unpublish it first.", {
+        reason: "no_variants",
+      })
+    }
+    const change = { ...(title === undefined ? {} : { title }), ...(variants ? { variants } : {}), ...(status ? { status } : {}) }
+    if (Object.keys(change).length === 0) return resourceOf(page)
+    return resourceOf(deps.pages.update(work, caller.organization.id, page, change))
+  },
+})
+
+export const publishPage = defineOperation({
+  name: "pages.publish",
+  summary: "Publish a page; publishing a published one changes nothing.",
+  http: { method: "POST", path: "/v1/pages/{slug}/publish" },
+  access: { scope: "pages:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: true },
+  input: z.strictObject(bySlug),
+  output: PageResource,
+  errors: ["not_found", "failed_precondition", "aborted"],
+  inject: { pages: Pages },
+  async handle({ input, caller, deps, work }) {
+    const page = await deps.pages.require(caller.organization.id, input.slug)
+    return resourceOf(await deps.pages.publish(work, caller.organization, page))
+  },
+})
+
+export const unpublishPage = defineOperation({
+  name: "pages.unpublish",
+  summary: "Take a page back to draft: its public endpoints refuse events when this is answered.",
+  http: { method: "POST", path: "/v1/pages/{slug}/unpublish" },
+  access: { scope: "pages:write", role: "member" },
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject(bySlug),
+  output: PageResource,
+  errors: ["not_found", "aborted"],
+  inject: { pages: Pages },
+  async handle({ input, caller, deps, work }) {
+    const page = await deps.pages.require(caller.organization.id, input.slug)
+    if (page.status !== "published") return resourceOf(page)
+    return resourceOf(deps.pages.update(work, caller.organization.id, page, { status: "draft" }))
+  },
+})
+
+function resourceOf({ organization_id: _organization, ...page }: StoredPage) {
+  return page
+}

@@ -1,0 +1,154 @@
+// The pages of an organization, and whether one is published: asked for every event that a public page sends, and so
+// kept in memory until the page changes.
+import {
+  AppError,
+  type Clock,
+  type Coherence,
+  everyKey,
+  type Ids,
+  isUuid,
+  type Json,
+  type Store,
+  slugOf,
+  timestamp,
+  token,
+  type Work,
+} from "#core"
+import { PagesCollection, type StoredPage, type Variant } from "./collections.ts"
+
+export interface NewPage {
+  readonly title: string
+  /** Absent: made from the title, with -2, -3, ... where that is taken. */
+  readonly slug?: string | undefined
+  readonly variants?: Variant[] | undefined
+}
+
+export type PageChange = Partial<Pick<StoredPage, "title" | "status" | "variants" | "published_at">>
+
+/** Runs when a page is published, in the same unit of work. */
+export type PublishHook = (work: Work, organization: { id: string; slug: string }, page: StoredPage) => Promise<void> | void
+
+export interface Pages {
+  /** By UUID or slug. */
+  get(organization: string, idOrSlug: string): Promise<StoredPage | undefined>
+  /** As `get`; throws `not_found`. */
+  require(organization: string, idOrSlug: string): Promise<StoredPage>
+  published(organization: string, artifactId: string): Promise<boolean>
+  create(work: Work, organization: string, given: NewPage): Promise<StoredPage>
+  /** Stages a change made for the page as read; one made meanwhile has the commit `aborted`. */
+  update(work: Work, organization: string, page: StoredPage, change: PageChange): StoredPage
+  publish(work: Work, organization: { id: string; slug: string }, page: StoredPage): Promise<StoredPage>
+  /** To be called while services are created. */
+  onPublish(hook: PublishHook): void
+}
+
+export const Pages = token<Pages>("Pages")
+
+/** Coherence topic; announced with `<organization id>/<page id>` when a page changes. */
+export const pagesTopic = "pages"
+
+const maxKnown = 50_000
+
+export function createPages(deps: { store: Store; coherence: Coherence; clock: Clock; ids: Ids }): Pages {
+  const { store, coherence, clock, ids } = deps
+  const hooks: PublishHook[] = []
+  const known = new Map<string, boolean>()
+  let generation = 0
+  coherence.onChange(pagesTopic, (key) => {
+    generation++
+    if (key === everyKey) known.clear()
+    else known.delete(key)
+  })
+
+  async function get(organization: string, idOrSlug: string): Promise<StoredPage | undefined> {
+    const pages = store.open(PagesCollection, organization)
+    return isUuid(idOrSlug) ? pages.get(idOrSlug) : pages.first({ slug: idOrSlug })
+  }
+
+  async function freeSlug(organization: string, title: string): Promise<string> {
+    const base = slugOf(title)
+    if (base === "") throw badSlug(`no slug can be made of the title "${title}"; give one`)
+    for (let n = 1; n < 100; n++) {
+      const slug = n === 1 ? base : `${base}-${n}`
+      if (!(await get(organization, slug))) return slug
+    }
+    throw new AppError("already_exists", `There are a hundred pages named like "${base}"; give a slug.`)
+  }
+
+  function update(work: Work, organization: string, page: StoredPage, change: PageChange): StoredPage {
+    const changed = { ...change, updated_at: timestamp(clock.now()), revision: page.revision + 1 }
+    const $set: Record<string, Json> = {}
+    for (const [field, value] of Object.entries(changed)) $set[field] = value as Json
+    work.in(PagesCollection, organization).update(page.id, { $set }, { where: { revision: page.revision } })
+    coherence.announce(work, pagesTopic, `${organization}/${page.id}`, { settled: true })
+    return { ...page, ...changed }
+  }
+
+  return {
+    get,
+    update,
+    async require(organization, idOrSlug) {
+      const found = await get(organization, idOrSlug)
+      if (found) return found
+      throw new AppError("not_found", `There is no page "${idOrSlug}".`)
+    },
+    async published(organization, artifactId) {
+      const key = `${organization}/${artifactId}`
+      const seen = known.get(key)
+      if (seen !== undefined) return seen
+      if (!isUuid(artifactId)) return false
+      const before = generation
+      const page = await store.open(PagesCollection, organization).get(artifactId)
+      const published = page?.status === "published"
+      // Pages that are not there are not kept: anyone may ask for any id.
+      if (page && before === generation) {
+        if (known.size >= maxKnown) known.clear()
+        known.set(key, published)
+      }
+      return published
+    },
+    async create(work, organization, given) {
+      const slug = given.slug ?? (await freeSlug(organization, given.title))
+      if (isUuid(slug)) throw badSlug(`"${slug}" is a UUID`)
+      if (given.slug !== undefined && (await get(organization, slug))) {
+        throw new AppError("already_exists", `There is a page "${slug}" already; take another slug.`, {
+          fields: [{ path: "slug", message: "taken" }],
+        })
+      }
+      const at = timestamp(clock.now())
+      const page: StoredPage = {
+        id: ids.uuid(),
+        slug,
+        title: given.title,
+        status: "draft",
+        variants: given.variants ?? [],
+        revision: 1,
+        created_at: at,
+        updated_at: at,
+        published_at: null,
+      }
+      work.in(PagesCollection, organization).insert(page)
+      return page
+    },
+    async publish(work, organization, page) {
+      if (page.status === "published") return page
+      if (page.variants.length === 0) {
+        throw new AppError(
+          "failed_precondition",
+          `The page "${page.slug}" has no variant to show; add one by PATCH /v1/pages/${page.slug}.`,
+          {
+            reason: "no_variants",
+          },
+        )
+      }
+      const published = update(work, organization.id, page, { status: "published", published_at: timestamp(clock.now()) })
+      for (const hook of hooks) await hook(work, organization, published)
+      return published
+    },
+    onPublish: (hook) => hooks.push(hook),
+  }
+}
+
+function badSlug(message: string): AppError {
+  return new AppError("invalid_argument", `slug: ${message}.`, { fields: [{ path: "slug", message }] })
+}
