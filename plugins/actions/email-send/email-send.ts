@@ -1,0 +1,148 @@
+// Sends a message in the service's standard look. The pipeline supplies content only; how it looks, that nothing of it
+// can become markup or a header, and that a retry is the same message is the Mailer's business.
+
+import { z } from "zod"
+import { defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
+import {
+  buttonUrl,
+  isMailAddress,
+  MailAddressList,
+  type MailContent,
+  Mailer,
+  OneMailAddress,
+  parseAddresses,
+  renderMail,
+} from "../../email/index.ts"
+
+const Text = z.union([z.string().max(20_000), z.number(), z.boolean(), z.null()])
+
+/** Fixed text may be a list; a template gives one address, so that what an event says cannot become many. */
+const Recipients = z.union([
+  MailAddressList.refine((text) => !/\{\{|\{%/.test(text)),
+  template(OneMailAddress),
+  z.array(template(OneMailAddress)).min(1).max(50),
+])
+
+const config = z.strictObject({
+  to: Recipients.describe("Recipients: an address, addresses separated by commas, or a list. A template gives one address."),
+  cc: Recipients.optional().describe("Recipients of a copy, likewise."),
+  bcc: Recipients.optional().describe("Recipients of a copy that the others do not see, likewise."),
+  reply_to: template(z.string().max(500).nullable()).optional().describe("Where answers go. Left out when it renders to no address."),
+  subject: template(Text).optional().describe("Subject; the heading when absent or empty."),
+  heading: template(Text).describe("The large line on top."),
+  intro: template(Text).optional().describe("A paragraph below the heading."),
+  fields: z
+    .union([z.array(z.strictObject({ label: z.string().min(1).max(200), value: templateJson() })).max(100), templateRecord()])
+    .optional()
+    .describe("Label and value rows: an object, or a list of { label, value }. Addresses and links in values become clickable."),
+  button: z
+    .strictObject({
+      label: template(Text).describe("What it says."),
+      url: template(z.string().max(2_048).nullable()).describe("http(s) URL."),
+    })
+    .optional()
+    .describe("A button to a page. Left out when its url renders to no http(s) URL."),
+})
+type Config = Rendered<z.output<typeof config>>
+
+export const emailSend = defineAction({
+  type: "email.send",
+  summary: "Send an email in the standard look.",
+  description:
+    "Content only: heading, intro, fields as label/value rows and a button. The service renders it, with a plain-text alternative. A retry carries the same Message-ID.",
+  timing: "deferred",
+  config,
+  result: z.object({
+    message_id: z.string(),
+    accepted: z.array(z.string()),
+    rejected: z.array(z.string()).describe("Recipients that the mail server refused while it took others."),
+    omitted: z.array(z.string()).describe("Fields left out because they rendered to nothing usable: `reply_to`, `button`."),
+  }),
+  examples: [
+    {
+      title: "Tell sales about a lead",
+      yaml: `type: email.send
+to: sales@acme.test
+reply_to: "{{ event.email }}"
+heading: New lead from {{ event.name }}
+fields: { Name: "{{ event.name }}", Email: "{{ event.email }}" }
+button: { label: Open the page, url: "{{ envelope.page_url }}" }`,
+    },
+    {
+      title: "Thank the visitor, with a copy to two colleagues",
+      yaml: `type: email.send
+to: "{{ event.email }}"
+bcc: [ada@acme.test, grace@acme.test]
+subject: We have your message
+heading: Thank you, {{ event.name }}
+intro: We answer within a day.`,
+    },
+  ],
+  inject: { mailer: Mailer },
+  async run({ config, context, deps }) {
+    const { reply_to, content, omitted } = messageOf(config)
+    if (omitted.length > 0)
+      context.log.warn({ step: context.stepId, omitted }, "email.send left fields out that rendered to nothing usable")
+    const receipt = await deps.mailer.send({
+      ...content,
+      organization: context.organization.id,
+      to: config.to,
+      cc: config.cc,
+      bcc: config.bcc,
+      reply_to,
+      idempotencyKey: context.idempotencyKey,
+      at: context.receivedAt,
+      signal: context.signal,
+    })
+    return { message_id: receipt.message_id, accepted: [...receipt.accepted], rejected: [...receipt.rejected], omitted }
+  },
+  preview(config) {
+    const { reply_to, content, omitted } = messageOf(config)
+    const { subject, text } = renderMail(content, "")
+    const copies = {
+      ...(config.cc ? { cc: config.cc } : {}),
+      ...(config.bcc ? { bcc: config.bcc } : {}),
+      ...(reply_to ? { reply_to } : {}),
+    }
+    return { to: config.to, ...copies, subject, text, ...(omitted.length > 0 ? { omitted } : {}) }
+  },
+})
+
+/** What an event left empty or unusable is left out rather than losing the message. */
+function messageOf(config: Config): { content: MailContent; reply_to: string | undefined; omitted: string[] } {
+  const omitted: string[] = []
+  const reply_to = singleAddress(config.reply_to)
+  if (config.reply_to && !reply_to) omitted.push("reply_to")
+  const url = config.button?.url ? buttonUrl(config.button.url) : undefined
+  if (config.button && !url) omitted.push("button")
+  const content = {
+    subject: textOf(config.subject ?? null),
+    heading: textOf(config.heading),
+    intro: textOf(config.intro ?? null),
+    fields: rowsOf(config.fields),
+    button: config.button && url ? { label: textOf(config.button.label), url } : undefined,
+  }
+  return { content, reply_to, omitted }
+}
+
+function singleAddress(text: string | null | undefined): string | undefined {
+  if (!text) return undefined
+  if (isMailAddress(text)) return text
+  try {
+    return parseAddresses(text, "reply_to").length === 1 ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function rowsOf(fields: Config["fields"]): { label: string; value: string }[] {
+  const rows = Array.isArray(fields) ? fields : Object.entries(fields ?? {}).map(([label, value]) => ({ label, value }))
+  return rows.slice(0, 100).map(({ label, value }) => ({ label, value: textOf(value) }))
+}
+
+function textOf(value: Json): string {
+  if (value === null) return ""
+  if (typeof value === "boolean") return value ? "Yes" : "No"
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object" || one === null)) return value.map(textOf).join(", ")
+  return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value)
+}

@@ -1,0 +1,86 @@
+// Sends one HTTP request to anywhere public. For APIs that take credentials there is integration.call, which keeps them
+// out of the document.
+
+import { z } from "zod"
+import { defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
+import { encodeBody, OutgoingHttp, outcomeOf, withQuery } from "../../outgoing-http/index.ts"
+
+const Scalar = z.union([z.string(), z.number(), z.boolean()])
+
+const config = z.strictObject({
+  method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("POST"),
+  url: template(z.string().min(1).max(8_192)).describe("Absolute http(s) URL without credentials; private addresses are refused."),
+  query: templateRecord().optional().describe("Added to the URL; null is left out, a list repeats its name."),
+  headers: templateRecord(Scalar).optional().describe("Request headers."),
+  body: templateJson().optional().describe("JSON unless headers give another content type."),
+})
+type Config = Rendered<z.output<typeof config>>
+
+/** Names under which credentials travel. */
+const credentialHeader = /^(?:authorization|cookie|proxy-authorization|x-.*(?:key|token|secret|auth).*|api-?key)$/i
+
+export const httpRequest = defineAction({
+  type: "http.request",
+  summary: "Send an HTTP request.",
+  description:
+    "Follows at most 5 redirects and carries an Idempotency-Key that stays the same over retries and replays. Anything but 2xx fails the step; 408, 425, 429 and 5xx are tried again.",
+  timing: "deferred",
+  config,
+  result: z.object({
+    status: z.int(),
+    body: z.json().describe("JSON where the answer was JSON, its text otherwise."),
+    truncated: z.boolean().describe("True when only the answer's beginning was kept."),
+  }),
+  examples: [
+    {
+      title: "Tell another system about the event",
+      yaml: `type: http.request
+url: https://hooks.example.com/leads
+headers: { X-Source: "{{ pipeline.slug }}" }
+body: { email: "{{ event.email }}", at: "{{ envelope.received_at }}" }`,
+    },
+    {
+      title: "Look something up before the reply",
+      yaml: `type: http.request
+id: rate
+method: GET
+url: https://rates.example.com/latest
+query: { currency: "{{ event.currency }}" }
+await: true`,
+    },
+  ],
+  inject: { http: OutgoingHttp },
+  lint(config) {
+    const findings = []
+    const headers = config.headers?.source
+    for (const name of typeof headers === "object" && headers !== null ? Object.keys(headers) : []) {
+      if (!credentialHeader.test(name)) continue
+      const message = `The header "${name}" looks like a credential, and would be kept readable in the document. Connect an integration and use integration.call.`
+      findings.push({ rule: "credential-in-document", level: "warning" as const, message, field: "headers" })
+    }
+    if (config.body !== undefined && (config.method === "GET" || config.method === "HEAD")) {
+      const message = `A ${config.method} request carries no body; use query, or another method.`
+      findings.push({ rule: "body-without-method", level: "error" as const, message, field: "body" })
+    }
+    return findings
+  },
+  async run({ config, context, deps }) {
+    const { idempotencyKey, signal } = context
+    return outcomeOf(await deps.http.fetch({ ...requestOf(config), idempotencyKey, signal }))
+  },
+  preview(config): Json {
+    const { url, method, headers, body } = requestOf(config)
+    return { method, url, headers, ...(body === undefined ? {} : { body }) }
+  },
+})
+
+function requestOf(config: Config) {
+  const given = Object.fromEntries(Object.entries(config.headers ?? {}).map(([name, value]) => [name, String(value)]))
+  const { body, headers } = encodeBody(config.body, given)
+  return {
+    url: withQuery(config.url, config.query ?? {}),
+    method: config.method,
+    headers: { ...headers },
+    ...(body === undefined ? {} : { body }),
+  }
+}

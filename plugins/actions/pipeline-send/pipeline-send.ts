@@ -1,0 +1,52 @@
+// Feeds another pipeline of the organization, as an event of its own with its own journal entry. The idempotency key
+// makes a retry the same event.
+
+import { z } from "zod"
+import { AppError, defineAction, type Json, PipelineEngine, PipelineSource, Slug, template, templateJson } from "#core"
+
+const deepest = 5
+
+export const pipelineSend = defineAction({
+  type: "pipeline.send",
+  summary: "Send an event to another pipeline.",
+  description: `The target is a pipeline of source_kind internal. A pipeline may send to one that sends on, at most ${deepest} deep.`,
+  timing: "deferred",
+  config: z.strictObject({
+    pipeline: template(Slug).describe("Slug of the pipeline to feed."),
+    payload: templateJson().optional().describe("The payload it gets; the event itself when absent."),
+  }),
+  result: z.object({ execution_id: z.string(), status: z.string() }),
+  examples: [
+    {
+      title: "Hand a qualified lead on",
+      yaml: `type: pipeline.send
+when: event.budget >= 1000
+pipeline: qualified-leads
+payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
+    },
+  ],
+  inject: { engine: PipelineEngine, source: PipelineSource },
+  async run({ config, context, deps }) {
+    if (context.depth >= deepest) throw refused(`pipelines sending to pipelines end ${deepest} deep, and this event is there`, "too_deep")
+    const target = await deps.source.bySlug(context.organization.id, config.pipeline)
+    if (!target) throw refused(`there is no pipeline "${config.pipeline}"`, "no_such_pipeline")
+    const { source_kind, state } = target.document
+    if (source_kind !== "internal")
+      throw refused(`"${config.pipeline}" takes its events from a ${source_kind}; only internal ones are fed`, "not_internal")
+    if (state !== "active") throw refused(`"${config.pipeline}" is ${state}; activate it`, "not_active")
+    const { execution_id, status } = await deps.engine.submit(target, {
+      payload: config.payload === undefined ? context.event : config.payload,
+      isTest: context.envelope.is_test,
+      depth: context.depth + 1,
+      idempotencyKey: context.idempotencyKey,
+    })
+    // Sending the same event again would find this execution, so there is nothing to try again.
+    if (status !== "accepted") throw refused(`"${config.pipeline}" ${status} it, see execution ${execution_id}`, `target_${status}`)
+    return { execution_id, status }
+  },
+  preview: (config): Json => ({ pipeline: config.pipeline, ...(config.payload === undefined ? {} : { payload: config.payload }) }),
+})
+
+function refused(problem: string, reason: string): AppError {
+  return new AppError("failed_precondition", `The event was not passed on: ${problem}.`, { reason, retryable: false })
+}

@@ -1,0 +1,104 @@
+// What the sender of the event is answered, once everything is on disk. Of several in a pipeline the last that ran counts.
+
+import { z } from "zod"
+import { AppError, defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
+import { checkHeaders, refusedHeaders } from "../../outgoing-http/index.ts"
+
+/** The server's own, beside what belongs to the connection: an answer must not set cookies or open origins for the service. */
+const refused: ReadonlySet<string> = new Set([
+  ...refusedHeaders,
+  "access-control-allow-credentials",
+  "access-control-allow-origin",
+  "clear-site-data",
+  "content-encoding",
+  "date",
+  "server",
+  "service-worker-allowed",
+  "set-cookie",
+  "strict-transport-security",
+  "x-request-id",
+])
+
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
+
+const config = z.strictObject({
+  status: template(z.int().min(200).max(599)).optional().describe("HTTP status, 200 to 599; 200 when absent."),
+  headers: templateRecord(z.union([z.string(), z.number(), z.boolean()]))
+    .optional()
+    .describe("Response headers, such as Location for a redirect."),
+  body: templateJson().optional().describe("A string is sent as it is, anything else as JSON."),
+})
+type Config = Rendered<z.output<typeof config>>
+
+export const respond = defineAction({
+  type: "respond",
+  summary: "Answer the sender.",
+  description: "Replaces the default answer. It is sent after the commit, so a 2xx still means that everything is on disk.",
+  timing: "commit",
+  config,
+  result: z.object({ status: z.int() }),
+  examples: [
+    {
+      title: "Answer with the row's id",
+      yaml: `type: respond
+status: 201
+body: { ok: true, name: "{{ event.name }}" }`,
+    },
+    {
+      title: "Send the browser to a thank-you page",
+      yaml: `type: respond
+status: 303
+headers: { Location: https://acme.test/thanks }`,
+    },
+  ],
+  lint(config) {
+    const findings = []
+    const status = config.status?.source
+    const headers = config.headers?.source
+    const names = typeof headers === "object" && headers !== null ? Object.keys(headers).map((name) => name.toLowerCase()) : []
+    for (const name of names.filter((one) => refused.has(one))) {
+      const message = `The header "${name}" belongs to the connection or to the service and cannot be set by a pipeline.`
+      findings.push({ rule: "refused-header", level: "error" as const, message, field: "headers" })
+    }
+    if (typeof status === "number" && redirects.has(status) && !names.includes("location")) {
+      const message = `Status ${status} is a redirect, and no Location header says where to.`
+      findings.push({ rule: "redirect-without-location", level: "error" as const, message, field: "status" })
+    }
+    if (typeof status === "number" && bodiless.has(status) && config.body !== undefined) {
+      const message = `An answer with status ${status} has no body; leave body out or choose another status.`
+      findings.push({ rule: "body-without-status", level: "error" as const, message, field: "body" })
+    }
+    return findings
+  },
+  run({ config, reply }) {
+    const answer = answerOf(config)
+    reply(answer)
+    return { status: answer.status }
+  },
+  preview: (config): Json => answerOf(config),
+})
+
+function answerOf(config: Config) {
+  const status = config.status ?? 200
+  const headers = checkHeaders(
+    Object.fromEntries(Object.entries(config.headers ?? {}).map(([name, value]) => [name, String(value)])),
+    refused,
+  )
+  const location = headers["location"]
+  if (location !== undefined) headers["location"] = safeLocation(location)
+  // A page made from what strangers sent must not run as a page of this service.
+  if (/html|xml|svg/i.test(headers["content-type"] ?? ""))
+    headers["content-security-policy"] ??= "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: data:"
+  return { status, headers, body: bodiless.has(status) ? null : (config.body ?? null) }
+}
+
+/** An http(s) URL, or a path on the same host. */
+function safeLocation(location: string): string {
+  const isPath = /^\/(?![/\\])/.test(location)
+  if (isPath) return location
+  const url = URL.canParse(location) ? new URL(location) : undefined
+  if (url && (url.protocol === "http:" || url.protocol === "https:") && !url.username && !url.password) return url.href
+  const message = `Location ${JSON.stringify(location.slice(0, 100))} is refused: expected an http(s) URL without credentials, or a path that starts with one /.`
+  throw new AppError("invalid_argument", message, { reason: "location_refused", retryable: false })
+}

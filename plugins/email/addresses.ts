@@ -1,0 +1,79 @@
+// Mail addresses as people and events give them, taken apart strictly: what is left over, ambiguous or could start a new
+// header is refused. Names may be in any script; the domain is turned to punycode when it is sent.
+import { domainToASCII } from "node:url"
+import { z } from "zod"
+import { AppError } from "#core"
+
+export interface MailAddress {
+  /** Empty when none was given. */
+  readonly name: string
+  readonly address: string
+}
+
+const controls = /[\p{Cc}\u2028\u2029]/u
+const localPart = /^[^\s"(),:;<>@[\\\]\p{Cc}]{1,64}$/u
+/** `Name <address>`, `"Name" <address>` or the address alone; nothing else, so that no text has two readings. */
+const mailbox = /^(?:(?:"(?<quoted>(?:[^"\\]|\\.)*)"\s*|(?<name>[^"<>@:;,\\]*))<(?<bracketed>[^<>]*)>|(?<bare>[^<>\s]+))$/u
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
+
+/** One or more addresses, separated by commas, each `a@b.test` or `Name <a@b.test>`. Throws `invalid_argument` naming the field. */
+export function parseAddresses(text: string, field: string): MailAddress[] {
+  if (controls.test(text)) throw bad(field, "a line break or control character in an address")
+  if (text.length > 10_000) throw bad(field, "more than 10,000 characters")
+  return entriesOf(text).map((entry) => {
+    const match = mailbox.exec(entry.trim())
+    const address = match?.groups?.["bracketed"] ?? match?.groups?.["bare"]
+    if (address === undefined || !isMailAddress(address))
+      throw bad(field, `${JSON.stringify(entry.trim().slice(0, 100))}, which is no mail address`)
+    const name = match?.groups?.["quoted"]?.replace(/\\(.)/gu, "$1") ?? match?.groups?.["name"] ?? ""
+    return { name: name.trim().slice(0, 200).toWellFormed(), address }
+  })
+}
+
+/** Cut at commas outside quotes. */
+function entriesOf(text: string): string[] {
+  return text.match(/(?:"(?:[^"\\]|\\.)*"|[^,"]|"(?=[^"]*$))+|^$/gu) ?? [text]
+}
+
+export function isMailAddress(text: string): boolean {
+  const at = text.lastIndexOf("@")
+  const [local, domain] = [text.slice(0, at), text.slice(at + 1)]
+  if (at < 1 || !localPart.test(local) || /^\.|\.\.|\.$/.test(local) || /[\s\p{Cc}%[\]/?#]/u.test(domain)) return false
+  const ascii = domainToASCII(domain)
+  return ascii.length > 0 && ascii.length <= 253 && ascii.split(".").every((part) => label.test(part))
+}
+
+/** Exactly one address; for values that an event supplies, which must not become a list. */
+export const OneMailAddress = z
+  .string()
+  .max(500)
+  .refine(
+    holds((count) => count === 1),
+    "expected one mail address, such as Ada <ada@example.com>",
+  )
+
+export const MailAddressList = z
+  .string()
+  .max(10_000)
+  .refine(
+    holds((count) => count >= 1),
+    "expected mail addresses separated by commas",
+  )
+
+function holds(enough: (count: number) => boolean) {
+  return (text: string): boolean => {
+    try {
+      return enough(parseAddresses(text, "address").length)
+    } catch {
+      return false
+    }
+  }
+}
+
+function bad(field: string, problem: string): AppError {
+  return new AppError("invalid_argument", `The mail was not sent: ${field} holds ${problem}.`, {
+    reason: "address_refused",
+    retryable: false,
+    fields: [{ path: field, message: problem }],
+  })
+}

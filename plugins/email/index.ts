@@ -1,0 +1,50 @@
+// Mail that the service sends: one look, content supplied by the caller, through SMTP or into files.
+import { join } from "node:path"
+import { z } from "zod"
+import { definePlugin, Settings } from "#core"
+import { OneMailAddress, parseAddresses } from "./addresses.ts"
+import { createMailer, Mailer } from "./mailer.ts"
+import { outboxTransport } from "./outbox.ts"
+import { Senders, sendersService } from "./senders.ts"
+import { smtpTransport } from "./smtp.ts"
+
+export { isMailAddress, type MailAddress, MailAddressList, OneMailAddress, parseAddresses } from "./addresses.ts"
+export { Mailer, type MailMessage, type MailReceipt } from "./mailer.ts"
+export { buttonUrl, type MailContent, type RenderedMail, renderMail } from "./render.ts"
+export { type ChooseSender, type Sender, Senders } from "./senders.ts"
+
+const EmailConfig = z
+  .strictObject({
+    transport: z.enum(["outbox", "smtp"]).default("outbox").describe("`outbox` writes .eml files under <data_dir>/outbox."),
+    url: z
+      .string()
+      .regex(/^smtps?:\/\/[^\s]+$/, "an SMTP URL such as smtps://user:password@mail.example.com:465")
+      .optional()
+      .describe("Where `smtp` sends, with credentials."),
+    from: OneMailAddress.default("Millrace <no-reply@millrace.localhost>").describe("Sender while an organization has none of its own."),
+    reply_to: OneMailAddress.optional(),
+    footer: z.string().trim().min(1).max(200).default("Sent by Millrace").describe("Last line of every message."),
+  })
+  .refine((config) => config.transport !== "smtp" || config.url !== undefined, { path: ["url"], message: "needed when transport is smtp" })
+
+export default definePlugin({
+  id: "email",
+  config: EmailConfig,
+  register(registrar, config) {
+    const [from] = parseAddresses(config.from, "from")
+    if (!from) throw new Error(`plugins.settings.email.from: "${config.from}" holds no address.`)
+    const replyTo = config.reply_to === undefined ? {} : { reply_to: parseAddresses(config.reply_to, "reply_to") }
+    registrar.provide(Senders, sendersService({ from, ...replyTo }))
+    registrar.provide(Mailer, {
+      inject: { settings: Settings, senders: Senders },
+      create({ settings, senders }) {
+        const transport =
+          config.transport === "smtp" && config.url !== undefined
+            ? smtpTransport(config.url)
+            : outboxTransport(join(settings.data_dir, "outbox"))
+        return createMailer(senders, transport, config.footer)
+      },
+      stop: (mailer) => mailer.close(),
+    })
+  },
+})

@@ -1,0 +1,89 @@
+// Sends one message: who it is from, to whom, rendered, handed to the transport. A message's id comes from its
+// idempotency key, so a retry carries the same id and mailboxes can tell that it is one message.
+import { createHash } from "node:crypto"
+import { domainToASCII } from "node:url"
+import { AppError, token } from "#core"
+import { type MailAddress, parseAddresses } from "./addresses.ts"
+import { type MailContent, renderMail } from "./render.ts"
+import type { Senders } from "./senders.ts"
+import type { Transport } from "./transport.ts"
+
+export interface MailMessage extends MailContent {
+  /** Id of the organization it is sent for; chooses the sender. */
+  readonly organization: string
+  /** One address or a list, as text; each text may hold several, separated by commas. */
+  readonly to: string | readonly string[]
+  readonly cc?: string | readonly string[] | undefined
+  readonly bcc?: string | readonly string[] | undefined
+  readonly reply_to?: string | undefined
+  /** The same for every try of one message. */
+  readonly idempotencyKey: string
+  /** RFC 3339; the same for every try. Names the file in the outbox. */
+  readonly at: string
+  readonly signal?: AbortSignal
+}
+
+export interface MailReceipt {
+  readonly message_id: string
+  readonly accepted: readonly string[]
+  /** Recipients that the mail server would not take, while it took others. */
+  readonly rejected: readonly string[]
+}
+
+export interface Mailer {
+  /** Throws `invalid_argument` for addresses that are none, `unavailable` where trying again makes sense. */
+  send(message: MailMessage): Promise<MailReceipt>
+  close(): Promise<void>
+}
+
+export const Mailer = token<Mailer>("Mailer")
+
+const maxRecipients = 50
+
+export function createMailer(senders: Senders, transport: Transport, footer: string): Mailer {
+  return {
+    async send(message) {
+      const to = addressesOf(message.to, "to")
+      const seen = new Set(to.map(({ address }) => address.toLowerCase()))
+      const cc = without(seen, addressesOf(message.cc ?? [], "cc"))
+      const bcc = without(seen, addressesOf(message.bcc ?? [], "bcc"))
+      const count = to.length + cc.length + bcc.length
+      if (to.length === 0) throw refused("no recipient in to")
+      if (count > maxRecipients) throw refused(`${count} recipients; ${maxRecipients} is the most`)
+      const sender = await senders.senderOf(message.organization)
+      const replyTo = message.reply_to ? addressesOf(message.reply_to, "reply_to") : (sender.reply_to ?? [])
+      const messageId = messageIdOf(message.idempotencyKey, sender.from.address)
+      const { subject, html, text } = renderMail(message, footer)
+      const mail = { from: sender.from, to, cc, bcc, replyTo, subject, html, text, messageId, at: message.at }
+      const { accepted, rejected } = await transport.deliver(mail, message.signal)
+      return { message_id: messageId, accepted, rejected }
+    },
+    close: () => transport.close(),
+  }
+}
+
+function messageIdOf(idempotencyKey: string, from: string): string {
+  const hash = createHash("sha256").update(idempotencyKey).digest("hex").slice(0, 40)
+  return `<${hash}@${domainToASCII(from.slice(from.lastIndexOf("@") + 1))}>`
+}
+
+function addressesOf(given: string | readonly string[], field: string): MailAddress[] {
+  const seen = new Set<string>()
+  return without(
+    seen,
+    (typeof given === "string" ? [given] : given).flatMap((text) => parseAddresses(text, field)),
+  )
+}
+
+function without(seen: Set<string>, addresses: MailAddress[]): MailAddress[] {
+  return addresses.filter(({ address }) => {
+    const key = address.toLowerCase()
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
+}
+
+function refused(problem: string): AppError {
+  return new AppError("invalid_argument", `The mail was not sent: ${problem}.`, { reason: "recipients_refused", retryable: false })
+}

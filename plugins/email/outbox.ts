@@ -1,0 +1,41 @@
+// The default transport: each message a file under <data_dir>/outbox, for development and for those who collect mail
+// there. A file appears whole or not at all, and a retry writes the same file.
+import { createHash } from "node:crypto"
+import { mkdir, open, rename, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { createTransport } from "nodemailer"
+import { asNodemailer, type FinishedMail, type Transport } from "./transport.ts"
+
+export function outboxTransport(folder: string): Transport {
+  const composer = createTransport({ streamTransport: true, buffer: true, newline: "windows" })
+  return {
+    async deliver(mail) {
+      const { message } = await composer.sendMail(asNodemailer(mail))
+      if (!Buffer.isBuffer(message)) throw new Error("The composer gave a stream where a buffer was asked for.")
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const path = join(folder, fileNameOf(mail))
+      const partial = `${path}.${process.pid}.partial`
+      try {
+        const file = await open(partial, "w", 0o600)
+        try {
+          await file.writeFile(message)
+          await file.sync()
+        } finally {
+          await file.close()
+        }
+        await rename(partial, path)
+      } catch (error) {
+        await rm(partial, { force: true })
+        throw error
+      }
+      return { accepted: [...mail.to, ...mail.cc, ...mail.bcc].map(({ address }) => address), rejected: [] }
+    },
+    close: async () => composer.close(),
+  }
+}
+
+/** Sorts by time; the rest of the name is the message's identity. */
+function fileNameOf(mail: Pick<FinishedMail, "at" | "messageId">): string {
+  const time = mail.at.replace(/[^0-9TZ.]/g, "").replace(".", "")
+  return `${time}-${createHash("sha256").update(mail.messageId).digest("hex").slice(0, 16)}.eml`
+}

@@ -1,0 +1,82 @@
+// Content becomes a message: subject, HTML in the standard look, and plain text that says the same. The caller supplies
+// values only; no value can bring markup, a header or a script along.
+import { escapeHtml, linkedHtml, safeUrl } from "./linkify.ts"
+import { parts } from "./template/parts.generated.ts"
+
+export interface MailContent {
+  /** The heading when absent or empty. */
+  readonly subject?: string | undefined
+  readonly heading: string
+  readonly intro?: string | undefined
+  readonly fields?: readonly { readonly label: string; readonly value: string }[] | undefined
+  /** Left out when `url` is no http(s) URL; see `buttonUrl`. */
+  readonly button?: { readonly label: string; readonly url: string } | undefined
+}
+
+export interface RenderedMail {
+  readonly subject: string
+  readonly html: string
+  readonly text: string
+}
+
+const maxValue = 20_000
+
+export function renderMail(content: MailContent, footer: string): RenderedMail {
+  const heading = oneLine(content.heading)
+  const subject = oneLine(content.subject ?? "", 250) || oneLine(content.heading, 250) || footer
+  const intro = block(content.intro ?? "")
+  const fields = (content.fields ?? []).map(({ label, value }) => ({ label: oneLine(label, 200), value: block(value) }))
+  const url = content.button && buttonUrl(content.button.url)
+  const button = content.button && url ? { label: oneLine(content.button.label, 200) || url, url } : undefined
+  const preview = oneLine(intro || fields.map(({ label, value }) => `${label}: ${value}`).join(" · ") || heading, 140)
+  const html = fill(parts.page, {
+    title: escapeHtml(subject),
+    preview: escapeHtml(preview),
+    heading: escapeHtml(heading),
+    footer: escapeHtml(footer),
+    intro_part: intro ? fill(parts.intro, { intro: linkedHtml(intro) }) : "",
+    fields_part: fields.length > 0 ? fill(parts.fields, { field_part: fields.map(fieldHtml).join("\n") }) : "",
+    button_part: button ? fill(parts.button, { url: escapeHtml(button.url), button_label: escapeHtml(button.label) }) : "",
+  })
+  const lines = fields.map(
+    ({ label, value }) => `${label}: ${value.includes("\n") ? `\n  ${value.replaceAll("\n", "\n  ")}` : value || "—"}`,
+  )
+  const paragraphs = [heading, intro, lines.join("\n"), button ? `${button.label}: ${button.url}` : "", footer ? `-- \n${footer}` : ""]
+  return { subject, html, text: `${paragraphs.filter((paragraph) => paragraph !== "").join("\n\n")}\n` }
+}
+
+/** The URL a button may lead to; undefined for anything but http(s). */
+export function buttonUrl(text: string): string | undefined {
+  const url = safeUrl(text.trim())
+  return url && !url.startsWith("mailto:") ? url : undefined
+}
+
+function fieldHtml({ label, value }: { label: string; value: string }): string {
+  return fill(parts.field, { label: escapeHtml(label), value: value ? linkedHtml(value) : "&mdash;" })
+}
+
+/** One pass: what a value holds is never looked at for places again. */
+function fill(part: string, values: Readonly<Record<string, string>>): string {
+  return part.replace(/%%([a-z_]+)%%/g, (_place, name: string) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`The mail template has a place "${name}" that nothing fills; run template/build.ts again.`)
+    return value
+  })
+}
+
+/** Header-safe: line breaks and control characters become one space. */
+function oneLine(text: string, length = 500): string {
+  return text
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .trim()
+    .slice(0, length)
+    .toWellFormed()
+}
+
+function block(text: string): string {
+  const clean = text
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\n\t]/gu, "")
+    .trim()
+  return clean.length > maxValue ? `${clean.slice(0, maxValue).toWellFormed()}…` : clean.toWellFormed()
+}

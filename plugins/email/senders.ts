@@ -1,0 +1,40 @@
+// Who a message is from. The configured sender unless a plugin (one that knows an organization's verified domains)
+// chooses another.
+import { type Service, token } from "#core"
+import type { MailAddress } from "./addresses.ts"
+
+export interface Sender {
+  readonly from: MailAddress
+  readonly reply_to?: readonly MailAddress[]
+}
+
+/** Undefined: not this organization's business, the next one is asked. */
+export type ChooseSender = (organization: string) => Promise<Sender | undefined>
+
+export interface Senders {
+  senderOf(organization: string): Promise<Sender>
+  /** Later choosers are asked first. To be called while services are created. */
+  use(choose: ChooseSender): void
+}
+
+export const Senders = token<Senders>("Senders")
+
+export function sendersService(fallback: Sender): Service<Senders> {
+  return { create: () => createSenders(fallback) }
+}
+
+export function createSenders(fallback: Sender): Senders {
+  const choosers: ChooseSender[] = []
+  return {
+    async senderOf(organization) {
+      for (const choose of choosers) {
+        const sender = await choose(organization)
+        if (sender) return sender
+      }
+      return fallback
+    },
+    use: (choose) => {
+      choosers.unshift(choose)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+// What a transport is handed: a finished message, addresses taken apart. Both transports build the MIME text alike.
+import type { SendMailOptions } from "nodemailer"
+import type { MailAddress } from "./addresses.ts"
+
+export interface FinishedMail {
+  readonly from: MailAddress
+  readonly to: readonly MailAddress[]
+  readonly cc: readonly MailAddress[]
+  readonly bcc: readonly MailAddress[]
+  readonly replyTo: readonly MailAddress[]
+  readonly subject: string
+  readonly html: string
+  readonly text: string
+  /** With angle brackets. */
+  readonly messageId: string
+  /** RFC 3339. */
+  readonly at: string
+}
+
+export interface Delivery {
+  readonly accepted: readonly string[]
+  readonly rejected: readonly string[]
+}
+
+export interface Transport {
+  /** Resolves when the message is somewhere that outlives this process. */
+  deliver(mail: FinishedMail, signal: AbortSignal | undefined): Promise<Delivery>
+  close(): Promise<void>
+}
+
+/** `Auto-Submitted` (RFC 3834) keeps vacation responders from answering. */
+export function asNodemailer(mail: FinishedMail): SendMailOptions {
+  return {
+    from: { ...mail.from },
+    to: mail.to.map((address) => ({ ...address })),
+    cc: mail.cc.map((address) => ({ ...address })),
+    bcc: mail.bcc.map((address) => ({ ...address })),
+    ...(mail.replyTo.length > 0 ? { replyTo: mail.replyTo.map((address) => ({ ...address })) } : {}),
+    subject: mail.subject,
+    html: mail.html,
+    text: mail.text,
+    messageId: mail.messageId,
+    headers: { "Auto-Submitted": "auto-generated" },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  }
+}

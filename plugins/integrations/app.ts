@@ -1,0 +1,80 @@
+// An app that can be connected: what its credentials look like and how a request to it is made. Plugins add apps; this
+// one brings `http`, for any API that takes fixed headers.
+
+import type { z } from "zod"
+import { AppError, type Json, token } from "#core"
+import type { OutgoingHttp, OutgoingRequest } from "../outgoing-http/index.ts"
+
+export interface IntegrationRequest {
+  readonly method: string
+  /** Below the app's base; starts with `/`. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, Json>> | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: Json | undefined
+}
+
+export interface ConnectUrlArgs {
+  readonly integrationId: string
+  readonly organization: string
+  /** Empty: back to the service's own page. */
+  readonly returnUrl: string
+  readonly scopes: readonly string[]
+}
+
+/** `native`: credentials are given and kept here. `oauth`, `broker`: the user grants access at a URL that the app names. */
+export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
+  /** What callers say; lower case. */
+  readonly name: string
+  readonly summary: string
+  readonly kind: "native" | "oauth" | "broker"
+  /** A strict object. Its messages must not repeat values. */
+  readonly credentials: C
+  /** What is wrong with well-formed credentials; throws AppError that does not repeat them. */
+  check?(credentials: z.output<C>, deps: { readonly http: OutgoingHttp }): Promise<void> | void
+  /** The request as it goes out, credentials in place. Throws `invalid_argument` for one that would leave the app's base. */
+  request(credentials: z.output<C>, request: IntegrationRequest): OutgoingRequest
+  /** Of `oauth` and `broker` apps: where the user goes to grant access. */
+  connectUrl?(args: ConnectUrlArgs): Promise<string>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the registry holds apps of every kind of credentials.
+export type AnyIntegrationApp = IntegrationApp<any>
+
+export function defineIntegrationApp<C extends z.ZodType>(app: IntegrationApp<C>): IntegrationApp<C> {
+  return app
+}
+
+export interface IntegrationApps {
+  /** To be called while services are created. Throws when the name is taken. */
+  add(app: AnyIntegrationApp): void
+  /** Throws `invalid_argument` with the list of apps. */
+  get(name: string): AnyIntegrationApp
+  all(): readonly AnyIntegrationApp[]
+}
+
+export const IntegrationApps = token<IntegrationApps>("IntegrationApps")
+
+export function createIntegrationApps(...first: AnyIntegrationApp[]): IntegrationApps {
+  const apps = new Map<string, AnyIntegrationApp>()
+  const add = (app: AnyIntegrationApp): void => {
+    if (apps.has(app.name)) throw new Error(`Two integration apps are named "${app.name}"; rename one.`)
+    apps.set(app.name, app)
+  }
+  first.forEach(add)
+  return {
+    add,
+    get(name) {
+      const app = apps.get(name)
+      if (app) return app
+      const known = [...apps.keys()].sort()
+      const message = `There is no app ${JSON.stringify(name.slice(0, 100))}. Apps that can be connected: ${known.join(", ")}.`
+      throw new AppError("invalid_argument", message, {
+        reason: "unknown_app",
+        apps: known,
+        fields: [{ path: "app", message: "unknown app" }],
+      })
+    },
+    all: () => [...apps.values()],
+  }
+}

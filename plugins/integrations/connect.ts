@@ -1,0 +1,165 @@
+// Connecting an app (specification 4.4): a new connection, or new credentials for the one there is. Everything is staged
+// in the call's own commit; nothing of the credentials is left anywhere but sealed.
+
+import type { z } from "zod"
+import { AppError, type Caller, type Clock, type Ids, type Store, slugOf, timestamp, type Vault, type Work } from "#core"
+import type { OutgoingHttp } from "../outgoing-http/index.ts"
+import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
+import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
+
+export interface ConnectInput {
+  readonly app: string
+  readonly credentials?: Readonly<Record<string, unknown>> | undefined
+  readonly managed_access?: ManagedAccess | "" | undefined
+  readonly name?: string | undefined
+  readonly return_url: string
+  readonly rotate_credentials: boolean
+  readonly scopes?: readonly string[] | undefined
+  readonly share_with_org?: boolean | undefined
+}
+
+export interface ConnectDeps {
+  readonly store: Store
+  readonly vault: Vault
+  readonly apps: IntegrationApps
+  readonly http: OutgoingHttp
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+export interface Connected {
+  readonly connection: Connection
+  readonly connectUrl: string
+  readonly rotated: boolean
+}
+
+export async function connect(deps: ConnectDeps, caller: Caller, work: Work, input: ConnectInput): Promise<Connected> {
+  const app = deps.apps.get(input.app)
+  if (app.kind !== "native" && (input.managed_access ?? "") !== "") {
+    throw invalid(
+      "managed_access",
+      `${app.name} is connected by ${app.kind === "oauth" ? "an OAuth grant" : "a connection broker"}, which cannot be lent`,
+    )
+  }
+  if (app.kind === "native") {
+    const credentials = await checkedCredentials(deps, app, input.credentials)
+    return input.rotate_credentials ? rotate(deps, caller, work, input, app, credentials) : add(deps, caller, work, input, app, credentials)
+  }
+  if (input.credentials !== undefined) throw invalid("credentials", `${app.name} takes none; access is granted at connect_url`)
+  if (input.rotate_credentials) throw invalid("rotate_credentials", `${app.name} has no credentials to rotate; connect it again`)
+  return add(deps, caller, work, input, app, undefined)
+}
+
+async function checkedCredentials(
+  deps: ConnectDeps,
+  app: AnyIntegrationApp,
+  given: ConnectInput["credentials"],
+): Promise<Record<string, unknown>> {
+  if (given === undefined) throw invalid("credentials", `${app.name} needs them`)
+  const schema: z.ZodType<Record<string, unknown>> = app.credentials
+  const parsed = schema.safeParse(given)
+  if (!parsed.success) {
+    const fields = parsed.error.issues.map(({ path, message }) => ({ path: ["credentials", ...path].join("."), message }))
+    const said = fields.map(({ path, message }) => `${path}: ${message}`).join("; ")
+    throw new AppError("invalid_argument", `The credentials for ${app.name} are not usable: ${said}.`, {
+      reason: "invalid_credentials",
+      fields,
+    })
+  }
+  const credentials = parsed.data
+  try {
+    await app.check?.(credentials, { http: deps.http })
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === "unavailable") throw error
+    const fields = (error.details.fields ?? []).map(({ path, message }) => ({ path: `credentials.${path}`, message }))
+    throw new AppError("invalid_argument", error.message, { reason: error.details.reason ?? "invalid_credentials", fields })
+  }
+  return credentials
+}
+
+async function add(
+  deps: ConnectDeps,
+  caller: Caller,
+  work: Work,
+  input: ConnectInput,
+  app: AnyIntegrationApp,
+  credentials: Record<string, unknown> | undefined,
+): Promise<Connected> {
+  const organization = caller.organization.id
+  const id = deps.ids.uuid()
+  const now = timestamp(deps.clock.now())
+  const name = input.name || app.name
+  const connection: Connection = {
+    id,
+    app: app.name,
+    name,
+    slug: await freeSlug(deps.store, organization, slugOf(name) || app.name),
+    status: credentials ? "connected" : "pending_authorization",
+    connected_by: connectorOf(caller),
+    shared: input.share_with_org ?? false,
+    managed_access: input.managed_access || "none",
+    scopes: [...(input.scopes ?? [])],
+    credentials: credentials ? sealCredentials(deps.vault, organization, id, credentials) : null,
+    credential_fields: Object.keys(credentials ?? {}),
+    revision: 1,
+    created_at: now,
+    updated_at: now,
+  }
+  const connectUrl =
+    (await app.connectUrl?.({ integrationId: id, organization, returnUrl: input.return_url, scopes: connection.scopes })) ?? ""
+  work.in(Connections, organization).insert(connection)
+  return { connection, connectUrl, rotated: false }
+}
+
+async function rotate(
+  deps: ConnectDeps,
+  caller: Caller,
+  work: Work,
+  input: ConnectInput,
+  app: AnyIntegrationApp,
+  credentials: Record<string, unknown>,
+): Promise<Connected> {
+  const organization = caller.organization.id
+  const visible = await deps.store.open(Connections, organization).find({ app: app.name, ...visibleTo(caller) }, { limit: 200 })
+  const meant = input.name ? visible.filter(({ name, slug }) => name === input.name || slug === input.name) : visible
+  const [old, another] = meant
+  if (!old) {
+    const which = input.name ? `no ${app.name} connection is named "${input.name}"` : `there is no ${app.name} connection`
+    throw new AppError("not_found", `Nothing to rotate: ${which}. Leave rotate_credentials out to add one.`, {
+      reason: "nothing_to_rotate",
+    })
+  }
+  if (another) {
+    const names = meant.map(({ slug }) => slug)
+    const message = `Several ${app.name} connections could be meant (${names.join(", ")}); say which by name.`
+    throw new AppError("failed_precondition", message, { reason: "ambiguous_connection", candidates: names })
+  }
+  const sealed = sealCredentials(deps.vault, organization, old.id, credentials)
+  const change = {
+    credentials: { ...sealed },
+    credential_fields: Object.keys(credentials),
+    status: "connected" as const,
+    updated_at: timestamp(deps.clock.now()),
+    ...(input.share_with_org === undefined ? {} : { shared: input.share_with_org }),
+    ...(input.managed_access ? { managed_access: input.managed_access } : {}),
+    ...(input.scopes === undefined ? {} : { scopes: [...input.scopes] }),
+  }
+  work.in(Connections, organization).update(old.id, { $set: change, $inc: { revision: 1 } }, { where: { revision: old.revision } })
+  return { connection: { ...old, ...change, revision: old.revision + 1 }, connectUrl: "", rotated: true }
+}
+
+/** The slug, or with the first number that makes it free; two connecting at once are told apart by the unique index. */
+async function freeSlug(store: Store, organization: string, slug: string): Promise<string> {
+  const candidates = [slug, ...Array.from({ length: 199 }, (_, index) => `${slug}-${index + 2}`)]
+  const taken = await store.open(Connections, organization).find({ slug: { $in: candidates } }, { limit: 200 })
+  const free = candidates.find((candidate) => !taken.some((connection) => connection.slug === candidate))
+  if (free) return free
+  throw new AppError("resource_exhausted", `200 connections are named "${slug}" already; choose another name or disconnect some.`)
+}
+
+function invalid(field: string, problem: string): AppError {
+  return new AppError("invalid_argument", `${field} is refused: ${problem}.`, {
+    reason: `${field}_refused`,
+    fields: [{ path: field, message: problem }],
+  })
+}

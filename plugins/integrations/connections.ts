@@ -1,0 +1,78 @@
+// What is kept of a connection. Its credentials are sealed to the organization and the connection, so that a sealed text
+// copied to another document opens nothing.
+
+import { z } from "zod"
+import { type Caller, type Document, defineCollection, type Sealed, type Vault } from "#core"
+
+export interface Connection extends Document {
+  app: string
+  name: string
+  slug: string
+  status: "connected" | "pending_authorization"
+  /** User, or credential where no user stands behind the caller. */
+  connected_by: string
+  shared: boolean
+  managed_access: ManagedAccess
+  scopes: string[]
+  credentials: Sealed | null
+  /** Names of the fields that the credentials have, to be shown in their place. */
+  credential_fields: string[]
+  revision: number
+  created_at: string
+  updated_at: string
+}
+
+export const managedAccess = ["none", "managed_organizations"] as const
+export type ManagedAccess = (typeof managedAccess)[number]
+
+export const Connections = defineCollection<Connection>()({
+  name: "integrations",
+  scope: "organization",
+  times: ["created_at", "updated_at"],
+  indexes: [{ fields: ["slug"], unique: true }, { fields: ["app"] }],
+})
+
+/** A connection as anyone may see it. */
+export const ConnectionView = z.object({
+  id: z.uuid(),
+  app: z.string(),
+  name: z.string(),
+  slug: z.string(),
+  status: z.string(),
+  shared: z.boolean().describe("Usable by the organization's pipelines, not only by its connector."),
+  managed_access: z.enum(managedAccess),
+  scopes: z.array(z.string()),
+  credentials: z.record(z.string(), z.literal("[redacted]")).describe("Names of what is kept; never its values."),
+  created_at: z.string(),
+  updated_at: z.string(),
+})
+export type ConnectionView = z.infer<typeof ConnectionView>
+
+export function viewOf(connection: Connection): ConnectionView {
+  const { id, app, name, slug, status, shared, managed_access, scopes, created_at, updated_at } = connection
+  const credentials = Object.fromEntries(connection.credential_fields.map((field) => [field, "[redacted]" as const]))
+  return { id, app, name, slug, status, shared, managed_access, scopes, credentials, created_at, updated_at }
+}
+
+export function sealCredentials(vault: Vault, organization: string, id: string, credentials: unknown): Sealed {
+  return vault.seal(JSON.stringify(credentials), contextOf(organization, id))
+}
+
+export function openCredentials(vault: Vault, organization: string, connection: Connection): unknown {
+  return connection.credentials === null
+    ? undefined
+    : JSON.parse(vault.open(connection.credentials, contextOf(organization, connection.id)))
+}
+
+function contextOf(organization: string, id: string): string {
+  return `integration:${organization}:${id}`
+}
+
+export function connectorOf(caller: Caller): string {
+  return caller.user?.id ?? caller.credential.id
+}
+
+/** Private connections are their connector's; an owner sees them too, to be able to end them. */
+export function visibleTo(caller: Caller): { $or: { shared?: boolean; connected_by?: string }[] } | Record<never, never> {
+  return caller.role === "owner" ? {} : { $or: [{ shared: true }, { connected_by: connectorOf(caller) }] }
+}

@@ -1,0 +1,35 @@
+// Connections to other services: credentials kept sealed, used by pipelines and never shown again.
+
+import { z } from "zod"
+import { definePlugin, Store, Vault } from "#core"
+import { Organizations } from "../organizations/index.ts"
+import { OutgoingHttp } from "../outgoing-http/index.ts"
+import { createIntegrationApps, IntegrationApps } from "./app.ts"
+import { httpApp } from "./apps/http.ts"
+import { Connections } from "./connections.ts"
+import { createIntegrations, Integrations } from "./integrations.ts"
+import { connectIntegration } from "./operations/connect.ts"
+import { listIntegrations } from "./operations/list.ts"
+import { disconnectIntegration, getIntegration } from "./operations/one.ts"
+
+export { defineIntegrationApp, type IntegrationApp, IntegrationApps, type IntegrationRequest } from "./app.ts"
+export type { ConnectionView } from "./connections.ts"
+export { type CallContext, Integrations } from "./integrations.ts"
+
+export default definePlugin({
+  id: "integrations",
+  needs: ["organizations", "outgoing-http"],
+  config: z.strictObject({}),
+  register(registrar) {
+    registrar.collections(Connections)
+    registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
+    registrar.provide(IntegrationApps, { create: () => createIntegrationApps(httpApp) })
+    registrar.provide(Integrations, {
+      inject: { store: Store, vault: Vault, http: OutgoingHttp, apps: IntegrationApps, organizations: Organizations },
+      create({ organizations, ...deps }) {
+        const managerOf = async (organization: string) => (await organizations.byId(organization))?.managed_by?.id
+        return createIntegrations({ ...deps, managerOf })
+      },
+    })
+  },
+})

@@ -1,0 +1,70 @@
+// Connections in use: found by slug or id, opened for one request, never handed out. A pipeline acts for its
+// organization, so it sees what is shared with it, and what the organization that manages it lends.
+import { AppError, type Collection, isUuid, type Store, token, type Vault } from "#core"
+import type { OutgoingHttp, OutgoingResponse } from "../outgoing-http/index.ts"
+import type { IntegrationApps, IntegrationRequest } from "./app.ts"
+import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
+
+export interface CallContext {
+  /** Sent along as `Idempotency-Key`. */
+  readonly idempotencyKey?: string
+  readonly signal?: AbortSignal
+  readonly timeoutMs?: number
+}
+
+export interface Integrations {
+  /** The connection that pipelines of the organization mean by this slug or id; undefined when there is none they may use. */
+  find(organization: string, ref: string): Promise<ConnectionView | undefined>
+  /** Any status resolves; see `outcomeOf`. Throws `failed_precondition` with `retryable: false` when there is no such connection, else as OutgoingHttp does. */
+  call(organization: string, ref: string, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
+}
+
+export const Integrations = token<Integrations>("Integrations")
+
+interface IntegrationsDeps {
+  readonly store: Store
+  readonly vault: Vault
+  readonly http: OutgoingHttp
+  readonly apps: IntegrationApps
+  /** The organization that manages this one. */
+  readonly managerOf: (organization: string) => Promise<string | undefined>
+}
+
+export function createIntegrations({ store, vault, http, apps, managerOf }: IntegrationsDeps): Integrations {
+  async function usable(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
+    const own = await byRef(store.open(Connections, organization), ref, { shared: true })
+    if (own) return { owner: organization, connection: own }
+    const owner = await managerOf(organization)
+    const lent = owner && (await byRef(store.open(Connections, owner), ref, { managed_access: "managed_organizations" }))
+    return lent ? { owner, connection: lent } : undefined
+  }
+
+  return {
+    async find(organization, ref) {
+      const found = await usable(organization, ref)
+      return found && viewOf(found.connection)
+    },
+    async call(organization, ref, request, context = {}) {
+      const found = await usable(organization, ref)
+      if (!found) throw missing(ref)
+      const app = apps.get(found.connection.app)
+      const credentials = app.credentials.safeParse(openCredentials(vault, found.owner, found.connection))
+      if (!credentials.success) {
+        throw new AppError("failed_precondition", `The integration "${ref}" has no usable credentials; connect it again.`, {
+          reason: "integration_unusable",
+          retryable: false,
+        })
+      }
+      return http.fetch({ ...app.request(credentials.data, request), ...context })
+    },
+  }
+}
+
+export function byRef(connections: Collection<Connection>, ref: string, filter: object): Promise<Connection | undefined> {
+  return connections.first({ ...(isUuid(ref) ? { id: ref } : { slug: ref }), ...filter })
+}
+
+function missing(ref: string): AppError {
+  const message = `No integration ${JSON.stringify(ref.slice(0, 100))} is connected for the organization. Connect one with share_with_org; one that is private to its connector is not used by pipelines.`
+  return new AppError("failed_precondition", message, { reason: "no_such_integration", retryable: false })
+}

@@ -1,0 +1,80 @@
+// POST /v1/integrations-connect (specification 4.4).
+
+import { z } from "zod"
+import { Clock, defineOperation, Ids, Store, Vault } from "#core"
+import { OutgoingHttp } from "../../outgoing-http/index.ts"
+import { IntegrationApps } from "../app.ts"
+import { connect } from "../connect.ts"
+import { managedAccess } from "../connections.ts"
+
+const ReturnUrl = z
+  .string()
+  .max(2_048)
+  .refine(isReturnUrl, "expected an absolute http(s) URL without user name or password")
+  .default("")
+  .describe("Where the user lands after granting access at connect_url; empty: the service's own page.")
+
+export const connectIntegration = defineOperation({
+  name: "integrations.connect",
+  summary: "Connect an app by credentials, or begin an authorization at connect_url.",
+  http: { method: "POST", path: "/v1/integrations-connect" },
+  access: { scope: "integrations:write", role: "admin" },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({
+    app: z.string().min(1).max(100).describe("App to connect."),
+    credentials: z.record(z.string(), z.unknown()).optional().describe("Secret material; kept sealed, shown never."),
+    managed_access: z
+      .enum(["", ...managedAccess])
+      .optional()
+      .describe("Lend the credentials to organizations that the caller's manages; refused for OAuth and broker apps."),
+    name: z.string().trim().max(200).optional().describe("Name for people; its slug is what pipelines say. The app's name when absent."),
+    return_url: ReturnUrl,
+    rotate_credentials: z.boolean().default(false).describe("Replace the credentials of the connection there is, instead of adding one."),
+    scopes: z.array(z.string().min(1).max(500)).max(100).optional(),
+    share_with_org: z
+      .boolean()
+      .optional()
+      .describe("Share with the organization, its pipelines included; private to the connector by default."),
+  }),
+  output: z.object({
+    app: z.string(),
+    connect_url: z.string(),
+    integration_id: z.uuid(),
+    next_step: z.string(),
+    organization_name: z.string(),
+    organization_slug: z.string(),
+    status: z.string(),
+  }),
+  errors: ["invalid_argument", "not_found", "already_exists", "aborted", "failed_precondition", "resource_exhausted"],
+  mcp: { clears: ["managed_access"] },
+  inject: { store: Store, vault: Vault, apps: IntegrationApps, http: OutgoingHttp, clock: Clock, ids: Ids },
+  async handle({ input, caller, deps, work }) {
+    // Cleared by the surface already; a second lock, since lending is a decision of people.
+    const managed_access = caller.surface === "mcp" ? undefined : input.managed_access
+    const { connection, connectUrl, rotated } = await connect(deps, caller, work, { ...input, managed_access })
+    return {
+      app: connection.app,
+      connect_url: connectUrl,
+      integration_id: connection.id,
+      next_step: nextStep(connection.slug, connection.shared, connectUrl, rotated),
+      organization_name: caller.organization.name,
+      organization_slug: caller.organization.slug,
+      status: connection.status,
+    }
+  },
+})
+
+function nextStep(slug: string, shared: boolean, connectUrl: string, rotated: boolean): string {
+  if (connectUrl) return "Open connect_url and grant access."
+  if (rotated) return `Nothing: what uses "${slug}" uses the new credentials from now on.`
+  return shared
+    ? `Use it in a pipeline: type integration.call with integration "${slug}".`
+    : `It is private to you. To use "${slug}" in pipelines connect again with rotate_credentials and share_with_org.`
+}
+
+function isReturnUrl(text: string): boolean {
+  if (text === "") return true
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false
+  const url = new URL(text)
+  return url.username === "" && url.password === "" && !/^https?:\/\/[^/?#]*@/i.test(text) && !/[\s\\\p{Cc}]/u.test(text)
+}

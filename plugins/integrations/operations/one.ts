@@ -1,0 +1,44 @@
+// GET and DELETE /v1/integrations/{id}: read one connection, and end it, its sealed credentials with it.
+
+import { z } from "zod"
+import { AppError, type Caller, defineOperation, SlugOrId, Store } from "#core"
+import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
+import { byRef } from "../integrations.ts"
+
+export const getIntegration = defineOperation({
+  name: "integrations.get",
+  summary: "Read one integration; its credentials are never shown.",
+  http: { method: "GET", path: "/v1/integrations/{id}" },
+  access: { scope: "integrations:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ id: SlugOrId }),
+  output: ConnectionView,
+  errors: ["not_found"],
+  inject: { store: Store },
+  handle: async ({ input, caller, deps }) => viewOf(await visibleConnection(deps.store, caller, input.id)),
+})
+
+export const disconnectIntegration = defineOperation({
+  name: "integrations.disconnect",
+  summary: "Disconnect an integration and destroy its credentials.",
+  http: { method: "DELETE", path: "/v1/integrations/{id}" },
+  access: { scope: "integrations:write", role: "admin" },
+  hints: { readOnly: false, destructive: true, idempotent: false },
+  input: z.strictObject({ id: SlugOrId }),
+  output: z.object({ integration_id: z.uuid(), status: z.literal("disconnected") }),
+  errors: ["not_found", "aborted"],
+  inject: { store: Store },
+  async handle({ input, caller, deps, work }) {
+    const { id, revision } = await visibleConnection(deps.store, caller, input.id)
+    work.in(Connections, caller.organization.id).remove(id, { where: { revision } })
+    return { integration_id: id, status: "disconnected" as const }
+  },
+})
+
+async function visibleConnection(store: Store, caller: Caller, ref: string): Promise<Connection> {
+  const found = await byRef(store.open(Connections, caller.organization.id), ref, visibleTo(caller))
+  if (found) return found
+  throw new AppError("not_found", `There is no integration ${JSON.stringify(ref)}; GET /v1/integrations lists them.`, {
+    reason: "no_such_integration",
+  })
+}

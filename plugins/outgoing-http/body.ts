@@ -1,0 +1,82 @@
+// Reads a response body within bounds. The count is taken of what comes in and of what it unpacks to, so that a few
+// kilobytes that unpack to gigabytes cost no more than the bound.
+import type { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib"
+import { AppError, type Json } from "#core"
+
+export const acceptedEncodings = "gzip, deflate, br"
+
+export async function readBounded(body: Readable, encoding: string | undefined, maxBytes: number, from: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
+    let size = 0
+    for await (const chunk of source) {
+      size += chunk.length
+      if (size > maxBytes) throw tooLarge(maxBytes, from)
+      chunks.push(chunk)
+    }
+  }
+  const unpack = unpackerOf(encoding, from)
+  if (!unpack) await collect(body)
+  else await pipeline(boundedSource(body, maxBytes, from), unpack, collect)
+  return Buffer.concat(chunks)
+}
+
+async function* boundedSource(body: Readable, maxBytes: number, from: string): AsyncGenerator<Buffer> {
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxBytes) throw tooLarge(maxBytes, from)
+    yield chunk
+  }
+}
+
+function unpackerOf(encoding: string | undefined, from: string) {
+  const name = (encoding ?? "").trim().toLowerCase()
+  if (name === "" || name === "identity") return undefined
+  if (name === "gzip" || name === "x-gzip") return createGunzip()
+  if (name === "deflate") return createInflate()
+  if (name === "br") return createBrotliDecompress()
+  throw new AppError("failed_precondition", `${from} answered in the encoding "${name.slice(0, 40)}", which was not asked for.`, {
+    reason: "encoding_refused",
+    retryable: false,
+  })
+}
+
+function tooLarge(maxBytes: number, from: string): AppError {
+  return new AppError("resource_exhausted", `The answer of ${from} is larger than ${maxBytes} bytes and was dropped.`, {
+    reason: "response_too_large",
+    max_bytes: maxBytes,
+    retryable: false,
+  })
+}
+
+/** As the content type's charset says where the platform knows it, as UTF-8 otherwise. */
+export function textOf(body: Buffer, contentType: string): string {
+  const charset = /charset=["']?([\w.:-]+)/i.exec(contentType)?.[1] ?? "utf-8"
+  try {
+    return new TextDecoder(charset).decode(body)
+  } catch {
+    return new TextDecoder().decode(body)
+  }
+}
+
+const maxLevels = 100
+
+/** Undefined when the content type is no JSON, or the text is none, or it nests deeper than rows may. */
+export function jsonOf(text: string, contentType: string): Json | undefined {
+  if (!/^application\/(?:[\w.+-]+\+)?json\b|^text\/json\b/i.test(contentType)) return undefined
+  let parsed: Json
+  try {
+    parsed = JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+  let level: Json[] = [parsed]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxLevels) return undefined
+    level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []))
+  }
+  return parsed
+}

@@ -1,0 +1,139 @@
+// The client: one call out, its redirects followed by hand so that every hop is checked like the first, one deadline
+// over all of it. Trying again is the job queue's business.
+
+import { Agent } from "undici"
+import { AppError, type CoreConfig, type Json, token } from "#core"
+import { parseHostRule } from "./address-policy.ts"
+import { acceptedEncodings, jsonOf, readBounded, textOf } from "./body.ts"
+import { explain } from "./failures.ts"
+import { guardedConnect, type Resolve } from "./guarded-connect.ts"
+import { checkHeaders } from "./headers.ts"
+import { type Hop, nextHop } from "./redirect.ts"
+import { checkLiteral, parseTarget } from "./target.ts"
+
+export interface OutgoingRequest {
+  readonly url: string
+  /** GET unless given. */
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  /** Of the whole call, redirects and body included; `outgoing.timeout_ms` unless given. */
+  readonly timeoutMs?: number
+  /** Of the unpacked body; never more than `outgoing.max_response_bytes`. */
+  readonly maxBytes?: number
+  readonly signal?: AbortSignal
+  /** Sent as `Idempotency-Key` unless the headers hold one. */
+  readonly idempotencyKey?: string
+  /** `follow` (default) goes anywhere allowed and drops credentials across origins; `same_origin` refuses another origin; `manual` returns the redirect. */
+  readonly redirects?: "follow" | "same_origin" | "manual"
+}
+
+export interface OutgoingResponse {
+  readonly status: number
+  /** Names in lower case; a repeated header's values joined with a comma. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** Set when the content type says JSON and the text is. */
+  readonly json: Json | undefined
+  /** Scheme, host and port that answered; for messages. */
+  readonly origin: string
+}
+
+export interface OutgoingHttp {
+  /** Any status resolves. Throws AppError: `invalid_argument` and `failed_precondition` for what is refused, `unavailable`, `deadline_exceeded`, `canceled`, `resource_exhausted` for what went wrong; details carry `retryable: false` where trying again is of no use. */
+  fetch(request: OutgoingRequest): Promise<OutgoingResponse>
+  /** Throws for a URL that `fetch` would refuse without asking a resolver. */
+  check(url: string): void
+  close(): Promise<void>
+}
+
+export const OutgoingHttp = token<OutgoingHttp>("OutgoingHttp")
+
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+
+export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve): OutgoingHttp {
+  const rules = settings.allow_hosts.map(parseHostRule)
+  const agent = new Agent({
+    connect: guardedConnect(rules, settings.timeout_ms, resolve),
+    allowH2: false,
+    connections: 32,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 10_000,
+  })
+
+  async function once(
+    hop: Hop,
+    signal: AbortSignal,
+    maxBytes: number,
+  ): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
+    const answer = await agent.request({
+      origin: hop.url.origin,
+      path: hop.url.pathname + hop.url.search,
+      method: hop.method as "GET",
+      headers: hop.headers,
+      body: hop.body ?? null,
+      signal,
+    })
+    // Whoever reads the body hears of its errors; one dropped unread must not bring the process down.
+    answer.body.on("error", () => undefined)
+    const headers: Record<string, string> = {}
+    for (const [name, value] of Object.entries(answer.headers)) {
+      if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value
+    }
+    try {
+      const empty = hop.method === "HEAD" || answer.statusCode === 204 || answer.statusCode === 304 || headers["content-length"] === "0"
+      const encoding = empty ? undefined : headers["content-encoding"]
+      return { status: answer.statusCode, headers, body: await readBounded(answer.body, encoding, maxBytes, hop.url.origin) }
+    } catch (error) {
+      answer.body.destroy()
+      throw error
+    }
+  }
+
+  async function follow(first: Hop, request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResponse> {
+    const maxBytes = Math.min(request.maxBytes ?? settings.max_response_bytes, settings.max_response_bytes)
+    let hop = first
+    for (let followed = 0; ; followed++) {
+      checkLiteral(rules, hop.url)
+      const answer = await once(hop, signal, maxBytes).catch((error: unknown) => {
+        throw explain(error, hop.url.origin, signal)
+      })
+      const next = request.redirects === "manual" ? undefined : nextHop(hop, answer, followed, request.redirects ?? "follow")
+      if (next) {
+        hop = next
+        continue
+      }
+      const contentType = answer.headers["content-type"] ?? ""
+      const text = textOf(answer.body, contentType)
+      return { status: answer.status, headers: answer.headers, text, json: jsonOf(text, contentType), origin: hop.url.origin }
+    }
+  }
+
+  return {
+    async fetch(request) {
+      const hop = firstHop(request)
+      const deadline = AbortSignal.timeout(request.timeoutMs ?? settings.timeout_ms)
+      const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
+      return follow(hop, request, signal)
+    },
+    check: (url) => checkLiteral(rules, parseTarget(url)),
+    close: () => agent.destroy(),
+  }
+}
+
+function firstHop(request: OutgoingRequest): Hop {
+  const method = (request.method ?? "GET").toUpperCase()
+  if (!methods.has(method)) {
+    throw new AppError("invalid_argument", `The method "${method.slice(0, 20)}" is not one of ${[...methods].join(", ")}.`, {
+      reason: "method_refused",
+      retryable: false,
+    })
+  }
+  const headers = checkHeaders(request.headers ?? {})
+  if (request.idempotencyKey)
+    headers["idempotency-key"] ??= checkHeaders({ "Idempotency-Key": request.idempotencyKey })["idempotency-key"] ?? ""
+  headers["user-agent"] ??= "Millrace"
+  headers["accept-encoding"] = acceptedEncodings
+  return { url: parseTarget(request.url), method, headers, body: request.body }
+}

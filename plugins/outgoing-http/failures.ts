@@ -1,0 +1,43 @@
+// What went wrong with a call, as an AppError: whose fault it is and whether trying again makes sense. Messages name the
+// origin and the error's code, never path, query, headers or body.
+import { AppError } from "#core"
+
+/** Errors that the same call will meet again. */
+const lasting: ReadonlySet<string> = new Set([
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+])
+
+export function explain(error: unknown, origin: string, signal: AbortSignal): AppError {
+  const known = findAppError(error)
+  if (known) return known
+  if (signal.aborted) {
+    const late = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError"
+    return late
+      ? new AppError("deadline_exceeded", `${origin} did not answer within the deadline.`, { reason: "deadline" }, { cause: error })
+      : new AppError("canceled", `The call to ${origin} was given up because its caller stopped.`, { reason: "canceled" }, { cause: error })
+  }
+  const code = codeOf(error)
+  if (code.startsWith("Z_") || code.startsWith("ERR__ERROR_FORMAT") || code.startsWith("ERR_BROTLI")) {
+    const details = { reason: "bad_encoding", retryable: false }
+    return new AppError("failed_precondition", `${origin} sent a body that does not unpack (${code}).`, details, { cause: error })
+  }
+  const details = { reason: "connection_failed", cause: code, ...(lasting.has(code) ? { retryable: false } : {}) }
+  return new AppError("unavailable", `The call to ${origin} failed (${code}).`, details, { cause: error })
+}
+
+/** The refusal may come wrapped: one error for each address tried. */
+function findAppError(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error
+  if (error instanceof AggregateError) return error.errors.map(findAppError).find((found) => found !== undefined)
+  if (error instanceof Error && error.cause !== undefined) return findAppError(error.cause)
+  return undefined
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === "string" ? code : error instanceof Error ? error.name : "unknown"
+}

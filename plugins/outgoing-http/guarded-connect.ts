@@ -1,0 +1,63 @@
+// How outgoing sockets are opened. The check stands where the connection is made, on the addresses that the resolver
+// just gave and that the socket then uses, so a name that answers differently the second time gains nothing.
+import type { LookupAddress, LookupOptions } from "node:dns"
+import { lookup as systemLookup } from "node:dns"
+import { isIP, type LookupFunction } from "node:net"
+import { buildConnector } from "undici"
+import { AppError } from "#core"
+import { type HostRule, isAllowed, refusedRange } from "./address-policy.ts"
+
+/** Resolves a name to all of its addresses; the system's resolver unless a test brings its own. */
+export type Resolve = (hostname: string, options: LookupOptions, done: (error: Error | null, addresses: LookupAddress[]) => void) => void
+
+const systemResolve: Resolve = (hostname, options, done) =>
+  systemLookup(hostname, { ...options, all: true }, (error, addresses) => done(error, addresses))
+
+export function refusal(host: string, port: string, address: string, range: string): AppError {
+  const target = host === address ? `${host}:${port}` : `${host}:${port}, which is ${address},`
+  return new AppError(
+    "failed_precondition",
+    `Refused to connect to ${target} because outgoing calls reach public addresses only (${range}). An operator can name the host in outgoing.allow_hosts.`,
+    { reason: "address_refused", host, address, range, retryable: false },
+  )
+}
+
+export function guardedConnect(rules: readonly HostRule[], timeoutMs: number, resolve: Resolve = systemResolve): buildConnector.connector {
+  return (options, done) => {
+    const host = options.hostname.replace(/^\[|\]$/g, "")
+    const port = options.port || (options.protocol === "https:" ? "443" : "80")
+    const open = isAllowed(rules, host, port)
+    const range = isIP(host) === 0 || open ? undefined : refusedRange(host)
+    if (range) return done(refusal(host, port, host, range), null)
+    const lookup = checkedLookup(host, port, open, resolve)
+    const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup } as buildConnector.BuildOptions)
+    connect(options, (...[error, socket]) => {
+      if (error) return done(error, null)
+      // Belt and braces: whatever the runtime did between lookup and connection, this is the peer.
+      const peer = socket.remoteAddress
+      const peerRange = open || peer === undefined ? undefined : refusedRange(peer)
+      if (peer === undefined || peerRange) {
+        socket.destroy()
+        return done(refusal(host, port, peer ?? "unknown", peerRange ?? "no peer address"), null)
+      }
+      done(null, socket)
+    })
+  }
+}
+
+function checkedLookup(host: string, port: string, open: boolean, resolve: Resolve): LookupFunction {
+  return (hostname, options, done) => {
+    resolve(hostname, options, (error, addresses) => {
+      if (error) return done(error, "", 0)
+      const first = addresses[0]
+      if (!first) return done(Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" }), "", 0)
+      // One bad address refuses the name: a public name that also points inside is not one to trust.
+      for (const { address } of addresses) {
+        const range = open ? undefined : refusedRange(address)
+        if (range) return done(refusal(host, port, address, range), "", 0)
+      }
+      if (options.all) return done(null, addresses)
+      done(null, first.address, first.family)
+    })
+  }
+}

@@ -1,0 +1,29 @@
+// What a step makes of an answer: 2xx becomes a bounded result, anything else a failure that says whether trying again
+// makes sense. The answer's text stays out of the error, which ends up in logs and journals.
+import { AppError, type Json } from "#core"
+import type { OutgoingResponse } from "./client.ts"
+
+export interface Outcome {
+  readonly status: number
+  /** JSON where the answer was JSON, its text otherwise; only its beginning when `truncated`. */
+  readonly body: Json
+  readonly truncated: boolean
+}
+
+const keptCharacters = 65_536
+const worthRetrying: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Throws `unavailable` for 408, 425, 429 and 5xx, `failed_precondition` with `retryable: false` for other statuses outside 2xx. */
+export function outcomeOf(response: OutgoingResponse): Outcome {
+  const { status } = response
+  if (status >= 200 && status < 300) {
+    const truncated = response.text.length > keptCharacters
+    return { status, body: truncated ? response.text.slice(0, keptCharacters).toWellFormed() : (response.json ?? response.text), truncated }
+  }
+  const retryable = worthRetrying.has(status) || status >= 500
+  const message = `${response.origin} answered ${status}${retryable ? "" : "; trying again would not help"}.`
+  const details = { reason: "unexpected_status", status, retryable }
+  const after = Number(response.headers["retry-after"])
+  const options = retryable && Number.isFinite(after) && after > 0 ? { retryAfterS: Math.min(after, 86_400) } : {}
+  throw new AppError(retryable ? "unavailable" : "failed_precondition", message, details, options)
+}

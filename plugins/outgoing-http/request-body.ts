@@ -1,0 +1,47 @@
+// How a step's body and query are put on the wire: JSON unless the content type says form or text.
+import { AppError, type Json } from "#core"
+
+export interface EncodedBody {
+  readonly body?: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Adds a content type where none is given. Throws `invalid_argument` for a body that the content type cannot carry. */
+export function encodeBody(body: Json | undefined, headers: Readonly<Record<string, string>>): EncodedBody {
+  if (body === undefined || body === null) return { headers }
+  const given = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1]
+  if (given === undefined) return { body: JSON.stringify(body), headers: { ...headers, "Content-Type": "application/json" } }
+  if (/^application\/(?:[\w.+-]+\+)?json\b/i.test(given)) return { body: JSON.stringify(body), headers }
+  if (typeof body === "string") return { body, headers }
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(given)
+  if (isForm && typeof body === "object" && !Array.isArray(body)) return { body: queryOf(body).toString(), headers }
+  throw new AppError(
+    "invalid_argument",
+    `A body that is no string cannot be sent as ${given.slice(0, 100)}; give a string, or send JSON.`,
+    {
+      reason: "body_refused",
+      retryable: false,
+      fields: [{ path: "body", message: "not a string" }],
+    },
+  )
+}
+
+/** null and absent values are left out, lists repeat their name, objects become JSON. */
+function queryOf(values: Readonly<Record<string, Json>>): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== null) query.append(name, typeof one === "object" ? JSON.stringify(one) : String(one))
+    }
+  }
+  return query
+}
+
+/** The URL with the values added to what query it has. */
+export function withQuery(url: string, values: Readonly<Record<string, Json>>): string {
+  const added = queryOf(values)
+  if (added.size === 0 || !URL.canParse(url)) return url
+  const whole = new URL(url)
+  for (const [name, value] of added) whole.searchParams.append(name, value)
+  return whole.href
+}

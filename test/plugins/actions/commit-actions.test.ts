@@ -1,0 +1,184 @@
+// respond, live.broadcast and pipeline.send: what they stage, answer and pass on, and what they refuse.
+import { expect } from "chai"
+import type { LiveMessage } from "../../../core/contract/channel.ts"
+import type { Work } from "../../../core/contract/work.ts"
+import { liveBroadcast } from "../../../plugins/actions/live-broadcast/live-broadcast.ts"
+import { pipelineSend } from "../../../plugins/actions/pipeline-send/pipeline-send.ts"
+import { respond } from "../../../plugins/actions/respond/respond.ts"
+import { failureOf } from "../outgoing-http/loopback-peer.ts"
+import { compiled, executionId, findings, runStep } from "./step-bench.ts"
+
+describe("respond", () => {
+  const answered = async (yaml: string, event: object = {}) => (await runStep(respond, yaml, { event: event as never })).replies
+
+  it("answers with status, headers and body, values rendered", async () => {
+    const yaml = 'status: "{{ event.code }}"\nheaders: { X-Count: "{{ event.n }}" }\nbody: { n: "{{ event.n }}" }'
+    expect(await answered(yaml, { code: 201, n: 7 })).to.deep.equal([{ status: 201, headers: { "x-count": "7" }, body: { n: 7 } }])
+    expect(await answered("{}")).to.deep.equal([{ status: 200, headers: {}, body: null }])
+    expect(await answered("status: 204")).to.deep.equal([{ status: 204, headers: {}, body: null }])
+  })
+
+  it("redirects to http(s) URLs and own paths, and nowhere else", async () => {
+    const yaml = 'status: 303\nheaders: { Location: "{{ event.to }}" }'
+    for (const to of ["https://acme.test/thanks?a=1", "/thanks"]) {
+      expect((await answered(yaml, { to }))[0]).to.deep.include({ status: 303, headers: { location: to } })
+    }
+    for (const to of [
+      "javascript:alert(1)",
+      "//evil.test",
+      "/\\evil.test",
+      "https://u:p@evil.test/",
+      "relative",
+      "https://a.test/\r\nSet-Cookie: a=b",
+    ]) {
+      const error = await failureOf(answered(yaml, { to }))
+      expect(error, to).to.include({ code: "invalid_argument" })
+    }
+  })
+
+  const headers: [string, string][] = [
+    ["X-A", "1\r\nSet-Cookie: a=b"],
+    ["X-A", "1\nb"],
+    ["X-A", "\u0000"],
+  ]
+  for (const [name, value] of headers) {
+    it(`refuses the value ${JSON.stringify(value)}`, async () => {
+      const error = await failureOf(answered(`headers: { ${name}: "{{ event.value }}" }`, { value }))
+      expect(error.details).to.include({ reason: "header_refused", retryable: false })
+    })
+  }
+  for (const name of [
+    "Connection",
+    "Transfer-Encoding",
+    "content-length",
+    "Set-Cookie",
+    "Access-Control-Allow-Origin",
+    "Upgrade",
+    "Trailer",
+    "Keep-Alive",
+  ]) {
+    it(`refuses the header ${name} when it is saved and when it runs`, async () => {
+      expect(findings(respond, `headers: { ${name}: x }`)).to.deep.equal(["error refused-header"])
+      expect((await failureOf(answered(`headers: { ${name}: x }`))).details).to.include({ reason: "header_refused" })
+    })
+  }
+
+  it("keeps a page made of what strangers sent from running as one of the service", async () => {
+    const [reply] = await answered('headers: { Content-Type: text/html }\nbody: "<p>{{ event.name }}</p>"', { name: "<script>" })
+    expect(reply?.headers["content-security-policy"]).to.match(/^sandbox;/)
+    expect((await answered("body: { a: 1 }"))[0]?.headers).to.deep.equal({})
+  })
+
+  it("finds at save what cannot be right", () => {
+    expect(findings(respond, "status: 302")).to.deep.equal(["error redirect-without-location"])
+    expect(findings(respond, "status: 204\nbody: { a: 1 }")).to.deep.equal(["error body-without-status"])
+    for (const status of [101, 199, 600, '"x"', 200.5])
+      expect(compiled(respond, `status: ${status}`).schemaProblems, String(status)).not.to.have.length(0)
+  })
+})
+
+describe("live.broadcast", () => {
+  const staged: { organization: string; message: LiveMessage; id: string | undefined }[] = []
+  const live = {
+    stage(_work: Work, organization: string, message: LiveMessage, id?: string) {
+      staged.push({ organization, message, id })
+      return id ?? ""
+    },
+    emit: () => expect.fail("a broadcast is staged, never emitted outside the commit"),
+  }
+  beforeEach(() => {
+    staged.length = 0
+  })
+  const broadcast = (yaml: string, args: object = {}) => runStep(liveBroadcast, yaml, { deps: { live }, ...args })
+
+  it("stages one message, the same one when it runs again", async () => {
+    await broadcast('channel: leads\nevent: lead.created\ndata: { email: "{{ event.email }}" }')
+    await broadcast("channel: leads")
+    expect(staged.map(({ message }) => message)).to.deep.equal([
+      { channel: "leads", event: "lead.created", data: { email: "ada@example.com" } },
+      { channel: "leads", event: "message", data: { email: "ada@example.com" } },
+    ])
+    expect(staged[0]?.id).to.equal(staged[1]?.id)
+    expect(staged[0]?.id?.slice(0, 13)).to.equal(executionId.slice(0, 13))
+  })
+
+  it("tells anonymous viewers only where the author says so", async () => {
+    await broadcast("channel: signups\npublic: true\ndata: 1")
+    expect(staged.map(({ message }) => message.publicEndpoint)).to.deep.equal([undefined, "in_1"])
+    expect(staged[0]?.id).not.to.equal(staged[1]?.id)
+    staged.length = 0
+    const pipeline = { id: "p", slug: "s", name: "S", endpoint_id: null }
+    expect((await failureOf(broadcast("channel: a\npublic: true", { context: { pipeline } }))).details).to.include({
+      reason: "no_endpoint",
+    })
+    expect(staged).to.have.length(0)
+  })
+
+  it("refuses the service's own channels, at save and from an event", async () => {
+    for (const channel of ["executions", "approvals", "experiments", "datasets:leads", "executions:x", "datasets:{{ event.slug }}"]) {
+      expect(findings(liveBroadcast, `channel: "${channel}"`), channel).to.deep.equal(["error reserved-channel"])
+    }
+    for (const channel of ["leads", "executions-log", "datasetsx", "{{ event.x }}", "leads:{{ event.x }}"]) {
+      expect(findings(liveBroadcast, `channel: "${channel}"`), channel).to.deep.equal([])
+    }
+    for (const name of ["executions", "datasets:leads", "a b", "", null, "a\n"]) {
+      const error = await failureOf(broadcast('channel: "{{ event.name }}"', { event: { name } }))
+      expect(error.message, String(name)).to.match(/channel|letters|Nothing can be broadcast/i)
+    }
+    expect(staged).to.have.length(0)
+  })
+})
+
+describe("pipeline.send", () => {
+  const sent: object[] = []
+  const document = { source_kind: "internal", state: "active" }
+  const targets: Record<string, object> = {
+    target: document,
+    form: { ...document, source_kind: "browser_form" },
+    asleep: { ...document, state: "proposed" },
+    failing: document,
+  }
+  const deps = {
+    source: {
+      bySlug: async (organization: string, slug: string) => targets[slug] && { organization, slug, document: targets[slug] },
+    },
+    engine: {
+      submit: async ({ organization, slug }: { organization: string; slug: string }, event: object) => {
+        sent.push({ organization, slug, ...event })
+        return { execution_id: "e-1", status: slug === "failing" ? "failed" : "accepted", reply: { status: 200, headers: {}, body: null } }
+      },
+    },
+  }
+  beforeEach(() => {
+    sent.length = 0
+  })
+  const send = (yaml: string, context: object = {}) => runStep(pipelineSend, yaml, { deps, context })
+
+  it("passes on payload, test mark, depth and the key that makes a retry the same event", async () => {
+    const envelope = { received_at: "2026-01-02T03:04:05.006Z", is_test: true }
+    const { result } = await send('pipeline: target\npayload: { e: "{{ event.email }}" }', { depth: 4, envelope })
+    expect(result).to.deep.equal({ execution_id: "e-1", status: "accepted" })
+    const organization = "0190a000-0000-7000-8000-000000000001"
+    const key = { idempotencyKey: executionId, depth: 5, isTest: true }
+    expect(sent).to.deep.equal([{ organization, slug: "target", payload: { e: "ada@example.com" }, ...key }])
+    await send("pipeline: target")
+    expect(sent[1]).to.deep.include({ payload: { email: "ada@example.com" }, depth: 1, isTest: false })
+  })
+
+  const refusals: [string, object, string][] = [
+    ["target", { depth: 5 }, "too_deep"],
+    ["nobody", {}, "no_such_pipeline"],
+    ["form", {}, "not_internal"],
+    ["asleep", {}, "not_active"],
+  ]
+  for (const [slug, context, reason] of refusals) {
+    it(`refuses ${slug} as ${reason} and sends nothing`, async () => {
+      expect((await failureOf(send(`pipeline: ${slug}`, context))).details).to.include({ reason, retryable: false })
+      expect(sent).to.have.length(0)
+    })
+  }
+
+  it("fails where the target failed", async () => {
+    expect((await failureOf(send("pipeline: failing"))).details).to.include({ reason: "target_failed" })
+  })
+})

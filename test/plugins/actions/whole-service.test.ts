@@ -1,0 +1,89 @@
+// Deferred actions in a whole service: an event over HTTP leads to a call, a mail and an event for another pipeline, and
+// the secret used on the way is nowhere in clear.
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
+
+const secret = "whole-service-SECRET-5f1c"
+
+describe("actions in a whole service", () => {
+  let peer: Peer
+  let host: TestHost
+  before(async () => {
+    peer = await listen((_asked, response) => response.setHeader("content-type", "application/json").end('{"id":"c-9"}'))
+    host = await testHost({ env: { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}` } })
+  })
+  after(async () => {
+    await host.stop()
+    await peer.close()
+  })
+
+  it("calls, mails and passes on after the reply, and leaves no secret in clear", async () => {
+    const credentials = { base_url: `${peer.origin}/v2`, headers: { "X-Api-Key": secret } }
+    const given = { app: "http", name: "CRM", share_with_org: true, credentials }
+    const headers = { "Idempotency-Key": "connect-1" }
+    const first = await host.api("POST", "/v1/integrations-connect", given, { headers })
+    const again = await host.api("POST", "/v1/integrations-connect", given, { headers })
+    expect(first.status).to.equal(200)
+    expect(again.body).to.deep.equal(first.body)
+    const listed = await host.api<{ integrations: unknown[] }>("GET", "/v1/integrations")
+    expect(listed.body.integrations).to.have.length(1)
+
+    await make({
+      name: "Second",
+      source_kind: "internal",
+      auth_mode: "none",
+      pipeline: [{ type: "http.request", url: `${peer.origin}/second` }],
+    })
+    const { inbound_url } = await make({
+      name: "First",
+      auth_mode: "none",
+      pipeline: [
+        { id: "crm", type: "integration.call", integration: "crm", path: "/contacts", body: { email: "{{ event.email }}" } },
+        { type: "email.send", to: "sales@acme.test", heading: "Contact {{ steps.crm.body.id }}" },
+        { type: "pipeline.send", pipeline: "second" },
+        { type: "live.broadcast", channel: "leads" },
+        { type: "respond", status: 202, body: { thanks: true } },
+      ],
+    })
+    const answer = await fetch(inbound_url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"email":"ada@example.com"}',
+    })
+    expect([answer.status, await answer.json()]).to.deep.equal([202, { thanks: true }])
+
+    const outbox = join(host.dataDir, "outbox")
+    await until(() => peer.asked.length === 2 && existsSync(outbox) && readdirSync(outbox).some((file) => file.endsWith(".eml")))
+    const asked = Object.fromEntries(peer.asked.map((one) => [one.url, one]))
+    expect(Object.keys(asked).sort()).to.deep.equal(["/second", "/v2/contacts"])
+    expect(asked["/v2/contacts"]?.headers["x-api-key"]).to.equal(secret)
+    expect(asked["/second"]?.headers).not.to.have.property("x-api-key")
+    const mail = readFileSync(join(outbox, readdirSync(outbox)[0] ?? ""), "utf8")
+    expect(mail).to.match(/^Subject: Contact c-9\r$/m)
+
+    const places = [...filesUnder(host.dataDir).map((file) => readFileSync(file, "latin1")), ...host.logged]
+    expect(places.join("\n")).to.include("Contact c-9").and.not.to.include(secret)
+    const executions = await host.api("GET", "/v1/event-pipelines/first/executions")
+    expect(JSON.stringify([listed.body, first.body, executions.body])).not.to.include(secret)
+  })
+
+  async function make(document: object): Promise<{ inbound_url: string }> {
+    const { status, body } = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", { state: "active", ...document })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body
+  }
+})
+
+/** Looks again at every turn of the event loop; the test's own timeout ends it. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((file) => join(folder, file))
+    .filter((path) => statSync(path).isFile())
+}

@@ -1,0 +1,52 @@
+// A real SMTP server on loopback that keeps what it was handed, as the envelope and the parsed message.
+import type { AddressInfo } from "node:net"
+import PostalMime, { type Email } from "postal-mime"
+import { SMTPServer } from "smtp-server"
+
+export interface ReceivedMail {
+  readonly from: string
+  readonly recipients: string[]
+  readonly raw: string
+  readonly mail: Email
+}
+
+export interface MailServer {
+  readonly url: string
+  readonly received: ReceivedMail[]
+  close(): Promise<void>
+}
+
+/** `refuse` gives the status with which a recipient is refused. */
+export async function listenForMail(refuse: (recipient: string) => number | undefined = () => undefined): Promise<MailServer> {
+  const received: ReceivedMail[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    logger: false,
+    onRcptTo({ address }, _session, done) {
+      const status = refuse(address)
+      done(status === undefined ? null : Object.assign(new Error("refused"), { responseCode: status }))
+    },
+    onData(stream, session, done) {
+      const chunks: Buffer[] = []
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk))
+      stream.on("end", () => {
+        const raw = Buffer.concat(chunks)
+        const from = session.envelope.mailFrom ? session.envelope.mailFrom.address : ""
+        const recipients = session.envelope.rcptTo.map(({ address }) => address)
+        PostalMime.parse(raw).then((mail) => {
+          received.push({ from, recipients, raw: raw.toString("utf8"), mail })
+          done()
+        }, done)
+      })
+    },
+  })
+  server.on("error", () => undefined)
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.server.address() as AddressInfo
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}

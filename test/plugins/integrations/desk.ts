@@ -1,0 +1,95 @@
+// A store in a folder of its own with the parts that operations on integrations inject, and callers of several kinds.
+
+import { randomBytes } from "node:crypto"
+import { readdirSync, readFileSync } from "node:fs"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Caller, Role, Surface } from "../../../core/contract/caller.ts"
+import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { StagedWork } from "../../../core/contract/work.ts"
+import { systemClock } from "../../../core/kernel/clock.ts"
+import { timeOrderedIds } from "../../../core/kernel/ids.ts"
+import { createLog } from "../../../core/kernel/log.ts"
+import { createVault } from "../../../core/kernel/vault.ts"
+import { createSqliteDriver } from "../../../core/storage/sqlite/driver.ts"
+import { createStore } from "../../../core/storage/store.ts"
+import { AuditLog, audit } from "../../../core/surface/call/audit.ts"
+import { createPager } from "../../../core/surface/pager.ts"
+import { type AnyIntegrationApp, createIntegrationApps } from "../../../plugins/integrations/app.ts"
+import { httpApp } from "../../../plugins/integrations/apps/http.ts"
+import { Connections } from "../../../plugins/integrations/connections.ts"
+import { createIntegrations } from "../../../plugins/integrations/integrations.ts"
+import { createOutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
+import { outgoing } from "../outgoing-http/loopback-peer.ts"
+
+export const acme = { id: "0190a000-0000-7000-8000-00000000000a", slug: "acme", name: "Acme" }
+export const other = { id: "0190a000-0000-7000-8000-00000000000b", slug: "other", name: "Other" }
+
+/** What an answer of a test is read as. */
+export type Answer = Record<string, unknown> & { integration_id: string; integrations: Record<string, unknown>[] }
+
+export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-integrations-"))
+  const ids = timeOrderedIds(systemClock)
+  const driver = createSqliteDriver({ file: join(folder, "store.db"), clock: systemClock })
+  const store = createStore({ driver, collections: [Connections, AuditLog], clock: systemClock })
+  await store.start()
+  const vault = createVault(randomBytes(32))
+  const http = createOutgoingHttp(outgoing(allowHost))
+  const registry = createIntegrationApps(httpApp, ...apps)
+  const managers = new Map<string, string>()
+  const managerOf = async (organization: string) => managers.get(organization)
+  const deps = { store, vault, http, apps: registry, clock: systemClock, ids, pager: createPager({ key: vault.keyFor("cursor") }) }
+  return {
+    folder,
+    store,
+    managers,
+    integrations: createIntegrations({ store, vault, http, apps: registry, managerOf }),
+    /** As the call path does it: parsed, handled, output checked, committed with its audit record. */
+    async call(operation: AnyOperation, given: object, caller: Caller): Promise<Answer> {
+      const input: unknown = operation.input.parse(given)
+      const work = new StagedWork(ids.uuid())
+      const output = await operation.handle({ input, caller, deps: deps as never, work, signal: new AbortController().signal })
+      const answer: unknown = operation.output.parse(output)
+      if (!operation.hints.readOnly) audit({ work, operation, caller, input, id: ids.uuid(), at: new Date().toISOString() })
+      await work.committed(await store.commit(work.commit))
+      return answer as Answer
+    },
+    /** Back to no connections and no managers. */
+    async clear() {
+      managers.clear()
+      const work = new StagedWork(ids.uuid())
+      for (const { id: organization } of [acme, other]) {
+        for (const { id } of await store.open(Connections, organization).find({})) work.in(Connections, organization).remove(id)
+      }
+      if (work.writes.length > 0) await store.commit(work.commit)
+    },
+    /** Everything on disk, as text. */
+    onDisk: () =>
+      readdirSync(folder)
+        .map((file) => readFileSync(join(folder, file), "latin1"))
+        .join("\n"),
+    async close() {
+      await http.close()
+      await store.stop()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+export type Desk = Awaited<ReturnType<typeof openDesk>>
+
+export function callerOf(given: { user?: string; role?: Role; surface?: Surface; organization?: typeof acme } = {}): Caller {
+  const { user = "ada", role = "admin", surface = "rest", organization = acme } = given
+  return {
+    organization,
+    role,
+    scopes: undefined,
+    credential: { id: `key-${user}`, kind: "api_key", manager: false },
+    user: { id: user, email: `${user}@example.com`, staff: false },
+    surface,
+    requestId: "request-1",
+    log: createLog("silent"),
+  }
+}

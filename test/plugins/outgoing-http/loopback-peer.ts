@@ -1,0 +1,59 @@
+// A plain HTTP server on loopback that answers as a test says and remembers what it was asked.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+export interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingMessage["headers"]
+  readonly body: string
+}
+
+export interface Peer {
+  readonly port: number
+  readonly origin: string
+  readonly asked: Asked[]
+  close(): Promise<void>
+}
+
+export async function listen(answer: (asked: Asked, response: ServerResponse) => void): Promise<Peer> {
+  const asked: Asked[] = []
+  const server = createServer((request, response) => {
+    let body = ""
+    request.setEncoding("utf8")
+    request.on("data", (chunk: string) => {
+      body += chunk
+    })
+    request.on("end", () => {
+      const one = { method: request.method ?? "", url: request.url ?? "", headers: request.headers, body }
+      asked.push(one)
+      answer(one, response)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    asked,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** Settings of a client that may reach the given hosts. */
+export function outgoing(...allow_hosts: string[]) {
+  return { allow_hosts, timeout_ms: 5_000, max_response_bytes: 100_000 }
+}
+
+export async function failureOf(promise: Promise<unknown>): Promise<Error & { code?: string; details?: Record<string, unknown> }> {
+  try {
+    await promise
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error("expected a failure, and there was none")
+}

@@ -1,0 +1,154 @@
+// A service without its doors, for tests of plugins: real storage in a temporary folder, the real call path, plugins
+// registered as the loader does it. A clock can be moved.
+import { randomBytes } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createLocalCoherence } from "../../core/cluster/local.ts"
+import { Authenticator } from "../../core/contract/caller.ts"
+import { Coherence } from "../../core/contract/coherence.ts"
+import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
+import { type AnyOperation, Operations } from "../../core/contract/operation.ts"
+import { Pager } from "../../core/contract/page.ts"
+import { type AnyPlugin, registrarFor } from "../../core/contract/registrar.ts"
+import { Store } from "../../core/contract/store.ts"
+import { type Work, Works } from "../../core/contract/work.ts"
+import { App } from "../../core/kernel/app.ts"
+import { Clock, systemClock } from "../../core/kernel/clock.ts"
+import { type CoreConfig, loadConfig, Settings } from "../../core/kernel/config.ts"
+import { Container, type Token } from "../../core/kernel/di.ts"
+import { AppError } from "../../core/kernel/errors.ts"
+import { Ids, timeOrderedIds } from "../../core/kernel/ids.ts"
+import { createLog, Log } from "../../core/kernel/log.ts"
+import { Registry } from "../../core/kernel/registry.ts"
+import { createVault, Vault } from "../../core/kernel/vault.ts"
+import { createSqliteDriver } from "../../core/storage/sqlite/driver.ts"
+import { createStore } from "../../core/storage/store.ts"
+import { AuditLog } from "../../core/surface/call/audit.ts"
+import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
+import { createInvoker } from "../../core/surface/invoke.ts"
+import { createPager } from "../../core/surface/pager.ts"
+import { createWorks } from "../../core/surface/works.ts"
+
+export interface CallOptions {
+  /** The bearer credential; default: the one given to `as`. */
+  readonly key?: string | undefined
+  /** X-Organization-ID. */
+  readonly organization?: string
+}
+
+export class ServiceUnderTest {
+  readonly folder: string
+  readonly container = new Container()
+  readonly logged: string[] = []
+  readonly #registry = new Registry()
+  readonly #plugins: readonly AnyPlugin[]
+  readonly #masterKey: Buffer
+  #app: App | undefined
+  /** Milliseconds that the service's clocks are ahead of the real ones. */
+  ahead = 0
+  key: string | undefined
+
+  /** `before`: a service of before, whose folder (and so storage) this one goes on with. */
+  constructor(plugins: readonly AnyPlugin[], before?: ServiceUnderTest) {
+    this.#plugins = plugins
+    this.folder = before?.folder ?? mkdtempSync(join(tmpdir(), "millrace-plugins-"))
+    this.#masterKey = before ? before.#masterKey : randomBytes(32)
+  }
+
+  async start(change: (config: CoreConfig) => Partial<CoreConfig> = () => ({})): Promise<this> {
+    const { container, folder } = this
+    const defaults = new URL("../../config/default.yaml", import.meta.url).pathname
+    const { config } = loadConfig({ defaults, env: {} })
+    const settings = { ...config, data_dir: folder, ...change(config) }
+    const log = createLog("info", { write: (line: string) => this.logged.push(line) })
+    const clock: Clock = {
+      now: () => systemClock.now() + this.ahead,
+      monotonic: () => systemClock.monotonic() + this.ahead,
+      after: systemClock.after,
+    }
+    const driver = createSqliteDriver({ file: join(folder, "millrace.db"), clock })
+    const store = createStore({ driver, collections: declaredBy(this.#registry), clock })
+    const vault = createVault(this.#masterKey)
+    container.value(Settings, settings)
+    container.value(Log, log)
+    container.value(Clock, clock)
+    container.value(Vault, vault)
+    container.provide(Ids, { create: () => timeOrderedIds(clock) })
+    container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })
+    container.provide(Coherence, { create: () => createLocalCoherence({ log }) })
+    container.provide(Works, { inject: { store: Store, ids: Ids }, create: createWorks })
+    container.provide(Pager, { create: () => createPager({ key: vault.keyFor("cursors") }) })
+    const ran: Token<unknown>[] = []
+    for (const plugin of this.#plugins) {
+      plugin.register(registrarFor(plugin.id, container, this.#registry, ran), plugin.config.parse({}))
+    }
+    container.get(Store)
+    for (const operation of this.#registry.items(Operations)) container.all(operation.inject)
+    for (const each of ran) container.get(each)
+    if (container.has(Authenticator)) container.get(Authenticator)
+    this.#app = new App(container, log)
+    await this.#app.start()
+    return this
+  }
+
+  get<T>(token: Token<T>): T {
+    return this.container.get(token)
+  }
+
+  /** Commits what `stage` stages. */
+  work<T>(stage: (work: Work) => Promise<T> | T): Promise<T> {
+    return this.get(Works).run(stage)
+  }
+
+  /** Calls an operation by name, as the surfaces do. */
+  async call<T = Record<string, Json>>(name: string, input: unknown = {}, options: CallOptions = {}): Promise<T> {
+    const operation = this.#registry.get(Operations, name) as AnyOperation | undefined
+    if (!operation) throw new Error(`There is no operation "${name}".`)
+    const invoker = createInvoker({
+      authenticator: this.get(Authenticator),
+      store: this.get(Store),
+      clock: this.get(Clock),
+      ids: this.get(Ids),
+      rateLimits: { key_per_minute: 1_000_000, organization_per_minute: 1_000_000 },
+      digestKey: this.get(Vault).keyFor("idempotency"),
+      resolve: (inject) => this.container.all(inject),
+    })
+    const bearer = "key" in options ? options.key : this.key
+    const credentials = { bearer, organization: options.organization, surface: "rest", requestId: "test", log: this.get(Log) } as const
+    const answer = await invoker.invoke(operation, input, credentials)
+    return (answer.kind === "json" ? answer.body : answer.stream) as T
+  }
+
+  /** Stops and keeps the folder, for another start. */
+  async stop(): Promise<void> {
+    await this.#app?.stop()
+  }
+
+  async remove(): Promise<void> {
+    await this.stop()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** What a call was refused with; throws when it was not, or broke. */
+export async function refusalOf(call: Promise<unknown> | (() => unknown)): Promise<AppError> {
+  try {
+    await (typeof call === "function" ? call() : call)
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error("It was not refused.")
+}
+
+/** Read when storage starts, after plugins have registered. */
+function declaredBy(registry: Registry): Iterable<CollectionSpec> {
+  return {
+    *[Symbol.iterator]() {
+      yield AuditLog
+      yield IdempotencyRecords
+      yield* registry.items(Collections)
+    },
+  }
+}
