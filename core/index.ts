@@ -1,7 +1,8 @@
 // The one door: everything a plugin may import, as named re-exports.
 
-export { type Action, defineAction, type Reply, type StepContext } from "./contract/action.ts"
+export { type Action, Actions, defineAction, type Reply, type StepContext } from "./contract/action.ts"
 export {
+  AuthModes,
   defineAuthMode,
   type HandshakeAnswer,
   type InboundRequest,
@@ -11,12 +12,24 @@ export {
   type Verifier,
 } from "./contract/auth-mode.ts"
 export { Authenticator, type Caller, type Credentials, type Role, roleAtLeast, roles } from "./contract/caller.ts"
-export { type Channel, defineChannel, Live, type LiveMessage } from "./contract/channel.ts"
-export { Coherence } from "./contract/coherence.ts"
+export {
+  type Channel,
+  channelPattern,
+  coversChannel,
+  defineChannel,
+  isReservedChannel,
+  Live,
+  type LiveMessage,
+  reservedChannels,
+} from "./contract/channel.ts"
+export { Coherence, everyKey } from "./contract/coherence.ts"
 export { type CollectionSpec, type Document, defineCollection, type Json } from "./contract/collection.ts"
+export { Declared } from "./contract/declared.ts"
 export { type Envelope, PageEnvelope } from "./contract/envelope.ts"
 export { Name, Slug, SlugOrId, slugOf, Timestamp, Uuid } from "./contract/fields.ts"
+export { PublicUrl } from "./contract/inbound.ts"
 export { defaultRetry, defineJob, JobQueue, type RetryPolicy, Scheduler } from "./contract/job.ts"
+export { Listening } from "./contract/listening.ts"
 export { Metrics } from "./contract/metrics.ts"
 export { defineOperation, type Operation, type Streamed } from "./contract/operation.ts"
 export { type Page, Pager, pageInput } from "./contract/page.ts"
@@ -34,4 +47,6 @@ export { type Sealed, Vault } from "./kernel/vault.ts"
 export { documentFields, PipelineDocument, PipelineState, Purpose, SourceKind } from "./pipeline/document.ts"
 export { type DryRun, type EventAnswer, type InternalEvent, PipelineEngine } from "./pipeline/engine.ts"
 export type { Finding } from "./pipeline/findings.ts"
+export { EntryCollection, type JournalEntry, type StepRecord } from "./pipeline/journal/entry.ts"
 export { PipelineSource, pipelineTopic, type StoredPipeline } from "./pipeline/source.ts"
+export { parseText } from "./pipeline/parse.ts"

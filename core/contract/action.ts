@@ -84,6 +84,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   writesTo?(config: z.output<C>): readonly string[]
   /** Column by which this use upserts, when it does. */
   keyedBy?(config: z.output<C>): string | undefined
+  /** Live channels that this use sends to, where they are known before an event; reserved ones are refused. */
+  broadcastsTo?(config: z.output<C>): readonly string[]
   /** What is wrong with this use that the schema cannot say. Pure. */
   lint?(config: z.output<C>): readonly ActionFinding[]
   /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not tried again. */

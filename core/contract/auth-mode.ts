@@ -21,6 +21,8 @@ export interface LiveSecret {
   readonly id: string
   /** As the operator or provider knows it. */
   readonly value: string
+  /** Milliseconds since the epoch after which it no longer counts; absent: no end. */
+  readonly endsAt?: number
 }
 
 /** Where the proof stood; removed before schema, transform, templates, previews and the kept payload see the event. */

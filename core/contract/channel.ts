@@ -2,6 +2,7 @@
 // a client that lost its connection can catch up.
 import { token } from "../kernel/di.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { Role } from "./caller.ts"
 import type { Json } from "./collection.ts"
 import type { Work } from "./work.ts"
 
@@ -9,6 +10,8 @@ import type { Work } from "./work.ts"
 export interface Channel {
   readonly name: string
   readonly summary: string
+  /** The least role that may subscribe. Default `member`; `guest` only where messages carry no payload, row or preview. */
+  readonly role?: Role
 }
 
 export const Channels: ExtensionPoint<Channel> = { kind: "channel", nameOf: (channel) => channel.name }
@@ -16,6 +19,27 @@ export const Channels: ExtensionPoint<Channel> = { kind: "channel", nameOf: (cha
 export function defineChannel(channel: Channel): Channel {
   return channel
 }
+
+/** The service's own channels, reserved whether or not a plugin that feeds them is loaded. */
+export const reservedChannels = ["executions", "approvals", "experiments", "datasets:*"] as const
+
+/** Whether a declared name (with `:*` for one more part) is or covers this one. */
+export function coversChannel(declared: string, name: string): boolean {
+  if (!declared.endsWith(":*")) return declared === name
+  const prefix = declared.slice(0, -1)
+  return name.startsWith(prefix) && name.length > prefix.length && !name.slice(prefix.length).includes(":")
+}
+
+/** True for names that pipelines may not broadcast to: the service's own, and anything under them. */
+export function isReservedChannel(name: string): boolean {
+  return reservedChannels.some((declared) => {
+    const base = declared.replace(/:\*$/, "")
+    return name === base || name.startsWith(`${base}:`)
+  })
+}
+
+/** What a channel may be called: letters, digits and `. _ - :` between them, at most 100. */
+export const channelPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,98}[A-Za-z0-9])?$/
 
 export interface LiveMessage {
   readonly channel: string

@@ -2,10 +2,14 @@
 // named by a topic and a key. Where the effect is promised at once, `settled` waits until every live node has dropped
 // what it held, or its lease has run out.
 import { token } from "../kernel/di.ts"
+import type { CollectionSpec, Document } from "./collection.ts"
 import type { Work } from "./work.ts"
 
+/** The key that stands for all of a topic: a node that may have missed changes drops everything. */
+export const everyKey = "*"
+
 export interface Coherence {
-  /** Calls `drop` for each change of the topic, of this node as well; the change is confirmed when it resolves. */
+  /** Calls `drop` for each change of the topic, of this node as well, and with `everyKey` when all of it must go; the change is confirmed when it resolves. */
   onChange(topic: string, drop: (key: string) => Promise<void> | void): void
   /** Stages the announcement with the change itself; with `settled` the work's caller is answered only when every live node has confirmed. */
   announce(work: Work, topic: string, key: string, options?: { settled?: boolean }): void
@@ -14,3 +18,15 @@ export interface Coherence {
 }
 
 export const Coherence = token<Coherence>("Coherence")
+
+/** Documents inserted or changed in one collection, in the order they were committed. Storage that several nodes share offers it. */
+export interface CommitFeed {
+  /** From now on: what is committed after this resolves is in the feed. */
+  open(collection: CollectionSpec): Promise<CommitFeedReader>
+}
+
+export interface CommitFeedReader {
+  /** The next event, or undefined when none came for `waitMs`. Throws when the feed is broken; what came meanwhile is then unknown. */
+  next(waitMs: number): Promise<{ readonly id: string; readonly inserted?: Document } | undefined>
+  close(): Promise<void>
+}

@@ -10,3 +10,8 @@ export interface InboundHandler {
 }
 
 export const InboundHandler = token<InboundHandler>("InboundHandler")
+
+/** Base of the URLs that others know the service by, no trailing slash; known once it listens. */
+export type PublicUrl = () => string
+
+export const PublicUrl = token<PublicUrl>("PublicUrl")

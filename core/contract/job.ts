@@ -64,9 +64,22 @@ export interface EnqueueOptions {
   readonly timeoutMs?: number
 }
 
+/** What enqueueing needs of a job: any job, whatever it injects. */
+export type JobRef<P extends z.ZodType> = Pick<Job<P>, "type" | "payload" | "retry" | "timeoutMs">
+
 export interface JobQueue {
   /** Stages a job; it runs once the work is committed. Returns its id. */
-  enqueue<P extends z.ZodType>(work: Work, job: Job<P, never>, payload: z.input<P>, options?: EnqueueOptions): string
+  enqueue<P extends z.ZodType>(work: Work, job: JobRef<P>, payload: z.input<P>, options?: EnqueueOptions): string
+}
+
+/** Thrown by a job that is not done but has not failed either: it runs again later, and the try does not count. */
+export class Postponed extends Error {
+  readonly milliseconds: number
+
+  constructor(milliseconds: number) {
+    super(`postponed by ${milliseconds} ms`)
+    this.milliseconds = milliseconds
+  }
 }
 
 export const JobQueue = token<JobQueue>("JobQueue")

@@ -1,13 +1,14 @@
 // What a plugin can declare, and `definePlugin`. Everything is checked as it is declared; nothing is started here.
 import type { z } from "zod"
-import type { Service, Token, TokenRecord } from "../kernel/di.ts"
+import { type Container, type Service, type Token, type TokenRecord, token } from "../kernel/di.ts"
 import type { Plugin } from "../kernel/plugin.ts"
-import type { AnyAction } from "./action.ts"
-import type { AnyAuthMode } from "./auth-mode.ts"
-import type { Channel } from "./channel.ts"
-import type { CollectionSpec } from "./collection.ts"
-import type { AnyJob } from "./job.ts"
-import type { AnyOperation } from "./operation.ts"
+import type { ExtensionPoint, Registry } from "../kernel/registry.ts"
+import { Actions, type AnyAction } from "./action.ts"
+import { type AnyAuthMode, AuthModes } from "./auth-mode.ts"
+import { type Channel, Channels } from "./channel.ts"
+import { type CollectionSpec, Collections } from "./collection.ts"
+import { type AnyJob, Jobs } from "./job.ts"
+import { type AnyOperation, Operations } from "./operation.ts"
 
 export interface Registrar {
   /** Offers a service under a token, to plugins that name this one in `needs` (and to core where core declares the token). */
@@ -27,4 +28,27 @@ export type AnyPlugin = Plugin<Registrar, any>
 
 export function definePlugin<C extends z.ZodType>(plugin: Plugin<Registrar, C>): Plugin<Registrar, C> {
   return plugin
+}
+
+/** The registrar of one plugin; what it declares is kept under the plugin's id. */
+export function registrarFor(plugin: string, container: Container, registry: Registry, ran: Token<unknown>[]): Registrar {
+  const add =
+    <T>(point: ExtensionPoint<T>) =>
+    (...items: T[]) => {
+      for (const item of items) registry.add(point, item, plugin)
+    }
+  return {
+    provide: (name, service) => container.provide(name, service, plugin),
+    run: (name, service) => {
+      const own = token<unknown>(`${plugin}/${name}`)
+      container.provide(own, service, plugin)
+      ran.push(own)
+    },
+    operations: add(Operations),
+    actions: add(Actions),
+    authModes: add(AuthModes),
+    collections: add(Collections),
+    jobs: add(Jobs),
+    channels: add(Channels),
+  }
 }

@@ -10,10 +10,13 @@ export class TemplateSlot<T = unknown> {
   readonly source: Json
   /** What the rendered value must satisfy. */
   readonly schema: z.ZodType<T>
+  /** True when any JSON satisfies the schema, so that a rendered value need not be checked. */
+  readonly takesAny: boolean
 
-  constructor(source: Json, schema: z.ZodType<T>) {
+  constructor(source: Json, schema: z.ZodType<T>, takesAny = false) {
     this.source = source
     this.schema = schema
+    this.takesAny = takesAny
   }
 }
 
@@ -38,7 +41,7 @@ export function holdsTemplate(value: unknown): boolean {
 export function template<T>(inner: z.ZodType<T>) {
   const templated = z
     .string()
-    .refine(holdsTemplate, "expected a template such as {{ event.field }}")
+    .refine(holdsTemplate, { error: "expected a template such as {{ event.field }}", abort: true })
     .meta({ description: "A template: {{ expression }}" })
   return z.union([inner, templated]).transform((value): TemplateSlot<T> => new TemplateSlot(value as Json, inner))
 }
@@ -47,11 +50,14 @@ const anyJson = z.json() as unknown as z.ZodType<Json>
 
 /** Any JSON value; templates may stand in any of its strings. */
 export function templateJson() {
-  return anyJson.transform((value): TemplateSlot<Json> => new TemplateSlot(value, anyJson))
+  return anyJson.transform((value): TemplateSlot<Json> => new TemplateSlot(value, anyJson, true))
 }
 
 /** An object of columns or fields; templates may stand in any string within its values, not in its keys. */
 export function templateRecord<T extends Json>(value: z.ZodType<T> = anyJson as unknown as z.ZodType<T>) {
   const record = z.record(z.string(), value)
-  return z.record(z.string(), anyJson).transform((given): TemplateSlot<Record<string, T>> => new TemplateSlot(given as Json, record))
+  const takesAny = (value as unknown) === anyJson
+  return z
+    .record(z.string(), anyJson)
+    .transform((given): TemplateSlot<Record<string, T>> => new TemplateSlot(given as Json, record, takesAny))
 }

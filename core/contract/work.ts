@@ -52,9 +52,17 @@ export class StagedWork implements Work {
     return { id: this.id, writes: this.writes }
   }
 
-  /** To be called once, when the commit resolved. */
+  /** To be called once, when the commit resolved. Every hook runs, whatever another one did; throws what the first failing one threw. */
   async committed(result: CommitResult): Promise<void> {
-    for (const run of this.#after) await run(result)
+    let failure: { error: unknown } | undefined
+    for (const run of this.#after) {
+      try {
+        await run(result)
+      } catch (error) {
+        failure ??= { error }
+      }
+    }
+    if (failure) throw failure.error
   }
 }
 

@@ -37,7 +37,7 @@ export interface CreatedService {
 
 export class Container {
   readonly #inner: DependencyContainer = root.createChildContainer()
-  readonly #providers = new Map<symbol, { name: string; by: string }>()
+  readonly #providers = new Map<symbol, { token: Token<unknown>; by: string }>()
   readonly #creating: string[] = []
   readonly #created: CreatedService[] = []
 
@@ -58,7 +58,7 @@ export class Container {
   provide<T, R extends TokenRecord>(token: Token<T>, service: Service<T, R>, by = "core"): void {
     const earlier = this.#providers.get(token.key)
     if (earlier) throw new Error(`"${token.name}" is provided by both ${earlier.by} and ${by}; one of them must go.`)
-    this.#providers.set(token.key, { name: token.name, by })
+    this.#providers.set(token.key, { token, by })
     this.#inner.register(token.key, { useFactory: instanceCachingFactory(() => this.#create(token.name, service)) })
   }
 
@@ -78,6 +78,19 @@ export class Container {
     const out: Record<string, unknown> = {}
     for (const [name, dependency] of Object.entries(record ?? {})) out[name] = this.get(dependency)
     return out as Deps<R>
+  }
+
+  /** Creates every service, in the order in which they were offered; throws with every problem it met. */
+  everything(): void {
+    const problems = new Set<string>()
+    for (const { token } of this.#providers.values()) {
+      try {
+        this.get(token)
+      } catch (error) {
+        problems.add((error as Error).message)
+      }
+    }
+    if (problems.size > 0) throw new Error([...problems].join("\n"))
   }
 
   #create<T, R extends TokenRecord>(name: string, service: Service<T, R>): T {

@@ -38,8 +38,9 @@ export class Registry {
 
   #of<T>(point: ExtensionPoint<T>): Map<string, Registered<T>> {
     const key = point as ExtensionPoint<unknown>
-    let items = this.#items.get(key)
-    if (!items) this.#items.set(key, (items = new Map()))
+    const known = this.#items.get(key)
+    const items = known ?? new Map<string, Registered<unknown>>()
+    if (!known) this.#items.set(key, items)
     return items as Map<string, Registered<T>>
   }
 }

@@ -1,0 +1,7 @@
+// Everything the loaded plugins have declared, for code that lists or looks up declarations at run time.
+import { token } from "../kernel/di.ts"
+import type { Registry } from "../kernel/registry.ts"
+
+export type Declared = Registry
+
+export const Declared = token<Declared>("Declared")

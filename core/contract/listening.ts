@@ -1,0 +1,9 @@
+// What plugins do, and say, once the service can be reached.
+import { token } from "../kernel/di.ts"
+
+export interface Listening {
+  /** Calls back when the service listens, in the order of asking; a text that is returned is printed to whoever started it. */
+  onListening(run: (baseUrl: string) => Promise<string | undefined> | string | undefined): void
+}
+
+export const Listening = token<Listening>("Listening")

@@ -1,0 +1,143 @@
+// The engine's surroundings: the sandbox, the compiler with what it is lent, the job queue and the schedule.
+import { join } from "node:path"
+import { Counter, Gauge, Histogram } from "prom-client"
+import { Collections } from "../contract/collection.ts"
+import { PublicUrl } from "../contract/inbound.ts"
+import { JobQueue, Jobs, Scheduler } from "../contract/job.ts"
+import { Metrics } from "../contract/metrics.ts"
+import { Store } from "../contract/store.ts"
+import { backoff } from "../jobs/backoff.ts"
+import { JobCollection } from "../jobs/jobs-collection.ts"
+import { DurableQueue } from "../jobs/queue.ts"
+import { CronScheduler } from "../jobs/schedule.ts"
+import { Clock } from "../kernel/clock.ts"
+import { Settings } from "../kernel/config.ts"
+import { type Container, token } from "../kernel/di.ts"
+import { Ids } from "../kernel/ids.ts"
+import { Log } from "../kernel/log.ts"
+import type { Registry } from "../kernel/registry.ts"
+import { compile, declared } from "../pipeline/compile.ts"
+import { journalCollections } from "../pipeline/journal/entry.ts"
+import { deferredJob } from "../pipeline/run/deferred.ts"
+import { createSandbox, type SandboxSight } from "../pipeline/sandbox/create-sandbox.ts"
+import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
+import { provideEngine } from "../pipeline/services.ts"
+import { authFacts } from "./auth-facts.ts"
+import { LeasesToken } from "./storage.ts"
+
+const Queue = token<DurableQueue>("DurableQueue")
+
+export function provideWork(container: Container, registry: Registry, node: string): void {
+  for (const collection of [...journalCollections, JobCollection]) registry.add(Collections, collection, "core")
+  registry.add(Jobs, deferredJob, "core")
+  container.provide(Sandbox, {
+    inject: { config: Settings, clock: Clock, log: Log, metrics: Metrics },
+    create: ({ config, metrics, ...deps }) =>
+      createSandbox({
+        ...deps,
+        config: config.sandbox,
+        observe: sandboxObserver(metrics),
+        cacheFolder: join(config.data_dir, "cache", "programs"),
+      }),
+    start: (sandbox) => sandbox.start(),
+    stop: (sandbox) => sandbox.stop(),
+  })
+  container.provide(Queue, {
+    inject: { store: Store, clock: Clock, ids: Ids, log: Log, config: Settings, metrics: Metrics },
+    create: ({ config, metrics, ...deps }) => {
+      const jobs = new Map(registry.items(Jobs).map((job) => [job.type, { job, deps: () => container.all(job.inject) }]))
+      const { concurrency, lease_ms, poll_ms } = config.jobs
+      const queue = new DurableQueue({
+        ...deps,
+        node,
+        jobs,
+        concurrency,
+        leaseMs: lease_ms,
+        pollMs: poll_ms,
+        observe: jobObserver(metrics),
+      })
+      new Gauge({
+        name: "millrace_jobs_held",
+        help: "Jobs that this node holds, by what they do.",
+        labelNames: ["state"],
+        registers: [metrics],
+        collect() {
+          this.set({ state: "waiting" }, queue.depth.waiting)
+          this.set({ state: "running" }, queue.depth.running)
+        },
+      })
+      return queue
+    },
+  })
+  container.provide(JobQueue, { inject: { queue: Queue }, create: ({ queue }) => queue })
+  container.provide(Scheduler, {
+    inject: { log: Log, leases: LeasesToken },
+    create: ({ log, leases }) => new CronScheduler({ log, claim: (name) => leases.claim(`schedule:${name}`, 55_000) }),
+  })
+  provideEngine(container, {
+    registry,
+    node,
+    publicUrl: () => container.get(PublicUrl)(),
+    backoff,
+    compile: (document, organization) =>
+      compile(document, {
+        ...declared(registry),
+        authFacts,
+        compileProgram: (source) => container.get(Sandbox).compile(source),
+        ...(organization ? { organizationSlug: organization.slug } : {}),
+      }),
+  })
+}
+
+const QueueRunner = token<unknown>("QueueRunner")
+
+/** Starts taking jobs once everything they use has started; stops before any of it does. */
+export function provideRunner(container: Container): void {
+  container.provide(QueueRunner, {
+    inject: { queue: Queue, scheduler: Scheduler, config: Settings },
+    create: (deps) => deps,
+    start: ({ queue, scheduler }) => {
+      queue.start()
+      ;(scheduler as CronScheduler).start()
+    },
+    stop: async ({ queue, scheduler, config }) => {
+      await (scheduler as CronScheduler).stop()
+      await queue.stop(config.server.drain_ms)
+    },
+  })
+}
+
+function sandboxObserver(metrics: Metrics): (sight: SandboxSight) => void {
+  const batches = new Histogram({
+    name: "millrace_sandbox_batch_size",
+    help: "Events handed to the sandbox at once.",
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128],
+    registers: [metrics],
+  })
+  const restarts = new Counter({
+    name: "millrace_sandbox_restarts_total",
+    help: "Sandbox processes lost and replaced, by cause.",
+    labelNames: ["cause"],
+    registers: [metrics],
+  })
+  const pauses = new Counter({
+    name: "millrace_sandbox_pauses_total",
+    help: "Pipelines paused because their code ran away.",
+    registers: [metrics],
+  })
+  return (sight) => {
+    if (sight.type === "batch") batches.observe(sight.events)
+    else if (sight.type === "child_lost") restarts.inc({ cause: sight.cause })
+    else if (sight.type === "paused") pauses.inc()
+  }
+}
+
+function jobObserver(metrics: Metrics) {
+  const seconds = new Histogram({
+    name: "millrace_job_seconds",
+    help: "Time a try of a job takes, by outcome.",
+    labelNames: ["type", "outcome"],
+    registers: [metrics],
+  })
+  return (outcome: string, type: string, milliseconds: number) => seconds.observe({ type, outcome }, milliseconds / 1_000)
+}

@@ -1,0 +1,112 @@
+// Finds plugins, checks their settings, and puts them in an order in which each comes after what it needs. Every
+// problem is gathered; the caller refuses to boot with the whole list.
+import { existsSync, readdirSync } from "node:fs"
+import { isAbsolute, join, resolve } from "node:path"
+import { pathToFileURL } from "node:url"
+import { didYouMean } from "./guess.ts"
+import type { Plugin } from "./plugin.ts"
+
+export interface FoundPlugin<R> {
+  readonly plugin: Plugin<R>
+  /** Folder or package it came from, for messages. */
+  readonly from: string
+}
+
+export interface LoadArgs {
+  /** Folders of plugin folders, or npm package names. */
+  readonly paths: readonly string[]
+  /** What relative folders are relative to: the project's, then the framework's own. */
+  readonly roots: readonly string[]
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
+export interface OrderedPlugin<R> extends FoundPlugin<R> {
+  /** Settings, checked. */
+  readonly config: unknown
+}
+
+export async function findPlugins<R>({ paths, roots }: Pick<LoadArgs, "paths" | "roots">, problems: string[]): Promise<FoundPlugin<R>[]> {
+  const found: FoundPlugin<R>[] = []
+  const seen = new Set<string>()
+  for (const path of paths) {
+    const folder = isAbsolute(path) ? path : roots.map((root) => resolve(root, path)).find((candidate) => existsSync(candidate))
+    if (folder && existsSync(folder)) {
+      for (const entry of entriesOf(folder)) {
+        if (seen.has(entry)) continue
+        seen.add(entry)
+        await load(pathToFileURL(entry).href, entry, found, problems)
+      }
+    } else if (path.startsWith(".") || isAbsolute(path)) problems.push(`plugins.paths names the folder ${path}, which does not exist.`)
+    else await load(path, `package ${path}`, found, problems)
+  }
+  return found
+}
+
+function entriesOf(folder: string): string[] {
+  const own = ["index.ts", "index.js"].map((name) => join(folder, name)).find((file) => existsSync(file))
+  if (own) return [own]
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap((entry) =>
+      ["index.ts", "index.js"]
+        .map((name) => join(folder, entry.name, name))
+        .filter((file) => existsSync(file))
+        .slice(0, 1),
+    )
+    .sort()
+}
+
+async function load<R>(specifier: string, from: string, found: FoundPlugin<R>[], problems: string[]): Promise<void> {
+  try {
+    const module = (await import(specifier)) as { default?: Plugin<R> | Plugin<R>[] }
+    const plugins = Array.isArray(module.default) ? module.default : [module.default]
+    for (const plugin of plugins) {
+      if (plugin && typeof plugin.id === "string" && typeof plugin.register === "function") found.push({ plugin, from })
+      else problems.push(`${from} does not export a plugin; its default export must be definePlugin({ id, config, register }).`)
+    }
+  } catch (error) {
+    problems.push(`${from} could not be loaded: ${(error as Error).message}`)
+  }
+}
+
+/** Checked and in order; what is wrong goes to `problems`. */
+export function orderPlugins<R>(found: readonly FoundPlugin<R>[], settings: LoadArgs["settings"], problems: string[]): OrderedPlugin<R>[] {
+  const byId = new Map<string, FoundPlugin<R>>()
+  for (const one of found) {
+    const earlier = byId.get(one.plugin.id)
+    if (earlier) problems.push(`Two plugins have the id "${one.plugin.id}": ${earlier.from} and ${one.from}; rename one.`)
+    else byId.set(one.plugin.id, one)
+  }
+  for (const id of Object.keys(settings)) {
+    if (!byId.has(id)) problems.push(`plugins.settings.${id}: no plugin has this id.${didYouMean(id, [...byId.keys()])}`)
+  }
+  const ordered: OrderedPlugin<R>[] = []
+  const state = new Map<string, "visiting" | "done">()
+  const visit = (one: FoundPlugin<R>, path: readonly string[]): void => {
+    const { id } = one.plugin
+    if (state.get(id) === "done") return
+    if (state.get(id) === "visiting") {
+      problems.push(`Plugins need each other in a circle: ${[...path.slice(path.indexOf(id)), id].join(" -> ")}.`)
+      return
+    }
+    state.set(id, "visiting")
+    for (const need of one.plugin.needs ?? []) {
+      const needed = byId.get(need)
+      if (needed) visit(needed, [...path, id])
+      else problems.push(`The plugin "${id}" needs "${need}", which is not loaded.${didYouMean(need, [...byId.keys()])}`)
+    }
+    state.set(id, "done")
+    ordered.push({ ...one, config: checkSettings(one.plugin, settings[id], problems) })
+  }
+  for (const one of byId.values()) visit(one, [])
+  return ordered
+}
+
+function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[]): unknown {
+  const parsed = plugin.config.safeParse(given ?? {})
+  if (parsed.success) return parsed.data
+  for (const issue of parsed.error.issues) {
+    problems.push(`plugins.settings.${[plugin.id, ...issue.path].join(".")}: ${issue.message}.`)
+  }
+  return undefined
+}

@@ -1,0 +1,4 @@
+// `node core/start.js`: the service.
+import "./node-version.js"
+
+await import("./main.ts")

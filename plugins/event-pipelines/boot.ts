@@ -1,0 +1,72 @@
+// At start: the shipped and the user's pipeline files are applied, and whoever started the service is told how to send a
+// first event.
+import { existsSync } from "node:fs"
+import { resolve } from "node:path"
+import { AppError, type CoreConfig, type Finding, type Listening, type Logger, type Works } from "#core"
+import type { Organizations } from "../organizations/index.ts"
+import { applyFile, describeFindings, type FileProblem, pipelineFiles, readPipelineFile } from "./files.ts"
+import type { EventPipelines } from "./pipelines.ts"
+
+export interface FilesAtBootDeps {
+  readonly settings: CoreConfig
+  readonly pipelines: EventPipelines
+  readonly organizations: Organizations
+  readonly works: Works
+  readonly log: Logger
+  readonly listening: Listening
+}
+
+export class FilesAtBoot {
+  readonly #deps: FilesAtBootDeps
+
+  constructor(deps: FilesAtBootDeps) {
+    this.#deps = deps
+    deps.listening.onListening(() => this.#greeting())
+  }
+
+  /** Throws one error that lists every problem of every file. */
+  async start(): Promise<void> {
+    const { settings, organizations } = this.#deps
+    const root = process.cwd()
+    const files = pipelineFiles(settings.pipelines.paths.map((path) => folderOf(path, root)))
+    if (files.length === 0) return
+    const organization = await organizations.first()
+    const problems: string[] = []
+    for (const file of files) {
+      const read = readPipelineFile(file, process.env, root)
+      if ("findings" in read) problems.push(...describeFindings(read))
+      else {
+        await applyFile(organization, read, this.#deps).catch((error: unknown) => {
+          if (!(error instanceof AppError) || error.code === "unavailable") throw error
+          problems.push(...describe({ path: read.path, findings: findingsOf(error) }, error))
+        })
+      }
+    }
+    if (problems.length > 0) throw new Error(`Pipeline files are refused:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`)
+  }
+
+  async #greeting(): Promise<string | undefined> {
+    const { organizations, pipelines } = this.#deps
+    const organization = await organizations.first()
+    const lead = await pipelines.find(organization.id, "website-lead")
+    if (lead?.state !== "active" || lead.endpoint_id === null) return undefined
+    const url = `${pipelines.publicUrl}/v1/inbound/${lead.endpoint_id}`
+    const body = JSON.stringify({ email: "ada@example.com", name: "Ada Lovelace", budget: 5000 })
+    return `\nSend a first lead:\n  curl -sS -H 'content-type: application/json' -d '${body}' ${url}\n`
+  }
+}
+
+/** The user's folder, else the one that ships with the framework. */
+function folderOf(path: string, root: string): string {
+  const own = resolve(root, path)
+  return existsSync(own) ? own : resolve(import.meta.dirname, "../..", path)
+}
+
+function findingsOf(error: AppError): readonly Finding[] {
+  const { findings } = error.details
+  return Array.isArray(findings) ? (findings as Finding[]).filter((finding) => finding.level === "error") : []
+}
+
+function describe(problem: FileProblem, error: AppError): string[] {
+  return problem.findings.length > 0 ? describeFindings(problem) : [`${problem.path}: ${error.message}`]
+}

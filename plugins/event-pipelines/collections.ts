@@ -1,0 +1,62 @@
+// What the area keeps: pipelines, and each revision of a document, since deferred work runs as it was when its event came.
+import { type Document, defineCollection, type Json, type PipelineDocument, type Sealed } from "#core"
+
+export interface KeptSecret {
+  id: string
+  sealed: Sealed
+  /** RFC 3339; null while it has no end. */
+  ends_at: string | null
+  created_at: string
+}
+
+export interface PipelineRecord extends Document {
+  slug: string
+  name: string
+  state: PipelineDocument["state"]
+  source_kind: PipelineDocument["source_kind"]
+  purpose: PipelineDocument["purpose"]
+  endpoint_id: string | null
+  owner_artifact_id: string | null
+  /** Without the secret. */
+  document: PipelineDocument
+  secrets: KeptSecret[]
+  write_target_datasets: string[]
+  /** Pairs of dataset and key column, for the split-leads warning. */
+  upserts: { dataset: string; key: string }[]
+  revision: number
+  /** The file it came from and the digest last applied from it; null for pipelines made by callers. */
+  file: { path: string; digest: string; applied_revision: number } | null
+  created_at: string
+  updated_at: string
+}
+
+export const Pipelines = defineCollection<PipelineRecord>()({
+  name: "event_pipelines",
+  scope: "organization",
+  times: ["created_at", "updated_at"],
+  indexes: [{ fields: ["slug"], unique: true }, { fields: ["state"] }, { fields: ["purpose"] }],
+})
+
+/** Whose an endpoint is: looked up before anything of the organization is known. */
+export interface EndpointRecord extends Document {
+  organization: string
+  organization_slug: string
+  pipeline_id: string
+}
+
+export const Endpoints = defineCollection<EndpointRecord>()({ name: "inbound_endpoints", scope: "global", times: [], indexes: [] })
+
+/** `id` is `<pipeline id>:<revision>`. */
+export interface RevisionRecord extends Document {
+  pipeline_id: string
+  revision: number
+  document: Json
+  at: string
+}
+
+export const Revisions = defineCollection<RevisionRecord>()({
+  name: "event_pipeline_revisions",
+  scope: "organization",
+  times: ["at"],
+  indexes: [{ fields: ["pipeline_id", "revision"] }],
+})

@@ -1,0 +1,52 @@
+// Event pipelines: the resource around the engine. Keeps documents and secrets, hands them to the engine, and shows what
+// became of events.
+
+import { z } from "zod"
+import { Clock, Coherence, definePlugin, Listening, Log, PipelineSource, Settings, Store, Works } from "#core"
+import { Organizations } from "../organizations/index.ts"
+import { FilesAtBoot } from "./boot.ts"
+import { Endpoints, Pipelines, Revisions } from "./collections.ts"
+import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
+import { getExecution, listExecutions, replayExecution } from "./operations/executions.ts"
+import { createPipeline, getPipeline, listPipelines, rotateSecret, updatePipeline } from "./operations/manage.ts"
+import { sendEvent, testPipeline, validatePipeline } from "./operations/trying.ts"
+import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
+import { pipelineSource } from "./source.ts"
+
+export { EventPipelinesService } from "./pipelines.ts"
+
+export default definePlugin({
+  id: "event-pipelines",
+  needs: ["organizations", "datasets", "pages"],
+  config: z.strictObject({}),
+  register(registrar) {
+    registrar.collections(Pipelines, Endpoints, Revisions)
+    registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })
+    registrar.provide(PipelineSource, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        works: Works,
+        coherence: Coherence,
+        pipelines: EventPipelinesService,
+        organizations: Organizations,
+      },
+      create: ({ organizations, ...deps }) =>
+        pipelineSource({ ...deps, organizationSlug: async (id) => (await organizations.byId(id))?.slug ?? id }),
+    })
+    registrar.run("pipeline files", {
+      inject: {
+        settings: Settings,
+        pipelines: EventPipelinesService,
+        organizations: Organizations,
+        works: Works,
+        log: Log,
+        listening: Listening,
+      },
+      create: (deps) => new FilesAtBoot(deps),
+      start: (files) => (files as FilesAtBoot).start(),
+    })
+    registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
+    registrar.operations(listExecutions, getExecution, replayExecution, testPipeline, sendEvent, listActionTypes, listAuthModes)
+  },
+})

@@ -1,0 +1,228 @@
+// The execution log: what came in, what was made of it, and running it again.
+
+import { z } from "zod"
+import {
+  AppError,
+  defineOperation,
+  EntryCollection,
+  type JournalEntry,
+  Pager,
+  PipelineEngine,
+  PipelineSource,
+  pageInput,
+  SlugOrId,
+  Store,
+  Timestamp,
+  Uuid,
+} from "#core"
+import { EventPipelinesService } from "../pipelines.ts"
+import { seesPayloads } from "../rules.ts"
+
+const path = "/v1/event-pipelines/{slug}/executions"
+
+const Status = z.enum(["accepted", "rejected", "failed"])
+const Problem = z.object({ code: z.string(), message: z.string(), step: z.string().optional() })
+
+export const Execution = z
+  .object({
+    id: Uuid,
+    pipeline_id: Uuid,
+    pipeline_slug: z.string(),
+    revision: z.int(),
+    status: Status,
+    cause: z.string().describe("Stable word for what went wrong; empty when nothing did."),
+    error: Problem.nullable(),
+    received_at: Timestamp,
+    is_test: z.boolean(),
+    payload_preview: z.string(),
+    response: z.object({ status: z.int(), body: z.string() }).nullable(),
+    repeat_of: z.string().nullable(),
+    replay_of: z.string().nullable(),
+    count: z.int().describe("How many events a folded entry stands for."),
+    first_at: Timestamp,
+    last_at: Timestamp,
+  })
+  .meta({ id: "Execution" })
+
+const StepWire = z.object({
+  type: z.string(),
+  state: z.enum(["done", "skipped", "failed", "pending", "running"]),
+  attempts: z.int(),
+  duration_ms: z.number(),
+  result: z.json(),
+  error: Problem.nullable(),
+  next_at: Timestamp.optional(),
+})
+
+export const ExecutionDetail = Execution.extend({
+  verdict: z.object({
+    ok: z.boolean(),
+    mode: z.string(),
+    cause: z.string(),
+    message: z.string(),
+    secret_id: z.string().nullable(),
+    event_id: z.string().nullable(),
+    event_type: z.string().nullable(),
+  }),
+  dedupe: z.object({ key: z.string(), outcome: z.enum(["first", "repeat"]) }).nullable(),
+  schema_errors: z.array(z.object({ pointer: z.string(), message: z.string() })),
+  transformed: z.json(),
+  envelope: z.json(),
+  steps: z.record(z.string(), StepWire),
+  timings: z.record(z.string(), z.number()).describe("Milliseconds by stage."),
+  rows: z.array(z.object({ step: z.string(), dataset: z.string(), row_id: z.string() })),
+  digest: z.string(),
+  depth: z.int(),
+}).meta({ id: "ExecutionDetail" })
+
+function summary(entry: JournalEntry, payloads: boolean): z.infer<typeof Execution> {
+  const {
+    id,
+    pipeline_id,
+    pipeline_slug,
+    revision,
+    status,
+    cause,
+    error,
+    received_at,
+    is_test,
+    repeat_of,
+    replay_of,
+    count,
+    first_at,
+    last_at,
+  } = entry
+  const shown = payloads
+    ? { payload_preview: entry.payload_preview, response: entry.response }
+    : { payload_preview: "", response: entry.response && { ...entry.response, body: "" } }
+  return {
+    id,
+    pipeline_id,
+    pipeline_slug,
+    revision,
+    status,
+    cause,
+    error,
+    received_at,
+    is_test,
+    repeat_of,
+    replay_of,
+    count,
+    first_at,
+    last_at,
+    ...shown,
+  }
+}
+
+function detail(entry: JournalEntry, payloads: boolean): z.input<typeof ExecutionDetail> {
+  const { verdict, dedupe, schema_errors, transformed, envelope, steps, timings, rows, digest, depth } = entry
+  if (payloads)
+    return { ...summary(entry, true), verdict, dedupe, schema_errors, transformed, envelope, steps, timings, rows, digest, depth }
+  const bare = Object.fromEntries(Object.entries(steps).map(([id, step]) => [id, { ...step, result: null }]))
+  return {
+    ...summary(entry, false),
+    verdict,
+    dedupe: dedupe && { ...dedupe, key: "" },
+    schema_errors,
+    transformed: null,
+    envelope: null,
+    steps: bare,
+    timings,
+    rows: [],
+    digest,
+    depth,
+  }
+}
+
+const Flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")])
+
+export const listExecutions = defineOperation({
+  name: "event_pipelines.list_executions",
+  summary: "List what a pipeline received, newest first.",
+  http: { method: "GET", path },
+  access: { scope: "event_pipelines:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({
+    slug: SlugOrId,
+    status: Status.optional(),
+    since: Timestamp.optional().describe("Received at or after."),
+    until: Timestamp.optional().describe("Received before."),
+    is_test: Flag.optional(),
+    ...pageInput,
+  }),
+  output: z.object({ executions: z.array(Execution), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  inject: { pipelines: EventPipelinesService, store: Store, pager: Pager },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const { id } = await deps.pipelines.get(organization, input.slug)
+    const { status, since, until, is_test, limit, cursor } = input
+    const received_at = { ...(since && { $gte: since }), ...(until && { $lt: until }) }
+    const filter = {
+      pipeline_id: id,
+      ...(status && { status }),
+      ...(is_test === undefined ? {} : { is_test }),
+      ...(since || until ? { received_at } : {}),
+    }
+    const collection = deps.store.open(EntryCollection, organization)
+    const bound = `executions ${JSON.stringify(filter)}`
+    const { items, next_cursor } = await deps.pager.page({
+      collection,
+      organization,
+      bound,
+      filter,
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+    return { executions: items.map((entry) => summary(entry, seesPayloads(caller))), next_cursor }
+  },
+})
+
+export const getExecution = defineOperation({
+  name: "event_pipelines.get_execution",
+  summary: "Read one execution: the whole story of an event.",
+  http: { method: "GET", path: `${path}/{id}` },
+  access: { scope: "event_pipelines:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ slug: SlugOrId, id: Uuid }),
+  output: ExecutionDetail,
+  errors: ["not_found"],
+  inject: { pipelines: EventPipelinesService, store: Store },
+  async handle({ input, caller, deps }) {
+    const pipeline = await deps.pipelines.get(caller.organization.id, input.slug)
+    const entry = await deps.store.open(EntryCollection, caller.organization.id).get(input.id)
+    if (!entry || entry.pipeline_id !== pipeline.id)
+      throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`)
+    return detail(entry, seesPayloads(caller))
+  },
+})
+
+export const replayExecution = defineOperation({
+  name: "event_pipelines.replay_execution",
+  summary: "Run a journalled event again, from its kept payload, as a new execution.",
+  description: "Rows keep their identity and position, and deferred steps their idempotency keys, so nothing is done twice.",
+  http: { method: "POST", path: `${path}/{id}/replay` },
+  access: { scope: "event_pipelines:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
+  input: z.strictObject({ slug: SlugOrId, id: Uuid }),
+  output: z.object({
+    execution_id: Uuid,
+    status: Status,
+    replay_of: Uuid,
+    response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.json() }),
+  }),
+  errors: ["not_found", "failed_precondition", "resource_exhausted"],
+  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
+  async handle({ input, caller, deps }) {
+    const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
+    const stored = await deps.source.byId(caller.organization.id, id)
+    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
+    const { execution_id, status, reply } = await deps.engine.replay(stored, input.id, caller)
+    return {
+      execution_id,
+      status,
+      replay_of: input.id,
+      response: { status: reply.status, headers: { ...reply.headers }, body: reply.body },
+    }
+  },
+})

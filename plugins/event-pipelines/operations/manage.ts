@@ -1,0 +1,106 @@
+// Create, read, change and list event pipelines (specification 4.18).
+
+import { z } from "zod"
+import { AppError, defineOperation, PipelineDocument, PipelineState, Purpose, pageInput, Slug, SlugOrId, SourceKind } from "#core"
+import { EventPipelinesService } from "../pipelines.ts"
+import { changeFields, createFields, EventPipeline, Secret, toWire, Warnings } from "../wire.ts"
+
+const path = "/v1/event-pipelines"
+const inject = { pipelines: EventPipelinesService }
+
+const SavedPipeline = EventPipeline.extend({
+  created_datasets: z.array(z.string()).describe("Datasets made by this save."),
+  warnings: Warnings,
+})
+
+export const createPipeline = defineOperation({
+  name: "event_pipelines.create",
+  summary: "Create an event pipeline.",
+  description:
+    "The document is compiled first: errors refuse the save with every finding, warnings come back beside the pipeline. A secret-bearing auth mode shows its secret this once.",
+  http: { method: "POST", path },
+  access: { scope: "event_pipelines:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({ slug: Slug.optional(), ...createFields }),
+  output: SavedPipeline.extend({ secret: Secret }),
+  errors: ["invalid_argument", "already_exists"],
+  secretOutput: ["secret"],
+  inject,
+  async handle({ input, caller, deps, work }) {
+    const saved = await deps.pipelines.create(caller.organization, PipelineDocument.parse(input), work)
+    const { record, created_datasets, warnings, secret } = saved
+    return { ...toWire(record, deps.pipelines.publicUrl), created_datasets, warnings, ...(secret === undefined ? {} : { secret }) }
+  },
+})
+
+export const updatePipeline = defineOperation({
+  name: "event_pipelines.update",
+  summary: "Change an event pipeline; the inbound source and auth are fixed at creation.",
+  http: { method: "PUT", path: `${path}/{slug}` },
+  access: { scope: "event_pipelines:write", role: "member" },
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ slug: SlugOrId, expected_revision: z.int().min(1).optional(), ...changeFields }),
+  output: SavedPipeline,
+  errors: ["invalid_argument", "not_found", "aborted"],
+  inject,
+  async handle({ input, caller, deps, work }) {
+    const { slug, expected_revision, ...changes } = input
+    const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<PipelineDocument>
+    if (Object.keys(given).length === 0)
+      throw new AppError("invalid_argument", "Nothing to change: give at least one field.", { reason: "no_fields" })
+    const { record, created_datasets, warnings } = await deps.pipelines.update(caller.organization, slug, given, work, expected_revision)
+    return { ...toWire(record, deps.pipelines.publicUrl), created_datasets, warnings }
+  },
+})
+
+export const getPipeline = defineOperation({
+  name: "event_pipelines.get",
+  summary: "Read one event pipeline.",
+  http: { method: "GET", path: `${path}/{slug}` },
+  access: { scope: "event_pipelines:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ slug: SlugOrId }),
+  output: EventPipeline,
+  errors: ["not_found"],
+  inject,
+  handle: async ({ input, caller, deps }) => toWire(await deps.pipelines.get(caller.organization.id, input.slug), deps.pipelines.publicUrl),
+})
+
+export const listPipelines = defineOperation({
+  name: "event_pipelines.list",
+  summary: "List event pipelines, newest first.",
+  http: { method: "GET", path },
+  access: { scope: "event_pipelines:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ purpose: Purpose.optional(), state: PipelineState.optional(), source_kind: SourceKind.optional(), ...pageInput }),
+  output: z.object({ event_pipelines: z.array(EventPipeline), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject,
+  async handle({ input, caller, deps }) {
+    const { items, next_cursor } = await deps.pipelines.list(caller.organization.id, input)
+    return { event_pipelines: items.map((record) => toWire(record, deps.pipelines.publicUrl)), next_cursor }
+  },
+})
+
+export const rotateSecret = defineOperation({
+  name: "event_pipelines.rotate_secret",
+  summary: "Mint a fresh verification secret and end the old one.",
+  description:
+    "The old secret ends at once, on every node, unless an overlap is asked for. Providers that issue the secret themselves take it as `secret`.",
+  http: { method: "POST", path: `${path}/{slug}/rotate-secret` },
+  access: { scope: "event_pipelines:write", role: "admin" },
+  hints: { readOnly: false, destructive: true, idempotent: false },
+  input: z.strictObject({
+    slug: SlugOrId,
+    secret: z.string().min(1).max(8_192).optional(),
+    overlap: z.enum(["1h", "24h", "7d"]).optional().describe("How long the old secret still counts."),
+  }),
+  output: EventPipeline.extend({ secret: Secret }),
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  secretOutput: ["secret"],
+  inject,
+  async handle({ input, caller, deps, work }) {
+    const { record, secret } = await deps.pipelines.rotateSecret(caller.organization.id, input.slug, input, work)
+    return { ...toWire(record, deps.pipelines.publicUrl), ...(secret === undefined ? {} : { secret }) }
+  },
+})

@@ -1,0 +1,100 @@
+// Trying a pipeline without an event from outside: validate a document, run one dry, send an event from inside.
+
+import { z } from "zod"
+import { AppError, defineOperation, PipelineEngine, PipelineSource, SlugOrId, Uuid } from "#core"
+import { EventPipelinesService } from "../pipelines.ts"
+
+const path = "/v1/event-pipelines"
+
+const FindingWire = z.object({
+  rule: z.string(),
+  level: z.enum(["error", "warning"]),
+  message: z.string(),
+  pointer: z.string(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+})
+
+export const validatePipeline = defineOperation({
+  name: "event_pipelines.validate",
+  summary: "Compile a pipeline document and say everything that is wrong with it; nothing is saved.",
+  http: { method: "POST", path: `${path}/validate` },
+  access: { scope: "event_pipelines:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ document: z.json().describe("The document, as create takes it.") }),
+  output: z.object({ ok: z.boolean(), digest: z.string().nullable(), findings: z.array(FindingWire) }),
+  errors: ["invalid_argument"],
+  inject: { engine: PipelineEngine },
+  async handle({ input, caller, deps }) {
+    const compilation = await deps.engine.compile(input.document, caller.organization)
+    return {
+      ok: compilation.ok,
+      digest: compilation.ok ? compilation.graph.digest : null,
+      findings: compilation.findings.map((finding) => ({ ...finding })),
+    }
+  },
+})
+
+export const testPipeline = defineOperation({
+  name: "event_pipelines.test",
+  summary: "Dry run: what an event would write, send, broadcast and be answered; nothing is.",
+  http: { method: "POST", path: `${path}/{slug}/test` },
+  access: { scope: "event_pipelines:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({
+    slug: SlugOrId,
+    payload: z.json(),
+    headers: z.record(z.string(), z.string()).optional(),
+    query: z.record(z.string(), z.string()).optional(),
+  }),
+  output: z.object({
+    verdict: z.json(),
+    schema_errors: z.array(z.json()),
+    transformed: z.json(),
+    steps: z.array(z.json()),
+    would: z.object({ rows: z.array(z.json()), send: z.array(z.json()), broadcast: z.array(z.json()), answer: z.json() }),
+  }),
+  errors: ["invalid_argument", "not_found", "failed_precondition"],
+  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
+  async handle({ input, caller, deps }) {
+    const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
+    const stored = await deps.source.byId(caller.organization.id, id)
+    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
+    const { headers, query, payload } = input
+    const run = await deps.engine.dryRun(stored, { payload, ...(headers && { headers }), ...(query && { query }) })
+    return {
+      ...run,
+      schema_errors: [...run.schema_errors],
+      steps: [...run.steps],
+      would: {
+        rows: [...run.would.rows],
+        send: [...run.would.send],
+        broadcast: [...run.would.broadcast],
+        answer: run.would.answer as never,
+      },
+    }
+  },
+})
+
+export const sendEvent = defineOperation({
+  name: "event_pipelines.send_event",
+  summary: "Send an event to a pipeline from inside: the same life as an inbound one, without the auth mode.",
+  http: { method: "POST", path: `${path}/{slug}/events` },
+  access: { scope: "event_pipelines:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({ slug: SlugOrId, payload: z.json(), is_test: z.boolean().default(false) }),
+  output: z.object({
+    execution_id: Uuid,
+    status: z.enum(["accepted", "rejected", "failed"]),
+    response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.json() }),
+  }),
+  errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted"],
+  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
+  async handle({ input, caller, deps }) {
+    const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
+    const stored = await deps.source.byId(caller.organization.id, id)
+    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
+    const { execution_id, status, reply } = await deps.engine.submit(stored, { payload: input.payload, isTest: input.is_test })
+    return { execution_id, status, response: { status: reply.status, headers: { ...reply.headers }, body: reply.body } }
+  },
+})

@@ -1,0 +1,323 @@
+// Event pipelines as a service: create, change, rotate, list. Each change is one commit: the pipeline, its endpoint, its
+// revision, the datasets that its writes need, and the news for every node that holds it compiled.
+import {
+  AppError,
+  type Caller,
+  Clock,
+  Coherence,
+  Declared,
+  type Finding,
+  Ids,
+  isUuid,
+  type Page,
+  Pager,
+  type PipelineDocument,
+  PipelineEngine,
+  PublicUrl,
+  pipelineTopic,
+  Store,
+  slugOf,
+  timestamp,
+  token,
+  Vault,
+  type Work,
+} from "#core"
+import { Datasets } from "../datasets/index.ts"
+import { Pages } from "../pages/index.ts"
+import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
+import { newEndpointId } from "./endpoint-id.ts"
+import { invalid, planSecret, purposeOf, refuseFixed, secretNeed, splitSecret } from "./rules.ts"
+import { generateSecret, type SecretKeeper, secretKeeper } from "./secrets.ts"
+import { splitLeadsWarning } from "./split-leads.ts"
+
+export type Organization = Caller["organization"]
+
+export interface Saved {
+  readonly record: PipelineRecord
+  readonly created_datasets: string[]
+  readonly warnings: string[]
+  readonly secret: string | undefined
+}
+
+export interface ListFilters {
+  readonly purpose?: PipelineRecord["purpose"] | undefined
+  readonly state?: PipelineRecord["state"] | undefined
+  readonly source_kind?: PipelineRecord["source_kind"] | undefined
+  readonly limit: number
+  readonly cursor: string
+}
+
+export type Overlap = "1h" | "24h" | "7d"
+const overlaps: Record<Overlap, number> = { "1h": 3_600_000, "24h": 86_400_000, "7d": 604_800_000 }
+
+export const dependencies = {
+  store: Store,
+  clock: Clock,
+  ids: Ids,
+  vault: Vault,
+  coherence: Coherence,
+  engine: PipelineEngine,
+  declared: Declared,
+  datasets: Datasets,
+  pages: Pages,
+  pager: Pager,
+  publicUrl: PublicUrl,
+}
+export type Dependencies = {
+  [K in keyof typeof dependencies]: (typeof dependencies)[K] extends { readonly type?: infer T } ? NonNullable<T> : never
+}
+
+export class EventPipelines {
+  readonly #deps: Dependencies
+  readonly secrets: SecretKeeper
+
+  constructor(deps: Dependencies) {
+    this.#deps = deps
+    this.secrets = secretKeeper(deps.vault, deps.ids)
+  }
+
+  get publicUrl(): string {
+    return this.#deps.publicUrl()
+  }
+
+  async create(organization: Organization, given: PipelineDocument, work: Work, file: PipelineRecord["file"] = null): Promise<Saved> {
+    const { ids, clock, declared } = this.#deps
+    const { config, secret: givenSecret } = splitSecret(given.auth_config)
+    const slug = given.slug ?? slugOf(given.name)
+    if (slug === "") throw invalid("name", `"${given.name}" has no letters or digits to make a slug of; give another name.`)
+    const asked = { ...given, slug, auth_config: config }
+    const compiled = await this.#compile(asked, organization)
+    const document = { ...asked, purpose: purposeOf(asked.purpose, compiled.writesTo) }
+    const plan = planSecret(declared, document, givenSecret, generateSecret)
+    await this.#checkOwner(organization.id, document)
+    const id = ids.uuid()
+    const now = clock.now()
+    const at = timestamp(now)
+    const datasets = await this.#ensureDatasets(work, organization, compiled.writesTo)
+    const record: PipelineRecord = {
+      id,
+      slug,
+      name: document.name,
+      state: document.state,
+      source_kind: document.source_kind,
+      purpose: document.purpose,
+      endpoint_id: document.source_kind === "internal" ? null : newEndpointId(),
+      owner_artifact_id: document.owner_artifact_id,
+      document,
+      secrets: plan.secret === null ? [] : [this.secrets.keep(id, plan.secret, now)],
+      write_target_datasets: datasets.targets,
+      upserts: [...compiled.upserts],
+      revision: 1,
+      file: file && { ...file, applied_revision: 1 },
+      created_at: at,
+      updated_at: at,
+    }
+    await this.#refuseTaken(organization.id, slug)
+    work.in(Pipelines, organization.id).insert(record)
+    if (record.endpoint_id !== null) {
+      work
+        .in(Endpoints)
+        .insert({ id: record.endpoint_id, organization: organization.id, organization_slug: organization.slug, pipeline_id: id })
+    }
+    this.#stageRevision(work, organization.id, record, at)
+    this.#deps.coherence.announce(work, pipelineTopic, id)
+    const warnings = [...compiled.warnings, ...(plan.warning ? [plan.warning] : []), ...(await this.#splitLeads(organization.id, record))]
+    return { record, created_datasets: datasets.created, warnings, secret: plan.secret ?? undefined }
+  }
+
+  /** Changes what is given; `slug` selects. Throws `aborted` when `expected_revision` is not the stored one. */
+  async update(
+    organization: Organization,
+    reference: string,
+    given: Partial<PipelineDocument>,
+    work: Work,
+    expectedRevision?: number,
+    file?: PipelineRecord["file"],
+  ): Promise<Saved> {
+    const stored = await this.get(organization.id, reference)
+    if (expectedRevision !== undefined && expectedRevision !== stored.revision) {
+      throw new AppError(
+        "aborted",
+        `The pipeline is at revision ${stored.revision}, not ${expectedRevision}. Read it again and repeat the change.`,
+        { reason: "revision_mismatch", current_revision: stored.revision },
+      )
+    }
+    refuseFixed(stored.document, given)
+    const { source_kind: _s, auth_mode: _m, auth_config: _c, slug: _slug, ...changes } = given
+    const asked = { ...stored.document, ...changes }
+    const compiled = await this.#compile(asked, organization)
+    const document = {
+      ...asked,
+      purpose: purposeOf(changes.purpose ?? (stored.purpose === "record_capture" ? "custom" : stored.purpose), compiled.writesTo),
+    }
+    if (changes.owner_artifact_id !== undefined) await this.#checkOwner(organization.id, document)
+    const datasets = await this.#ensureDatasets(work, organization, compiled.writesTo)
+    const at = timestamp(this.#deps.clock.now())
+    const revision = stored.revision + 1
+    const record: PipelineRecord = {
+      ...stored,
+      name: document.name,
+      state: document.state,
+      purpose: document.purpose,
+      owner_artifact_id: document.owner_artifact_id,
+      document,
+      write_target_datasets: datasets.targets,
+      upserts: [...compiled.upserts],
+      revision,
+      file: file === undefined ? stored.file : file && { ...file, applied_revision: revision },
+      updated_at: at,
+    }
+    this.#stageReplacement(work, organization.id, stored, record, at)
+    const warnings = [...compiled.warnings, ...(await this.#splitLeads(organization.id, record))]
+    return { record, created_datasets: datasets.created, warnings, secret: undefined }
+  }
+
+  /** A fresh secret; the old one ends at once on every node, or after the overlap. */
+  async rotateSecret(
+    organization: string,
+    reference: string,
+    options: { secret?: string | undefined; overlap?: Overlap | undefined },
+    work: Work,
+  ): Promise<Saved> {
+    const stored = await this.get(organization, reference)
+    const { mode, config, need } = secretNeed(this.#deps.declared, stored.document)
+    if (need === "none") {
+      throw new AppError(
+        "failed_precondition",
+        `The auth mode ${stored.document.auth_mode} carries no secret; there is nothing to rotate.`,
+        { reason: "no_secret" },
+      )
+    }
+    if (need === "provided" && options.secret === undefined) {
+      throw invalid("secret", 'this provider issues the secret itself; send it as { "secret": … }.')
+    }
+    if (options.secret !== undefined) mode.checkSecret?.(options.secret, config)
+    const plain = options.secret ?? generateSecret()
+    const now = this.#deps.clock.now()
+    const ends = options.overlap === undefined ? undefined : timestamp(now + overlaps[options.overlap])
+    const kept =
+      ends === undefined ? [] : stored.secrets.filter((secret) => secret.ends_at === null).map((secret) => ({ ...secret, ends_at: ends }))
+    const at = timestamp(now)
+    const record = {
+      ...stored,
+      secrets: [this.secrets.keep(stored.id, plain, now), ...kept],
+      revision: stored.revision + 1,
+      updated_at: at,
+    }
+    this.#stageReplacement(work, organization, stored, record, at)
+    return { record, created_datasets: [], warnings: [], secret: plain }
+  }
+
+  /** By slug or UUID; throws `not_found`. */
+  async get(organization: string, reference: string): Promise<PipelineRecord> {
+    const found = await this.find(organization, reference)
+    if (!found) throw new AppError("not_found", `There is no event pipeline "${reference}".`)
+    return found
+  }
+
+  async find(organization: string, reference: string): Promise<PipelineRecord | undefined> {
+    const pipelines = this.#deps.store.open(Pipelines, organization)
+    return (isUuid(reference) ? await pipelines.get(reference) : undefined) ?? pipelines.first({ slug: reference })
+  }
+
+  list(organization: string, { purpose, state, source_kind, limit, cursor }: ListFilters): Promise<Page<PipelineRecord>> {
+    const filter = { ...(purpose && { purpose }), ...(state && { state }), ...(source_kind && { source_kind }) }
+    const bound = `event_pipelines.list ${JSON.stringify(filter)}`
+    return this.#deps.pager.page({
+      collection: this.#deps.store.open(Pipelines, organization),
+      organization,
+      bound,
+      filter,
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+  }
+
+  async #compile(
+    document: PipelineDocument,
+    organization: Organization,
+  ): Promise<{ writesTo: readonly string[]; upserts: PipelineRecord["upserts"]; warnings: string[] }> {
+    const compilation = await this.#deps.engine.compile(document, organization)
+    if (!compilation.ok) throw refusedByFindings(compilation.findings)
+    const { graph, findings } = compilation
+    return {
+      writesTo: graph.writesTo,
+      upserts: [...graph.upserts],
+      warnings: findings.map((finding) => `${finding.rule}: ${finding.message}`),
+    }
+  }
+
+  async #ensureDatasets(
+    work: Work,
+    organization: Organization,
+    slugs: readonly string[],
+  ): Promise<{ targets: string[]; created: string[] }> {
+    const created: string[] = []
+    const targets: string[] = []
+    for (const slug of slugs) {
+      const dataset = await this.#deps.datasets.ensure(work, organization, slug)
+      if (dataset.created) created.push(dataset.slug)
+      targets.push(`${organization.slug}.${dataset.slug}`)
+    }
+    return { targets: [...new Set(targets)], created: [...new Set(created)] }
+  }
+
+  async #checkOwner(organization: string, document: PipelineDocument): Promise<void> {
+    if (document.owner_artifact_id !== null) {
+      const page = await this.#deps.pages.get(organization, document.owner_artifact_id)
+      if (!page) throw invalid("owner_artifact_id", `there is no page ${document.owner_artifact_id}.`)
+    } else if (document.auth_mode === "public_artifact") {
+      throw invalid("owner_artifact_id", "public_artifact needs the published page that the pipeline belongs to.")
+    }
+  }
+
+  async #refuseTaken(organization: string, slug: string): Promise<void> {
+    const taken = await this.#deps.store.open(Pipelines, organization).first({ slug })
+    if (taken)
+      throw new AppError("already_exists", `There is an event pipeline "${slug}" already; give another name or slug.`, {
+        reason: "slug_taken",
+        slug,
+      })
+  }
+
+  #stageReplacement(work: Work, organization: string, stored: PipelineRecord, record: PipelineRecord, at: string): void {
+    const { id, organization_id: _, slug: _slug, created_at: _created, endpoint_id: _endpoint, source_kind: _source, ...set } = record
+    work.in(Pipelines, organization).update(id, { $set: set as never }, { where: { revision: stored.revision } })
+    this.#stageRevision(work, organization, record, at)
+    this.#deps.coherence.announce(work, pipelineTopic, id, { settled: true })
+  }
+
+  #stageRevision(work: Work, organization: string, record: PipelineRecord, at: string): void {
+    work.in(Revisions, organization).insert({
+      id: `${record.id}:${record.revision}`,
+      pipeline_id: record.id,
+      revision: record.revision,
+      document: record.document as never,
+      at,
+    })
+  }
+
+  async #splitLeads(organization: string, record: PipelineRecord): Promise<string[]> {
+    if (record.purpose !== "record_capture" || record.upserts.length === 0) return []
+    const others = await this.#deps.store
+      .open(Pipelines, organization)
+      .find({ purpose: "record_capture", state: "active", id: { $ne: record.id } }, { limit: 200 })
+    const warning = splitLeadsWarning({ slug: record.slug, upserts: record.upserts, targets: record.write_target_datasets }, others)
+    return warning === undefined ? [] : [warning]
+  }
+}
+
+/** Findings as an error: all of them, with their pointers. */
+export function refusedByFindings(findings: readonly Finding[]): AppError {
+  const errors = findings.filter((finding) => finding.level === "error")
+  const fields = errors.map(({ pointer, message }) => ({ path: pointer.slice(1).replaceAll("/", ".") || "(document)", message }))
+  const first = fields[0]
+  const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : ""
+  return new AppError("invalid_argument", `The pipeline does not compile: ${first?.path}: ${first?.message}${more}`, {
+    reason: "does_not_compile",
+    fields,
+    findings: [...findings],
+  })
+}
+
+export const EventPipelinesService = token<EventPipelines>("EventPipelines")

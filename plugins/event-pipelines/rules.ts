@@ -1,0 +1,91 @@
+// Rules of a save that the compiler cannot know: purposes and promotion (specification 2.11), what is fixed at creation,
+// what the auth mode says about secrets.
+import { AppError, AuthModes, type Caller, type Declared, type PipelineDocument } from "#core"
+import { redactedSecret } from "./wire.ts"
+
+/** Writes promote to `record_capture`, an explicit `custom` included; `record_capture` without a write is refused. */
+export function purposeOf(asked: PipelineDocument["purpose"], writesTo: readonly string[]): PipelineDocument["purpose"] {
+  if (asked === "page_events") {
+    throw invalid(
+      "purpose",
+      "page_events is reserved: the service makes such a pipeline for each published page. Use record_capture or custom.",
+    )
+  }
+  if (writesTo.length > 0) return "record_capture"
+  if (asked === "record_capture")
+    throw invalid("purpose", "record_capture needs at least one dataset.write action; add one, or use custom.")
+  return asked
+}
+
+export interface SecretPlan {
+  /** Plain text to keep; null for none (yet). */
+  readonly secret: string | null
+  readonly generated: boolean
+  /** What the secret still needs from the operator, as a warning. */
+  readonly warning: string | undefined
+}
+
+/** What to keep as the secret of a new pipeline, from its mode and what was given. */
+export function planSecret(declared: Declared, document: PipelineDocument, given: string | undefined, generate: () => string): SecretPlan {
+  const { mode, config, need } = secretNeed(declared, document)
+  if (need === "none") {
+    if (given !== undefined) throw invalid("auth_config.secret", `the auth mode ${document.auth_mode} carries no secret; leave it out.`)
+    return { secret: null, generated: false, warning: undefined }
+  }
+  if (given !== undefined) {
+    mode.checkSecret?.(given, config)
+    return { secret: given, generated: false, warning: undefined }
+  }
+  if (need === "generated") return { secret: generate(), generated: true, warning: undefined }
+  const warning =
+    "missing-secret: this provider issues the secret itself. No event verifies until you give it by rotate-secret (or the provider delivers it in its handshake)."
+  return { secret: null, generated: false, warning }
+}
+
+/** The mode of a document, its checked config, and whether a secret belongs to it. */
+export function secretNeed(declared: Declared, document: PipelineDocument) {
+  const mode = declared.get(AuthModes, document.auth_mode)
+  if (!mode) throw invalid("auth_mode", `no plugin provides the auth mode "${document.auth_mode}".`)
+  const { secret: _, ...rest } = document.auth_config
+  const config: unknown = mode.config.parse(rest)
+  return { mode, config, need: mode.secret(config) }
+}
+
+/** Splits the secret off an auth_config as given. */
+export function splitSecret(given: PipelineDocument["auth_config"]): {
+  config: PipelineDocument["auth_config"]
+  secret: string | undefined
+} {
+  const { secret, ...config } = given
+  if (secret === undefined || secret === redactedSecret) return { config, secret: undefined }
+  if (typeof secret !== "string" || secret === "") throw invalid("auth_config.secret", "a secret is a text that is not empty.")
+  return { config, secret }
+}
+
+/** Source and auth are fixed at creation; naming them unchanged is fine. */
+export function refuseFixed(
+  stored: PipelineDocument,
+  given: Partial<Pick<PipelineDocument, "source_kind" | "auth_mode" | "auth_config">>,
+): void {
+  const fixed = (field: string) =>
+    invalid(field, "is fixed when the pipeline is created. Make a new pipeline, or rotate-secret for a new secret.")
+  if (given.source_kind !== undefined && given.source_kind !== stored.source_kind) throw fixed("source_kind")
+  if (given.auth_mode !== undefined && given.auth_mode !== stored.auth_mode) throw fixed("auth_mode")
+  if (given.auth_config !== undefined) {
+    const { config, secret } = splitSecret(given.auth_config)
+    if (secret !== undefined || canonical(config) !== canonical(stored.auth_config)) throw fixed("auth_config")
+  }
+}
+
+function canonical(config: PipelineDocument["auth_config"]): string {
+  return JSON.stringify(Object.entries(config).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+export function invalid(path: string, message: string): AppError {
+  return new AppError("invalid_argument", `${path}: ${message}`, { reason: "invalid_field", fields: [{ path, message }] })
+}
+
+/** Guests read no payloads, rows or previews. */
+export function seesPayloads(caller: Caller): boolean {
+  return caller.role !== "guest"
+}

@@ -1,0 +1,85 @@
+// Hands the engine the pipelines it runs: by endpoint, by id, by slug, and as they were at an earlier revision.
+import {
+  AppError,
+  type Clock,
+  type Coherence,
+  type PipelineDocument,
+  type PipelineSource,
+  pipelineTopic,
+  type Store,
+  type StoredPipeline,
+  timestamp,
+  type Works,
+} from "#core"
+import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
+import type { EventPipelines } from "./pipelines.ts"
+
+interface SourceDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly works: Works
+  readonly coherence: Coherence
+  readonly pipelines: EventPipelines
+  readonly organizationSlug: (id: string) => Promise<string>
+}
+
+export function pipelineSource({ store, clock, works, coherence, pipelines, organizationSlug }: SourceDeps): PipelineSource {
+  const stored = (organization: StoredPipeline["organization"], record: PipelineRecord, document = record.document): StoredPipeline => ({
+    id: record.id,
+    organization,
+    slug: record.slug,
+    endpoint_id: record.endpoint_id,
+    revision: record.revision,
+    document,
+    secrets: pipelines.secrets.open(record.id, record.secrets, clock.now()),
+  })
+  const inOrganization = async (organization: string, record: PipelineRecord | undefined) =>
+    record && stored({ id: organization, slug: await organizationSlug(organization) }, record)
+  return {
+    async byEndpoint(endpointId) {
+      const endpoint = await store.open(Endpoints).get(endpointId)
+      if (!endpoint) return undefined
+      const record = await store.open(Pipelines, endpoint.organization).get(endpoint.pipeline_id)
+      return inOrganization(endpoint.organization, record)
+    },
+    byId: async (organization, id) => inOrganization(organization, await store.open(Pipelines, organization).get(id)),
+    bySlug: async (organization, slug) => inOrganization(organization, await pipelines.find(organization, slug)),
+    async atRevision(organization, id, revision) {
+      const record = await store.open(Pipelines, organization).get(id)
+      const current = await inOrganization(organization, record)
+      if (!current || current.revision === revision) return current
+      const earlier = await store.open(Revisions, organization).get(`${id}:${revision}`)
+      return earlier && { ...current, revision, document: earlier.document as unknown as PipelineDocument }
+    },
+    async keepDeliveredSecret(pipeline, secret) {
+      const organization = pipeline.organization.id
+      await works
+        .run(async (work) => {
+          const record = await store.open(Pipelines, organization).get(pipeline.id)
+          if (!record || record.secrets.length > 0) return
+          const now = clock.now()
+          const secrets = [pipelines.secrets.keep(record.id, secret, now)]
+          const revision = record.revision + 1
+          work
+            .in(Pipelines, organization)
+            .update(
+              record.id,
+              { $set: { secrets: secrets as never, revision, updated_at: timestamp(now) } },
+              { where: { revision: record.revision } },
+            )
+          work.in(Revisions, organization).insert({
+            id: `${record.id}:${revision}`,
+            pipeline_id: record.id,
+            revision,
+            document: record.document as never,
+            at: timestamp(now),
+          })
+          coherence.announce(work, pipelineTopic, record.id)
+        })
+        .catch((error: unknown) => {
+          // Another node was asked at the same time and kept it first.
+          if (!(error instanceof AppError && error.code === "aborted")) throw error
+        })
+    },
+  }
+}

@@ -1,0 +1,83 @@
+// The resource as callers see it (specification 2.11 and 4.18): flat, and without secrets.
+
+import { z } from "zod"
+import { documentFields, PipelineState, Purpose, Slug, SourceKind, Timestamp, Uuid } from "#core"
+import type { PipelineRecord } from "./collections.ts"
+
+export const redactedSecret = "[redacted]"
+
+const ActionWire = z.record(z.string(), z.json())
+
+export const EventPipeline = z
+  .object({
+    id: Uuid,
+    slug: Slug,
+    name: z.string(),
+    state: PipelineState,
+    source_kind: SourceKind,
+    auth_mode: z.string(),
+    auth_config: z.record(z.string(), z.json()).describe("The stored secret is redacted."),
+    request_schema: z.union([z.record(z.string(), z.json()), z.boolean()]).nullable(),
+    transform_js: z.string().nullable(),
+    pipeline: z.array(ActionWire),
+    handlers: z.record(z.string(), ActionWire),
+    dedupe: z.object({ key: z.string(), window: z.union([z.string(), z.number()]) }).nullable(),
+    purpose: Purpose,
+    owner_artifact_id: z.string().nullable(),
+    write_target_datasets: z.array(z.string()).describe("Fully qualified: <org-slug>.<dataset-slug>."),
+    endpoint_id: z.string().nullable(),
+    inbound_url: z.string().nullable().describe("Where events are POSTed; null for internal pipelines."),
+    revision: z.int(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: "EventPipeline" })
+export type EventPipeline = z.infer<typeof EventPipeline>
+
+export const Warnings = z.array(z.string()).describe("Remarks that did not stop the save.")
+export const Secret = z.string().optional().describe("Plaintext verification secret; shown this once.")
+
+export function toWire(record: PipelineRecord, publicUrl: string): EventPipeline {
+  const { document } = record
+  return {
+    id: record.id,
+    slug: record.slug,
+    name: record.name,
+    state: record.state,
+    source_kind: record.source_kind,
+    auth_mode: document.auth_mode,
+    auth_config: record.secrets.length > 0 ? { ...document.auth_config, secret: redactedSecret } : document.auth_config,
+    request_schema: document.request_schema,
+    transform_js: document.transform_js,
+    pipeline: document.pipeline as Record<string, z.core.util.JSONType>[],
+    handlers: document.handlers as Record<string, Record<string, z.core.util.JSONType>>,
+    dedupe: document.dedupe,
+    purpose: record.purpose,
+    owner_artifact_id: record.owner_artifact_id,
+    write_target_datasets: record.write_target_datasets,
+    endpoint_id: record.endpoint_id,
+    inbound_url: record.endpoint_id === null ? null : `${publicUrl}/v1/inbound/${record.endpoint_id}`,
+    revision: record.revision,
+    created_at: record.created_at,
+    updated_at: record.updated_at,
+  }
+}
+
+/** Body fields of create, as the document has them. */
+export const createFields = documentFields
+
+/** Body fields of update: nothing is defaulted, so that what is absent stays as it is. */
+export const changeFields = {
+  name: createFields.name.optional(),
+  state: createFields.state.unwrap().optional(),
+  source_kind: createFields.source_kind.unwrap().optional(),
+  auth_mode: createFields.auth_mode.unwrap().optional(),
+  auth_config: createFields.auth_config.unwrap().optional(),
+  request_schema: createFields.request_schema.unwrap().optional(),
+  transform_js: createFields.transform_js.unwrap().optional(),
+  pipeline: createFields.pipeline.unwrap().optional(),
+  handlers: createFields.handlers.unwrap().optional(),
+  dedupe: createFields.dedupe.unwrap().optional(),
+  purpose: createFields.purpose.unwrap().optional(),
+  owner_artifact_id: createFields.owner_artifact_id.unwrap().optional(),
+}

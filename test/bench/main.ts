@@ -1,0 +1,24 @@
+// `npm run bench`: what a durable event costs, beside servers that keep nothing, in the same run. Prints one table;
+// `--json FILE` writes it too, `--only PREFIX` picks rows, `--seconds N` and `--runs N` set how long it takes.
+import { writeFileSync } from "node:fs"
+import { parseArgs } from "node:util"
+import { inboundRows } from "./inbound.ts"
+import { printTable, type Row } from "./table.ts"
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: "" },
+    json: { type: "string" },
+    seconds: { type: "string", default: "5" },
+    runs: { type: "string", default: "3" },
+  },
+})
+
+const rows: Row[] = []
+for await (const row of inboundRows({ only: values.only, seconds: Number(values.seconds), runs: Number(values.runs) })) {
+  rows.push(row)
+  printTable([row])
+}
+console.log("\nAll rows")
+printTable(rows)
+if (values.json) writeFileSync(values.json, JSON.stringify(rows, null, 2))

@@ -1,0 +1,23 @@
+// Mocha's dots, then the counts: of each leg (the embedded store, MongoDB), and of the whole on a line of its own.
+// A run in which nothing was executed fails.
+import Mocha from "mocha"
+
+const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_RUN_END } = Mocha.Runner.constants
+
+export default class Counting extends Mocha.reporters.Dot {
+  constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
+    super(runner, options)
+    const legs = { mongodb: { passed: 0, failed: 0 }, embedded: { passed: 0, failed: 0 } }
+    const legOf = (test: Mocha.Runnable) => (/\bmongodb\b/i.test(test.titlePath().join(" ")) ? legs.mongodb : legs.embedded)
+    runner.on(EVENT_TEST_PASS, (test) => legOf(test).passed++)
+    runner.on(EVENT_TEST_FAIL, (test) => legOf(test).failed++)
+    runner.on(EVENT_RUN_END, () => {
+      const { mongodb, embedded } = legs
+      const passed = mongodb.passed + embedded.passed
+      console.log(`embedded: ${embedded.passed} passed, ${embedded.failed} failed`)
+      console.log(`mongodb: ${mongodb.passed} passed, ${mongodb.failed} failed`)
+      console.log(`${passed} passed, ${mongodb.failed + embedded.failed} failed`)
+      if (passed === 0) process.exitCode = 1
+    })
+  }
+}
