@@ -16,6 +16,7 @@ import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log, type Logger } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
+import type { GroupCommitLimits } from "../storage/commit.ts"
 import type { StorageDriver } from "../storage/driver.ts"
 import { createMongoDriver, type MongoDriver } from "../storage/mongodb/driver.ts"
 import { createSqliteDriver } from "../storage/sqlite/driver.ts"
@@ -25,7 +26,11 @@ interface Chosen {
   readonly driver: StorageDriver
   /** Set where several nodes may share the store. */
   readonly feed: (() => CommitFeed) | undefined
+  readonly limits: Partial<GroupCommitLimits>
 }
+
+/** On MongoDB several groups are under way at once, and groups this large leave commits for each of them. */
+const mongoGroup = 128
 
 const Driver = token<Chosen>("StorageDriver")
 const Opened = token<StartedStore>("StartedStore")
@@ -41,7 +46,7 @@ export function provideStorage(container: Container, registry: Registry): void {
   container.provide(Opened, {
     inject: { chosen: Driver, clock: Clock, metrics: Metrics },
     create: ({ chosen, clock, metrics }) =>
-      createStore({ driver: chosen.driver, collections: declaredIn(registry), clock, observe: observer(metrics) }),
+      createStore({ driver: chosen.driver, collections: declaredIn(registry), clock, observe: observer(metrics), limits: chosen.limits }),
     start: (store) => store.start(),
     stop: (store) => store.stop(),
   })
@@ -63,10 +68,11 @@ export function provideStorage(container: Container, registry: Registry): void {
 }
 
 function choose(url: string | null, dataDir: string, deps: { clock: Clock; log: Logger }): Chosen {
-  if (url === null || url === "") return { driver: createSqliteDriver({ file: join(dataDir, "millrace.db"), ...deps }), feed: undefined }
+  if (url === null || url === "")
+    return { driver: createSqliteDriver({ file: join(dataDir, "millrace.db"), ...deps }), feed: undefined, limits: {} }
   if (/^mongodb(\+srv)?:\/\//.test(url)) {
     const driver: MongoDriver = createMongoDriver({ url, ...deps })
-    return { driver, feed: () => driver.feed }
+    return { driver, feed: () => driver.feed, limits: { groupCommits: mongoGroup } }
   }
   throw new BootError([
     `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is no storage that Millrace knows; leave it out for the embedded file, or give mongodb://… .`,

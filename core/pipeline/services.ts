@@ -5,7 +5,7 @@ import { Counter, Gauge, Histogram as HistogramMetric } from "prom-client"
 import { Actions, type AnyAction } from "../contract/action.ts"
 import { AuthModes } from "../contract/auth-mode.ts"
 import { Live } from "../contract/channel.ts"
-import { Coherence } from "../contract/coherence.ts"
+import { Coherence, everyKey } from "../contract/coherence.ts"
 import { InboundHandler } from "../contract/inbound.ts"
 import { JobQueue } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
@@ -60,7 +60,7 @@ class Engine {
       log,
       drainMs: config.server.drain_ms,
     })
-    coherence.onChange(pipelineTopic, (key) => this.pipelines.drop(key === "" ? undefined : key))
+    coherence.onChange(pipelineTopic, (key) => this.pipelines.drop(key === everyKey ? undefined : key))
     const step = { clock, depsOf, backoff: args.backoff }
     const dedupe = new Dedupe(store, clock)
     const assertLive = () => coherence.assertLive()
