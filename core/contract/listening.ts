@@ -2,7 +2,7 @@
 import { token } from "../kernel/di.ts"
 
 export interface Listening {
-  /** Calls back when the service listens, in the order of asking; a text that is returned is printed to whoever started it. */
+  /** Calls back, with the address on this machine, when the service listens, in the order of asking; a text that is returned is printed to whoever started it. */
   onListening(run: (baseUrl: string) => Promise<string | undefined> | string | undefined): void
 }
 

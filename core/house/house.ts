@@ -1,28 +1,23 @@
 // Puts the house together: plugins, storage, engine and surfaces in one container. The only place that knows all rooms;
 // main.ts, cli.ts and testing.ts come in through here. Whatever can fail fails here, in one report.
 import { mkdirSync } from "node:fs"
-import { resolve } from "node:path"
-import { fileURLToPath } from "node:url"
 import { collectDefaultMetrics, Registry as MetricsRegistry } from "prom-client"
 import { Declared } from "../contract/declared.ts"
 import { Metrics } from "../contract/metrics.ts"
-import { type AnyPlugin, type Registrar, registrarFor } from "../contract/registrar.ts"
+import type { AnyPlugin } from "../contract/registrar.ts"
 import { App } from "../kernel/app.ts"
 import { Clock, systemClock } from "../kernel/clock.ts"
 import { BootError, type CoreConfig, Settings } from "../kernel/config.ts"
-import { Container, type Token } from "../kernel/di.ts"
+import { Container } from "../kernel/di.ts"
 import { Ids, timeOrderedIds } from "../kernel/ids.ts"
-import { findPlugins, orderPlugins } from "../kernel/loader.ts"
 import { Log, type Logger } from "../kernel/log.ts"
 import { Registry } from "../kernel/registry.ts"
 import { createVault, loadMasterKey, Vault } from "../kernel/vault.ts"
 import { provideRunner, provideWork } from "./engine.ts"
 import { ListeningHooks } from "./listening.ts"
+import { loadPlugins, registerPlugins } from "./plugins.ts"
 import { provideStorage } from "./storage.ts"
 import { provideCalls, provideServer } from "./surface.ts"
-
-/** The folder that holds `core/`: where the plugins and pipelines that ship with the framework are. */
-export const frameworkRoot = resolve(fileURLToPath(new URL(".", import.meta.url)), "../..")
 
 export interface BuildArgs {
   readonly config: CoreConfig
@@ -46,12 +41,13 @@ export interface House {
   stop(): Promise<void>
 }
 
+export { frameworkRoot } from "./plugins.ts"
+
 /** Loads plugins and creates every service; nothing is opened or started yet. Throws BootError with every problem. */
 export async function buildHouse(args: BuildArgs): Promise<House> {
   const { config, log, clock = systemClock, root = process.cwd(), production = process.env["NODE_ENV"] === "production" } = args
   const container = new Container()
   const registry = new Registry()
-  const problems: string[] = []
   const listening = new ListeningHooks(`http://${config.server.host}:${config.server.port}`)
   mkdirSync(config.data_dir, { recursive: true })
   const ids = timeOrderedIds(clock)
@@ -67,9 +63,7 @@ export async function buildHouse(args: BuildArgs): Promise<House> {
   provideStorage(container, registry)
   provideWork(container, registry, ids.uuid())
   provideCalls(container, registry, listening)
-  const ran: Token<unknown>[] = []
-  await register({ config, root, plugins: args.plugins ?? [], container, registry, ran, problems })
-  if (problems.length > 0) throw new BootError(problems)
+  registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })
   provideRunner(container)
   provideServer(container, registry, listening)
   try {
@@ -79,30 +73,6 @@ export async function buildHouse(args: BuildArgs): Promise<House> {
   }
   const app = new App(container, log)
   return { container, registry, config, log, listening, start: () => app.start(), stop: () => app.stop() }
-}
-
-interface RegisterArgs {
-  readonly config: CoreConfig
-  readonly root: string
-  readonly plugins: readonly AnyPlugin[]
-  readonly container: Container
-  readonly registry: Registry
-  readonly ran: Token<unknown>[]
-  readonly problems: string[]
-}
-
-async function register({ config, root, plugins, container, registry, ran, problems }: RegisterArgs): Promise<void> {
-  const found = await findPlugins<Registrar>({ paths: config.plugins.paths, roots: [root, frameworkRoot] }, problems)
-  const given = plugins.map((plugin) => ({ plugin, from: "the host" }))
-  const ordered = orderPlugins<Registrar>([...found, ...given], config.plugins.settings, problems)
-  if (problems.length > 0) return
-  for (const { plugin, config: settings } of ordered) {
-    try {
-      plugin.register(registrarFor(plugin.id, container, registry, ran), settings as never)
-    } catch (error) {
-      problems.push(`The plugin "${plugin.id}" could not register: ${(error as Error).message}`)
-    }
-  }
 }
 
 function metricsRegistry(): Metrics {

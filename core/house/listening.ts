@@ -16,10 +16,10 @@ export class ListeningHooks implements Listening {
     this.#hooks.push(run)
   }
 
-  async listens(url: string, publicUrl: () => string): Promise<void> {
-    this.url = url
+  async listens(url: string): Promise<void> {
+    this.url = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
     for (const hook of this.#hooks) {
-      const said = await hook(publicUrl())
+      const said = await hook(this.url)
       if (said) this.greetings.push(said)
     }
   }

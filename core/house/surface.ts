@@ -98,7 +98,7 @@ export function provideServer(container: Container, registry: Registry, listenin
     inject: { rest: Rest, inbound: InboundHandler, room: Room, store: Store, metrics: Metrics, clock: Clock, log: Log, config: Settings },
     create: ({ config, room, ...deps }) =>
       createHttpServer({ ...deps, ...config.server, drainMs: config.server.drain_ms, live: room.door }),
-    start: async (server) => listening.listens((await server.start()).url, container.get(PublicUrl)),
+    start: async (server) => listening.listens((await server.start()).url),
     stop: (server) => server.stop(),
   })
 }

@@ -21,7 +21,7 @@ export class FilesAtBoot {
 
   constructor(deps: FilesAtBootDeps) {
     this.#deps = deps
-    deps.listening.onListening(() => this.#greeting())
+    deps.listening.onListening((baseUrl) => this.#greeting(baseUrl))
   }
 
   /** Throws one error that lists every problem of every file. */
@@ -45,12 +45,12 @@ export class FilesAtBoot {
     if (problems.length > 0) throw new Error(`Pipeline files are refused:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`)
   }
 
-  async #greeting(): Promise<string | undefined> {
+  async #greeting(baseUrl: string): Promise<string | undefined> {
     const { organizations, pipelines } = this.#deps
     const organization = await organizations.first()
     const lead = await pipelines.find(organization.id, "website-lead")
     if (lead?.state !== "active" || lead.endpoint_id === null) return undefined
-    const url = `${pipelines.publicUrl}/v1/inbound/${lead.endpoint_id}`
+    const url = `${baseUrl}/v1/inbound/${lead.endpoint_id}`
     const body = JSON.stringify({ email: "ada@example.com", name: "Ada Lovelace", budget: 5000 })
     return `\nSend a first lead:\n  curl -sS -H 'content-type: application/json' -d '${body}' ${url}\n`
   }

@@ -1,6 +1,6 @@
 // Organizations, the people in them, and the keys by which they and their programs are known.
 import { z } from "zod"
-import { Authenticator, Clock, Coherence, definePlugin, Ids, Log, Settings, Store, token, Vault, Works } from "#core"
+import { Authenticator, Clock, Coherence, definePlugin, Ids, Listening, Log, Settings, Store, token, Vault, Works } from "#core"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
 import {
@@ -13,6 +13,7 @@ import {
 } from "./collections.ts"
 import { createOrganizations, Organizations } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
+import { greeting } from "./greeting.ts"
 import { createKeyUse, type KeyUse } from "./key-use.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listManaged, listMembers } from "./operations/identity.ts"
@@ -51,6 +52,10 @@ export default definePlugin({
       inject: { settings: Settings, store: Store, works: Works, log: Log, organizations: Directory, apiKeys: ApiKeys },
       create: (deps): Bootstrap => new FirstStart(deps, production),
       start: (bootstrap) => (bootstrap as FirstStart).start(),
+    })
+    reg.run("greeting", {
+      inject: { bootstrap: Bootstrap, listening: Listening },
+      create: ({ bootstrap, listening }) => listening.onListening((baseUrl) => greeting(bootstrap, baseUrl)),
     })
     // Whoever injects Organizations starts after the first start, and so finds one.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })

@@ -29,6 +29,9 @@ export function clientFor(url: string): Connection {
     heartbeatFrequencyMS: 2_000,
     minHeartbeatFrequencyMS: 250,
     maxPoolSize: 64,
+    // The library looks field names up in this object: without a null prototype a list named like one of Object's own
+    // methods ("constructor") would come back as raw bytes.
+    fieldsAsRaw: Object.create(null) as Record<string, boolean>,
   }
   try {
     const client = new MongoClient(url, options)
