@@ -102,14 +102,14 @@ describe("sandbox", function () {
     })
 
     it("removes what proved the sender, wherever it stands", async () => {
-      const strip = ["token", "auth.key", "a.b", "missing.x", "__proto__.y"]
+      const strip = ["token", "auth.key", "a.b", "missing.x", "__proto__.y", "list.1.key", "list.7.key"]
       expect(
         await eventOf(
           "function transform(event) { return event }",
-          { token: "t", auth: { key: "k", kept: 1 }, "a.b": "dotted" },
+          { token: "t", auth: { key: "k", kept: 1 }, "a.b": "dotted", list: [{ key: 1 }, { key: 2, kept: 3 }] },
           { strip },
         ),
-      ).to.deep.equal({ auth: { kept: 1 } })
+      ).to.deep.equal({ auth: { kept: 1 }, list: [{ key: 1 }, { kept: 3 }] })
     })
 
     it("keeps the digits of long integers for all but the schema", async () => {

@@ -1,6 +1,7 @@
 // One child process of the sandbox as its parent holds it: started under the same Node, with an environment of its own,
 // no files but the program's to read and no pipes but its own; frames go in and out.
 import { type ChildProcess, spawn } from "node:child_process"
+import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
 import type { Duplex, Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
@@ -28,6 +29,9 @@ function readable(): string[] {
   const project = fileURLToPath(new URL("../../../package.json", import.meta.url))
   const packages = new Set<string>()
   for (const name of ["isolated-vm", "ajv", "acorn"]) {
+    // As it is looked up and as it really lies: folders of packages may be links.
+    const folder = (require.resolve.paths(name) ?? []).find((candidate) => existsSync(`${candidate}/${name}/package.json`))
+    if (folder !== undefined) packages.add(`${folder}/`)
     const path = require.resolve(`${name}/package.json`)
     packages.add(path.slice(0, path.lastIndexOf("node_modules") + "node_modules/".length))
   }

@@ -48,6 +48,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
     )
   }
   const laneOptions: LaneOptions = {
+    keepsSpare: true,
     config,
     clock,
     offenders,

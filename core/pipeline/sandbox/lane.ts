@@ -10,6 +10,7 @@ import { RunChild } from "./run-child.ts"
 import { unpack } from "./wire.ts"
 
 export interface LaneOptions {
+  readonly keepsSpare: boolean
   readonly config: CoreConfig["sandbox"]
   readonly clock: Clock
   readonly bundle: () => Promise<string>
@@ -43,6 +44,7 @@ export class Lane {
   readonly #queues = new Map<string, Job[]>()
   readonly #out = new Map<number, Group>()
   #child: RunChild | null = null
+  #spare: RunChild | null = null
   #strainedOut = 0
   #waiting = 0
   #nextId = 0
@@ -84,7 +86,7 @@ export class Lane {
     this.#queues.clear()
     this.#waiting = 0
     for (const job of jobs) job.resolve(unavailable("The sandbox is stopping."))
-    await this.#child?.stop()
+    await Promise.all([this.#child?.stop(), this.#spare?.stop()])
   }
 
   #queue(key: string): Job[] {
@@ -97,16 +99,37 @@ export class Lane {
   }
 
   #ensureChild(): RunChild {
-    this.#child ??= new RunChild(this.#options.config, this.#options.clock, this.#options.bundle, {
+    if (!this.#child) {
+      this.#child = this.#spare ?? this.#newChild()
+      this.#spare = null
+      if (this.#child.isReady) setImmediate(() => this.#flush())
+      if (this.#child.isReady) this.#keepSpare()
+    }
+    return this.#child
+  }
+
+  #newChild(): RunChild {
+    const child: RunChild = new RunChild(this.#options.config, this.#options.clock, this.#options.bundle, {
       onFrame: (parts) => this.#onFrame(parts),
-      onLost: (loss, wasReady) => this.#onLost(loss, wasReady),
+      onLost: (loss, wasReady) => (child === this.#child ? this.#onLost(loss, wasReady) : this.#onSpareLost(child)),
       onStarted: (milliseconds) => {
         this.#failedStarts = 0
         this.#options.onStarted(milliseconds)
+        if (child !== this.#child) return
         this.#flush()
+        this.#keepSpare()
       },
     })
-    return this.#child
+    return child
+  }
+
+  /** A child that is ready when the one at work is lost: its successor's start is what neighbours would wait for most. */
+  #keepSpare(): void {
+    if (this.#options.keepsSpare && !this.#stopped) this.#spare ??= this.#newChild()
+  }
+
+  #onSpareLost(child: RunChild): void {
+    if (this.#spare === child) this.#spare = null
   }
 
   #flush(): void {

@@ -10,8 +10,7 @@ export class PenaltyLanes {
   readonly #lanes = new Map<string, Lane>()
 
   constructor(options: LaneOptions) {
-    // Here every group is one event, so nobody is left to suspect.
-    this.#options = options
+    this.#options = { ...options, keepsSpare: false }
   }
 
   /** The pipeline's own lane; undefined when all are taken by others at work. */

@@ -43,8 +43,6 @@ function lonelyReference(fields: Fields, pointer: string): Fields {
 }
 
 function staticReference(fields: Fields, pointer: string, anchors: readonly string[]): Fields {
-  // ajv passes over an `if` that stands alone; what it evaluated counts for `unevaluatedProperties` all the same.
-  if ("if" in fields && !("then" in fields)) return staticReference({ ...fields, then: true }, pointer, anchors)
   const reference = fields["$dynamicRef"]
   if (typeof reference !== "string") return fields
   const name = reference.slice(1)

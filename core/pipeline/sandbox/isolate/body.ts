@@ -92,14 +92,15 @@ function takeFormFields(body: Fields, taken: Taken): void {
   }
 }
 
+/** A step through a list is its position. */
 function removePath(body: Fields, path: string): boolean {
   if (Object.hasOwn(body, path)) return delete body[path]
   const names = path.split(".")
   const last = names.pop() ?? ""
   let at: unknown = body
   for (const name of names) {
-    if (!isFields(at) || !Object.hasOwn(at, name)) return false
-    at = at[name]
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return false
+    at = (at as Fields)[name]
   }
   return isFields(at) && Object.hasOwn(at, last) && delete at[last]
 }

@@ -16,27 +16,36 @@ export function decodePunycode(text: string): string | undefined {
   let code = firstCode
   let at = 0
   let bias = firstBias
-  for (let i = dash > 0 ? dash + 1 : 0; i < text.length; ) {
-    const before = at
-    let weight = 1
-    for (let k = base; ; k += base) {
-      const digit = Number.parseInt(text.charAt(i++), base)
-      const value = digit >= 10 ? digit - 10 : digit + 26
-      if (Number.isNaN(digit)) return undefined
-      at += value * weight
-      if (at > 0x7fffffff) return undefined
-      const limit = threshold(k, bias)
-      if (value < limit) break
-      weight *= base - limit
-    }
+  const start = dash > 0 ? dash + 1 : 0
+  for (let i = start; i < text.length; ) {
+    const read = readDelta(text, i, bias)
+    if (!read) return undefined
     const length = codes.length + 1
-    bias = adapt(at - before, length, before === 0)
+    bias = adapt(read.delta, length, i === start)
+    i = read.next
+    at += read.delta
     code += Math.floor(at / length)
     at %= length
     if (code > lastCode || (code >= 0xd800 && code < 0xe000)) return undefined
     codes.splice(at++, 0, code)
   }
   return String.fromCodePoint(...codes)
+}
+
+/** One number of variable length, from a place in the text. */
+function readDelta(text: string, from: number, bias: number): { delta: number; next: number } | undefined {
+  let delta = 0
+  let weight = 1
+  for (let i = from, k = base; ; k += base) {
+    const read = Number.parseInt(text.charAt(i++), base)
+    if (Number.isNaN(read)) return undefined
+    const value = read >= 10 ? read - 10 : read + 26
+    delta += value * weight
+    if (delta > 0x7fffffff) return undefined
+    const limit = threshold(k, bias)
+    if (value < limit) return { delta, next: i }
+    weight *= base - limit
+  }
 }
 
 export function encodePunycode(text: string): string {
