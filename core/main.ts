@@ -1,7 +1,7 @@
 // Starts the service, says how to use it, and handles signals.
 import { join } from "node:path"
 import { buildHouse, frameworkRoot, type House } from "./house/house.ts"
-import { BootError, loadConfig } from "./kernel/config.ts"
+import { loadConfig } from "./kernel/config.ts"
 import { createLog } from "./kernel/log.ts"
 
 async function main(): Promise<void> {
@@ -33,7 +33,8 @@ function stopOnSignals(house: House): void {
 }
 
 main().catch((error: unknown) => {
-  if (error instanceof BootError) console.error(`Millrace cannot start. ${error.message}`)
-  else console.error("Millrace cannot start.", error)
+  console.error(`Millrace cannot start. ${error instanceof Error ? error.message : String(error)}`)
+  // What is expected to go wrong says so in its message; the stack is for the rest.
+  if (/^(debug|trace)$/.test(process.env["MILLRACE_LOG_LEVEL"] ?? "")) console.error(error)
   process.exit(1)
 })

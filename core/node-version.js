@@ -1,6 +1,8 @@
 // Says in one line what to do on a Node that is too old. Plain JavaScript, so that any Node can read it.
 const [major = "0"] = process.versions.node.split(".")
 if (Number(major) < 24) {
-  console.error(`Millrace needs Node 24 or later and this is ${process.version}: run it through npm ("npm start", "npm run millrace -- …"), which brings its own.`)
+  console.error(
+    `Millrace needs Node 24 or later and this is ${process.version}: run it through npm ("npm start", "npm run millrace -- …"), which brings its own.`,
+  )
   process.exit(1)
 }

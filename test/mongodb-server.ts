@@ -28,6 +28,9 @@ export const mongoAvailable = givenUrl !== undefined || binary !== undefined
 /** Whether tests can start, stop and kill members. */
 export const mongoStartable = binary !== undefined
 
+if (!mongoAvailable && process.env["MILLRACE_TEST_MONGODB"] === "required") {
+  throw new Error("MILLRACE_TEST_MONGODB=required, and there is no MongoDB: give MONGOMS_SYSTEM_BINARY or MILLRACE_TEST_MONGODB_URL.")
+}
 if (!mongoAvailable) {
   console.warn("\n!!! NO MONGODB: its tests are SKIPPED. Set MILLRACE_TEST_MONGODB_URL or MONGOMS_SYSTEM_BINARY, or put mongod on PATH.\n")
 } else if (!mongoStartable) {

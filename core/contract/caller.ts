@@ -35,6 +35,8 @@ export interface Credentials {
   /** `X-Organization-ID`: a UUID or slug; undefined or empty selects the credential's own organization. */
   readonly organization: string | undefined
   readonly surface: Surface
+  /** Where the request comes from, as far as proxies are trusted. */
+  readonly address?: string | undefined
   readonly requestId: string
   readonly log: Logger
 }

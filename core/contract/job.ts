@@ -70,6 +70,8 @@ export type JobRef<P extends z.ZodType> = Pick<Job<P>, "type" | "payload" | "ret
 export interface JobQueue {
   /** Stages a job; it runs once the work is committed. Returns its id. */
   enqueue<P extends z.ZodType>(work: Work, job: JobRef<P>, payload: z.input<P>, options?: EnqueueOptions): string
+  /** Stages that a dead job is tried again, from its first try. The commit fails as `aborted` or `not_found` where there is none. */
+  revive(work: Work, jobId: string): void
 }
 
 /** Thrown by a job that is not done but has not failed either: it runs again later, and the try does not count. */

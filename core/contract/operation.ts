@@ -24,6 +24,14 @@ export interface Hints {
   readonly openWorld?: boolean
 }
 
+/** Where a read stands among the resources of MCP, besides being a tool. */
+export interface ResourceSpec {
+  /** `millrace://event-pipelines/{slug}`; what stands in braces are input fields. */
+  readonly uri: string
+  /** Of a list: the output field that holds it, and the resource that each of its items is. `uri` and `title` name fields of an item. */
+  readonly items?: { readonly field: string; readonly uri: string; readonly title: string }
+}
+
 export interface HandleArgs<I, R extends TokenRecord> {
   readonly input: I
   readonly caller: Caller
@@ -50,6 +58,7 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly inject?: R
   /** A reason keeps the operation off MCP. */
   readonly mcp?: { readonly absent: string } | { readonly clears: readonly string[] }
+  readonly resource?: ResourceSpec
   /** Output fields that hold a secret shown once: kept out of idempotency records, audit and logs. */
   readonly secretOutput?: readonly string[]
   /** Answers a stream (`contentType`) instead of JSON; `handle` then returns a Streamed. REST and CLI only. */

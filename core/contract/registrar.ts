@@ -9,6 +9,7 @@ import { type Channel, Channels } from "./channel.ts"
 import { type CollectionSpec, Collections } from "./collection.ts"
 import { type AnyJob, Jobs } from "./job.ts"
 import { type AnyOperation, Operations } from "./operation.ts"
+import { type AnyRoute, Routes } from "./route.ts"
 
 export interface Registrar {
   /** Offers a service under a token, to plugins that name this one in `needs` (and to core where core declares the token). */
@@ -21,6 +22,7 @@ export interface Registrar {
   collections(...collections: CollectionSpec[]): void
   jobs(...jobs: AnyJob[]): void
   channels(...channels: Channel[]): void
+  routes(...routes: AnyRoute[]): void
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the loader holds plugins of every config type.
@@ -50,5 +52,6 @@ export function registrarFor(plugin: string, container: Container, registry: Reg
     collections: add(Collections),
     jobs: add(Jobs),
     channels: add(Channels),
+    routes: add(Routes),
   }
 }

@@ -9,8 +9,10 @@ import { Listening } from "../contract/listening.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Operations } from "../contract/operation.ts"
 import { Pager } from "../contract/page.ts"
+import { Routes } from "../contract/route.ts"
 import { Store } from "../contract/store.ts"
 import { Works } from "../contract/work.ts"
+import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
 import { Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
@@ -18,13 +20,17 @@ import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
 import { Vault } from "../kernel/vault.ts"
-import { PipelineSource } from "../pipeline/source.ts"
+import { PipelineSource, pipelineTopic } from "../pipeline/source.ts"
+import { AddressLimits } from "../surface/call/address-limits.ts"
 import { AuditLog } from "../surface/call/audit.ts"
 import { IdempotencyRecords } from "../surface/call/idempotency.ts"
+import { docsPage } from "../surface/docs/page.ts"
+import { publicRoutes } from "../surface/http/public-routes.ts"
 import { createHttpServer, type HttpServer } from "../surface/http/server.ts"
 import { createInvoker, Invoker } from "../surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../surface/live/messages.ts"
 import { createLiveRoom, type LiveRoom } from "../surface/live.ts"
+import { createMcpHttp, type McpHttp, mcpMethods } from "../surface/mcp/http.ts"
 import { openApi } from "../surface/openapi.ts"
 import { createPager } from "../surface/pager.ts"
 import { createRest, type RequestListener } from "../surface/rest.ts"
@@ -34,6 +40,9 @@ import type { ListeningHooks } from "./listening.ts"
 const Rest = token<RequestListener>("Rest")
 const Room = token<LiveRoom>("LiveRoom")
 const Http = token<HttpServer>("HttpServer")
+const Mcp = token<McpHttp>("McpHttp")
+const Addresses = token<AddressLimits>("AddressLimits")
+const AddressOf = token<(request: AddressedRequest) => string>("AddressOf")
 
 export function provideCalls(container: Container, registry: Registry, listening: ListeningHooks): void {
   for (const collection of [AuditLog, IdempotencyRecords, LiveMessages, LiveNodes, LiveOutboxes])
@@ -48,8 +57,13 @@ export function provideCalls(container: Container, registry: Registry, listening
       () =>
         (config.server.public_url ?? listening.url).replace(/\/+$/, ""),
   })
+  container.provide(AddressOf, { inject: { config: Settings }, create: ({ config }) => clientAddressReader(config.server.trust_proxy) })
+  container.provide(Addresses, {
+    inject: { clock: Clock, config: Settings },
+    create: ({ clock, config }) => new AddressLimits(clock, config.rate_limits.address_per_minute),
+  })
   container.provide(Invoker, {
-    inject: { authenticator: Authenticator, store: Store, clock: Clock, ids: Ids, config: Settings, vault: Vault },
+    inject: { authenticator: Authenticator, store: Store, clock: Clock, ids: Ids, config: Settings, vault: Vault, addresses: Addresses },
     create: ({ config, vault, ...deps }) =>
       createInvoker({
         ...deps,
@@ -69,15 +83,22 @@ export function provideCalls(container: Container, registry: Registry, listening
       authenticator: Authenticator,
       coherence: Coherence,
       config: Settings,
-      source: PipelineSource,
+      addresses: Addresses,
+      addressOf: AddressOf,
     },
-    create: ({ config, source, ...deps }) =>
+    create: ({ config, ...deps }) =>
       createLiveRoom({
         ...deps,
         channels: registry.items(Channels),
         keepMs: config.live.keep_ms,
         keepMessages: config.live.keep_messages,
-        organizationOfEndpoint: async (endpoint) => (await source.byEndpoint(endpoint))?.organization.id,
+        anonymousPerAddress: config.live.anonymous_per_address,
+        endpointsTopic: pipelineTopic,
+        ownerOfEndpoint: async (endpoint) => {
+          // Asked for when a socket comes in: whoever keeps the pipelines may itself inject Live.
+          const pipeline = await container.get(PipelineSource).byEndpoint(endpoint)
+          return pipeline?.document.state === "active" ? { organization: pipeline.organization.id, pipeline: pipeline.id } : undefined
+        },
       }),
     start: (room) => room.start(),
     stop: (room) => room.stop(),
@@ -86,18 +107,57 @@ export function provideCalls(container: Container, registry: Registry, listening
 }
 
 export function provideServer(container: Container, registry: Registry, listening: ListeningHooks): void {
+  container.provide(Mcp, {
+    inject: { invoker: Invoker, log: Log, config: Settings, publicUrl: PublicUrl, addressOf: AddressOf },
+    create: ({ config, ...deps }) =>
+      createMcpHttp({ ...deps, operations: registry.items(Operations), corsOrigins: config.server.cors_origins }),
+  })
   container.provide(Rest, {
-    inject: { invoker: Invoker, ids: Ids, log: Log, metrics: Metrics, config: Settings, publicUrl: PublicUrl },
-    create: ({ config, publicUrl, ...deps }) => {
+    inject: {
+      invoker: Invoker,
+      ids: Ids,
+      log: Log,
+      metrics: Metrics,
+      config: Settings,
+      publicUrl: PublicUrl,
+      addresses: Addresses,
+      addressOf: AddressOf,
+      mcp: Mcp,
+    },
+    create: ({ config, publicUrl, mcp, ...deps }) => {
       const operations = registry.items(Operations)
-      const documents = { "/openapi.json": () => openApi(operations, { serverUrl: publicUrl() }) }
-      return createRest({ ...deps, operations, corsOrigins: config.server.cors_origins, documents })
+      let made: Record<string, unknown> | undefined
+      const openapi = () => (made ??= openApi(operations, { serverUrl: publicUrl() }))
+      let text: string | undefined
+      const documents = {
+        "/openapi.json": { contentType: "application/json; charset=utf-8", text: () => (text ??= JSON.stringify(openapi())) },
+        "/docs": docsPage(openapi),
+      }
+      const mounts = { "/mcp": { methods: mcpMethods, handle: mcp.handle } }
+      const open = publicRoutes({ ...deps, operations, routes: registry.items(Routes), resolve: (inject) => container.all(inject) })
+      return createRest({ ...deps, operations, corsOrigins: config.server.cors_origins, documents, mounts, publicRoutes: open })
     },
   })
   container.provide(Http, {
-    inject: { rest: Rest, inbound: InboundHandler, room: Room, store: Store, metrics: Metrics, clock: Clock, log: Log, config: Settings },
-    create: ({ config, room, ...deps }) =>
-      createHttpServer({ ...deps, ...config.server, drainMs: config.server.drain_ms, live: room.door }),
+    inject: {
+      rest: Rest,
+      mcp: Mcp,
+      inbound: InboundHandler,
+      room: Room,
+      store: Store,
+      metrics: Metrics,
+      clock: Clock,
+      log: Log,
+      config: Settings,
+    },
+    create: ({ config, room, mcp, ...deps }) =>
+      createHttpServer({
+        ...deps,
+        ...config.server,
+        drainMs: config.server.drain_ms,
+        live: room.door,
+        closeStreams: () => mcp.close(),
+      }),
     start: async (server) => listening.listens((await server.start()).url),
     stop: (server) => server.stop(),
   })

@@ -1,12 +1,14 @@
 // The life of the process: services start in the order in which they were created (each after what it injects) and stop
-// backwards, each with the time that is left. A start that fails stops what had started.
+// backwards. A start that fails stops what had started; a stop that comes during the start lets the one that is starting
+// finish, and no further one begins.
 import type { Container } from "./di.ts"
 import type { Logger } from "./log.ts"
 
 export class App {
   readonly #container: Container
   readonly #log: Logger
-  #started = 0
+  #begun = 0
+  #starting: Promise<void> = Promise.resolve()
   #stopping: Promise<void> | undefined
 
   constructor(container: Container, log: Logger) {
@@ -14,11 +16,15 @@ export class App {
     this.#log = log
   }
 
-  /** Throws what the first failing service threw, after stopping the ones before it. */
+  /** Throws what the first failing service threw, after stopping it and the ones before it. Resolves when stopped meanwhile. */
   async start(): Promise<void> {
-    const services = this.#container.created
     try {
-      for (; this.#started < services.length; this.#started++) await services[this.#started]?.start()
+      for (const service of this.#container.created) {
+        if (this.#stopping) return
+        this.#begun++
+        this.#starting = service.start()
+        await this.#starting
+      }
     } catch (error) {
       await this.stop()
       throw error
@@ -32,7 +38,9 @@ export class App {
   }
 
   async #stop(): Promise<void> {
-    for (const service of this.#container.created.slice(0, this.#started + 1).reverse()) {
+    // Whether it failed is for `start` to tell.
+    await this.#starting.catch(() => undefined)
+    for (const service of this.#container.created.slice(0, this.#begun).reverse()) {
       try {
         await service.stop()
       } catch (error) {

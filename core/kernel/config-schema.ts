@@ -1,63 +1,97 @@
 // The core's own settings, as a schema: what an operator can set, in which units, within which bounds. Where values
-// come from is config.ts's business.
+// come from is config.ts's business; the descriptions are what docs/reference/settings.md shows.
+import { isIP } from "node:net"
 import { z } from "zod"
 import { token } from "./di.ts"
 
 const bytes = z.int().min(1)
 const milliseconds = z.int().min(0)
 
+const addressOrBlock = z.string().refine(isAddressOrBlock, "no address, nor a CIDR block such as 10.0.0.0/8")
+
 /** The core's own settings; a plugin's stand under `plugins.settings.<id>`. Units are in the names. */
 export const CoreConfig = z.strictObject({
   server: z.strictObject({
-    host: z.string().min(1),
-    port: z.int().min(0).max(65_535),
-    /** Base of inbound URLs and what URL-signing providers signed; null: http://HOST:PORT. */
-    public_url: z.url().nullable(),
-    /** Addresses or CIDR blocks of proxies whose X-Forwarded-For counts. */
-    trust_proxy: z.array(z.string()),
-    /** Milliseconds that a stop waits for what is under way. */
-    drain_ms: milliseconds,
-    /** Origins that browsers may call the API from; `*` for any. */
-    cors_origins: z.array(z.string()),
+    host: z.string().min(1).describe("Address to listen on."),
+    port: z.int().min(0).max(65_535).describe("Port to listen on; 0 lets the system choose."),
+    public_url: z
+      .url({ protocol: /^https?$/, error: "no http(s) URL" })
+      .nullable()
+      .describe("Base of inbound URLs, and what providers signed that sign the URL; null: http://HOST:PORT."),
+    trust_proxy: z.array(addressOrBlock).describe("Addresses or CIDR blocks of proxies whose X-Forwarded-For counts."),
+    drain_ms: milliseconds.describe("How long a stop waits for what is under way."),
+    cors_origins: z.array(z.string()).describe("Origins that browsers may call the API from; `*` for any."),
   }),
-  data_dir: z.string().min(1),
-  /** null: the embedded SQLite file under data_dir. */
-  storage: z.strictObject({ url: z.string().nullable() }),
-  /** 32 bytes in base64 or hex; null: drawn once and kept in data_dir (refused in production). */
-  master_key: z.string().nullable(),
-  /** First admin key, given instead of drawn. */
-  bootstrap_key: z.string().nullable(),
-  log: z.strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]) }),
+  data_dir: z.string().min(1).describe("Folder for everything that the service keeps."),
+  storage: z.strictObject({
+    url: z.string().nullable().describe("mongodb://… of a replica set; null: the embedded SQLite file under data_dir."),
+  }),
+  master_key: z
+    .string()
+    .nullable()
+    .describe("32 bytes in base64 or hex that seal secrets; null: drawn once and kept in data_dir (refused in production)."),
+  bootstrap_key: z.string().nullable().describe("First admin key, given instead of drawn; needed in production."),
+  log: z.strictObject({
+    level: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).describe("Least level that is logged."),
+  }),
   plugins: z.strictObject({
-    /** Folders of plugin folders, or npm package names. */
-    paths: z.array(z.string()),
-    settings: z.record(z.string(), z.unknown()),
+    paths: z.array(z.string()).describe("Folders of plugin folders, or names of npm packages."),
+    settings: z.record(z.string(), z.unknown()).describe("Settings of plugins, under their ids."),
   }),
-  pipelines: z.strictObject({ paths: z.array(z.string()) }),
+  pipelines: z.strictObject({ paths: z.array(z.string()).describe("Folders of pipeline files, applied at start.") }),
   inbound: z.strictObject({
-    max_body_bytes: bytes,
-    /** Which edge's geography headers are believed; they can be forged where no such edge stands in front. */
-    geo: z.enum(["none", "cloudflare", "vercel", "cloudfront", "fastly"]),
-    /** Events under way at once before more are answered 503. */
-    max_in_flight: z.int().min(1),
-    /** Rejections a pipeline and minute that get an entry of their own; further ones fold. */
-    rejected_entries_per_minute: z.int().min(0),
+    max_body_bytes: bytes.describe("Largest body of an inbound event."),
+    geo: z
+      .enum(["none", "cloudflare", "vercel", "cloudfront", "fastly"])
+      .describe("Edge whose geography headers are believed; they can be forged where no such edge stands in front."),
+    max_in_flight: z.int().min(1).describe("Events under way at once before more are answered 429."),
+    rejected_entries_per_minute: z
+      .int()
+      .min(0)
+      .describe("Rejections of one pipeline in one minute that get a journal entry of their own; further ones fold into one."),
   }),
   sandbox: z.strictObject({
-    processes: z.int().min(1).max(64),
-    memory_mb: z.int().min(8).max(1_024),
-    timeout_ms: z.int().min(1).max(10_000),
-    /** At which the child is killed. */
-    hard_deadline_ms: z.int().min(10).max(60_000),
-    max_isolates: z.int().min(1),
+    processes: z.int().min(1).max(64).describe("Processes that run transforms and schemas."),
+    memory_mb: z.int().min(8).max(1_024).describe("Memory of one pipeline's isolate."),
+    timeout_ms: z.int().min(1).max(10_000).describe("Time a transform has."),
+    hard_deadline_ms: z.int().min(10).max(60_000).describe("Time after which a process that does not answer is killed."),
+    max_isolates: z.int().min(1).describe("Isolates kept at once in one process; the least recently used one goes first."),
   }),
-  jobs: z.strictObject({ concurrency: z.int().min(1), lease_ms: milliseconds, poll_ms: milliseconds }),
-  live: z.strictObject({ keep_ms: milliseconds, keep_messages: z.int().min(0) }),
-  retention: z.strictObject({ entries_days: z.int().min(1), payloads_days: z.int().min(1) }),
-  rate_limits: z.strictObject({ key_per_minute: z.int().min(1), organization_per_minute: z.int().min(1) }),
-  /** Hosts (or host:port) that outgoing calls may reach though their addresses are private. */
-  outgoing: z.strictObject({ allow_hosts: z.array(z.string()), timeout_ms: milliseconds, max_response_bytes: bytes }),
+  jobs: z.strictObject({
+    concurrency: z.int().min(1).describe("Jobs that this node runs at once."),
+    lease_ms: milliseconds.describe("How long a node holds a job before another may take it."),
+    poll_ms: milliseconds.describe("How often due jobs are looked for."),
+  }),
+  live: z.strictObject({
+    keep_ms: milliseconds.describe("How long live messages are kept for clients that catch up."),
+    keep_messages: z.int().min(0).describe("How many of a channel are kept."),
+    anonymous_per_address: z.int().min(0).describe("Sockets without a credential that one address may hold at once."),
+  }),
+  retention: z.strictObject({
+    entries_days: z.int().min(1).describe("How long journal entries are kept."),
+    payloads_days: z.int().min(1).describe("How long payloads are kept for replay."),
+  }),
+  rate_limits: z.strictObject({
+    key_per_minute: z.int().min(1).describe("Calls of the API that one key has a minute."),
+    organization_per_minute: z.int().min(1).describe("Calls of the API that one organization has a minute."),
+    address_per_minute: z
+      .int()
+      .min(1)
+      .describe("Calls without a credential that holds (refused ones, open documents) that one address has a minute."),
+  }),
+  outgoing: z.strictObject({
+    allow_hosts: z.array(z.string()).describe("Hosts (or host:port) that outgoing calls may reach though their addresses are private."),
+    timeout_ms: milliseconds.describe("Deadline of an outgoing call."),
+    max_response_bytes: bytes.describe("Largest answer of an outgoing call."),
+  }),
 })
 export type CoreConfig = z.infer<typeof CoreConfig>
 
 export const Settings = token<CoreConfig>("Settings")
+
+function isAddressOrBlock(text: string): boolean {
+  const [address = "", bits, ...rest] = text.split("/")
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}

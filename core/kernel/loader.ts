@@ -1,10 +1,12 @@
 // Finds plugins, checks their settings, and puts them in an order in which each comes after what it needs. Every
 // problem is gathered; the caller refuses to boot with the whole list.
 import { existsSync, readdirSync } from "node:fs"
+import { createRequire } from "node:module"
 import { isAbsolute, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import { didYouMean } from "./guess.ts"
 import type { Plugin } from "./plugin.ts"
+import { settingProblems } from "./setting-problems.ts"
 
 export interface FoundPlugin<R> {
   readonly plugin: Plugin<R>
@@ -37,7 +39,7 @@ export async function findPlugins<R>({ paths, roots }: Pick<LoadArgs, "paths" | 
         await load(pathToFileURL(entry).href, entry, found, problems)
       }
     } else if (path.startsWith(".") || isAbsolute(path)) problems.push(`plugins.paths names the folder ${path}, which does not exist.`)
-    else await load(path, `package ${path}`, found, problems)
+    else await loadPackage(path, roots, found, problems)
   }
   return found
 }
@@ -56,17 +58,41 @@ function entriesOf(folder: string): string[] {
     .sort()
 }
 
-async function load<R>(specifier: string, from: string, found: FoundPlugin<R>[], problems: string[]): Promise<void> {
+/** Looked for where the project is, then where the framework is. */
+async function loadPackage<R>(name: string, roots: readonly string[], found: FoundPlugin<R>[], problems: string[]): Promise<void> {
+  for (const root of roots) {
+    const specifier = resolved(name, root)
+    if (specifier !== undefined) return load(specifier, `package ${name}`, found, problems)
+  }
+  problems.push(`plugins.paths names ${name}, which is neither a folder nor an installed package.`)
+}
+
+function resolved(name: string, root: string): string | undefined {
   try {
-    const module = (await import(specifier)) as { default?: Plugin<R> | Plugin<R>[] }
-    const plugins = Array.isArray(module.default) ? module.default : [module.default]
-    for (const plugin of plugins) {
-      if (plugin && typeof plugin.id === "string" && typeof plugin.register === "function") found.push({ plugin, from })
-      else problems.push(`${from} does not export a plugin; its default export must be definePlugin({ id, config, register }).`)
-    }
+    return pathToFileURL(createRequire(join(root, "package.json")).resolve(name)).href
+  } catch (error) {
+    // Installed, but only for `import`, which looks from here.
+    return (error as NodeJS.ErrnoException).code === "ERR_PACKAGE_PATH_NOT_EXPORTED" ? name : undefined
+  }
+}
+
+async function load<R>(specifier: string, from: string, found: FoundPlugin<R>[], problems: string[]): Promise<void> {
+  let module: { default?: unknown }
+  try {
+    module = (await import(specifier)) as { default?: unknown }
   } catch (error) {
     problems.push(`${from} could not be loaded: ${(error as Error).message}`)
+    return
   }
+  for (const plugin of Array.isArray(module.default) ? (module.default as unknown[]) : [module.default]) {
+    if (isPlugin<R>(plugin)) found.push({ plugin, from })
+    else problems.push(`${from} does not export a plugin; its default export must be definePlugin({ id, config, register }).`)
+  }
+}
+
+function isPlugin<R>(value: unknown): value is Plugin<R> {
+  const { id, config, register } = (value ?? {}) as Partial<Plugin<R>>
+  return typeof id === "string" && typeof register === "function" && typeof config?.safeParse === "function"
 }
 
 /** Checked and in order; what is wrong goes to `problems`. */
@@ -103,10 +129,9 @@ export function orderPlugins<R>(found: readonly FoundPlugin<R>[], settings: Load
 }
 
 function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[]): unknown {
-  const parsed = plugin.config.safeParse(given ?? {})
+  const value = given ?? {}
+  const parsed = plugin.config.safeParse(value)
   if (parsed.success) return parsed.data
-  for (const issue of parsed.error.issues) {
-    problems.push(`plugins.settings.${[plugin.id, ...issue.path].join(".")}: ${issue.message}.`)
-  }
+  problems.push(...settingProblems({ schema: plugin.config, value, issues: parsed.error.issues, at: `plugins.settings.${plugin.id}` }))
   return undefined
 }

@@ -1,5 +1,5 @@
 // Logs: pino, one JSON object a line on stdout, with the request id and organization that the caller binds. Secrets are
-// cut by path, so that an object logged by mistake does not carry one out.
+// cut by field name at any depth, so that an object logged by mistake does not carry one out.
 import pino, { type Logger as PinoLogger } from "pino"
 import { token } from "./di.ts"
 
@@ -24,13 +24,51 @@ export const secretNames = [
   "refresh_token",
   "private_key",
   "client_secret",
+  "secret_access_key",
   "x-webhook-secret",
 ] as const
 
-const depths = ["", "*.", "*.*.", "*.*.*."]
+const hidden = new Set<string>(secretNames)
+const deepest = 6
 
 export function createLog(level: string, destination?: { write(line: string): void }): Logger {
-  const paths = secretNames.flatMap((name) => depths.map((depth) => `${depth}["${name}"]`.replace(".[", "[")))
-  const options = { level, redact: { paths, censor: "[redacted]" }, base: {}, timestamp: pino.stdTimeFunctions.isoTime }
-  return destination ? pino(options, destination) : pino(options)
+  const options = {
+    level,
+    base: {},
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { err: (error: unknown) => withoutSecrets(serialized(error), 0) },
+    formatters: { log: cutEach },
+  }
+  const log: Logger = destination ? pino(options, destination) : pino(options)
+  // pino does not format what a child is bound to. Children inherit from their parent, this method too.
+  const { child } = log
+  log.child = function (this: Logger, bindings: object, given?: object) {
+    return child.call(this, cutEach({ ...bindings }), given)
+  } as Logger["child"]
+  return log
+}
+
+/** `err` is left to its serializer. */
+function cutEach(logged: Record<string, unknown>): Record<string, unknown> {
+  const { err, ...rest } = logged
+  const cut = withoutSecrets(rest, 0) as Record<string, unknown>
+  return err === undefined ? cut : { ...cut, err }
+}
+
+/** A copy: pino's own redaction goes by lists of paths, which cost 70 to 200 µs a line here and know one case of a name. */
+function withoutSecrets(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value
+  if ("toJSON" in value) return value
+  if (depth >= deepest) return "[deeper]"
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, depth + 1))
+  const out: Record<string, unknown> = {}
+  for (const [key, inner] of Object.entries(value instanceof Error ? serialized(value) : value)) {
+    out[key] = hidden.has(key.toLowerCase()) && inner !== undefined ? "[redacted]" : withoutSecrets(inner, depth + 1)
+  }
+  return out
+}
+
+/** Message, type and stack of an error, its causes and its own fields; anything else as it is. */
+function serialized(error: unknown): object {
+  return error instanceof Error ? { ...pino.stdSerializers.err(error) } : { value: error }
 }

@@ -10,4 +10,22 @@ export interface Plugin<R, C extends z.ZodType = z.ZodType> {
   /** Settings an operator may give; checked at boot, all problems in one report. */
   readonly config: C
   register(registrar: R, config: z.output<C>): void
+  /** What the `millrace` command can do beside operations: works without a running service. */
+  readonly commands?: readonly PluginCommand[]
+  /** Files of the plugin that are made from others and kept with them; `millrace generate` writes them. */
+  generates?(): Promise<readonly GeneratedFile[]>
+}
+
+export interface PluginCommand {
+  /** kebab-case. */
+  readonly name: string
+  readonly summary: string
+  /** Returns what is printed. */
+  run(): Promise<string> | string
+}
+
+export interface GeneratedFile {
+  /** Absolute. */
+  readonly file: string
+  readonly text: string
 }

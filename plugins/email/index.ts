@@ -30,6 +30,11 @@ const EmailConfig = z
 export default definePlugin({
   id: "email",
   config: EmailConfig,
+  // Imported only here, so that a running service needs no MJML.
+  async generates() {
+    const { generatedFile, generateParts } = await import("./template/build.ts")
+    return [{ file: generatedFile, text: await generateParts() }]
+  },
   register(registrar, config) {
     const [from] = parseAddresses(config.from, "from")
     if (!from) throw new Error(`plugins.settings.email.from: "${config.from}" holds no address.`)

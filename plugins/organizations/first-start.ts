@@ -2,7 +2,6 @@
 // production they are also written to data/bootstrap.json; the file is written before the commit and its key taken up
 // again by a start that finds no organization, so that no crash leaves a key that nobody has.
 import { mkdirSync, rmSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { AppError, type CoreConfig, type Logger, type Store, token, type Works } from "#core"
 import type { ApiKeys } from "./api-keys.ts"
 import { bootstrapFileIn, readBootstrapFile, writeBootstrapFile } from "./bootstrap-file.ts"
@@ -57,7 +56,7 @@ export class FirstStart implements Bootstrap {
     if (this.organization) return this.#warnOfIgnored(configured)
     if (this.#production && !configured) {
       throw new Error(
-        `There is no organization yet, and in production the first key is not drawn. Set MILLRACE_BOOTSTRAP_KEY to a key of the form ${keyFormat}; \`node ${makeKey}\` prints one.`,
+        `There is no organization yet, and in production the first key is not drawn. Set MILLRACE_BOOTSTRAP_KEY to a key of the form ${keyFormat}; \`${makeKey}\` prints one.`,
       )
     }
     await this.#make(configured)
@@ -121,13 +120,13 @@ export class FirstStart implements Bootstrap {
   }
 }
 
-const makeKey = fileURLToPath(new URL("./make-key.ts", import.meta.url))
+const makeKey = "npm run millrace -- make-key"
 
 function readConfigured(text: string): KeyText {
   const key = parseKey(text.trim())
   if (typeof key !== "string" && key.kind === "api_key") return key
   const wrong = key === "mistyped" ? "has a typing error (its checksum does not match)" : "is not an API key"
-  throw new Error(`bootstrap_key (MILLRACE_BOOTSTRAP_KEY) ${wrong}. It has the form ${keyFormat}; \`node ${makeKey}\` prints one.`)
+  throw new Error(`bootstrap_key (MILLRACE_BOOTSTRAP_KEY) ${wrong}. It has the form ${keyFormat}; \`${makeKey}\` prints one.`)
 }
 
 function baseUrlOf({ server }: CoreConfig): string {

@@ -14,6 +14,7 @@ import {
 import { createOrganizations, Organizations } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
+import { drawKey } from "./key-format.ts"
 import { createKeyUse, type KeyUse } from "./key-use.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listManaged, listMembers } from "./operations/identity.ts"
@@ -34,6 +35,7 @@ const KeyUses = token<KeyUse>("last use of keys")
 export default definePlugin({
   id: "organizations",
   config: z.strictObject({}),
+  commands: [{ name: "make-key", summary: "Print a fresh API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => drawKey("api_key").text }],
   register(reg) {
     const production = process.env["NODE_ENV"] === "production"
     reg.collections(

@@ -1,0 +1,83 @@
+// The commands. Each reads declarations and files only; `start` alone opens a store and a port. Plugins add commands of
+// their own, which are looked up when a name is none of these.
+import { join } from "node:path"
+import { Command, CommanderError } from "commander"
+import { type Declarations, frameworkRoot, loadDeclarations, loadPlugins } from "../house/plugins.ts"
+import { type LoadedConfig, loadConfig } from "../kernel/config.ts"
+import { describeConfig } from "./describe-config.ts"
+import { checkGenerated, writeGenerated } from "./generate.ts"
+import { generatedFiles } from "./generated-files.ts"
+import { pipelineSchema } from "./pipeline-schema.ts"
+
+const defaults = join(frameworkRoot, "config/default.yaml")
+
+/** Runs one command line; returns the exit code. Throws BootError where configuration or plugins are refused. */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  let exitCode = 0
+  const program = new Command("millrace")
+    .description("Durable event pipelines: runs the service, and what goes with it.")
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true })
+
+  program
+    .command("start")
+    .description("Start the service.")
+    .action(async () => {
+      await import("../main.ts")
+    })
+
+  program
+    .command("config")
+    .description("Show the settings that hold, and where each comes from; secrets are masked.")
+    .action(async () => {
+      const loaded = ownConfig()
+      const plugins = await loadPlugins({ config: loaded.config, root: process.cwd() })
+      console.log(describeConfig(loaded, plugins))
+    })
+
+  program
+    .command("schema")
+    .description("Print the JSON Schema of pipeline documents, for the plugins that the configuration names.")
+    .action(async () => {
+      console.log(pipelineSchema((await ownDeclarations()).registry))
+    })
+
+  program
+    .command("generate")
+    .description("Write the files that are made from declarations and kept in the repository.")
+    .option("--check", "write nothing; fail when one of them is not current")
+    .action(async ({ check }: { check?: boolean }) => {
+      // What is kept is made from what ships, whatever this machine's configuration says.
+      const { config } = loadConfig({ defaults, env: {} })
+      const files = await generatedFiles(await loadDeclarations({ config, root: frameworkRoot }))
+      exitCode = check ? checkGenerated(files) : writeGenerated(files)
+    })
+
+  program.showSuggestionAfterError()
+  if (!program.commands.some((command) => command.name() === args[0])) await addPluginCommands(program)
+  try {
+    await program.parseAsync(args, { from: "user" })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode
+  }
+  return exitCode
+}
+
+function ownConfig(): LoadedConfig {
+  return loadConfig({ defaults, env: process.env })
+}
+
+function ownDeclarations(): Promise<Declarations> {
+  return loadDeclarations({ config: ownConfig().config, root: process.cwd() })
+}
+
+async function addPluginCommands(program: Command): Promise<void> {
+  const { plugins } = await ownDeclarations()
+  for (const { name, summary, run } of plugins.flatMap(({ plugin }) => plugin.commands ?? [])) {
+    program
+      .command(name)
+      .description(summary)
+      .action(async () => console.log(await run()))
+  }
+}

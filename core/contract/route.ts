@@ -1,0 +1,58 @@
+// A public route: raw HTTP that needs no bearer credential, for what people and browsers open directly (a published
+// page, a signed link). What can be an operation is an operation; a route decides by itself who may have what it gives.
+import type { Deps, TokenRecord } from "../kernel/di.ts"
+import type { Logger } from "../kernel/log.ts"
+import type { ExtensionPoint } from "../kernel/registry.ts"
+
+export interface RouteRequest {
+  /** As the route declares it: a HEAD request comes as GET, and its answer's body is dropped. */
+  readonly method: Route["method"]
+  /** Path and query as they came. */
+  readonly url: string
+  /** What the braces of the path matched, percent-decoded. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** Names in lower case; a repeated header's values joined with a comma. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Where the request comes from, as far as proxies are trusted. */
+  readonly address: string
+  /** The whole body. Throws `resource_exhausted` (413) beyond the route's `maxBodyBytes`. */
+  body(): Promise<Uint8Array>
+  /** Aborted when the client has gone away. */
+  readonly signal: AbortSignal
+  readonly requestId: string
+  readonly log: Logger
+}
+
+export interface RouteResponse {
+  /** 200 unless given. */
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  /** Chunks are taken only as fast as the client reads them; a source that fails later cuts the connection. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>
+}
+
+export interface Route<R extends TokenRecord = TokenRecord> {
+  /** `<area>.<what>` in snake case, for messages and metrics. */
+  readonly name: string
+  readonly summary: string
+  readonly method: "GET" | "POST" | "PUT" | "DELETE"
+  /** As an operation's, and `{name+}` as the last segment takes the rest of the path, slashes included. */
+  readonly path: string
+  /** Of a request's body; 64 KiB unless given. */
+  readonly maxBodyBytes?: number
+  /** `any`: pages of any origin may call it and read the answer. Otherwise as `server.cors_origins` says. */
+  readonly origins?: "any"
+  readonly inject?: R
+  /** Throws AppError for the answer that every surface gives; other shapes (a page that says "not found") are returned. */
+  handle(args: { readonly request: RouteRequest; readonly deps: Deps<R> }): Promise<RouteResponse> | RouteResponse
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the registry holds routes that inject anything.
+export type AnyRoute = Route<any>
+
+export const Routes: ExtensionPoint<AnyRoute> = { kind: "route", nameOf: (route) => route.name }
+
+export function defineRoute<const R extends TokenRecord = Record<never, never>>(route: Route<R>): Route<R> {
+  return route
+}

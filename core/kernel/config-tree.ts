@@ -1,0 +1,76 @@
+// Configuration as a tree of sections: reading a file into one, laying one over another, and listing leaves with where
+// each came from.
+import { existsSync, readFileSync } from "node:fs"
+import { parse } from "yaml"
+
+export type Tree = { [key: string]: unknown }
+
+/** Dotted path of each leaf, to the file or variable it came from. */
+export type Origins = Map<string, string>
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+/** What is wrong with the file goes to `problems`; the tree is then empty. */
+export function readTree(file: string, problems: string[]): Tree {
+  if (!existsSync(file)) {
+    problems.push(`The configuration file ${file} does not exist.`)
+    return {}
+  }
+  try {
+    const value: unknown = parse(readFileSync(file, "utf8"), { prettyErrors: true })
+    if (value === null || value === undefined) return {}
+    if (isTree(value)) return value
+    problems.push(`${file}: a configuration is an object of sections, not ${Array.isArray(value) ? "a list" : `a ${typeof value}`}.`)
+  } catch (error) {
+    problems.push(`${file}: ${(error as Error).message.trimEnd()}`)
+  }
+  return {}
+}
+
+/** Lays one tree over another: sections merge, everything else replaces. */
+export function merge(into: Tree, over: Tree, origin: string, origins: Origins, prefix = ""): void {
+  for (const [key, value] of Object.entries(over)) {
+    const path = prefix + key
+    const standing = Object.hasOwn(into, key) ? into[key] : undefined
+    if (isTree(value) && isTree(standing)) merge(standing, value, origin, origins, `${path}.`)
+    else replace(into, key, value, path, origin, origins)
+  }
+}
+
+function replace(into: Tree, key: string, value: unknown, path: string, origin: string, origins: Origins): void {
+  Object.defineProperty(into, key, { value, enumerable: true, writable: true, configurable: true })
+  for (const known of [...origins.keys()]) if (known === path || known.startsWith(`${path}.`)) origins.delete(known)
+  for (const leaf of isTree(value) ? leaves(value, `${path}.`) : [path]) origins.set(leaf, origin)
+  if (isTree(value) && Object.keys(value).length === 0) origins.set(path, origin)
+}
+
+/** Sets one value, making the sections on the way. False where something that is no section stands in the way. */
+export function put(tree: Tree, path: string, value: unknown, origin: string, origins: Origins): boolean {
+  const keys = path.split(".")
+  const last = keys.pop() ?? ""
+  let at = tree
+  for (const key of keys) {
+    const next = Object.hasOwn(at, key) ? at[key] : undefined
+    if (!isTree(next)) return false
+    at = next
+  }
+  replace(at, last, value, path, origin, origins)
+  return true
+}
+
+export function valueAt(tree: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((value, key) => (isTree(value) && Object.hasOwn(value, key) ? value[key] : undefined), tree)
+}
+
+/** Dotted paths of everything that is no section with something in it. */
+export function leaves(tree: Tree, prefix = ""): string[] {
+  return Object.entries(tree).flatMap(([key, value]) =>
+    isTree(value) && Object.keys(value).length > 0 ? leaves(value, `${prefix}${key}.`) : [prefix + key],
+  )
+}
+
+export function originOf(path: string, origins: ReadonlyMap<string, string>): string | undefined {
+  return origins.get(path) ?? [...origins].find(([known]) => known.startsWith(`${path}.`) || path.startsWith(`${known}.`))?.[1]
+}

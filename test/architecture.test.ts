@@ -1,0 +1,191 @@
+// Who may know whom (docs/architecture.md), proven from the import graph.
+import { basename, dirname } from "node:path"
+import { expect } from "chai"
+import { circles, danglingImports, type Import, importsIn, type Module, projectRoot, readModules } from "./import-graph.ts"
+
+const rooms = ["storage", "jobs", "pipeline", "surface", "cluster"] as const
+
+/** Rooms that a room may import beside itself. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  kernel: [],
+  contract: ["kernel"],
+  ...Object.fromEntries(rooms.map((room) => [room, ["kernel", "contract"]])),
+  house: ["kernel", "contract", ...rooms],
+  cli: ["kernel", "contract", ...rooms, "house"],
+}
+
+const homeOf: Readonly<Record<string, RegExp>> = {
+  express: /^core\/surface\//,
+  "socket.io": /^core\/surface\//,
+  mongodb: /^core\/storage\/mongodb\//,
+  "isolated-vm": /^core\/pipeline\/sandbox\//,
+  tsyringe: /^core\/kernel\/di\.ts$/,
+}
+
+const modules = readModules(["core", "plugins"])
+const all = [...modules.values()]
+const core = all.filter(({ path }) => path.startsWith("core/"))
+const plugins = all.filter(({ path }) => path.startsWith("plugins/"))
+
+/** `from imports to`, for each import that the rule refuses. */
+function refused(from: readonly Module[], rule: (one: Import, module: Module) => boolean): string[] {
+  return from.flatMap((module) => module.imports.filter((one) => rule(one, module)).map(({ target }) => `${module.path} imports ${target}`))
+}
+
+function roomOf(path: string): string | undefined {
+  const [top, room, ...rest] = path.split("/")
+  return top === "core" && rest.length > 0 ? room : undefined
+}
+
+/** The folder of a plugin: the nearest one above that has an index.ts. */
+function pluginOf(path: string): string {
+  let folder = dirname(path)
+  while (folder !== "plugins" && folder !== "." && !modules.has(`${folder}/index.ts`)) folder = dirname(folder)
+  return folder
+}
+
+const pluginFolders = [...new Set(plugins.map(({ path }) => pluginOf(path)))]
+
+async function pluginAt(folder: string): Promise<{ id?: unknown; needs?: readonly string[]; register?: unknown }> {
+  const module = (await import(`${projectRoot}/${folder}/index.ts`)) as { default?: object }
+  return module.default ?? {}
+}
+
+describe("architecture", () => {
+  it("is read from all of the sources", () => {
+    expect(core.length).to.be.at.least(220)
+    expect(plugins.length).to.be.at.least(160)
+    expect(pluginFolders.length).to.be.at.least(14)
+    expect(all.flatMap(({ imports }) => imports).length).to.be.at.least(1_200)
+    for (const room of Object.keys(mayImport))
+      expect(
+        core.some(({ path }) => roomOf(path) === room),
+        room,
+      ).to.equal(true)
+    expect(danglingImports(modules)).to.deep.equal([])
+  })
+
+  it("lets a room import only the rooms below it", () => {
+    const wrong = refused(core, ({ kind, target }, { path }) => {
+      const [from, to] = [roomOf(path), roomOf(target)]
+      // The command's `start` is the one way into main.ts from a room.
+      if (kind !== "file" || from === undefined || (from === "cli" && target === "core/main.ts")) return false
+      return to === undefined || (to !== from && !(mayImport[from] ?? []).includes(to))
+    })
+    expect(wrong).to.deep.equal([])
+  })
+
+  it("lets only house and the files beside it put rooms together", () => {
+    const wrong = core
+      .filter(({ path }) => path !== "core/index.ts")
+      .filter(
+        ({ imports }) => new Set(imports.map(({ target }) => roomOf(target)).filter((room) => rooms.includes(room as never))).size > 1,
+      )
+      .map(({ path }) => path)
+      .filter((path) => !/^core\/(house|cli)\//.test(path) && path !== "core/testing.ts")
+    expect(wrong).to.deep.equal([])
+  })
+
+  it("keeps core from knowing any plugin, or its own doors", () => {
+    expect(refused(core, ({ target }) => target.startsWith("plugins/"))).to.deep.equal([])
+    expect(refused(core, ({ target }) => target === "core/index.ts" || target === "core/testing.ts")).to.deep.equal([])
+  })
+
+  it("lets plugins import #core, packages and the doors of plugins that they name in needs", async () => {
+    const wrong: string[] = []
+    for (const folder of pluginFolders) {
+      const own = plugins.filter(({ path }) => pluginOf(path) === folder)
+      const needs = (await pluginAt(folder)).needs ?? []
+      const ids = new Map<string, unknown>()
+      for (const { target } of own.flatMap(({ imports }) => imports)) {
+        if (target.startsWith("plugins/") && pluginOf(target) !== folder) ids.set(target, (await pluginAt(pluginOf(target))).id)
+      }
+      wrong.push(
+        ...refused(own, ({ kind, target }) => {
+          if (kind === "package" || target === "core/index.ts" || pluginOf(target) === folder) return false
+          return basename(target) !== "index.ts" || !needs.includes(String(ids.get(target)))
+        }),
+      )
+    }
+    expect(wrong).to.deep.equal([])
+  })
+
+  it("keeps action plugins from knowing each other", () => {
+    const actions = plugins.filter(({ path }) => path.startsWith("plugins/actions/"))
+    expect(actions.length).to.be.at.least(12)
+    const wrong = refused(actions, ({ target }, { path }) => target.startsWith("plugins/actions/") && pluginOf(target) !== pluginOf(path))
+    expect(wrong).to.deep.equal([])
+  })
+
+  it("keeps each heavy dependency in its room", () => {
+    for (const [name, home] of Object.entries(homeOf)) {
+      const users = all.filter(({ imports }) => imports.some(({ target }) => target === name)).map(({ path }) => path)
+      expect(users, name).to.not.deep.equal([])
+      expect(users.filter((path) => !home.test(path), name)).to.deep.equal([])
+    }
+  })
+
+  it("has no circle of imports", () => {
+    expect(circles(modules).map((circle) => circle.join(" -> "))).to.deep.equal([])
+  })
+
+  it("has files that a person reads in one go, named for what they hold, with a word on what they are for", () => {
+    const written = all.filter(({ path }) => !path.endsWith(".generated.ts"))
+    expect(written.filter(({ text }) => text.split("\n").length > 401).map(({ path }) => path)).to.deep.equal([])
+    expect(
+      written.filter(({ path }) => /(^|\/)(utils?|helpers?|common|types|misc)(\/|\.|$)/.test(path)).map(({ path }) => path),
+    ).to.deep.equal([])
+    expect(
+      written.filter(({ path }) => !/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z]+)?\.(ts|js)$/.test(basename(path))).map(({ path }) => path),
+    ).to.deep.equal([])
+    expect(written.filter(({ text }) => !/^(#!.*\n)?\/\/ /.test(text)).map(({ path }) => path)).to.deep.equal([])
+  })
+
+  it("has a plugin behind every plugin folder's door, each with an id of its own", async () => {
+    const ids = await Promise.all(
+      pluginFolders.map(async (folder) => {
+        const { id, register } = await pluginAt(folder)
+        expect(register, folder).to.be.a("function")
+        expect(id, folder).to.match(/^[a-z0-9]+(-[a-z0-9]+)*$/)
+        return id
+      }),
+    )
+    expect(new Set(ids).size).to.equal(pluginFolders.length)
+  })
+})
+
+describe("import graph", () => {
+  it("sees every form of import and no comment", () => {
+    const source = [
+      '// import x from "./comment.ts"',
+      'import "./effect.ts"',
+      'import type { A } from "./a.ts"',
+      'import { type B, type C } from "./b.ts"',
+      "import {\n  type D,\n  d,\n} from './d.ts'",
+      'export * from "./e.ts"',
+      'export { type F } from "./f.ts"',
+      'const g = await import("./g.ts")',
+      'export const text = "from"',
+      'type H = import("./h.ts").H',
+    ].join("\n")
+    expect(importsIn(source).map(({ specifier, typeOnly }) => `${specifier}${typeOnly ? " type" : ""}`)).to.deep.equal([
+      "./a.ts type",
+      "./b.ts type",
+      "./d.ts",
+      "./e.ts",
+      "./f.ts type",
+      "./effect.ts",
+      "./g.ts",
+      "./h.ts",
+    ])
+  })
+
+  it("finds circles of imports that run, and only those", () => {
+    const module = (path: string, ...targets: [string, boolean][]): [string, Module] => [
+      path,
+      { path, text: "", imports: targets.map(([target, typeOnly]) => ({ target, typeOnly, kind: "file" })) },
+    ]
+    const graph = new Map([module("a", ["b", false]), module("b", ["c", false], ["a", true]), module("c", ["b", false])])
+    expect(circles(graph)).to.deep.equal([["b", "c", "b"]])
+  })
+})

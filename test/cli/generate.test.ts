@@ -1,0 +1,123 @@
+// Generated files: the same from the same declarations, complete, and told apart when they are not current.
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import formatsModule from "ajv-formats"
+import { expect } from "chai"
+import { parse } from "yaml"
+import { checkGenerated, writeGenerated } from "../../core/cli/generate.ts"
+import { generatedFiles } from "../../core/cli/generated-files.ts"
+import { Actions } from "../../core/contract/action.ts"
+import { AuthModes } from "../../core/contract/auth-mode.ts"
+import { Operations } from "../../core/contract/operation.ts"
+import { type Declarations, loadDeclarations } from "../../core/house/plugins.ts"
+import { loadConfig } from "../../core/kernel/config.ts"
+import { leaves } from "../../core/kernel/config-tree.ts"
+import { projectRoot } from "../import-graph.ts"
+
+const { config } = loadConfig({ defaults: join(projectRoot, "config/default.yaml"), env: {} })
+
+describe("generated files", () => {
+  let declarations: Declarations
+  let texts: ReadonlyMap<string, string>
+  const text = (path: string) => texts.get(join(projectRoot, path)) ?? ""
+  before(async () => {
+    declarations = await loadDeclarations({ config, root: projectRoot })
+    texts = new Map((await generatedFiles(declarations)).map((one) => [one.file, one.text]))
+  })
+
+  it("are the same whenever they are made", async () => {
+    const again = await generatedFiles(await loadDeclarations({ config, root: "/" }))
+    expect(new Map(again.map((one) => [one.file, one.text]))).to.deep.equal(texts)
+    expect([...texts.keys()].map((file) => file.replace(`${projectRoot}/`, "")).sort()).to.include.members([
+      "config/openapi.json",
+      "config/pipeline.schema.json",
+      "docs/reference/actions.md",
+      "docs/reference/auth-modes.md",
+      "docs/reference/operations.md",
+      "docs/reference/settings.md",
+      "plugins/email/template/parts.generated.ts",
+    ])
+  })
+
+  it("name every action, auth mode, operation and setting", () => {
+    const { registry } = declarations
+    const headings = (path: string) => [...text(path).matchAll(/^#{2,3} (\S+)$/gm)].map(([, name]) => name)
+    expect(headings("docs/reference/actions.md")).to.include.members(registry.items(Actions).map(({ type }) => type))
+    expect(headings("docs/reference/auth-modes.md")).to.include.members(registry.items(AuthModes).map(({ mode }) => mode))
+    expect(headings("docs/reference/operations.md")).to.include.members(registry.items(Operations).map(({ name }) => name))
+    const paths = Object.values((JSON.parse(text("config/openapi.json")) as { paths: Record<string, object> }).paths)
+    const described = paths.flatMap((path) => Object.values(path) as { operationId?: string }[]).map(({ operationId }) => operationId)
+    expect(described).to.include.members(registry.items(Operations).map(({ name }) => name))
+    const settings = leaves(config)
+    expect(settings.filter((path) => !text("docs/reference/settings.md").includes(`| \`${path}\` |`))).to.deep.equal([])
+    const rows = text("docs/reference/settings.md")
+      .split("\n")
+      .filter((line) => /^\| `[a-z_.]+` \|.*\| `[A-Z_]+` \|/.test(line))
+    expect(rows.filter((row) => row.endsWith("|  |"))).to.deep.equal([])
+  })
+
+  it("hold nothing that depends on the machine", () => {
+    for (const [file, made] of texts)
+      expect(made, file)
+        .to.not.include(projectRoot)
+        .and.not.match(/\[object Object\]|undefined \|/)
+  })
+
+  it("give editors a schema that takes the shipped pipelines and refuses what is mistyped", () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true })
+    formatsModule.default(ajv)
+    const check = ajv.compile(JSON.parse(text("config/pipeline.schema.json")) as object)
+    const files = readdirSync(join(projectRoot, "pipelines")).filter((name) => /\.yaml$/.test(name) && !name.includes(".test."))
+    expect(files.length).to.be.at.least(5)
+    for (const name of files) {
+      const document = parse(readFileSync(join(projectRoot, "pipelines", name), "utf8")) as { pipeline: Record<string, unknown>[] }
+      expect(check(document), `${name}: ${ajv.errorsText(check.errors)}`).to.equal(true)
+      expect(check({ ...document, pipelnie: [] }), name).to.equal(false)
+      expect(check({ ...document, pipeline: [{ type: "dataset.wriet", dataset_slug: "x" }] }), name).to.equal(false)
+      expect(check({ ...document, pipeline: [{ type: "dataset.write", dataset_slgu: "x" }] }), name).to.equal(false)
+    }
+  })
+
+  describe("on disk", () => {
+    let folder: string
+    const said: string[] = []
+    const { log, error } = console
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), "millrace-generate-"))
+      said.length = 0
+      console.log = (line: string) => void said.push(line)
+      console.error = (line: string) => void said.push(line)
+    })
+    afterEach(() => {
+      Object.assign(console, { log, error })
+      rmSync(folder, { recursive: true })
+    })
+
+    it("are written where they differ, and only there", () => {
+      const [one, other] = [
+        { file: join(folder, "deep/one.md"), text: "1\n" },
+        { file: join(folder, "other.md"), text: "2\n" },
+      ]
+      writeFileSync(other.file, "2\n")
+      expect(writeGenerated([one, other])).to.equal(0)
+      expect(said).to.have.length(1)
+      expect(said[0]).to.match(/^wrote .*deep\/one\.md$/)
+      expect(readFileSync(one.file, "utf8")).to.equal("1\n")
+      expect([checkGenerated([one, other]), said.length]).to.deep.equal([0, 1])
+    })
+
+    it("are named when missing or not current, and then left as they are", () => {
+      const files = ["missing.md", "stale.md", "current.md"].map((name) => ({ file: join(folder, name), text: "new\n" }))
+      writeFileSync(join(folder, "stale.md"), "old\n")
+      writeFileSync(join(folder, "current.md"), "new\n")
+      expect(checkGenerated(files)).to.equal(1)
+      expect(said).to.have.length(2)
+      expect(said[0]).to.match(/missing\.md is missing; run `npm run generate`/)
+      expect(said[1]).to.match(/stale\.md is not current; run `npm run generate`/)
+      expect(existsSync(join(folder, "missing.md"))).to.equal(false)
+      expect(readFileSync(join(folder, "stale.md"), "utf8")).to.equal("old\n")
+    })
+  })
+})

@@ -1,0 +1,30 @@
+// "Did you mean": a slip of the finger is understood, another word is not.
+import { expect } from "chai"
+import fc from "fast-check"
+import { didYouMean, nearest } from "../../core/kernel/guess.ts"
+
+const known = ["port", "host", "public_url", "trust_proxy", "dataset.write"]
+
+describe("did you mean", () => {
+  it("finds the word behind a wrong, missing, doubled or swapped letter", () => {
+    for (const word of ["pott", "prt", "poort", "prot", "oprt", "potr"]) expect(nearest(word, known), word).to.equal("port")
+    expect(nearest("dataset.wriet", known)).to.equal("dataset.write")
+    expect(nearest("public_ulr", known)).to.equal("public_url")
+  })
+
+  it("guesses nothing where nothing is near, or nothing is known", () => {
+    for (const word of ["email", "x", ""]) expect(nearest(word, known), word).to.equal(undefined)
+    expect(nearest("port", [])).to.equal(undefined)
+    expect(didYouMean("email", known)).to.equal("")
+    expect(didYouMean("hots", known)).to.equal(' Did you mean "host"?')
+  })
+
+  it("takes the nearest of several, and a word for itself", () => {
+    expect(nearest("cost", ["most", "cast", "cost"])).to.equal("cost")
+    fc.assert(
+      fc.property(fc.array(fc.string(), { minLength: 1 }), (words) => {
+        expect(nearest(words[0] ?? "", words)).to.equal(words[0])
+      }),
+    )
+  })
+})

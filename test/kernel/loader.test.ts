@@ -1,0 +1,133 @@
+// Plugins found, checked and put in order; everything that is wrong is told, naming both sides.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import fc from "fast-check"
+import { z } from "zod"
+import { findPlugins, orderPlugins } from "../../core/kernel/loader.ts"
+import type { Plugin } from "../../core/kernel/plugin.ts"
+
+type Any = Plugin<unknown>
+
+function plugin(id: string, needs: readonly string[] = [], config: z.ZodType = z.strictObject({})): { plugin: Any; from: string } {
+  return { plugin: { id, needs, config, register: () => undefined }, from: `/plugins/${id}` }
+}
+
+function order(found: readonly { plugin: Any; from: string }[], settings: Record<string, unknown> = {}) {
+  const problems: string[] = []
+  const ordered = orderPlugins(found, settings, problems)
+  return { ids: ordered.map((one) => one.plugin.id), configs: ordered.map(({ config }) => config), problems }
+}
+
+describe("order of plugins", () => {
+  it("puts each after what it needs, whatever order they are found in", () => {
+    const graph = [plugin("a", ["b", "c"]), plugin("b", ["d"]), plugin("c", ["d"]), plugin("d"), plugin("e", ["a"])]
+    fc.assert(
+      fc.property(fc.shuffledSubarray(graph, { minLength: graph.length }), (found) => {
+        const { ids, problems } = order(found)
+        expect(problems).to.deep.equal([])
+        expect([...ids].sort()).to.deep.equal(["a", "b", "c", "d", "e"])
+        for (const { plugin: one } of graph) {
+          for (const need of one.needs ?? []) expect(ids.indexOf(need)).to.be.lessThan(ids.indexOf(one.id))
+        }
+      }),
+    )
+  })
+
+  it("names the whole of a circle", () => {
+    expect(order([plugin("a", ["b"]), plugin("b", ["c"]), plugin("c", ["b"])]).problems).to.deep.equal([
+      "Plugins need each other in a circle: b -> c -> b.",
+    ])
+    expect(order([plugin("a", ["a"])]).problems).to.deep.equal(["Plugins need each other in a circle: a -> a."])
+  })
+
+  it("names both sides of two plugins with one id", () => {
+    const second = { ...plugin("mail"), from: "package acme-mail" }
+    expect(order([plugin("mail"), second]).problems).to.deep.equal([
+      'Two plugins have the id "mail": /plugins/mail and package acme-mail; rename one.',
+    ])
+  })
+
+  it("names what is needed and not there, with a guess", () => {
+    expect(order([plugin("a", ["datasetz"]), plugin("datasets")]).problems).to.deep.equal([
+      'The plugin "a" needs "datasetz", which is not loaded. Did you mean "datasets"?',
+    ])
+  })
+
+  it("checks each plugin's settings and tells what is wrong in all of them", () => {
+    const mail = plugin("mail", [], z.strictObject({ port: z.int().default(25), password: z.string().min(20).optional() }))
+    const crm = plugin("crm", [], z.strictObject({ url: z.url() }))
+    expect(order([mail, crm], { mail: { port: 2525 }, crm: { url: "https://x.test" } }).configs).to.deep.equal([
+      { port: 2525 },
+      { url: "https://x.test" },
+    ])
+    const { problems } = order([mail, crm], { mail: { prot: 1, password: "hunter2" }, malis: {} })
+    expect(problems[0]).to.equal("plugins.settings.malis: no plugin has this id.")
+    expect(problems.join("\n"))
+      .to.include('plugins.settings.mail.prot is no setting. Did you mean "port"?')
+      .and.include("plugins.settings.mail.password cannot be [set]: ")
+      .and.include("plugins.settings.crm.url is missing: ")
+      .and.not.include("hunter2")
+    expect(problems).to.have.length(4)
+  })
+})
+
+describe("finding plugins", () => {
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-loader-"))
+    const write = (path: string, text: string) => {
+      mkdirSync(join(folder, path, ".."), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    }
+    const source = (id: string) => `export default { id: "${id}", config: { safeParse: () => ({ success: true }) }, register() {} }`
+    write("plugins/two/index.js", source("two"))
+    write("plugins/one/index.ts", source("one"))
+    write("plugins/notes.txt", "")
+    write("plugins/empty/readme.md", "")
+    write("wrong/none/index.js", "export const x = 1")
+    write("wrong/half/index.js", 'export default { id: "half", register() {} }')
+    write("wrong/broken/index.js", "export default nothing")
+    write("node_modules/acme-mail/package.json", '{ "name": "acme-mail", "type": "module", "exports": "./main.js" }')
+    write("node_modules/acme-mail/main.js", source("acme-mail"))
+    write("package.json", '{ "type": "module" }')
+  })
+  after(() => rmSync(folder, { recursive: true }))
+
+  async function find(...paths: string[]) {
+    const problems: string[] = []
+    const found = await findPlugins({ paths, roots: [folder, "/nowhere"] }, problems)
+    return { ids: found.map(({ plugin: { id } }) => id), from: found.map(({ from }) => from), problems }
+  }
+
+  it("takes every folder that has an index, in the order of their names, and each once", async () => {
+    expect(await find("plugins", join(folder, "plugins"), "plugins/one")).to.deep.equal({
+      ids: ["one", "two"],
+      from: [join(folder, "plugins/one/index.ts"), join(folder, "plugins/two/index.js")],
+      problems: [],
+    })
+  })
+
+  it("takes a package that is installed where the project is, and names one that is not", async () => {
+    expect((await find("acme-mail")).ids).to.deep.equal(["acme-mail"])
+    expect(await find("acme-male", "./nowhere", "/nowhere/at/all")).to.deep.equal({
+      ids: [],
+      from: [],
+      problems: [
+        "plugins.paths names acme-male, which is neither a folder nor an installed package.",
+        "plugins.paths names the folder ./nowhere, which does not exist.",
+        "plugins.paths names the folder /nowhere/at/all, which does not exist.",
+      ],
+    })
+  })
+
+  it("tells of each folder that holds no plugin or cannot be loaded, and goes on", async () => {
+    const { ids, problems } = await find("wrong", "plugins")
+    expect(ids).to.deep.equal(["one", "two"])
+    expect(problems).to.have.length(3)
+    expect(problems[0]).to.match(/broken.* could not be loaded: nothing is not defined/)
+    expect(problems[1]).to.match(/half.* does not export a plugin/)
+    expect(problems[2]).to.match(/none.* does not export a plugin/)
+  })
+})

@@ -1,0 +1,79 @@
+// Logs are one JSON object a line, and carry no secret out, wherever in what is logged it stands.
+import { expect } from "chai"
+import { createLog, secretNames } from "../../core/kernel/log.ts"
+
+function logging(level = "info") {
+  const lines: string[] = []
+  return { log: createLog(level, { write: (line) => void lines.push(line) }), lines }
+}
+
+describe("log", () => {
+  it("writes one JSON object a line, dated, with what the caller bound", () => {
+    const { log, lines } = logging()
+    log.child({ request_id: "r-1" }).info({ rows: 2 }, "written")
+    expect(lines).to.have.length(1)
+    const line = JSON.parse(lines[0] ?? "") as Record<string, unknown>
+    expect(line).to.deep.include({ level: 30, request_id: "r-1", rows: 2, msg: "written" })
+    expect(line["time"]).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    expect(lines[0]?.endsWith("\n")).to.equal(true)
+  })
+
+  it("cuts every secret name at every depth, in lists too, and nothing else", () => {
+    const { log, lines } = logging()
+    for (const name of secretNames) {
+      const inner = { [name]: "hunter2", kept: "visible" }
+      log.info({ ...inner, one: inner, two: { inner }, three: { inner: [{ inner }] } }, name)
+    }
+    expect(lines).to.have.length(secretNames.length)
+    for (const line of lines) {
+      expect(line).to.not.include("hunter2")
+      expect(line.match(/visible/g)).to.have.length(4)
+      expect(line.match(/\[redacted\]/g)).to.have.length(4)
+    }
+  })
+
+  it("cuts them in what a child is bound to, in errors, and whatever the case of a header's name", () => {
+    const { log, lines } = logging()
+    log.child({ token: "hunter2" }).info("bound")
+    log
+      .child({ job: "j" })
+      .child({ request: { headers: { cookie: "hunter2" } } })
+      .info("bound deeper")
+    log.error({ err: Object.assign(new Error("refused"), { headers: { Authorization: "hunter2", Cookie: "hunter2" } }) }, "failed")
+    log.info({ headers: { "X-Webhook-Secret": "hunter2", AUTHORIZATION: "hunter2" } }, "headers")
+    expect(lines.join("")).to.include("refused").and.include('"job":"j"').and.not.include("hunter2")
+  })
+
+  it("ends a circle and what is too deep to read", () => {
+    const { log, lines } = logging()
+    const circle: Record<string, unknown> = { password: "hunter2" }
+    circle["self"] = circle
+    log.info(circle, "round")
+    expect(lines[0]).to.include("[deeper]").and.not.include("hunter2")
+  })
+
+  it("keeps an error's type, message, stack, cause and own fields", () => {
+    const { log, lines } = logging()
+    log.error({ err: new TypeError("outer", { cause: new Error("inner") }) }, "failed")
+    log.error(Object.assign(new Error("alone"), { code: "EPIPE", date: new Date(0) }))
+    const [first, second] = lines.map((line) => JSON.parse(line) as { err: Record<string, string> })
+    expect(first?.err).to.include({ type: "TypeError" })
+    expect(first?.err["message"]).to.include("outer").and.include("inner")
+    expect(first?.err["stack"]).to.include("log.test.ts")
+    expect(second?.err).to.include({ code: "EPIPE", message: "alone", date: "1970-01-01T00:00:00.000Z" })
+  })
+
+  it("leaves what was logged as it was", () => {
+    const { log } = logging()
+    const body = { password: "hunter2", deep: { secret: "hunter2" } }
+    log.info({ body }, "x")
+    expect(body).to.deep.equal({ password: "hunter2", deep: { secret: "hunter2" } })
+  })
+
+  it("says nothing below its level", () => {
+    const { log, lines } = logging("warn")
+    log.info("quiet")
+    log.warn("loud")
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).to.deep.equal(["loud"])
+  })
+})

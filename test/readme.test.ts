@@ -1,0 +1,107 @@
+// The README holds: its commands, its worked example and its action are run as they stand there.
+import { type ChildProcess, spawn } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { projectRoot } from "./import-graph.ts"
+import { finished, outputUntil } from "./processes.ts"
+
+const readme = readFileSync(join(projectRoot, "README.md"), "utf8")
+
+/** Code blocks of one language, freed of their indentation in lists. */
+function blocks(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\`$`, "gm"))].map(([, indent = "", text = ""]) =>
+    text.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+  )
+}
+
+describe("README", () => {
+  let folder: string
+  beforeEach(() => {
+    // Inside the project, so that #core and packages resolve as for whoever follows it.
+    folder = mkdtempSync(join(projectRoot, ".readme-"))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it("names only files and scripts that are there", () => {
+    const { scripts } = JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { scripts: Record<string, string> }
+    const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = ""]) => path).filter((path) => !path.startsWith("http"))
+    expect(links.length).to.be.at.least(10)
+    expect(links.filter((path) => !existsSync(join(projectRoot, path)))).to.deep.equal([])
+    const folders = [...readme.matchAll(/^\| `([a-z]+\/)`/gm)].map(([, path = ""]) => path)
+    expect(folders.length).to.be.at.least(6)
+    expect(folders.filter((path) => !existsSync(join(projectRoot, path)))).to.deep.equal([])
+    const run = [...readme.matchAll(/npm (?:run )?(start|test|generate|millrace)\b/g)].map(([, name = ""]) => name)
+    expect(new Set(run)).to.deep.equal(new Set(["start", "test", "generate", "millrace"]))
+    for (const name of run) expect(scripts[name], name).to.be.a("string")
+  })
+
+  it("names only operations that there are", () => {
+    const { paths } = JSON.parse(readFileSync(join(projectRoot, "config/openapi.json"), "utf8")) as { paths: Record<string, object> }
+    const named = [...readme.matchAll(/`(GET|POST) (\/v1\/[^`]+)`/g)]
+    expect(named.length).to.be.at.least(3)
+    for (const [whole, method = "", path = ""] of named) expect(paths[path], whole).to.have.property(method.toLowerCase())
+  })
+
+  it("leads to a row, a mail, a journal entry, a live update and the pipeline's own answer", async () => {
+    mkdirSync(join(folder, "data"))
+    const host: TestHost = await testHost({ dataDir: join(folder, "data"), shippedPipelines: true })
+    let listener: ChildProcess | undefined
+    try {
+      const [listen = ""] = blocks("js")
+      listener = spawn(process.execPath, ["--input-type=module", "-e", listen], { cwd: folder })
+      await outputUntil(listener, /subscribed true/)
+      const heard = outputUntil(listener, /leads \{.*ada@example\.com/s)
+
+      const curl = /curl -sS -H 'content-type: application\/json' -d '(\{.*?\})' (\S+)/
+      const [, shownBody = "none"] = curl.exec(readme) ?? []
+      const [, body = "", url = ""] = curl.exec(host.house.listening.greetings.join("\n")) ?? []
+      expect(body).to.equal(shownBody)
+      const send = () => fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
+      const answers = [await send(), await send()]
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201])
+      expect(await answers[0]?.json()).to.have.keys("ok", "row_id")
+
+      for (const path of [...readme.matchAll(/"authorization: Bearer \$KEY" http:\/\/127\.0\.0\.1:8080(\S+)/g)].map(
+        ([, one = ""]) => one,
+      )) {
+        const { status, body: listed } = await host.api("GET", path)
+        expect(status, path).to.equal(200)
+        expect(JSON.stringify(listed), path).to.include("ada@example.com")
+        if (path.includes("/rows")) expect(listed["rows"]).to.have.length(1)
+        if (path.includes("/executions")) expect(listed["executions"]).to.have.length(2)
+      }
+      await heard
+      const refused = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: '{"name":"Ada"}' })
+      expect(refused.status).to.equal(400)
+      const { body: journal } = await host.api<{ executions: { status: string }[] }>("GET", "/v1/event-pipelines/website-lead/executions")
+      expect(journal.executions.map(({ status }) => status).sort()).to.deep.equal(["accepted", "accepted", "rejected"])
+      const outbox = join(folder, "data/outbox")
+      while (!existsSync(outbox) || readdirSync(outbox).filter((name) => name.endsWith(".eml")).length < 2) {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    } finally {
+      listener?.kill()
+      await host.stop()
+    }
+  })
+
+  it("shows an action that compiles, and whose test passes", async () => {
+    const shown = blocks("ts").map((text) => ({ path: /^\/\/ (\S+)/.exec(text)?.[1] ?? "", text }))
+    expect(shown.map(({ path }) => path)).to.deep.equal(["plugins/actions/lead-score/index.ts", "test/plugins/actions/lead-score.test.ts"])
+    for (const { path, text } of shown) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    }
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ extends: "../tsconfig.json", include: ["plugins", "test"] }))
+    const bin = join(projectRoot, "node_modules/.bin")
+    const [compiled, ran] = await Promise.all([
+      finished(spawn(join(bin, "tsc"), ["-p", folder])),
+      finished(spawn(process.execPath, [join(bin, "mocha"), join(folder, shown[1]?.path ?? "")], { cwd: projectRoot })),
+    ])
+    expect(compiled).to.deep.equal({ code: 0, output: "" })
+    expect(ran.code, ran.output).to.equal(0)
+    expect(ran.output).to.match(/^1 passed, 0 failed$/m)
+  }).timeout(60_000)
+})
