@@ -1,12 +1,13 @@
 // A provider's row made into the verifier of one pipeline: its scheme prepared once, its handshake, and what its events
 // are called.
 import type { HandshakeAnswer, InboundRequest, LiveSecret, Verdict, Verifier } from "#core"
-import { type Handshake, handshakes } from "./handshakes/handshake.ts"
+import type { Handshake } from "./handshakes/handshake.ts"
+import { handshakes } from "./handshakes/table.ts"
 import type { KeyFetcher } from "./key-fetcher.ts"
-import type { ProviderConfig } from "./providers/config.ts"
 import { coversBody, type ProviderRow } from "./providers/row.ts"
+import type { ProviderConfig } from "./providers/settings.ts"
+import { guarded } from "./request/guarded.ts"
 import { compileLift } from "./request/lift.ts"
-import { guarded, Refused } from "./request/refusal.ts"
 import { RequestView } from "./request/view.ts"
 import { prepareAdyenItems } from "./schemes/adyen-items.ts"
 import { prepareBasicAuth } from "./schemes/basic-auth.ts"
@@ -21,7 +22,7 @@ import type { Match, Matcher } from "./schemes/signed-request.ts"
 import { prepareStandardWebhooks } from "./schemes/standard-webhooks.ts"
 import { prepareToken } from "./schemes/token.ts"
 
-export interface ProviderVerifierArgs {
+interface ProviderVerifierArgs {
   readonly row: ProviderRow
   readonly config: ProviderConfig
   readonly secrets: readonly LiveSecret[]
@@ -60,12 +61,12 @@ export function providerVerifier({ row, config, secrets: given, fetcher, note }:
   }
 }
 
+/** A request that cannot even be read as a handshake is none: verification then says what is wrong with it. */
 function answered(answer: Handshake, context: Parameters<Handshake>[0]): HandshakeAnswer | undefined {
   try {
     return answer(context)
-  } catch (error) {
-    if (error instanceof Refused) return undefined
-    throw error
+  } catch {
+    return undefined
   }
 }
 

@@ -1,6 +1,6 @@
 // Contentful's canonical request: method, path with query, the signed headers as `name:value` sorted and joined with
 // `;`, and the body, each on a line of its own. The sender chooses which headers; the timestamp must be among them.
-import { escape } from "node:querystring"
+import { escape as escapeQuery } from "node:querystring"
 import type { Pieces, SigningContext } from "../checks/signed-text.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
@@ -27,5 +27,5 @@ export function contentfulText(view: RequestView, context: SigningContext): Piec
 function pathOf(url: string): string {
   const target = /^https?:\/\/[^/?#]*([^#]*)/i.exec(url)?.[1] ?? url
   const [path = "", search] = target.split("?")
-  return encodeURI((search ? `${path}?${escape(search)}` : path).toWellFormed())
+  return encodeURI((search ? `${path}?${escapeQuery(search)}` : path).toWellFormed())
 }

@@ -10,7 +10,7 @@ import { urlVariants } from "./url-forms.ts"
 /** Above this a failed request is not worth the work of explaining it. */
 const largestExplained = 64 * 1_024
 
-export interface Evidence {
+interface Evidence {
   /** Whether some live secret signed this request, as changed. */
   readonly fits: (view: RequestView, provers: readonly Prover[]) => boolean
   readonly provers: readonly Prover[]

@@ -30,7 +30,7 @@ export const keyForm: Readonly<Record<KeyEncoding, string>> = {
   whsec: "`whsec_` followed by base64",
 }
 
-export interface KeyVariant {
+interface KeyVariant {
   readonly hint: string
   readonly key: Buffer
 }

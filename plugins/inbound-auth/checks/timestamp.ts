@@ -24,7 +24,7 @@ const iso = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 /** Milliseconds since the epoch, or undefined when the text is no such time. */
-export function parseTime(text: string, unit: TimeUnit): number | undefined {
+function parseTime(text: string, unit: TimeUnit): number | undefined {
   switch (unit) {
     case "s":
       return /^\d{1,11}$/.test(text) ? Number(text) * 1_000 : undefined

@@ -30,7 +30,7 @@ const hubspotDecoded: Readonly<Record<string, string>> = {
 }
 
 /** HubSpot's v3 signature decodes exactly these twelve sequences of the URL before signing, and no others. */
-export function hubspotUrl(url: string): string {
+function hubspotUrl(url: string): string {
   return url.replace(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (sequence) => hubspotDecoded[sequence.toUpperCase()] ?? sequence)
 }
 

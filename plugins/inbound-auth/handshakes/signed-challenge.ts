@@ -28,7 +28,7 @@ export const linkedinChallenge: Handshake = (context) => {
 /** POST `endpoint.url_validation`. Deliveries sign a text that starts with `v0:`. */
 export const zoomValidation: Handshake = (context) => {
   const { view } = context
-  if (!isPost(view) || member(view, "event") !== "endpoint.url_validation") return undefined
+  if (!isPost(view) || view.request.body.length > 4_096 || member(view, "event") !== "endpoint.url_validation") return undefined
   const payload = member(view, "payload")
   const token = isObject(payload) ? payload["plainToken"] : undefined
   const key = newestKey(context)

@@ -4,7 +4,8 @@
 import { z } from "zod"
 import { defineAuthMode, type Verdict } from "#core"
 import { ViewerSessions } from "../../organizations/index.ts"
-import { guarded, Refused } from "../request/refusal.ts"
+import { guarded } from "../request/guarded.ts"
+import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 
 const cookieName = "mr_viewer"

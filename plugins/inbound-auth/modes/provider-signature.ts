@@ -22,7 +22,7 @@ export const providerSignature = defineAuthMode({
   },
 })
 
-function rowOf({ provider }: Pick<ProviderConfig, "provider">): ProviderRow {
+function rowOf({ provider }: { readonly provider: string }): ProviderRow {
   const row = findProvider(provider)
   if (!row) throw new AppError("invalid_argument", `No provider "${provider}" is known.`, { reason: "unknown_provider" })
   return row

@@ -2,7 +2,8 @@
 // pipeline belongs to, and that page must be published.
 import { z } from "zod"
 import { defineAuthMode, type Token, type Verdict } from "#core"
-import { guarded, Refused } from "../request/refusal.ts"
+import { guarded } from "../request/guarded.ts"
+import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 
 /** What this mode asks of whoever keeps the pages. */

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { defineAuthMode } from "#core"
 import { plainSecret } from "../providers/secret.ts"
-import { guarded } from "../request/refusal.ts"
+import { guarded } from "../request/guarded.ts"
 import { prepareToken } from "../schemes/token.ts"
 import { HeaderName } from "./header-name.ts"
 import { noFetcher, verdictOf } from "./plain-verifier.ts"

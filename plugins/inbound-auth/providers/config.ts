@@ -1,43 +1,8 @@
 // `auth_config` of provider_signature, without its secret. Which settings a provider takes is checked against its row.
-import { z } from "zod"
-import { HeaderName } from "../modes/header-name.ts"
+import { settingFields, settingNames } from "./settings.ts"
 import { findProvider, providerSlugs } from "./table.ts"
 
-const fields = z.strictObject({
-  provider: z.string().min(1).max(64).describe("Slug of the provider; one row of the provider table."),
-  tolerance_s: z
-    .int()
-    .min(1)
-    .max(604_800)
-    .optional()
-    .describe("Window of the timestamp in seconds, to both sides, in place of the provider's."),
-  header: HeaderName.optional().describe("Header that carries the token, where the provider lets its customer name it."),
-  query_parameter: z
-    .string()
-    .regex(/^[\w.-]{1,64}$/, "letters, digits, _, . and -")
-    .optional()
-    .describe("Query parameter of the URL that must hold the secret, for a provider that signs nothing."),
-  verify_token: z
-    .string()
-    .min(8)
-    .max(200)
-    .optional()
-    .describe("Token typed into the provider's set-up page, checked in its GET handshake."),
-  app_key: z.string().min(1).max(200).optional().describe("Public key or id of the app, part of the signed text."),
-  topic_arn: z
-    .string()
-    .regex(/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w.-]{1,256}$/, "an SNS topic ARN")
-    .optional()
-    .describe("The one SNS topic whose messages are accepted."),
-  public_key: z.string().min(1).max(20_000).optional().describe("JWK or JWKS to verify with, in place of the provider's published keys."),
-})
-
-export type ProviderConfig = z.output<typeof fields>
-export type SettingName = "header" | "query_parameter" | "verify_token" | "app_key" | "topic_arn" | "public_key"
-
-const settingNames = ["header", "query_parameter", "verify_token", "app_key", "topic_arn", "public_key"] as const
-
-export const ProviderConfig = fields.superRefine((config, context) => {
+export const ProviderConfig = settingFields.superRefine((config, context) => {
   const row = findProvider(config.provider)
   if (!row) {
     const near = nearSlugs(config.provider)

@@ -1,11 +1,11 @@
 // One row of the provider table: how one signing scheme of one provider works, as data. Facts come from the providers'
 // documentation and their SDKs; a row marked experimental comes from third parties' registries only.
-import type { HandshakeName } from "../handshakes/handshake.ts"
+import type { HandshakeName } from "../handshakes/table.ts"
 import type { Scheme } from "../schemes/scheme.ts"
-import type { SettingName } from "./config.ts"
+import type { SettingName } from "./settings.ts"
 
 /** Who makes the secret: we may (`receiver`), only the provider can (`provider`), a published key (`public_key`), nobody. */
-export type SecretOrigin = "receiver" | "provider" | "public_key" | "none"
+type SecretOrigin = "receiver" | "provider" | "public_key" | "none"
 
 export interface ProviderRow {
   readonly slug: string

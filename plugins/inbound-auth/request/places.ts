@@ -3,11 +3,6 @@
 import type { Proof } from "#core"
 import type { RequestView } from "./view.ts"
 
-export interface Found {
-  readonly value: string
-  readonly proof: Proof
-}
-
 /** Header names may end in `-*` for numbered ones (`-1`, `-2`, ... up to `-100`). */
 export function expandPlaces(view: RequestView, places: readonly string[]): string[] {
   return places.flatMap((place) => {

@@ -1,7 +1,7 @@
 // What a scheme gets to prepare itself for one pipeline.
 import type { LiveSecret } from "#core"
 import type { KeyFetcher } from "../key-fetcher.ts"
-import type { ProviderConfig } from "../providers/config.ts"
+import type { ProviderConfig } from "../providers/settings.ts"
 
 export interface SchemeContext {
   /** Live secrets, empty ones already left out. */
@@ -10,7 +10,7 @@ export interface SchemeContext {
   readonly fetcher: KeyFetcher
 }
 
-export type SchemeConfig = Omit<ProviderConfig, "provider">
+type SchemeConfig = Omit<ProviderConfig, "provider">
 
 /** The settings that a signed text may name. */
 export function settingsOf(config: SchemeConfig): Readonly<Record<string, string | undefined>> {

@@ -28,7 +28,7 @@ export interface DigestScheme extends Signed {
   readonly once?: readonly string[]
 }
 
-export interface AdyenItemsScheme {
+interface AdyenItemsScheme {
   readonly kind: "hmac"
   readonly items: "adyen"
   readonly hash: "sha256"
@@ -70,7 +70,7 @@ export interface TokenScheme {
   readonly word?: "Bearer"
 }
 
-export interface BasicAuthScheme {
+interface BasicAuthScheme {
   readonly kind: "basic_auth"
 }
 
@@ -96,7 +96,7 @@ export interface JwtScheme {
   readonly needsExpiry?: true
 }
 
-export interface OpenScheme {
+interface OpenScheme {
   readonly kind: "none"
 }
 

@@ -8,7 +8,7 @@ import type { SchemeContext } from "./context.ts"
 import type { TokenScheme } from "./scheme.ts"
 import { type Matcher, noSecret } from "./signed-request.ts"
 
-export interface NamedSecret {
+interface NamedSecret {
   readonly id: string
   readonly text: SecretText
 }

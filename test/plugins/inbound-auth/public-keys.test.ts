@@ -203,7 +203,12 @@ describe("signed tokens", () => {
   it("constant_contact: verifies a detached token with the published keys", async () => {
     const asked: string[] = []
     const keys = JSON.stringify({ keys: [await exportJWK(rsa.publicKey)] })
-    const fetcher = { get: async (url: string) => (asked.push(url), keys) }
+    const fetcher = {
+      get: async (url: string) => {
+        asked.push(url)
+        return keys
+      },
+    }
     const signed = await new FlattenedSign(encoder.encode(body))
       .setProtectedHeader({ alg: "RS256", b64: false, crit: ["b64"] })
       .sign(rsa.privateKey)

@@ -1,8 +1,8 @@
 // What auth_config of a provider may hold, who makes its secret, and which secrets can never verify.
 import { generateKeyPairSync } from "node:crypto"
 import { expect } from "chai"
-import { AppError } from "#core"
-import { providerFacts, verifyCaptured } from "../../../plugins/inbound-auth/index.ts"
+import { AppError, type Registrar } from "#core"
+import inboundAuth, { providerFacts, verifyCaptured } from "../../../plugins/inbound-auth/index.ts"
 import { providerSignature } from "../../../plugins/inbound-auth/modes/provider-signature.ts"
 import { providerRows } from "../../../plugins/inbound-auth/providers/table.ts"
 import { causeOf, inbound, now, providerOf } from "./requests.ts"
@@ -148,5 +148,25 @@ describe("the provider table", () => {
       covers_body: true,
     })
     expect(facts.filter(({ experimental }) => !experimental)).to.have.length(42)
+  })
+})
+
+describe("the plugin", () => {
+  it("registers the six modes, after the plugins that it needs", () => {
+    const modes: string[] = []
+    const registrar = {
+      provide: () => undefined,
+      authModes: (...given: { mode: string }[]) => modes.push(...given.map(({ mode }) => mode)),
+    }
+    inboundAuth.register(registrar as unknown as Registrar, {})
+    expect(modes).to.have.members([
+      "hmac_sha256",
+      "shared_secret_header",
+      "provider_signature",
+      "authenticated_viewer",
+      "public_artifact",
+      "none",
+    ])
+    expect(inboundAuth.needs).to.deep.equal(["organizations", "pages"])
   })
 })

@@ -4,7 +4,8 @@ import { expect } from "chai"
 import fc from "fast-check"
 import { providerRows } from "../../../plugins/inbound-auth/providers/table.ts"
 import { causeOf, inbound, now, providerOf } from "./requests.ts"
-import { type Sender, type Sent, senders } from "./senders.ts"
+import type { Sender, Sent } from "./sender-kinds.ts"
+import { senders } from "./senders.ts"
 
 const macKinds = new Set(["hmac", "hmac_timestamped", "standard_webhooks", "url_params_hmac", "sha256_concat"])
 
