@@ -8,6 +8,7 @@ export {
   type InboundRequest,
   type LiveSecret,
   type Proof,
+  type SignedParts,
   type Verdict,
   type Verifier,
 } from "./contract/auth-mode.ts"
@@ -32,11 +33,12 @@ export { defaultRetry, defineJob, JobQueue, Postponed, type RetryPolicy, Schedul
 export { Listening } from "./contract/listening.ts"
 export { Metrics } from "./contract/metrics.ts"
 export { defineOperation, type Operation, type Streamed } from "./contract/operation.ts"
+export { type Capture, type OutgoingCall, type OutgoingMail, Outside } from "./contract/outside.ts"
 export { type Page, Pager, pageInput } from "./contract/page.ts"
 export { definePlugin, type Registrar } from "./contract/registrar.ts"
 export { defineRoute, type Route, type RouteRequest, type RouteResponse } from "./contract/route.ts"
 export { type Collection, type Filter, type MergeWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"
-export { type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
+export { holdsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
 export { StagedWork, type Work, Works } from "./contract/work.ts"
 export { Clock, sleep, timestamp } from "./kernel/clock.ts"
 export { type CoreConfig, Settings } from "./kernel/config.ts"

@@ -97,6 +97,21 @@ export interface PrepareArgs<C, R extends TokenRecord> {
   readonly deps: Deps<R>
 }
 
+/** What the sender puts on a request as proof. */
+export interface SignedParts {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+}
+
+export interface SignArgs<C, R extends TokenRecord> {
+  readonly config: C
+  readonly secret: string
+  /** As it will arrive, without proof; signed as of its `receivedAt`. */
+  readonly request: InboundRequest
+  readonly pipeline: PrepareArgs<C, R>["pipeline"]
+  readonly deps: Deps<R>
+}
+
 export interface AuthMode<C extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
   readonly mode: string
   readonly summary: string
@@ -109,6 +124,10 @@ export interface AuthMode<C extends z.ZodType = z.ZodType, R extends TokenRecord
   checkSecret?(secret: string, config: z.output<C>): void
   readonly inject?: R
   prepare(args: PrepareArgs<z.output<C>, R>): Verifier
+  /** Signs as the sender would, for tests of pipelines. Throws AppError `unimplemented` where only the sender can. */
+  sign?(args: SignArgs<z.output<C>, R>): SignedParts | Promise<SignedParts>
+  /** A secret of the right form, the same each time, for tests; needed where not any text will do. */
+  testSecret?(config: z.output<C>): string
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds modes of every config type.

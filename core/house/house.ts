@@ -4,6 +4,7 @@ import { mkdirSync } from "node:fs"
 import { collectDefaultMetrics, Registry as MetricsRegistry } from "prom-client"
 import { Declared } from "../contract/declared.ts"
 import { Metrics } from "../contract/metrics.ts"
+import { type Capture, Outside } from "../contract/outside.ts"
 import type { AnyPlugin } from "../contract/registrar.ts"
 import { App } from "../kernel/app.ts"
 import { Clock, systemClock } from "../kernel/clock.ts"
@@ -28,6 +29,10 @@ export interface BuildArgs {
   /** What relative folders in the configuration are relative to, before the framework's own. */
   readonly root?: string
   readonly production?: boolean
+  /** Takes what would leave the service, in place of the world. */
+  readonly capture?: Capture
+  /** False: no HTTP server is made, and nothing listens. */
+  readonly serve?: boolean
 }
 
 export interface House {
@@ -56,6 +61,7 @@ export async function buildHouse(args: BuildArgs): Promise<House> {
   container.value(Ids, ids)
   container.value(Log, log)
   container.value(Declared, registry)
+  container.value(Outside, { capture: args.capture })
   container.provide(Metrics, { create: () => metricsRegistry() })
   container.provide(Vault, {
     create: () => createVault(loadMasterKey({ configured: config.master_key, dataDir: config.data_dir, production })),
@@ -65,7 +71,7 @@ export async function buildHouse(args: BuildArgs): Promise<House> {
   provideCalls(container, registry, listening)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })
   provideRunner(container)
-  provideServer(container, registry, listening)
+  if (args.serve !== false) provideServer(container, registry, listening)
   try {
     container.everything()
   } catch (error) {

@@ -19,6 +19,7 @@ import type { Registry } from "../kernel/registry.ts"
 import type { GroupCommitLimits } from "../storage/commit.ts"
 import type { StorageDriver } from "../storage/driver.ts"
 import { createMongoDriver, type MongoDriver } from "../storage/mongodb/driver.ts"
+import { type LiveAdapter, liveAdapter } from "../storage/mongodb/live-adapter.ts"
 import { createSqliteDriver } from "../storage/sqlite/driver.ts"
 import { createStore, type StartedStore } from "../storage/store.ts"
 
@@ -26,13 +27,15 @@ interface Chosen {
   readonly driver: StorageDriver
   /** Set where several nodes may share the store. */
   readonly feed: (() => CommitFeed) | undefined
+  /** Likewise; to be asked for once storage has started. */
+  readonly liveAdapter: (() => LiveAdapter) | undefined
   readonly limits: Partial<GroupCommitLimits>
 }
 
 /** On MongoDB several groups are under way at once, and groups this large leave commits for each of them. */
 const mongoGroup = 128
 
-const Driver = token<Chosen>("StorageDriver")
+export const Driver = token<Chosen>("StorageDriver")
 const Opened = token<StartedStore>("StartedStore")
 /** Decides which node does what only one may do. */
 export const LeasesToken = token<Leases>("Leases")
@@ -69,10 +72,15 @@ export function provideStorage(container: Container, registry: Registry): void {
 
 function choose(url: string | null, dataDir: string, deps: { clock: Clock; log: Logger }): Chosen {
   if (url === null || url === "")
-    return { driver: createSqliteDriver({ file: join(dataDir, "millrace.db"), ...deps }), feed: undefined, limits: {} }
+    return {
+      driver: createSqliteDriver({ file: join(dataDir, "millrace.db"), ...deps }),
+      feed: undefined,
+      liveAdapter: undefined,
+      limits: {},
+    }
   if (/^mongodb(\+srv)?:\/\//.test(url)) {
     const driver: MongoDriver = createMongoDriver({ url, ...deps })
-    return { driver, feed: () => driver.feed, limits: { groupCommits: mongoGroup } }
+    return { driver, feed: () => driver.feed, liveAdapter: () => liveAdapter(driver.db, deps.log), limits: { groupCommits: mongoGroup } }
   }
   throw new BootError([
     `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is no storage that Millrace knows; leave it out for the embedded file, or give mongodb://… .`,

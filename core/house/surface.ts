@@ -36,6 +36,7 @@ import { createPager } from "../surface/pager.ts"
 import { createRest, type RequestListener } from "../surface/rest.ts"
 import { createWorks } from "../surface/works.ts"
 import type { ListeningHooks } from "./listening.ts"
+import { Driver } from "./storage.ts"
 
 const Rest = token<RequestListener>("Rest")
 const Room = token<LiveRoom>("LiveRoom")
@@ -85,10 +86,12 @@ export function provideCalls(container: Container, registry: Registry, listening
       config: Settings,
       addresses: Addresses,
       addressOf: AddressOf,
+      storage: Driver,
     },
-    create: ({ config, ...deps }) =>
+    create: ({ config, storage, ...deps }) =>
       createLiveRoom({
         ...deps,
+        adapter: storage.liveAdapter,
         channels: registry.items(Channels),
         keepMs: config.live.keep_ms,
         keepMessages: config.live.keep_messages,

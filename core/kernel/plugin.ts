@@ -19,10 +19,16 @@ export interface Plugin<R, C extends z.ZodType = z.ZodType> {
 export interface PluginCommand {
   /** kebab-case. */
   readonly name: string
+  /** The command that this one stands under, such as `pipelines`. */
+  readonly group?: string
   readonly summary: string
-  /** Returns what is printed. */
-  run(): Promise<string> | string
+  /** `--name`, or `--name VALUE` for one that takes a value; a mandatory one must be given. */
+  readonly options?: readonly { readonly flags: string; readonly summary: string; readonly mandatory?: boolean }[]
+  /** `options` by name in camel case. Returns what is printed, and the exit code where it is not 0. */
+  run(options: Readonly<Record<string, string | boolean | undefined>>): Promise<CommandResult> | CommandResult
 }
+
+export type CommandResult = string | { readonly text: string; readonly exitCode: number }
 
 export interface GeneratedFile {
   /** Absolute. */

@@ -9,7 +9,9 @@ import { type Clock, timestamp } from "../kernel/clock.ts"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
-import { audit } from "./call/audit.ts"
+import { inSpan } from "../kernel/tracing.ts"
+import type { AddressLimits } from "./call/address-limits.ts"
+import { audit, changesOf } from "./call/audit.ts"
 import { authorise } from "./call/authorise.ts"
 import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
@@ -30,6 +32,10 @@ export type Answer =
 export interface Invoker {
   /** Throws AppError, always; causes that callers must not see are in the log by then. */
   invoke(operation: AnyOperation, input: unknown, credentials: Credentials, options?: InvokeOptions): Promise<Answer>
+  /** The first half alone, for surfaces that carry several calls in one exchange: who it is, counted against their limits. */
+  admit(credentials: Credentials, options?: Pick<InvokeOptions, "quotas">): Promise<Caller>
+  /** The second half: one call of a caller who was admitted. */
+  perform(operation: AnyOperation, input: unknown, caller: Caller, options?: Omit<InvokeOptions, "quotas">): Promise<Answer>
 }
 
 export const Invoker = token<Invoker>("Invoker")
@@ -40,6 +46,8 @@ export interface InvokerDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly rateLimits: { readonly key_per_minute: number; readonly organization_per_minute: number }
+  /** Counts refused credentials by where they come from. */
+  readonly addresses?: AddressLimits
   /** `Vault.keyFor("idempotency")`. */
   readonly digestKey: Buffer
   /** What an operation injects; the container's `all`. */
@@ -62,13 +70,18 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   const idempotency = new Idempotency(deps)
   const never = new AbortController().signal
 
-  async function run(operation: AnyOperation, given: unknown, credentials: Credentials, options: InvokeOptions): Promise<Answer> {
-    const caller = await deps.authenticator.authenticate(credentials)
+  async function admit(credentials: Credentials, options: Pick<InvokeOptions, "quotas">): Promise<Caller> {
+    const authenticate = () => deps.authenticator.authenticate(credentials)
+    const caller = await (deps.addresses?.guard(credentials.address, authenticate) ?? authenticate())
     const { quotas, refusal } = limits.take(caller)
     options.quotas?.(quotas)
     if (refusal) throw refusal
+    return caller
+  }
+
+  async function perform(operation: AnyOperation, given: unknown, caller: Caller, options: InvokeOptions): Promise<Answer> {
     authorise(operation.access, caller, operation.name)
-    const raw = cleared(operation, given, credentials)
+    const raw = cleared(operation, given, caller)
     const input: unknown = await parseInput(operation.input, raw)
     const key = operation.http.method === "POST" && !operation.hints.readOnly ? options.idempotencyKey : undefined
     const call = { operation, caller, input, signal: options.signal ?? never }
@@ -112,7 +125,8 @@ export function createInvoker(deps: InvokerDeps): Invoker {
       if (work.writes.length > 0) throw new Error(`${operation.name} says it only reads, and staged ${work.writes.length} writes.`)
       return await work.committed({ created: [] })
     }
-    audit({ work, operation, caller, input, id: deps.ids.uuid(), at: timestamp(deps.clock.now()) })
+    const writes = await changesOf(deps.store, work.writes, caller.organization.id)
+    audit({ work, operation, caller, input, writes, id: deps.ids.uuid(), at: timestamp(deps.clock.now()) })
     if (claim && answer) claim.record(work, answer, operation.secretOutput ?? [])
     const result = await deps.store.commit(work.commit)
     try {
@@ -123,28 +137,37 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     }
   }
 
-  return {
-    async invoke(operation, input, credentials, options = {}) {
+  /** Runs a part of a call in a span of its own; whatever fails leaves as AppError, its cause in the log. */
+  async function told<T>(operation: string, { log, requestId, surface }: CallContext, run: () => Promise<T>): Promise<T> {
+    const attributes = () => ({ "millrace.operation": operation, "millrace.surface": surface, "millrace.request_id": requestId })
+    return await inSpan(operation, { attributes }, async (span) => {
       try {
-        return await run(operation, input, credentials, options)
+        return await run()
       } catch (cause) {
         const error = asAppError(cause)
-        if (error.status >= 500) {
-          const err = error.cause ?? error
-          credentials.log.error({ err, operation: operation.name, request_id: credentials.requestId }, "call failed")
-        }
+        span.setAttribute("millrace.error_code", error.code)
+        if (error.status >= 500) log.error({ err: error.cause ?? error, operation, request_id: requestId }, "call failed")
         throw error
       }
-    },
+    })
+  }
+
+  return {
+    invoke: (operation, input, credentials, options = {}) =>
+      told(operation.name, credentials, async () => await perform(operation, input, await admit(credentials, options), options)),
+    admit: (credentials, options = {}) => told("admit", credentials, () => admit(credentials, options)),
+    perform: (operation, input, caller, options = {}) => told(operation.name, caller, () => perform(operation, input, caller, options)),
   }
 }
+
+type CallContext = Pick<Credentials, "log" | "requestId" | "surface">
 
 function repeated({ status, body }: KeptAnswer): Answer {
   return { kind: "json", status, body, repeated: true }
 }
 
 /** Fields that MCP callers cannot set are dropped before anything reads them. */
-function cleared(operation: AnyOperation, input: unknown, { surface }: Credentials): unknown {
+function cleared(operation: AnyOperation, input: unknown, { surface }: Caller): unknown {
   if (surface !== "mcp" || !operation.mcp || !("clears" in operation.mcp) || typeof input !== "object" || input === null) return input
   const clears = new Set(operation.mcp.clears)
   return Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))

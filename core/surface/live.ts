@@ -8,12 +8,15 @@ import type { Channel, Live } from "../contract/channel.ts"
 import { type Coherence, everyKey } from "../contract/coherence.ts"
 import type { Store } from "../contract/store.ts"
 import type { Works } from "../contract/work.ts"
+import type { AddressedRequest } from "../kernel/client-address.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
+import type { AddressLimits } from "./call/address-limits.ts"
 import type { LiveDoor } from "./http/server.ts"
-import { admit, authenticate, type Guest } from "./live/admission.ts"
+import { admit, authenticate, type EndpointOwner, type Guest } from "./live/admission.ts"
+import { AnonymousSockets } from "./live/anonymous-sockets.ts"
 import { createFeed } from "./live/feed.ts"
 import { type LiveMessageDocument, socketRoom, type WireMessage, wireMessage } from "./live/messages.ts"
 import { Outbox } from "./live/outbox.ts"
@@ -33,9 +36,15 @@ export interface LiveRoomDeps {
   readonly channels: readonly Channel[]
   readonly keepMs: number
   readonly keepMessages: number
-  readonly organizationOfEndpoint: (endpointId: string) => Promise<string | undefined>
+  readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
+  /** Coherence topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
+  readonly endpointsTopic: string
+  /** Anonymous sockets that one address may hold at once. */
+  readonly anonymousPerAddress: number
+  readonly addresses?: AddressLimits
+  readonly addressOf: (request: AddressedRequest) => string
   /** Carries messages between nodes; this process alone when absent. */
-  readonly adapter?: NonNullable<ServerOptions["adapter"]>
+  readonly adapter?: (() => NonNullable<ServerOptions["adapter"]>) | undefined
 }
 
 /** Coherence topic announced when a key or token is revoked or changed, with its id or the public id in its text as key. */
@@ -73,25 +82,27 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
     maxHttpBufferSize: 65_536,
     connectTimeout: 10_000,
     allowRequest: (_request, answer) => answer(closing ? "the service is stopping" : null, !closing),
-    ...(deps.adapter ? { adapter: deps.adapter } : {}),
   })
-  const deliver = delivery(io, deps.adapter === undefined)
+  const deliver = delivery(io)
   const node = deps.ids.uuid()
   const outbox = new Outbox({ ...deps, node, deliver })
   const trimmer = new Trimmer({ ...deps, keep: deps.keepMessages })
   const changes = watchCredentials(deps, io)
+  const anonymous = new AnonymousSockets(deps.anonymousPerAddress)
+  watchEndpoints(deps, io)
   let cancelRecheck = () => {}
 
   io.use((socket, next) => {
     const seen = changes.count()
-    admit(deps, socket.handshake.auth).then(
-      (guest) => {
+    const address = deps.addressOf(socket.request)
+    admit(deps, socket.handshake.auth, address)
+      .then((guest) => {
+        if (guest.kind === "viewer") leavesWith(socket, anonymous.enter(address))
         socket.data.guest = guest
         socket.data.seen = seen
         next()
-      },
-      (cause: unknown) => next(refusal(cause, deps.log)),
-    )
+      })
+      .catch((cause: unknown) => next(refusal(cause, deps.log)))
   })
   io.on("connection", (socket) => {
     if (changes.since(socket.data.seen, socket.data.guest)) return void socket.disconnect(true)
@@ -128,6 +139,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
     },
     recheck: () => recheck(deps, io),
     start() {
+      if (deps.adapter) io.adapter(deps.adapter())
       outbox.start()
       recheckLater()
     },
@@ -136,16 +148,20 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
       cancelRecheck()
       await trimmer.idle()
       await outbox.stop()
+      await io.of("/").adapter.close()
     },
   }
 }
 
-function delivery(io: LiveServer, alone: boolean): (organization: string, message: LiveMessageDocument) => void {
+/** Nothing is written for other nodes while there are none, nor looked at where nobody here listens. */
+function delivery(io: LiveServer): (organization: string, message: LiveMessageDocument) => void {
   return (organization, message) => {
     const endpoint = message.room.startsWith("p:") ? message.room.slice(2, -message.channel.length - 1) : undefined
     const room = socketRoom(organization, message.channel, endpoint)
-    if (alone && !io.of("/").adapter.rooms.has(room)) return
-    io.to(room).emit("message", wireMessage(message))
+    const { adapter } = io.of("/")
+    const others = (adapter as { nodesMap?: ReadonlyMap<string, number> }).nodesMap?.size ?? 0
+    if (others > 0) io.to(room).emit("message", wireMessage(message))
+    else if (adapter.rooms.has(room)) io.local.to(room).emit("message", wireMessage(message))
   }
 }
 
@@ -190,6 +206,31 @@ function watchCredentials(deps: LiveRoomDeps, io: LiveServer) {
   }
 }
 
+/** A connection may be lost before its socket counts as connected, and then no "disconnect" comes. */
+function leavesWith(socket: LiveSocket, leave: () => void): void {
+  socket.once("disconnect", leave)
+  socket.conn.once("close", leave)
+  if (socket.conn.readyState === "closed") leave()
+}
+
+/** Disconnects the anonymous sockets of an endpoint whose pipeline is no longer active. */
+function watchEndpoints(deps: LiveRoomDeps, io: LiveServer): void {
+  deps.coherence.onChange(deps.endpointsTopic, (key) => recheckViewers(deps, io, (guest) => key === everyKey || guest.pipeline === key))
+}
+
+type Viewer = Extract<Guest, { kind: "viewer" }>
+
+async function recheckViewers(deps: LiveRoomDeps, io: LiveServer, concerns: (guest: Viewer) => boolean): Promise<void> {
+  const viewers = [...io.of("/").sockets.values()].flatMap((socket) => {
+    const { guest } = socket.data
+    return guest.kind === "viewer" && concerns(guest) ? [{ socket, guest }] : []
+  })
+  for (const [endpoint, sockets] of Map.groupBy(viewers, ({ guest }) => guest.endpoint)) {
+    const owner = await deps.ownerOfEndpoint(endpoint)
+    for (const { socket, guest } of sockets) if (owner?.organization !== guest.organization) socket.disconnect(true)
+  }
+}
+
 /** What a change may call this guest's credential: its id, or the public id that is part of its text. */
 function namesOf(guest: Guest): string[] {
   return guest.kind === "caller" ? [guest.caller.credential.id, ...guest.bearer.split("_")] : []
@@ -197,6 +238,7 @@ function namesOf(guest: Guest): string[] {
 
 /** Authenticates each credential in use once more; what has run out, or may no longer subscribe, is disconnected. */
 async function recheck(deps: LiveRoomDeps, io: LiveServer): Promise<void> {
+  await recheckViewers(deps, io, () => true)
   const groups = new Map<string, LiveSocket[]>()
   for (const socket of io.of("/").sockets.values()) {
     const { guest } = socket.data

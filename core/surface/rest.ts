@@ -2,16 +2,19 @@
 // invoke, and writes the answer; what a call means is not its business.
 import type { IncomingMessage, ServerResponse } from "node:http"
 import compression from "compression"
-import express, { type NextFunction, type Request, type Response } from "express"
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from "express"
 import { Histogram, type Registry } from "prom-client"
-import type { Credentials } from "../contract/caller.ts"
 import type { AnyOperation } from "../contract/operation.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
-import { rateLimitHeaders } from "./call/rate-limit.ts"
-import { sendError, sendJson, sendStream } from "./http/answer.ts"
+import { fromHeaders } from "../kernel/tracing.ts"
+import type { AddressLimits } from "./call/address-limits.ts"
+import { type Quota, rateLimitHeaders } from "./call/rate-limit.ts"
+import { sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
 import { corsHeaders, preflightHeaders } from "./http/cors.ts"
+import { credentialsOf } from "./http/credentials.ts"
+import { methodNotAllowed } from "./http/methods.ts"
 import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
 import { allowedMethods, routesOf } from "./http/routes.ts"
@@ -25,10 +28,26 @@ export interface RestDeps {
   readonly metrics: Registry
   readonly corsOrigins: readonly string[]
   readonly maxBodyBytes?: number
-  /** Documents served without a credential, by path: the OpenAPI document, say. Made when first asked for. */
-  readonly documents?: Readonly<Record<string, () => unknown>>
+  /** Counts what is asked for without a credential. */
+  readonly addresses: AddressLimits
+  readonly addressOf: (request: IncomingMessage) => string
+  /** Documents served without a credential, by path: the OpenAPI document, say. */
+  readonly documents?: Readonly<Record<string, ServedDocument>>
   /** Handlers of other surfaces under a path of their own (`/mcp`), given the request as it came, with `res.locals.requestId` set. */
-  readonly mounts?: Readonly<Record<string, (request: Request, response: Response) => Promise<void> | void>>
+  readonly mounts?: Readonly<Record<string, Mount>>
+  /** Routes that need no credential; passes on what is none of them. */
+  readonly publicRoutes?: RequestHandler
+}
+
+export interface ServedDocument {
+  readonly contentType: string
+  readonly headers?: Readonly<Record<string, string>>
+  text(): string
+}
+
+export interface Mount {
+  readonly methods: readonly string[]
+  handle(request: Request, response: Response): Promise<void>
 }
 
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -36,7 +55,10 @@ export type RequestListener = (request: IncomingMessage, response: ServerRespons
 /** Throws when two operations answer the same method and path. */
 export function createRest(deps: RestDeps): RequestListener {
   const routes = routesOf(deps.operations)
-  const fixed = [...Object.keys(deps.documents ?? {})]
+  const methodsAt = (path: string): readonly string[] => {
+    if (Object.hasOwn(deps.documents ?? {}, path)) return ["GET", "HEAD", "OPTIONS"]
+    return deps.mounts?.[path]?.methods ?? allowedMethods(routes, path)
+  }
   const seconds = requestHistogram(deps.metrics)
   const app = express()
   app.disable("x-powered-by")
@@ -56,26 +78,31 @@ export function createRest(deps: RestDeps): RequestListener {
     })
     next()
   })
-  app.use(compression({ threshold: 1_024 }))
+  app.use(compression({ threshold: 1_024, filter: packs }))
+  if (deps.publicRoutes) app.use(deps.publicRoutes)
   app.use((request, response, next) => {
     if (request.method !== "OPTIONS") return next()
-    const methods = fixed.includes(request.path) ? ["GET", "HEAD", "OPTIONS"] : allowedMethods(routes, request.path)
+    const methods = methodsAt(request.path)
     if (methods.length === 0) return next()
     response.setHeader("Allow", methods.join(", "))
     preflightHeaders(request, response, methods)
     response.writeHead(204).end()
   })
   for (const [path, document] of Object.entries(deps.documents ?? {})) {
-    app.get(path, (request, response) => sendJson(request, response, 200, document()))
+    app.get(path, (request, response) => {
+      deps.addresses.take(deps.addressOf(request))
+      response.set(document.headers ?? {})
+      sendText(request, response, 200, document.text(), document.contentType)
+    })
   }
-  for (const [path, handler] of Object.entries(deps.mounts ?? {})) app.use(path, handler)
+  for (const [path, { handle }] of Object.entries(deps.mounts ?? {})) app.all(path, handle)
   for (const { operation, expressPath } of routes) {
     const method = operation.http.method.toLowerCase() as Lowercase<typeof operation.http.method>
     app[method](expressPath, (request, response) => answer(deps, operation, request, response))
   }
   app.use((request) => {
-    const methods = fixed.includes(request.path) ? ["GET", "HEAD", "OPTIONS"] : allowedMethods(routes, request.path)
-    if (methods.length > 0) throw notAllowed(request, methods)
+    const methods = methodsAt(request.path)
+    if (methods.length > 0) throw methodNotAllowed(request.method, request.path, methods)
     throw new AppError("not_found", `There is nothing at ${request.method} ${request.path}. GET /openapi.json lists what there is.`, {
       reason: "unknown_path",
     })
@@ -86,24 +113,16 @@ export function createRest(deps: RestDeps): RequestListener {
 
 async function answer(deps: RestDeps, operation: AnyOperation, request: Request, response: Response): Promise<void> {
   response.locals["operation"] = operation.name
-  const requestId = String(response.locals["requestId"])
-  const credentials: Credentials = {
-    bearer: bearerOf(request),
-    organization: request.get("x-organization-id") || undefined,
-    surface: "rest",
-    requestId,
-    log: deps.log.child({ request_id: requestId }),
-  }
+  const credentials = credentialsOf(request, response, { surface: "rest", log: deps.log, address: deps.addressOf(request) })
   const input = await readInput(operation, request, request.params, deps.maxBodyBytes)
   const gone = new AbortController()
   response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
-  const result = await deps.invoker.invoke(operation, input, credentials, {
+  const options = {
     idempotencyKey: request.get("idempotency-key"),
     signal: gone.signal,
-    quotas: (quotas) => {
-      for (const [name, value] of Object.entries(rateLimitHeaders(quotas))) response.setHeader(name, value)
-    },
-  })
+    quotas: (quotas: readonly Quota[]) => void response.set(rateLimitHeaders(quotas)),
+  }
+  const result = await fromHeaders(request.headers, () => deps.invoker.invoke(operation, input, credentials, options))
   if (result.kind === "stream") return await sendStream(request, response, result.status, result.stream)
   if (result.repeated) response.setHeader("Idempotency-Replayed", "true")
   sendJson(request, response, result.status, result.body)
@@ -118,19 +137,15 @@ function fail(deps: RestDeps, cause: unknown, request: Request, response: Respon
     deps.log.error({ err: cause, request_id: response.locals["requestId"], path: request.path }, "request failed")
   }
   if (response.headersSent) return void response.destroy()
-  const methods = error.details["allow"]
-  if (Array.isArray(methods)) response.setHeader("Allow", methods.join(", "))
   sendError(request, response, error)
 }
 
-function notAllowed(request: Request, methods: string[]): AppError {
-  const message = `${request.path} does not answer ${request.method}; it answers ${methods.join(", ")}.`
-  return new AppError("unimplemented", message, { reason: "method_not_allowed", allow: methods }, { status: 405 })
-}
-
-/** The token of `Authorization: Bearer <token>`; undefined for anything else, which the authenticator refuses. */
-function bearerOf(request: Request): string | undefined {
-  return /^Bearer +(\S+) *$/i.exec(request.get("authorization") ?? "")?.[1]
+/** Streams of events are sent as they come: packing would hold them back. */
+function packs(request: IncomingMessage, response: ServerResponse): boolean {
+  return (
+    !String(response.getHeader("content-type")).startsWith("text/event-stream") &&
+    compression.filter(request as Request, response as Response)
+  )
 }
 
 function requestHistogram(metrics: Registry): Histogram<"operation" | "method" | "status"> {

@@ -2,7 +2,7 @@
 // over all of it. Trying again is the job queue's business.
 
 import { Agent } from "undici"
-import { AppError, type CoreConfig, type Json, token } from "#core"
+import { AppError, type Capture, type CoreConfig, type Json, token, traceHeaders } from "#core"
 import { parseHostRule } from "./address-policy.ts"
 import { acceptedEncodings, jsonOf, readBounded, textOf } from "./body.ts"
 import { explain } from "./failures.ts"
@@ -51,7 +51,8 @@ export const OutgoingHttp = token<OutgoingHttp>("OutgoingHttp")
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
-export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve): OutgoingHttp {
+/** With a capture nothing is opened: every hop is handed to it. */
+export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve, capture?: Capture): OutgoingHttp {
   const rules = settings.allow_hosts.map(parseHostRule)
   const agent = new Agent({
     connect: guardedConnect(rules, settings.timeout_ms, resolve),
@@ -62,7 +63,9 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
     keepAliveTimeout: 10_000,
   })
 
-  async function once(
+  const once = capture ? (hop: Hop) => capturedOnce(capture, hop) : sentOnce
+
+  async function sentOnce(
     hop: Hop,
     signal: AbortSignal,
     maxBytes: number,
@@ -71,7 +74,7 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
       origin: hop.url.origin,
       path: hop.url.pathname + hop.url.search,
       method: hop.method as "GET",
-      headers: hop.headers,
+      headers: { ...hop.headers, ...traceHeaders() },
       body: hop.body ?? null,
       signal,
     })
@@ -120,6 +123,13 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
     check: (url) => checkLiteral(rules, parseTarget(url)),
     close: () => agent.destroy(),
   }
+}
+
+async function capturedOnce(capture: Capture, hop: Hop): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
+  const body = hop.body === undefined ? null : Buffer.from(hop.body).toString("utf8")
+  const answer = await capture.call({ method: hop.method, url: hop.url.href, headers: hop.headers, body })
+  const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value]))
+  return { status: answer.status, headers, body: Buffer.from(answer.body) }
 }
 
 function firstHop(request: OutgoingRequest): Hop {

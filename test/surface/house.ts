@@ -4,24 +4,26 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Registry } from "prom-client"
-import type { Caller } from "../../core/contract/caller.ts"
 import type { Channel } from "../../core/contract/channel.ts"
 import type { Coherence } from "../../core/contract/coherence.ts"
 import type { InboundHandler } from "../../core/contract/inbound.ts"
 import { Pager } from "../../core/contract/page.ts"
 import { Store } from "../../core/contract/store.ts"
+import { clientAddressReader } from "../../core/kernel/client-address.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { Container } from "../../core/kernel/di.ts"
 import { timeOrderedIds } from "../../core/kernel/ids.ts"
 import { createLog } from "../../core/kernel/log.ts"
 import { createSqliteDriver } from "../../core/storage/sqlite/driver.ts"
 import { createStore } from "../../core/storage/store.ts"
+import { AddressLimits } from "../../core/surface/call/address-limits.ts"
 import { AuditLog } from "../../core/surface/call/audit.ts"
 import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
 import { createHttpServer } from "../../core/surface/http/server.ts"
 import { createInvoker } from "../../core/surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
-import { createLiveRoom, type LiveRoom } from "../../core/surface/live.ts"
+import { createLiveRoom, credentialsTopic, type LiveRoom } from "../../core/surface/live.ts"
+import { createMcpHttp, mcpMethods } from "../../core/surface/mcp/http.ts"
 import { openApi } from "../../core/surface/openapi.ts"
 import { createPager } from "../../core/surface/pager.ts"
 import { createRest } from "../../core/surface/rest.ts"
@@ -46,6 +48,9 @@ export interface HouseOptions {
   readonly channels?: readonly Channel[]
   readonly keepMessages?: number
   readonly endpointOrganization?: string
+  readonly anonymousPerAddress?: number
+  readonly addressPerMinute?: number
+  readonly trustProxy?: readonly string[]
 }
 
 export async function openHouse(options: HouseOptions = {}) {
@@ -66,9 +71,13 @@ export async function openHouse(options: HouseOptions = {}) {
   container.value(Store, store)
   container.value(Pager, createPager({ key: randomBytes(32) }))
   const rateLimits = options.rateLimits ?? { key_per_minute: 100_000, organization_per_minute: 100_000 }
+  const addresses = new AddressLimits(clock, options.addressPerMinute ?? 100_000)
+  const addressOf = clientAddressReader(options.trustProxy ?? [])
+  const endpoints = { active: true }
   const makeInvoker = () =>
     createInvoker({
       authenticator: keys,
+      addresses,
       store,
       clock,
       ids,
@@ -76,8 +85,11 @@ export async function openHouse(options: HouseOptions = {}) {
       digestKey: Buffer.alloc(32, 7),
       resolve: (inject) => container.all(inject),
     })
-  const drops: ((key: string) => Promise<void> | void)[] = []
-  const coherence: Coherence = { onChange: (_topic, drop) => void drops.push(drop), announce: () => {}, assertLive: () => {} }
+  const drops: { topic: string; drop: (key: string) => Promise<void> | void }[] = []
+  const coherence: Coherence = { onChange: (topic, drop) => void drops.push({ topic, drop }), announce: () => {}, assertLive: () => {} }
+  const changed = async (topic: string, key: string) => {
+    for (const one of drops) if (one.topic === topic) await one.drop(key)
+  }
   const makeLiveRoom = (): LiveRoom =>
     createLiveRoom({
       store,
@@ -91,13 +103,28 @@ export async function openHouse(options: HouseOptions = {}) {
       channels: options.channels ?? [],
       keepMs: 3_600_000,
       keepMessages: options.keepMessages ?? 1_000,
-      organizationOfEndpoint: async (id) => (id === endpoint ? options.endpointOrganization : undefined),
+      ownerOfEndpoint: async (id) =>
+        id === endpoint && endpoints.active && options.endpointOrganization
+          ? { organization: options.endpointOrganization, pipeline: "the-pipeline" }
+          : undefined,
+      endpointsTopic: "endpoints",
+      anonymousPerAddress: options.anonymousPerAddress ?? 100,
+      addresses,
+      addressOf,
     })
   const live = makeLiveRoom()
   const metrics = new Registry()
-  const documents = { "/openapi.json": () => openApi(operations, { serverUrl: "http://localhost" }) }
+  const documents = {
+    "/openapi.json": {
+      contentType: "application/json; charset=utf-8",
+      text: () => JSON.stringify(openApi(operations, { serverUrl: "http://localhost" })),
+    },
+  }
   const invoker = makeInvoker()
-  const rest = createRest({ operations, invoker, ids, log, metrics, corsOrigins: options.corsOrigins ?? [], documents })
+  const corsOrigins = options.corsOrigins ?? []
+  const mcp = createMcpHttp({ operations, invoker, log, corsOrigins, publicUrl: () => "http://localhost", addressOf })
+  const mounts = { "/mcp": { methods: mcpMethods, handle: mcp.handle } }
+  const rest = createRest({ operations, invoker, ids, log, metrics, corsOrigins, documents, mounts, addresses, addressOf })
   const makeServer = (port: number) =>
     createHttpServer({
       host: "127.0.0.1",
@@ -133,9 +160,9 @@ export async function openHouse(options: HouseOptions = {}) {
     makeServer,
     makeInvoker,
     log,
-    credentialChanged: async (key: string) => {
-      for (const drop of drops) await drop(key)
-    },
+    endpoints,
+    credentialChanged: (key: string) => changed(credentialsTopic, key),
+    endpointChanged: (key: string) => changed("endpoints", key),
     async close() {
       await server.stop()
       await live.stop()
@@ -170,5 +197,3 @@ export async function call(
     json: json as unknown as Record<string, unknown> & { details: Record<string, unknown> },
   }
 }
-
-export type { Caller }

@@ -231,11 +231,13 @@ describe("HTTP", () => {
     }
     expect([document.openapi, document.info.version]).to.deep.equal(["3.1.0", "2026-09-29"])
     const ids = Object.values(document.paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId))
-    expect(ids).to.have.members(house.operations.map(({ name }) => name))
+    expect(ids).to.have.members(["inbound.receive", ...house.operations.map(({ name }) => name)])
     const create = document.paths["/v1/notes"]?.["post"]
     expect(create?.requestBody).to.deep.equal({
       required: true,
-      content: { "application/json": { schema: { $ref: "#/components/schemas/NotesCreateBody" } } },
+      content: {
+        "application/json": { schema: { $ref: "#/components/schemas/NotesCreateBody" }, example: { id: "example", text: "example" } },
+      },
     })
     expect(create?.responses).to.include.keys("201", "400", "401", "403", "409", "413", "415", "429")
     expect(create?.parameters).to.deep.include({ $ref: "#/components/parameters/IdempotencyKey" })

@@ -1,7 +1,9 @@
-// The audit log: who changed what, through which surface, kept in the commit of the change itself.
+// The audit log: who changed what, through which surface, with what was there before and after, kept in the commit of
+// the change itself. Secrets are cut by name before anything is kept.
 import type { Caller, Surface } from "../../contract/caller.ts"
-import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
+import { type CollectionSpec, type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
+import type { Store, Write } from "../../contract/store.ts"
 import type { Work } from "../../contract/work.ts"
 import { summary } from "./redact.ts"
 
@@ -13,17 +15,76 @@ export interface AuditRecord extends Document {
   target: Json
   /** What the call asked for, secrets cut. */
   changes: Json
+  /** The documents it made, changed or removed, as far as they are few; undefined in records older than this field. */
+  writes?: AuditedWrite[]
   request_id: string
+}
+
+export interface AuditedWrite {
+  collection: string
+  id: string
+  /** Null where the document was made; of an update only the fields that it touched. */
+  before: Json
+  /** Null where the document was removed. */
+  after: Json
 }
 
 export const AuditLog = defineCollection<AuditRecord>()({
   name: "audit_log",
   scope: "organization",
   times: ["at"],
-  indexes: [{ fields: ["operation", "-id"] }],
+  indexes: [{ fields: ["operation", "-id"] }, { fields: ["actor.credential_id", "-id"] }, { fields: ["actor.user_id", "-id"] }],
 })
 
-export function audit(args: { work: Work; operation: AnyOperation; caller: Caller; input: unknown; id: string; at: string }): void {
+/** More writes than these are told by the call's own input alone. */
+const maxWrites = 10
+/** Bookkeeping of the surfaces, no change that somebody asked for. */
+const own = new Set(["audit_log", "idempotency_records", "live_messages", "live_nodes", "live_outboxes", "jobs"])
+/** Digests and sealed values: no secret in clear, and of no use to a reader. */
+const alsoSecret = ["hash", "secrets", "sealed", "ciphertext"]
+
+/** Before and after of each document that a call is about to write, inside its organization. */
+export async function changesOf(store: Store, writes: readonly Write[], organization: string): Promise<AuditedWrite[]> {
+  const told = writes.filter((write) => write.organization === organization && !own.has(write.collection.name))
+  if (told.length > maxWrites) return []
+  return await Promise.all(told.map((write) => changeOf(store, write, organization)))
+}
+
+async function changeOf(store: Store, write: Write, organization: string): Promise<AuditedWrite> {
+  const id = write.kind === "insert" || write.kind === "merge" ? write.doc.id : write.id
+  const collection = write.collection.name
+  if (write.kind === "insert") return { collection, id, before: null, after: shown(write.doc) }
+  const stored = await store.open(write.collection as CollectionSpec<Document, "organization">, organization).get(id)
+  if (write.kind === "merge") return { collection, id, before: stored ? shown(stored) : null, after: shown(write.doc) }
+  if (write.kind === "remove") return { collection, id, before: stored ? shown(stored) : null, after: null }
+  const { $set = {}, $unset = {}, ...relative } = write.update
+  const paths = [...Object.keys($set), ...Object.keys($unset), ...Object.values(relative).flatMap((fields) => Object.keys(fields ?? {}))]
+  const before = stored ? Object.fromEntries(paths.map((path) => [path, valueAt(stored, path)])) : null
+  const steps = Object.entries(relative).filter(([name]) => name !== "$setOnInsert" || !stored)
+  const after = { ...$set, ...Object.fromEntries(Object.keys($unset).map((path) => [path, null])), ...Object.fromEntries(steps) }
+  return { collection, id, before: before && summary(before, alsoSecret), after: summary(after, alsoSecret) }
+}
+
+function shown(document: object): Json {
+  const { organization_id: _organization, ...rest } = document as Record<string, unknown>
+  return summary(rest, alsoSecret)
+}
+
+function valueAt(document: object, path: string): unknown {
+  let value: unknown = document
+  for (const step of path.split(".")) value = (value as Record<string, unknown> | null | undefined)?.[step]
+  return value ?? null
+}
+
+export function audit(args: {
+  work: Work
+  operation: AnyOperation
+  caller: Caller
+  input: unknown
+  writes?: AuditedWrite[]
+  id: string
+  at: string
+}): void {
   const { work, operation, caller } = args
   const fields = typeof args.input === "object" && args.input !== null ? Object.entries(args.input) : []
   const named = new Set(pathParameters(operation.http.path))
@@ -34,6 +95,7 @@ export function audit(args: { work: Work; operation: AnyOperation; caller: Calle
     operation: operation.name,
     target: summary(Object.fromEntries(fields.filter(([name]) => named.has(name)))),
     changes: summary(Object.fromEntries(fields.filter(([name]) => !named.has(name))), operation.secretOutput),
+    writes: args.writes ?? [],
     request_id: caller.requestId,
   })
 }

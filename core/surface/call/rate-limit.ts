@@ -4,6 +4,7 @@
 import type { Caller } from "../../contract/caller.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { type Bucket, Buckets, windowS } from "./buckets.ts"
 
 export interface Quota {
   readonly name: "key" | "organization"
@@ -15,21 +16,14 @@ export interface Quota {
   readonly reset_s: number
 }
 
-interface Bucket {
-  tokens: number
-  at: number
-}
-
-const windowS = 60
 const maxBuckets = 50_000
 
 export class RateLimits {
-  readonly #clock: Clock
   readonly #limits: readonly (readonly [Quota["name"], number])[]
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets: Buckets
 
   constructor(clock: Clock, limits: { key_per_minute: number; organization_per_minute: number }) {
-    this.#clock = clock
+    this.#buckets = new Buckets(clock, maxBuckets)
     this.#limits = [
       ["key", limits.key_per_minute],
       ["organization", limits.organization_per_minute],
@@ -39,32 +33,14 @@ export class RateLimits {
   /** Takes one call from both; `refusal` is to be thrown when one of them is used up (then nothing is taken from either). */
   take(caller: Caller): { quotas: readonly Quota[]; refusal: AppError | undefined } {
     if (caller.credential.kind === "internal") return { quotas: [], refusal: undefined }
-    const now = this.#clock.monotonic()
     const parts = this.#limits.map(([name, limit]) => {
       const id = name === "key" ? caller.credential.id : caller.organization.id
-      return { name, limit, bucket: this.#refilled(`${name}:${id}`, limit, now) }
+      return { name, limit, bucket: this.#buckets.refilled(`${name}:${id}`, limit) }
     })
     const empty = parts.find(({ bucket }) => bucket.tokens < 1)
     if (!empty) for (const { bucket } of parts) bucket.tokens -= 1
     const quotas = parts.map(({ name, limit, bucket }) => quotaOf(name, limit, bucket))
     return { quotas, refusal: empty && refusalOf(empty) }
-  }
-
-  #refilled(id: string, limit: number, now: number): Bucket {
-    let bucket = this.#buckets.get(id)
-    if (!bucket) {
-      if (this.#buckets.size >= maxBuckets) this.#forget(now)
-      bucket = { tokens: limit, at: now }
-      this.#buckets.set(id, bucket)
-    }
-    bucket.tokens = Math.min(limit, bucket.tokens + ((now - bucket.at) / 1_000) * (limit / windowS))
-    bucket.at = now
-    return bucket
-  }
-
-  /** Buckets untouched for a window are full again, so nothing is lost with them. */
-  #forget(now: number): void {
-    for (const [id, bucket] of this.#buckets) if (now - bucket.at >= windowS * 1_000) this.#buckets.delete(id)
   }
 }
 

@@ -23,8 +23,13 @@ function cut(value: unknown, secret: ReadonlySet<string>, depth: number): Json {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, inner]) => inner !== undefined)
-      .map(([name, inner]) => [name, secret.has(normal(name)) ? redacted : cut(inner, secret, depth + 1)]),
+      .map(([name, inner]) => [name, isSecret(secret, name) ? redacted : cut(inner, secret, depth + 1)]),
   )
+}
+
+/** Also a dotted path, as updates have them, any step of which is secret. */
+function isSecret(secret: ReadonlySet<string>, name: string): boolean {
+  return name.split(".").some((step) => secret.has(normal(step)))
 }
 
 function normal(name: string): string {

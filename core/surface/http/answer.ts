@@ -1,4 +1,4 @@
-// Answers over HTTP: JSON with an entity tag on reads, errors in the one shape, streams as fast as the client takes them.
+// Answers over HTTP: text and JSON with an entity tag on reads, errors in the one shape, streams as fast as the client takes them.
 import { createHash } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
@@ -7,8 +7,11 @@ import type { Streamed } from "../../contract/operation.ts"
 import type { AppError } from "../../kernel/errors.ts"
 
 export function sendJson(request: IncomingMessage, response: ServerResponse, status: number, body: unknown): void {
-  const text = JSON.stringify(body)
-  response.setHeader("Content-Type", "application/json; charset=utf-8")
+  sendText(request, response, status, JSON.stringify(body), "application/json; charset=utf-8")
+}
+
+export function sendText(request: IncomingMessage, response: ServerResponse, status: number, text: string, contentType: string): void {
+  response.setHeader("Content-Type", contentType)
   const reads = (request.method === "GET" || request.method === "HEAD") && status === 200
   response.setHeader("Cache-Control", reads ? "private, no-cache" : "no-store")
   if (reads) {
@@ -27,6 +30,8 @@ export function sendJson(request: IncomingMessage, response: ServerResponse, sta
 export function sendError(request: IncomingMessage, response: ServerResponse, error: AppError): void {
   if (error.retryAfterS !== undefined) response.setHeader("Retry-After", error.retryAfterS)
   if (error.status === 401) response.setHeader("WWW-Authenticate", 'Bearer realm="millrace"')
+  const methods = error.details["allow"]
+  if (error.status === 405 && Array.isArray(methods)) response.setHeader("Allow", methods.join(", "))
   sendJson(request, response, error.status, error.toBody())
 }
 

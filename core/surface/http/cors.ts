@@ -2,8 +2,24 @@
 // none are allowed along.
 import type { IncomingMessage, ServerResponse } from "node:http"
 
-const exposed = "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, ETag, Idempotency-Replayed, Content-Disposition"
-const accepted = "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Organization-ID, X-Request-Id"
+const exposed =
+  "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, ETag, Idempotency-Replayed, Content-Disposition, WWW-Authenticate, Allow"
+const accepted = [
+  "Accept",
+  "Authorization",
+  "Content-Type",
+  "Idempotency-Key",
+  "If-None-Match",
+  "Last-Event-ID",
+  "Mcp-Method",
+  "Mcp-Name",
+  "Mcp-Protocol-Version",
+  "Mcp-Session-Id",
+  "X-Organization-ID",
+  "X-Request-Id",
+  "traceparent",
+  "tracestate",
+].join(", ")
 
 export function corsHeaders(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): void {
   if (origins.length === 0) return

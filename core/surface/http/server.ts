@@ -18,6 +18,8 @@ export interface HttpServerDeps {
   readonly rest: RequestListener
   readonly inbound: InboundHandler | undefined
   readonly live: LiveDoor | undefined
+  /** Ends answers that stay open until one side ends them. */
+  readonly closeStreams?: () => Promise<void>
   readonly store: Pick<Store, "ready">
   readonly metrics: Registry
   readonly clock: Clock
@@ -82,6 +84,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       stopping ??= (async () => {
         draining = true
         await deps.live?.close()
+        await deps.closeStreams?.()
         if (!server.listening) return
         const closed = new Promise<void>((resolve) => server.close(() => resolve()))
         const stopSweeping = closeAsTheyFallIdle(server, deps.clock)

@@ -6,26 +6,34 @@ import { type Channel, coversChannel, isReservedChannel } from "../../contract/c
 import { AppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
+import type { AddressLimits } from "../call/address-limits.ts"
 import { authorise } from "../call/authorise.ts"
 
 export type Guest =
   | { readonly kind: "caller"; readonly caller: Caller; readonly bearer: string; readonly selected: string | undefined }
-  | { readonly kind: "viewer"; readonly organization: string; readonly endpoint: string }
+  | { readonly kind: "viewer"; readonly organization: string; readonly endpoint: string; readonly pipeline: string }
+
+export interface EndpointOwner {
+  readonly organization: string
+  readonly pipeline: string
+}
 
 export interface AdmissionDeps {
   readonly authenticator: Authenticator
   readonly ids: Ids
   readonly log: Logger
-  /** The organization of an active pipeline's inbound endpoint; undefined for an unknown one. */
-  readonly organizationOfEndpoint: (endpointId: string) => Promise<string | undefined>
+  /** Counts handshakes without a credential that holds. */
+  readonly addresses?: AddressLimits
+  /** Whose inbound endpoint this is; undefined for an unknown one, and for that of a pipeline that is not active. */
+  readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
 }
 
-/** From the handshake's `auth`: `{ token, organization? }` or `{ endpoint_id }`. Throws AppError. */
-export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, unknown>>): Promise<Guest> {
+/** From the handshake's `auth`: `{ token, organization? }` or `{ endpoint_id }`, and where it comes from. Throws AppError. */
+export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, unknown>>, address?: string): Promise<Guest> {
   const { token, endpoint_id: endpoint, organization: selected } = auth
   if (typeof token === "string" && token !== "" && endpoint === undefined) {
     if (selected !== undefined && typeof selected !== "string") throw badHandshake("organization must be a UUID or slug")
-    return { kind: "caller", caller: await authenticate(deps, token, selected), bearer: token, selected }
+    return { kind: "caller", caller: await authenticate(deps, token, selected, address), bearer: token, selected }
   }
   if (typeof endpoint !== "string" || endpoint === "") {
     throw new AppError("unauthenticated", "A socket's handshake carries auth: { token }, or auth: { endpoint_id } for public channels.", {
@@ -33,17 +41,23 @@ export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, u
     })
   }
   if (!/^in_[0-9A-Za-z]{22}$/.test(endpoint)) throw badHandshake("endpoint_id must be in_ and 22 letters or digits")
-  const organization = await deps.organizationOfEndpoint(endpoint)
-  if (organization === undefined)
-    throw new AppError("not_found", `There is no active endpoint "${endpoint}".`, { reason: "unknown_endpoint" })
-  return { kind: "viewer", organization, endpoint }
+  deps.addresses?.take(address)
+  const owner = await deps.ownerOfEndpoint(endpoint)
+  if (owner === undefined) throw new AppError("not_found", `There is no active endpoint "${endpoint}".`, { reason: "unknown_endpoint" })
+  return { kind: "viewer", endpoint, ...owner }
 }
 
 /** Again, for a socket that has been open a while. */
-export async function authenticate(deps: AdmissionDeps, bearer: string, organization: string | undefined): Promise<Caller> {
+export async function authenticate(
+  deps: AdmissionDeps,
+  bearer: string,
+  organization: string | undefined,
+  address?: string,
+): Promise<Caller> {
   const requestId = deps.ids.uuid()
   const log = deps.log.child({ request_id: requestId })
-  const caller = await deps.authenticator.authenticate({ bearer, organization, surface: "live", requestId, log })
+  const prove = () => deps.authenticator.authenticate({ bearer, organization, surface: "live", address, requestId, log })
+  const caller = await (deps.addresses?.guard(address, prove) ?? prove())
   authorise({ scope: "live:subscribe", role: "guest" }, caller, "a live connection")
   return caller
 }

@@ -9,7 +9,7 @@ import type { Logger } from "../../kernel/log.ts"
 import { parseInput } from "../call/parse-input.ts"
 import { type Guest, mayJoin } from "./admission.ts"
 import { type Backlog, missedSince } from "./backlog.ts"
-import { LiveMessages, roomOf, socketRoom, type WireMessage, wireMessage } from "./messages.ts"
+import { idAt, LiveMessages, roomOf, socketRoom, type WireMessage, wireMessage } from "./messages.ts"
 
 export interface SubscriptionDeps {
   readonly store: Store
@@ -30,13 +30,25 @@ export interface Peer {
   send(message: WireMessage): void
 }
 
-export type Acknowledgement = { readonly ok: true; readonly truncated?: true } | ErrorBody
+export type Acknowledgement =
+  | {
+      readonly ok: true
+      /** More was missed than is kept. */
+      readonly truncated?: true
+      /** Where a `resumable` subscription began: an id to ask for messages after, then those kept from just before it, to be known as repeats. */
+      readonly from?: readonly string[]
+    }
+  | ErrorBody
 
 const maxSubscriptions = 100
 const maxWaiting = 20
 
 const name = z.string().regex(channelPattern, "a channel name: letters, digits and . _ - : between them, at most 100")
-const Subscribe = z.strictObject({ channel: name, after: z.guid("the id of the last message seen").toLowerCase().optional() })
+const Subscribe = z.strictObject({
+  channel: name,
+  after: z.guid("the id of the last message seen").toLowerCase().optional(),
+  resumable: z.boolean().optional(),
+})
 const Unsubscribe = z.strictObject({ channel: name })
 
 export class Subscriptions {
@@ -52,7 +64,7 @@ export class Subscriptions {
 
   subscribe(request: unknown): Promise<Acknowledgement> {
     return this.#inTurn(async () => {
-      const { channel, after } = await parseInput(Subscribe, request)
+      const { channel, after, resumable } = await parseInput(Subscribe, request)
       mayJoin(this.#peer.guest, channel, this.#deps.channels)
       const room = this.#socketRoom(channel)
       if (!this.#peer.rooms.has(room) && this.#peer.rooms.size > maxSubscriptions) {
@@ -65,8 +77,9 @@ export class Subscriptions {
         )
       }
       if (after === undefined) {
+        const from = resumable ? await this.#beginning(channel) : undefined
         await this.#peer.join(room)
-        return { ok: true }
+        return from ? { ok: true, from } : { ok: true }
       }
       return (await this.#catchUp(channel, room, after)) ? { ok: true, truncated: true } : { ok: true }
     })
@@ -78,6 +91,12 @@ export class Subscriptions {
       await this.#peer.leave(this.#socketRoom(channel))
       return { ok: true }
     })
+  }
+
+  async #beginning(channel: string): Promise<string[]> {
+    const now = idAt(this.#deps.clock.now())
+    const { messages } = await this.#missed(channel, now)
+    return [now, ...messages.map(({ id }) => id)]
   }
 
   /** The old messages go out before the socket joins, so that none of them follows a new one; then what was committed in between. */

@@ -1,9 +1,8 @@
-// The named schemas of an OpenAPI document. zod puts shared and recursive parts under `$defs` of each schema; they are
-// lifted out to where every schema of the document can refer to them.
+// The named schemas of an OpenAPI document. Shared parts stand under `$defs` of each schema; they are lifted out to
+// where every schema of the document can refer to them.
 import { isDeepStrictEqual } from "node:util"
-import { z } from "zod"
-
-type JsonObject = { [key: string]: unknown }
+import type { z } from "zod"
+import { type JsonObject, wireSchema } from "../wire-schema.ts"
 
 const prefix = "#/components/schemas/"
 
@@ -21,12 +20,10 @@ export class SchemaShelf {
 
   /** The JSON Schema itself, its definitions lifted and named after `owner` where two differ. */
   make(owner: string, schema: z.ZodType, io: "input" | "output"): JsonObject {
-    const made = z.toJSONSchema(schema, { io, target: "draft-2020-12", unrepresentable: "any" }) as JsonObject
-    const { $schema: _dialect, $defs: definitions = {}, ...body } = made
-    const names = new Map<string, string>()
-    for (const key of Object.keys(definitions as JsonObject))
-      names.set(`#/$defs/${key}`, this.#nameFor(owner, key, (definitions as JsonObject)[key]))
-    for (const [key, definition] of Object.entries(definitions as JsonObject)) {
+    const { $defs: definitions = {}, ...body } = wireSchema(schema, io)
+    const all = Object.entries(definitions as Record<string, JsonObject>)
+    const names = new Map(all.map(([key, definition]) => [`#/$defs/${key}`, this.#nameFor(owner, key, definition)]))
+    for (const [key, definition] of all) {
       const name = names.get(`#/$defs/${key}`)
       if (name) this.schemas[name] = rewritten(definition, names) as JsonObject
     }

@@ -1,0 +1,44 @@
+// What leaves the service: mail and calls to other systems. A running service sends them; where one is tried out or
+// tested they are handed to a capture instead, after everything that the service itself does to them.
+import { token } from "../kernel/di.ts"
+
+export interface OutgoingMail {
+  readonly from: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly bcc: readonly string[]
+  readonly reply_to: readonly string[]
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+  readonly message_id: string
+  /** RFC 3339. */
+  readonly at: string
+}
+
+export interface OutgoingCall {
+  readonly method: string
+  readonly url: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+export interface OutgoingAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Both may throw, as a mail server or a peer that cannot be reached would have it. */
+export interface Capture {
+  mail(mail: OutgoingMail): Promise<void> | void
+  call(call: OutgoingCall): Promise<OutgoingAnswer> | OutgoingAnswer
+}
+
+export interface Outside {
+  /** undefined in a service that runs: whoever sends does it themselves. */
+  readonly capture: Capture | undefined
+}
+
+export const Outside = token<Outside>("Outside")

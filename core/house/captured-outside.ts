@@ -1,0 +1,38 @@
+// What a house that is tried out would have sent: mail and calls kept in order, calls answered from fixtures.
+import type { Capture, OutgoingAnswer, OutgoingCall, OutgoingMail } from "../contract/outside.ts"
+import { AppError } from "../kernel/errors.ts"
+
+/** Answers a call; undefined where it is not for this fixture. */
+export type CallFixture = (call: OutgoingCall) => Promise<OutgoingAnswer | undefined> | OutgoingAnswer | undefined
+
+export class CapturedOutside implements Capture {
+  readonly mails: OutgoingMail[] = []
+  readonly calls: OutgoingCall[] = []
+  /** Asked in order, the first one that answers. Without an answer the call fails for good. */
+  readonly fixtures: CallFixture[] = []
+  /** Called before a mail counts as sent; may throw, as a mail server would refuse. */
+  onMail: ((mail: OutgoingMail) => Promise<void> | void) | undefined
+
+  async mail(mail: OutgoingMail): Promise<void> {
+    await this.onMail?.(mail)
+    this.mails.push(mail)
+  }
+
+  async call(call: OutgoingCall): Promise<OutgoingAnswer> {
+    this.calls.push(call)
+    for (const fixture of this.fixtures) {
+      const answer = await fixture(call)
+      if (answer) return answer
+    }
+    const message = `Nothing answers ${call.method} ${call.url} here, and nothing is sent. Give it a fixture.`
+    throw new AppError("failed_precondition", message, { reason: "no_fixture", retryable: false })
+  }
+
+  /** Forgets what was sent, and the fixtures. */
+  clear(): void {
+    this.mails.length = 0
+    this.calls.length = 0
+    this.fixtures.length = 0
+    this.onMail = undefined
+  }
+}

@@ -1,0 +1,82 @@
+// One operation of the API reference: what it does, what goes in, what comes out, and a form to try it.
+import type { JsonObject } from "../wire-schema.ts"
+import { type Html, html, join, prose } from "./html.ts"
+import { fieldList, type Resolve, typeOf } from "./schema-fields.ts"
+
+export interface OperationView {
+  readonly id: string
+  readonly tag: string
+  readonly method: string
+  readonly path: string
+  readonly summary: string
+  readonly entry: JsonObject
+  readonly resolve: Resolve
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  readonly description?: string
+  readonly schema: JsonObject
+}
+
+const nothing = html``
+
+export function operationArticle(view: OperationView): Html {
+  const { id, method, path, summary, entry, resolve } = view
+  const parameters = (entry["parameters"] as JsonObject[]).map((one) => resolved(one, resolve) as unknown as Parameter)
+  const body = entry["requestBody"] as JsonObject | undefined
+  return html`<article id="${id}">
+<h3><span class="method ${method}">${method}</span> <code>${path}</code> <a class="anchor" href="#${id}" aria-label="Link to ${summary}">#</a></h3>
+<p class="summary">${summary}</p>
+${prose(String(entry["description"] ?? ""))}
+${parameters.length > 0 ? html`<h4>Parameters</h4><dl>${join(parameters.map((one) => parameterItem(one, resolve)))}</dl>` : nothing}
+${body ? bodyOf(body, resolve) : nothing}
+<h4>Answers</h4>
+${join(Object.entries(entry["responses"] as Record<string, JsonObject>).map(([status, one]) => answerOf(status, resolved(one, resolve), resolve)))}
+${tryIt(view, parameters, body)}
+</article>`
+}
+
+function parameterItem({ name, in: place, required, description, schema }: Parameter, resolve: Resolve): Html {
+  return html`<dt><code>${name}</code> <span class="type">${typeOf(schema, resolve)}</span> <span class="place">${place}${required ? ", required" : ""}</span></dt><dd>${prose(description ?? "")}</dd>`
+}
+
+function bodyOf(body: JsonObject, resolve: Resolve): Html {
+  const [type = "", content = {}] = Object.entries((body["content"] ?? {}) as Record<string, JsonObject>)[0] ?? []
+  return html`<h4>Body <span class="type">${type}</span></h4>${fieldList(content["schema"] as JsonObject, resolve)}${exampleOf(content)}`
+}
+
+function answerOf(status: string, answer: JsonObject, resolve: Resolve): Html {
+  const content = ((answer["content"] ?? {}) as Record<string, JsonObject>)["application/json"]
+  const isError = Number(status) >= 400
+  const inside =
+    content && !isError
+      ? html`${fieldList(content["schema"] as JsonObject, resolve)}${exampleOf(content)}`
+      : content
+        ? exampleOf(content)
+        : nothing
+  return html`<details class="answer"${status.startsWith("2") ? html` open` : nothing}><summary><b class="${isError ? "bad" : "good"}">${status}</b> ${prose(String(answer["description"]))}</summary>${inside}</details>`
+}
+
+function exampleOf(content: JsonObject): Html {
+  const example = content["example"]
+  return example === undefined ? nothing : html`<pre>${JSON.stringify(example, null, 2)}</pre>`
+}
+
+function tryIt({ method, path }: OperationView, parameters: readonly Parameter[], body: JsonObject | undefined): Html {
+  const content = ((body?.["content"] ?? {}) as Record<string, JsonObject>)["application/json"]
+  const fields = parameters.map(
+    ({ name, in: place, required }) =>
+      html`<label>${name}<input data-in="${place}" name="${name}"${required ? html` required` : nothing} autocomplete="off"></label>`,
+  )
+  const example = JSON.stringify(content?.["example"] ?? {}, null, 2)
+  return html`<details class="try"><summary>Try it</summary><form data-method="${method}" data-path="${path}">${join(fields)}${
+    content ? html`<label>Body<textarea name="body" rows="6" spellcheck="false">${example}</textarea></label>` : nothing
+  }<button>Send</button><pre class="outcome" aria-live="polite" hidden></pre></form></details>`
+}
+
+function resolved(value: JsonObject, resolve: Resolve): JsonObject {
+  return typeof value["$ref"] === "string" ? (resolve(value["$ref"]) ?? {}) : value
+}

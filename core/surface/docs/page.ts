@@ -1,0 +1,104 @@
+// The API reference for people, at `/docs`: rendered here from the OpenAPI document, complete in one answer. Its style
+// and script are the two files beside this one, allowed by their hashes; nothing is fetched from anywhere else.
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+import type { ServedDocument } from "../rest.ts"
+import type { JsonObject } from "../wire-schema.ts"
+import { type Html, html, join, prose, raw } from "./html.ts"
+import { type OperationView, operationArticle } from "./operation-article.ts"
+
+const asset = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8")
+const style = asset("./page.css")
+const script = asset("./page.js")
+const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
+
+const policy = [
+  "default-src 'none'",
+  `style-src ${hashOf(style)}`,
+  `script-src ${hashOf(script)}`,
+  "connect-src 'self'",
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ")
+
+/** `document` is asked for once. */
+export function docsPage(document: () => JsonObject): ServedDocument {
+  let text: string | undefined
+  return {
+    contentType: "text/html; charset=utf-8",
+    headers: { "Content-Security-Policy": policy, "Referrer-Policy": "no-referrer" },
+    text: () => (text ??= render(document())),
+  }
+}
+
+export function render(document: JsonObject): string {
+  const info = document["info"] as { title: string; version: string; description: string }
+  const server = (document["servers"] as { url: string }[])[0]?.url ?? ""
+  const operations = operationsOf(document)
+  const tags = (document["tags"] as { name: string; description: string }[]).map((tag) => ({
+    ...tag,
+    operations: operations.filter((operation) => operation.tag === tag.name),
+  }))
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${info.title} API ${info.version}</title>
+<link rel="icon" href="data:,">
+<style>${raw(style)}</style>
+</head>
+<body>
+<header>
+<a class="brand" href="#top">${info.title} <small>${info.version}</small></a>
+<label>API key <input id="key" type="password" autocomplete="off" placeholder="mr_api_… (stays in this page)"></label>
+<a href="/openapi.json">openapi.json</a>
+</header>
+<nav aria-label="Operations">
+<input id="filter" type="search" placeholder="Filter operations" aria-label="Filter operations">
+${join(tags.map(({ name, operations: inTag }) => html`<section><h2>${name.replaceAll("_", " ")}</h2>${join(inTag.map(link))}</section>`))}
+</nav>
+<main id="top">
+<h1>${info.title} API</h1>
+<p>Base address <code>${server}</code></p>
+${prose(info.description)}
+${join(tags.map(({ name, description, operations: inTag }) => html`<section class="tag"><h2>${name.replaceAll("_", " ")}</h2><p>${description}</p>${join(inTag.map(operationArticle))}</section>`))}
+</main>
+<script>${raw(script)}</script>
+</body>
+</html>
+`.text
+}
+
+function link({ id, method, summary, path }: OperationView): Html {
+  return html`<a href="#${id}" data-find="${`${id} ${path} ${summary}`.toLowerCase()}"><span class="method ${method}">${method}</span>${summary.replace(/\.$/, "")}</a>`
+}
+
+function operationsOf(document: JsonObject): OperationView[] {
+  const paths = document["paths"] as Record<string, Record<string, JsonObject>>
+  const resolve = (reference: string) =>
+    reference
+      .slice(2)
+      .split("/")
+      .reduce<unknown>((value, step) => (value as JsonObject | undefined)?.[step], document) as JsonObject | undefined
+  const methods = ["get", "post", "put", "patch", "delete"]
+  return Object.entries(paths).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const entry = item[method]
+      if (!entry) return []
+      return [
+        {
+          id: String(entry["operationId"]),
+          tag: String((entry["tags"] as string[])[0]),
+          method: method.toUpperCase(),
+          path,
+          summary: String(entry["summary"]),
+          entry,
+          resolve,
+        },
+      ]
+    }),
+  )
+}

@@ -1,0 +1,149 @@
+// Public routes as one express handler: finds the route of a path, answers OPTIONS and wrong methods for it, and turns
+// the request and the answer into what the contract says, so that no route sees express.
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import type { NextFunction, Request, Response } from "express"
+import type { AnyRoute, RouteRequest, RouteResponse } from "../../contract/route.ts"
+import type { Deps, TokenRecord } from "../../kernel/di.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { Logger } from "../../kernel/log.ts"
+import type { AddressLimits } from "../call/address-limits.ts"
+import { corsHeaders, preflightHeaders } from "./cors.ts"
+import { methodNotAllowed } from "./methods.ts"
+
+export interface PublicRoutesDeps {
+  readonly routes: readonly AnyRoute[]
+  /** Paths of operations, which a route must not stand in front of. */
+  readonly operations: readonly { readonly name: string; readonly http: { readonly method: string; readonly path: string } }[]
+  readonly resolve: (inject: TokenRecord | undefined) => Deps<TokenRecord>
+  /** Counts what is asked for without a credential. */
+  readonly addresses: AddressLimits
+  readonly addressOf: (request: Request) => string
+  readonly log: Logger
+}
+
+interface Compiled {
+  readonly route: AnyRoute
+  readonly pattern: RegExp
+}
+
+const defaultMaxBodyBytes = 65_536
+
+/** Throws when two routes, or a route and an operation, answer the same method and path; the message names both. */
+export function publicRoutes(deps: PublicRoutesDeps): (request: Request, response: Response, next: NextFunction) => Promise<void> {
+  const compiled = deps.routes.map((route) => ({ route, pattern: patternOf(route.path) })).sort((one, other) => order(one, other))
+  refuseClashes(deps)
+  return async (request, response, next) => {
+    const found = compiled.filter(({ pattern }) => pattern.test(request.path))
+    if (found.length === 0) return next()
+    const methods = found.flatMap(({ route }) => (route.method === "GET" ? ["GET", "HEAD"] : [route.method]))
+    const match = found.find(({ route }) => route.method === (request.method === "HEAD" ? "GET" : request.method))
+    if (found.some(({ route }) => route.origins === "any")) corsHeaders(request, response, ["*"])
+    if (match) return await answer(deps, match, request, response)
+    const allowed = [...new Set([...methods, "OPTIONS"])].sort()
+    if (request.method === "OPTIONS") {
+      response.setHeader("Allow", allowed.join(", "))
+      preflightHeaders(request, response, allowed)
+      response.writeHead(204).end()
+      return
+    }
+    // What an operation answers at the same path by another method is left to it.
+    if (deps.operations.some(({ http }) => http.method === request.method && patternOf(http.path).test(request.path))) return next()
+    throw methodNotAllowed(request.method, request.path, allowed)
+  }
+}
+
+async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, request: Request, response: Response): Promise<void> {
+  response.locals["operation"] = route.name
+  const address = deps.addressOf(request)
+  deps.addresses.take(address)
+  const requestId = String(response.locals["requestId"])
+  const gone = new AbortController()
+  response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
+  const matched = pattern.exec(request.path)?.groups ?? {}
+  const given: RouteRequest = {
+    method: route.method,
+    url: request.originalUrl,
+    params: Object.fromEntries(Object.entries(matched).map(([name, text]) => [name, decodeURIComponent(text)])),
+    query: new URL(request.originalUrl, "http://any").searchParams,
+    headers: headersOf(request),
+    address,
+    body: () => bodyOf(request, route.maxBodyBytes ?? defaultMaxBodyBytes),
+    signal: gone.signal,
+    requestId,
+    log: deps.log.child({ request_id: requestId }),
+  }
+  await send(request, response, await route.handle({ request: given, deps: deps.resolve(route.inject) }))
+}
+
+async function send(request: Request, response: Response, { status = 200, headers = {}, body = "" }: RouteResponse): Promise<void> {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  response.statusCode = status
+  if (typeof body === "string" || body instanceof Uint8Array) {
+    response.setHeader("Content-Length", Buffer.byteLength(body))
+    response.end(request.method === "HEAD" ? undefined : body)
+    return
+  }
+  if (request.method === "HEAD") {
+    await body[Symbol.asyncIterator]().return?.()
+    response.end()
+    return
+  }
+  try {
+    await pipeline(Readable.from(body), response)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error
+  }
+}
+
+async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBytes) {
+      const message = `The body is larger than ${maxBytes} bytes, the most that is taken here.`
+      throw new AppError("resource_exhausted", message, { reason: "body_too_large", max_bytes: maxBytes }, { status: 413 })
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function headersOf(request: Request): Record<string, string> {
+  const entries = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
+  )
+  return Object.fromEntries(entries)
+}
+
+function patternOf(path: string): RegExp {
+  const segments = path.split("/").slice(1)
+  const sources = segments.map((segment, index) => {
+    const rest = index === segments.length - 1 ? /^\{(\w+)\+\}$/.exec(segment)?.[1] : undefined
+    if (rest) return `(?<${rest}>.+)`
+    const name = /^\{(\w+)\}$/.exec(segment)?.[1]
+    return name ? `(?<${name}>[^/]+)` : segment.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+  })
+  return new RegExp(`^/${sources.join("/")}/?$`)
+}
+
+/** Literal segments are tried before braces, and the rest of a path last. */
+function order(one: Compiled, other: Compiled): number {
+  const rankOf = (segment: string) => (/^\{\w+\+\}$/.test(segment) ? "2" : segment.startsWith("{") ? "1" : "0")
+  const rank = (path: string) => path.split("/").map(rankOf).join("")
+  return rank(one.route.path).localeCompare(rank(other.route.path))
+}
+
+function refuseClashes({ routes, operations }: PublicRoutesDeps): void {
+  const taken = new Map<string, string>()
+  const take = (kind: string, name: string, method: string, path: string) => {
+    const key = `${method} ${path.replaceAll(/\{\w+\}/g, "{}").replaceAll(/\{\w+\+\}/g, "{+}")}`
+    const other = taken.get(key)
+    if (other) throw new Error(`${other} and the ${kind} "${name}" both answer ${key}; give one another path.`)
+    taken.set(key, `The ${kind} "${name}"`)
+  }
+  // Two operations of one path are found where operations are routed.
+  for (const { name, http } of operations) taken.set(`${http.method} ${http.path.replaceAll(/\{\w+\}/g, "{}")}`, `The operation "${name}"`)
+  for (const { name, method, path } of routes) take("route", name, method, path)
+}

@@ -1,0 +1,147 @@
+// Reads as MCP resources, as their operations declare them. Every read goes through the call of the same operation, so
+// that walls and roles hold; a list that the caller may not read simply has nothing to show here.
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type Resource,
+  ResourceNotFoundError,
+  type ResourceTemplateType,
+} from "@modelcontextprotocol/server"
+import type { Json } from "../../contract/collection.ts"
+import type { AnyOperation, ResourceSpec } from "../../contract/operation.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { filled, type UriPattern, uriPattern } from "./resource-uri.ts"
+
+/** Calls an operation as the caller at hand. Throws AppError. */
+export type CallOperation = (operation: AnyOperation, input: Record<string, unknown>) => Promise<Json>
+
+interface Readable {
+  readonly operation: AnyOperation
+  readonly spec: ResourceSpec
+  readonly pattern: UriPattern
+}
+
+const mimeType = "application/json"
+const maxCompletions = 100
+
+export class McpResources {
+  readonly #readables: readonly Readable[]
+  readonly #lists: readonly Readable[]
+
+  constructor(operations: readonly AnyOperation[]) {
+    this.#readables = operations.flatMap((operation) => {
+      const { resource: spec } = operation
+      return spec ? [{ operation, spec, pattern: uriPattern(spec.uri) }] : []
+    })
+    this.#lists = this.#readables.filter(({ spec }) => spec.items)
+  }
+
+  templates(): ResourceTemplateType[] {
+    return this.#readables
+      .filter(({ pattern }) => pattern.variables.length > 0)
+      .map(({ operation, spec }) => ({ uriTemplate: spec.uri, ...described(operation) }))
+  }
+
+  /** What has a fixed URI, then the items of each list, a page at a time. */
+  async list(call: CallOperation, cursor: string | undefined): Promise<{ resources: Resource[]; nextCursor?: string }> {
+    const fixed = this.#readables
+      .filter(({ pattern }) => pattern.variables.length === 0)
+      .map(({ operation, spec }) => ({ uri: spec.uri, ...described(operation) }))
+    const at = cursor === undefined ? { list: 0, page: "" } : openCursor(cursor, this.#lists.length)
+    const current = this.#lists[at.list]
+    if (!current) return { resources: fixed }
+    const { resources, next } = await this.#items(call, current, at.page)
+    const following = next === "" ? { list: at.list + 1, page: "" } : { list: at.list, page: next }
+    return {
+      resources: cursor === undefined ? [...fixed, ...resources] : resources,
+      ...(following.list < this.#lists.length ? { nextCursor: sealCursor(following) } : {}),
+    }
+  }
+
+  /** Throws ResourceNotFoundError, or a protocol error that carries the code in its data. */
+  async read(call: CallOperation, uri: string): Promise<{ contents: { uri: string; mimeType: string; text: string }[] }> {
+    for (const { operation, pattern } of this.#readables) {
+      const variables = pattern.match(uri)
+      if (!variables) continue
+      try {
+        return { contents: [{ uri, mimeType, text: JSON.stringify(await call(operation, variables), null, 2) }] }
+      } catch (error) {
+        throw protocolError(error, uri)
+      }
+    }
+    throw new ResourceNotFoundError(uri, `There is no resource ${uri}; resources/list and resources/templates/list name what there is.`)
+  }
+
+  /** What a variable of a template can be: the same field of the items that a list of resources shows. */
+  async complete(call: CallOperation, template: string, variable: string, begun: string): Promise<string[]> {
+    const list = this.#lists.find(({ spec: { items } }) => items && template.startsWith(items.uri) && items.uri.includes(`{${variable}}`))
+    if (!list?.spec.items) return []
+    const items = await this.#page(call, list, "", 200)
+    const values = items.items.map((item) => item[variable]).filter((value) => typeof value === "string")
+    return values.filter((value) => value.startsWith(begun)).slice(0, maxCompletions)
+  }
+
+  async #items(call: CallOperation, list: Readable, cursor: string): Promise<{ resources: Resource[]; next: string }> {
+    const { items: spec } = list.spec
+    if (!spec) return { resources: [], next: "" }
+    const { items, next } = await this.#page(call, list, cursor)
+    const resources = items.flatMap((item) => {
+      const uri = filled(spec.uri, item)
+      const title = item[spec.title]
+      return uri === undefined
+        ? []
+        : [{ uri, name: uri.slice(uri.lastIndexOf("/") + 1), mimeType, ...(typeof title === "string" ? { title } : {}) }]
+    })
+    return { resources, next }
+  }
+
+  async #page(
+    call: CallOperation,
+    { operation, spec }: Readable,
+    cursor: string,
+    limit?: number,
+  ): Promise<{ items: Record<string, Json>[]; next: string }> {
+    try {
+      const answer = await call(operation, { ...(cursor === "" ? {} : { cursor }), ...(limit === undefined ? {} : { limit }) })
+      const page = answer as Record<string, Json>
+      const next = page["next_cursor"]
+      return { items: page[spec.items?.field ?? ""] as Record<string, Json>[], next: typeof next === "string" ? next : "" }
+    } catch (error) {
+      if (error instanceof AppError && error.code === "permission_denied") return { items: [], next: "" }
+      throw protocolError(error, spec.uri)
+    }
+  }
+}
+
+function described(operation: AnyOperation) {
+  return {
+    name: operation.name,
+    title: operation.summary.replace(/\.$/, ""),
+    description: operation.description ?? operation.summary,
+    mimeType,
+  }
+}
+
+function protocolError(error: unknown, uri: string): Error {
+  if (!(error instanceof AppError)) return error as Error
+  if (error.code === "not_found") return new ResourceNotFoundError(uri, error.message)
+  const code = error.status >= 500 ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams
+  return new ProtocolError(code, error.message, error.toBody())
+}
+
+interface ListCursor {
+  readonly list: number
+  readonly page: string
+}
+
+function sealCursor({ list, page }: ListCursor): string {
+  return `${list}.${page}`
+}
+
+function openCursor(cursor: string, lists: number): ListCursor {
+  const [, list = "", page = ""] = /^(\d{1,4})\.(.*)$/s.exec(cursor) ?? []
+  if (list === "" || Number(list) >= lists) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "This cursor was not made by resources/list; start again without one.")
+  }
+  return { list: Number(list), page }
+}

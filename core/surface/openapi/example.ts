@@ -1,0 +1,79 @@
+// An example value for a schema: defaults and first choices where there are any, else something plausible by format,
+// pattern and field name. Made from the schema, and shown only where the schema itself accepts it.
+import type { JsonObject } from "../wire-schema.ts"
+
+const byFormat: Record<string, string> = {
+  uuid: "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04",
+  guid: "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04",
+  "date-time": "2026-09-29T08:30:00.000Z",
+  date: "2026-09-29",
+  email: "ada@example.com",
+  uri: "https://example.com/",
+  url: "https://example.com/",
+}
+
+const byName: Record<string, string> = {
+  slug: "website-leads",
+  name: "Website leads",
+  domain: "example.com",
+  from_name: "Acme Sales",
+  email: "ada@example.com",
+  next_cursor: "",
+  cursor: "",
+}
+
+const maxDepth = 6
+
+/** `undefined` where nothing fits; required fields only for what goes in, every field for what comes out. */
+export function exampleOf(schema: JsonObject, io: "input" | "output", resolve: (reference: string) => JsonObject | undefined): unknown {
+  return sample(schema, { io, resolve, name: "", depth: 0 })
+}
+
+interface Place {
+  readonly io: "input" | "output"
+  readonly resolve: (reference: string) => JsonObject | undefined
+  readonly name: string
+  readonly depth: number
+}
+
+function sample(schema: JsonObject, place: Place): unknown {
+  if (schema["const"] !== undefined) return schema["const"]
+  if (Array.isArray(schema["examples"])) return schema["examples"][0]
+  if (schema["default"] !== undefined) return schema["default"]
+  if (Array.isArray(schema["enum"])) return schema["enum"][0]
+  if (place.depth > maxDepth) return undefined
+  const deeper = { ...place, depth: place.depth + 1 }
+  if (typeof schema["$ref"] === "string") return sample(place.resolve(schema["$ref"]) ?? {}, deeper)
+  const choice = (schema["anyOf"] ?? schema["oneOf"] ?? schema["allOf"]) as JsonObject[] | undefined
+  if (choice) return sample(choice[0] ?? {}, deeper)
+  const type = Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"]
+  if (type === "object") return sampleObject(schema, deeper)
+  if (type === "array") return sampleList(schema, deeper)
+  if (type === "string") return sampleText(schema, place.name)
+  if (type === "integer" || type === "number") return Math.max(1, Number(schema["minimum"] ?? 1))
+  if (type === "boolean") return false
+  return type === "null" ? null : {}
+}
+
+function sampleObject(schema: JsonObject, place: Place): JsonObject {
+  const required = (schema["required"] ?? []) as string[]
+  const properties = Object.entries((schema["properties"] ?? {}) as Record<string, JsonObject>)
+  const shown = place.io === "input" ? properties.filter(([name]) => required.includes(name)) : properties
+  const fields = shown.map(([name, inner]) => [name, sample(inner, { ...place, name })] as const)
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined))
+}
+
+function sampleList(schema: JsonObject, place: Place): unknown[] {
+  if (place.io === "input" && Number(schema["minItems"] ?? 0) === 0) return []
+  const item = sample((schema["items"] ?? {}) as JsonObject, place)
+  return item === undefined ? [] : [item]
+}
+
+function sampleText(schema: JsonObject, name: string): string {
+  const { format, pattern, minLength } = schema
+  const known = typeof format === "string" ? byFormat[format] : undefined
+  if (known !== undefined) return known
+  const text = byName[name] ?? byName[name.replace(/^.*_/, "")] ?? (Number(minLength ?? 0) > 0 ? "example" : "")
+  if (typeof pattern !== "string") return text
+  return [text, "website-leads", "datasets:read", "example"].find((one) => new RegExp(pattern).test(one)) ?? text
+}

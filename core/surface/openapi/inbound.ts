@@ -1,0 +1,99 @@
+// The inbound endpoint in the OpenAPI document. It is no operation: whoever sends events has no key of the service, and
+// what proves them is the pipeline's auth mode.
+import { inboundPrefix } from "../../contract/inbound.ts"
+import type { JsonObject } from "../wire-schema.ts"
+import { errorOf, ref } from "./components.ts"
+
+export const inboundTag = { name: "inbound", description: "Where events come in: the door of pipelines to the outside." }
+
+export function inboundPath(): Record<string, JsonObject> {
+  const event = { type: "object", additionalProperties: true }
+  const failure = (description: string, codes: Parameters<typeof errorOf>[0]) => ({
+    description,
+    content: { "application/json": { schema: errorOf(codes) } },
+  })
+  return {
+    [`${inboundPrefix}{endpoint_id}`]: {
+      post: {
+        operationId: "inbound.receive",
+        summary: "Send an event to a pipeline.",
+        description: [
+          "The event is verified by the pipeline's auth mode, validated against its `request_schema`, normalized by its `transform_js` and run through its actions. A 2xx answer means that everything it had to leave behind is on disk.",
+          "How the sender proves itself is the auth mode's: a signature header (`X-Signature-256` unless renamed), a shared secret (`X-Webhook-Secret`), a provider's own scheme, a viewer's token, or nothing.",
+          "A top-level object `_envelope` (`page_url`, `artifact_id`, `variant`, …) and a top-level `is_test` are taken out before the schema sees the body. Providers' setup handshakes are answered here too, by the method that the provider uses.",
+        ].join("\n\n"),
+        tags: [inboundTag.name],
+        security: [{}],
+        parameters: [
+          {
+            name: "endpoint_id",
+            in: "path",
+            required: true,
+            description: "The pipeline's `endpoint_id`; the whole address is its `inbound_url`.",
+            schema: { type: "string", pattern: "^in_[0-9A-Za-z]{22}$" },
+            example: "in_4kT9xWq2LmZr8VbNc0YpDs",
+          },
+          {
+            name: "X-Service-Test",
+            in: "header",
+            description:
+              "`1` or `true` marks the event as a test: its rows land with `is_test` true. A top-level `is_test` of true does the same. Needs no signature.",
+            schema: { type: "string", enum: ["1", "true"] },
+          },
+          {
+            name: "X-Signature-256",
+            in: "header",
+            description: "For `hmac_sha256`: `sha256=` and the hex HMAC of the raw body under the pipeline's secret.",
+            schema: { type: "string" },
+          },
+          {
+            name: "X-Webhook-Secret",
+            in: "header",
+            description: "For `shared_secret_header`: the pipeline's secret.",
+            schema: { type: "string" },
+          },
+          ref("parameters", "RequestId"),
+        ],
+        requestBody: {
+          required: true,
+          description: "The event. `text/plain` is read as JSON, which is what `navigator.sendBeacon` sends; file parts are refused.",
+          content: {
+            "application/json": {
+              schema: event,
+              example: { email: "ada@example.com", name: "Ada", _envelope: { page_url: "https://acme.test/spring" } },
+            },
+            "application/x-www-form-urlencoded": { schema: event },
+            "multipart/form-data": { schema: event },
+            "text/plain": { schema: { type: "string" } },
+          },
+        },
+        responses: {
+          "200": {
+            description: "Accepted; or whatever the pipeline's `respond` action answers, with its own status.",
+            headers: { "X-Request-Id": ref("headers", "RequestId") },
+            content: {
+              "application/json": {
+                schema: {
+                  type: "object",
+                  properties: { status: { type: "string", enum: ["accepted"] }, execution_id: { type: "string", format: "uuid" } },
+                },
+                example: { status: "accepted", execution_id: "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04" },
+              },
+            },
+          },
+          "400": failure("`invalid_argument`: malformed, or fails the schema. `failed_precondition`: the transform failed on it.", [
+            "invalid_argument",
+            "failed_precondition",
+          ]),
+          "401": failure("`unauthenticated`: not verified.", ["unauthenticated"]),
+          "404": failure("`not_found`: no active pipeline has this endpoint.", ["not_found"]),
+          "413": ref("responses", "BodyTooLarge"),
+          "415": ref("responses", "UnsupportedType"),
+          "429": ref("responses", "RateLimited"),
+          "500": failure("`internal`: an action before the reply failed; `details` names the execution.", ["internal"]),
+          "503": ref("responses", "Unavailable"),
+        },
+      },
+    },
+  }
+}

@@ -1,0 +1,139 @@
+// One operation in the OpenAPI document: its parameters, body, answers and errors, with examples that its own schemas
+// accept.
+import type { AnyOperation } from "../../contract/operation.ts"
+import { type ErrorCode, httpStatusOf } from "../../kernel/errors.ts"
+import { pathParameters } from "../call/audit.ts"
+import type { JsonObject } from "../wire-schema.ts"
+import { errorOf, ref, sharedAnswers } from "./components.ts"
+import { exampleOf } from "./example.ts"
+import type { SchemaShelf } from "./schema-shelf.ts"
+
+/** Codes that are an operation's own to explain although any operation may answer them. */
+const always: readonly ErrorCode[] = ["invalid_argument"]
+const shared = new Set(Object.values(sharedAnswers).map(({ status }) => status))
+
+export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): JsonObject {
+  const { http, access } = operation
+  const name = pascal(operation.name)
+  const input = shelf.make(`${name}Input`, operation.input, "input")
+  const inPath = pathParameters(http.path)
+  const reads = http.method === "GET"
+  const fromQuery = reads || http.method === "DELETE"
+  const keyed = http.method === "POST" && !operation.hints.readOnly
+  const needs = `Needs the scope \`${access.scope}\` (of a scoped token) and the role \`${access.role}\`${access.staff ? ", and is for staff" : ""}.`
+  return {
+    operationId: operation.name,
+    summary: operation.summary,
+    description: [operation.description, needs].filter(Boolean).join("\n\n"),
+    tags: [areaOf(operation)],
+    parameters: [
+      ...inPath.map((parameter) => parameterOf(parameter, "path", input)),
+      ...(fromQuery ? fieldsOf(input).filter((field) => !inPath.includes(field)) : []).map((field) => parameterOf(field, "query", input)),
+      ref("parameters", "OrganizationId"),
+      ref("parameters", "RequestId"),
+      ...(keyed ? [ref("parameters", "IdempotencyKey")] : []),
+      ...(reads && !operation.streams ? [ref("parameters", "IfNoneMatch")] : []),
+    ],
+    ...(fromQuery ? {} : bodyOf(operation, `${name}Body`, input, inPath, shelf)),
+    responses: { ...success(operation, name, shelf), ...failures(operation) },
+  }
+}
+
+export function areaOf({ name }: AnyOperation): string {
+  return name.split(".")[0] ?? name
+}
+
+function bodyOf(operation: AnyOperation, name: string, input: JsonObject, inPath: readonly string[], shelf: SchemaShelf): JsonObject {
+  const fields = fieldsOf(input).filter((field) => !inPath.includes(field))
+  if (fields.length === 0) return {}
+  const required = ((input["required"] as string[] | undefined) ?? []).filter((field) => !inPath.includes(field))
+  const properties = (input["properties"] ?? {}) as JsonObject
+  const schema = { ...input, properties: Object.fromEntries(fields.map((field) => [field, properties[field]])), required }
+  shelf.put(name, schema)
+  const whole = exampleOf(input, "input", resolver(shelf))
+  const accepted = operation.input.safeParse(whole).success
+  const example = Object.fromEntries(Object.entries(whole as JsonObject).filter(([field]) => !inPath.includes(field)))
+  const content = { schema: ref("schemas", name), ...(accepted ? { example } : {}) }
+  return { requestBody: { required: required.length > 0, content: { "application/json": content } } }
+}
+
+function success(operation: AnyOperation, name: string, shelf: SchemaShelf): JsonObject {
+  const status = String(operation.http.status ?? 200)
+  const headers = {
+    "X-Request-Id": ref("headers", "RequestId"),
+    "RateLimit-Policy": ref("headers", "RateLimitPolicy"),
+    RateLimit: ref("headers", "RateLimit"),
+  }
+  if (operation.streams) {
+    const text = { schema: { type: "string" } }
+    const content = { "text/csv": text, "application/x-ndjson": text }
+    return {
+      [status]: {
+        description: "The stream.",
+        headers: { ...headers, "Content-Disposition": ref("headers", "ContentDisposition") },
+        content,
+      },
+    }
+  }
+  shelf.add(`${name}Output`, operation.output, "output")
+  const example = exampleOf(shelf.schemas[`${name}Output`] ?? {}, "output", resolver(shelf))
+  const content = { schema: ref("schemas", `${name}Output`), ...(operation.output.safeParse(example).success ? { example } : {}) }
+  const reads = operation.http.method === "GET"
+  const keyed = operation.http.method === "POST" && !operation.hints.readOnly
+  const own = {
+    ...(reads ? { ETag: ref("headers", "ETag") } : {}),
+    ...(keyed ? { "Idempotency-Replayed": ref("headers", "IdempotencyReplayed") } : {}),
+  }
+  return {
+    [status]: { description: "Success.", headers: { ...headers, ...own }, content: { "application/json": content } },
+    ...(reads ? { "304": { description: "Unchanged: If-None-Match names the tag of this answer.", headers: own } } : {}),
+  }
+}
+
+/** One answer a status: the shared ones by reference, the operation's own with the codes that share it named together. */
+function failures(operation: AnyOperation): JsonObject {
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of new Set([...always, ...operation.errors])) {
+    const status = httpStatusOf[code]
+    if (shared.has(status) && code === sharedCode(status)) continue
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const withBody = operation.http.method !== "GET" && operation.http.method !== "DELETE"
+  const referred = Object.entries(sharedAnswers)
+    .filter(([, { status }]) => !byStatus.has(status) && (withBody || (status !== 413 && status !== 415)))
+    .map(([name, { status }]) => [String(status), ref("responses", name)] as const)
+  const own = [...byStatus].map(([status, codes]) => [String(status), failure(status, codes)] as const)
+  return Object.fromEntries([...own, ...referred])
+}
+
+function failure(status: number, codes: ErrorCode[]): JsonObject {
+  const also = sharedCode(status)
+  const all = also && !codes.includes(also) ? [...codes, also] : codes
+  return {
+    description: all.map((code) => `\`${code}\``).join(", "),
+    headers: { "X-Request-Id": ref("headers", "RequestId") },
+    content: { "application/json": { schema: errorOf(all) } },
+  }
+}
+
+function sharedCode(status: number): ErrorCode | undefined {
+  return Object.values(sharedAnswers).find((answer) => answer.status === status)?.code
+}
+
+function parameterOf(name: string, place: "path" | "query", input: JsonObject): JsonObject {
+  const { description, ...schema } = ((input["properties"] as JsonObject | undefined)?.[name] ?? { type: "string" }) as JsonObject
+  const required = place === "path" || ((input["required"] as string[] | undefined) ?? []).includes(name)
+  return { name, in: place, required, schema, ...(typeof description === "string" ? { description } : {}) }
+}
+
+function fieldsOf(schema: JsonObject): string[] {
+  return Object.keys((schema["properties"] as JsonObject | undefined) ?? {})
+}
+
+function resolver(shelf: SchemaShelf): (reference: string) => JsonObject | undefined {
+  return (reference) => shelf.schemas[reference.slice("#/components/schemas/".length)]
+}
+
+function pascal(name: string): string {
+  return name.replace(/(?:^|[._])(\w)/g, (_all, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,71 @@
+// Who changed what: the audit log of the organization, newest first.
+import { z } from "zod"
+import { AppError, AuditLog, type AuditRecord, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
+
+const Summary = z.json().describe("Secrets are cut by field name, long texts shortened.")
+
+const AuditEntry = z
+  .object({
+    id: Uuid,
+    at: Timestamp,
+    actor: z.object({
+      credential_id: z.string().describe("The key or token used."),
+      user_id: Uuid.nullable().describe("Who made that key; null for a service principal."),
+      surface: z.enum(["rest", "mcp", "cli", "live", "internal"]),
+    }),
+    operation: z.string(),
+    target: Summary,
+    changes: Summary.describe("What the call asked for. Secrets are cut by field name, long texts shortened."),
+    writes: z
+      .array(z.object({ collection: z.string(), id: z.string(), before: Summary, after: Summary }))
+      .describe("Documents it made (before is null), changed (the touched fields) or removed (after is null); empty for more than ten."),
+    request_id: z.string(),
+  })
+  .meta({ id: "AuditEntry" })
+
+export const listAuditLog = defineOperation({
+  name: "audit_log.list",
+  summary: "List who changed what, newest first.",
+  description: "A record is kept with the change itself: what is not here did not happen, and what failed is not here.",
+  http: { method: "GET", path: "/v1/audit-log" },
+  access: { scope: "audit_log:read", role: "admin" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({
+    actor: Uuid.optional().describe("UUID of a key, a token or a user."),
+    operation: z.string().min(1).max(100).optional().describe("Name of an operation, such as event_pipelines.update."),
+    since: Timestamp.optional().describe("At or after."),
+    until: Timestamp.optional().describe("Before."),
+    ...pageInput,
+  }),
+  output: z.object({ audit_log: z.array(AuditEntry), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager },
+  async handle({ input, caller, deps }) {
+    const { actor, operation, limit, cursor } = input
+    const since = input.since && timestamp(Date.parse(input.since))
+    const until = input.until && timestamp(Date.parse(input.until))
+    if (since !== undefined && until !== undefined && since >= until) {
+      const message = `"until" (${until}) must be after "since" (${since}).`
+      throw new AppError("invalid_argument", message, { reason: "invalid_fields", fields: [{ path: "until", message }] })
+    }
+    const organization = caller.organization.id
+    const filter = {
+      ...(actor && { $or: [{ "actor.credential_id": actor }, { "actor.user_id": actor }] }),
+      ...(operation && { operation }),
+      ...((since || until) && { at: { ...(since && { $gte: since }), ...(until && { $lt: until }) } }),
+    }
+    const page = await deps.pager.page({
+      collection: deps.store.open(AuditLog, organization),
+      organization,
+      bound: `audit_log ${JSON.stringify(filter)}`,
+      filter,
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+    return { audit_log: page.items.map(shown), next_cursor: page.next_cursor }
+  },
+})
+
+function shown({ id, at, actor, operation, target, changes, writes = [], request_id }: AuditRecord): z.input<typeof AuditEntry> {
+  return { id, at, actor, operation, target, changes, writes, request_id }
+}

@@ -1,0 +1,168 @@
+// What comes without a credential that holds: limits by address, and sockets that only ever see a live endpoint.
+import { expect } from "chai"
+import { io, type Socket } from "socket.io-client"
+import { testHost } from "#core/testing"
+import { clientAddressReader, networkOf } from "../../core/kernel/client-address.ts"
+import { systemClock } from "../../core/kernel/clock.ts"
+import { Buckets } from "../../core/surface/call/buckets.ts"
+import { AnonymousSockets } from "../../core/surface/live/anonymous-sockets.ts"
+import { call, endpoint, type House, openHouse } from "./house.ts"
+import { orgA } from "./operations.ts"
+
+describe("calls without a credential that holds", () => {
+  let house: House
+  before(async () => {
+    house = await openHouse({ addressPerMinute: 5, trustProxy: ["127.0.0.0/8"] })
+  })
+  after(() => house.close())
+  const from = (address: string) => ({ "x-forwarded-for": address })
+
+  it("are refused beyond the limit of their address, and nobody else with them", async () => {
+    const statuses: number[] = []
+    for (let n = 0; n < 7; n++) statuses.push((await call(house, "GET", "/v1/notes", { key: "nobody", headers: from("192.0.2.1") })).status)
+    expect(statuses).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
+    const refused = await call(house, "GET", "/openapi.json", { key: null, headers: from("192.0.2.1") })
+    expect([refused.status, refused.headers.get("retry-after")]).to.deep.equal([429, "12"])
+    expect(refused.json.details).to.include({ quota: "address", limit: 5 })
+    expect((await call(house, "GET", "/v1/notes", { headers: from("192.0.2.1") })).status, "a key that holds").to.equal(200)
+    expect((await call(house, "GET", "/openapi.json", { key: null, headers: from("192.0.2.2") })).status).to.equal(200)
+    house.clock.ahead += 13_000
+    expect((await call(house, "GET", "/v1/notes", { key: "nobody", headers: from("192.0.2.1") })).status).to.equal(401)
+  })
+
+  it("count one IPv6 network as one address", async () => {
+    const statuses: number[] = []
+    for (let n = 1; n < 8; n++)
+      statuses.push((await call(house, "GET", "/v1/notes", { key: null, headers: from(`2001:db8:1:2::${n}`) })).status)
+    expect(statuses.slice(5)).to.deep.equal([429, 429])
+    expect((await call(house, "GET", "/v1/notes", { key: null, headers: from("2001:db8:1:3::1") })).status).to.equal(401)
+  })
+})
+
+describe("where a request comes from", () => {
+  const read = (trusted: string[], remoteAddress: string, forwarded?: string) =>
+    clientAddressReader(trusted)({ headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded }, socket: { remoteAddress } })
+
+  it("is the peer, unless a proxy that is trusted says otherwise", () => {
+    expect(read([], "::ffff:192.0.2.9", "203.0.113.1")).to.equal("192.0.2.9")
+    expect(read(["10.0.0.0/8"], "192.0.2.9", "203.0.113.1")).to.equal("192.0.2.9")
+    expect(read(["10.0.0.0/8"], "10.1.2.3", "203.0.113.1")).to.equal("203.0.113.1")
+    expect(read(["10.0.0.0/8"], "10.1.2.3")).to.equal("10.1.2.3")
+  })
+
+  it("is read from the right, so that nobody chooses their own", () => {
+    expect(read(["10.0.0.0/8"], "10.1.2.3", "198.51.100.7, 203.0.113.1, 10.9.9.9")).to.equal("203.0.113.1")
+    expect(read(["10.0.0.0/8"], "10.1.2.3", "198.51.100.7, nonsense")).to.equal("10.1.2.3")
+    expect(read(["::1"], "::1", "[2001:db8::5]:4711")).to.equal("2001:db8::5")
+    expect(() => clientAddressReader(["10.0.0.0/99"])).to.throw("server.trust_proxy")
+  })
+
+  it("counts as its /64 where it is IPv6", () => {
+    expect(networkOf("2001:db8:0:1:aaaa::1")).to.equal("2001:db8:0:1::/64")
+    expect(networkOf("192.0.2.1")).to.equal("192.0.2.1")
+  })
+})
+
+describe("token buckets", () => {
+  it("stay within their bound, whatever addresses there are", () => {
+    const buckets = new Buckets(systemClock, 100)
+    for (let n = 0; n < 1_000; n++) buckets.refilled(`address ${n}`, 10).tokens -= 1
+    expect(buckets.size).to.be.at.most(100)
+    expect(buckets.refilled("address 999", 10).tokens).to.be.below(10)
+  })
+})
+
+describe("anonymous sockets", () => {
+  let house: House
+  const sockets: Socket[] = []
+  before(async () => {
+    house = await openHouse({ endpointOrganization: orgA.id, anonymousPerAddress: 2 })
+  })
+  afterEach(() => {
+    house.endpoints.active = true
+    for (const socket of sockets.splice(0)) socket.close()
+  })
+  after(() => house.close())
+
+  const dial = (auth: Record<string, unknown>) => {
+    const socket = io(house.url, { path: "/live", auth, reconnection: false, forceNew: true, transports: ["websocket"] })
+    sockets.push(socket)
+    return new Promise<Socket | string>((resolve) => {
+      socket.on("connect", () => resolve(socket))
+      socket.on("connect_error", (error) => resolve((error as Error & { data?: { code: string } }).data?.code ?? error.message))
+    })
+  }
+  const closed = (socket: Socket | string) =>
+    new Promise<void>((resolve, reject) =>
+      typeof socket === "string" ? reject(new Error(socket)) : socket.on("disconnect", () => resolve()),
+    )
+
+  it("are let in for the endpoint of an active pipeline only", async () => {
+    expect(await dial({ endpoint_id: `in_${"Z".repeat(22)}` })).to.equal("not_found")
+    house.endpoints.active = false
+    expect(await dial({ endpoint_id: endpoint })).to.equal("not_found")
+  })
+
+  it("end when their pipeline is no longer active, and stay when another one changes", async () => {
+    const [viewer, member] = [await dial({ endpoint_id: endpoint }), await dial({ token: "a-member" })]
+    house.endpoints.active = false
+    await house.endpointChanged("another-pipeline")
+    expect(viewer).to.have.property("connected", true)
+    const ended = closed(viewer)
+    await house.endpointChanged("the-pipeline")
+    await ended
+    expect(member).to.have.property("connected", true)
+  })
+
+  it("are as many as an address may hold, and make room when they leave", async () => {
+    const first = await dial({ endpoint_id: endpoint })
+    await dial({ endpoint_id: endpoint })
+    expect(await dial({ endpoint_id: endpoint })).to.equal("resource_exhausted")
+    expect(await dial({ token: "a-member" })).to.have.property("connected", true)
+    ;(first as Socket).close()
+    let again: Socket | string = "resource_exhausted"
+    while (again === "resource_exhausted") again = await dial({ endpoint_id: endpoint })
+    expect(again).to.have.property("connected", true)
+  })
+
+  it("are counted down once, however they leave", () => {
+    const counter = new AnonymousSockets(1)
+    const leave = counter.enter("192.0.2.1")
+    expect(() => counter.enter("192.0.2.1")).to.throw("anonymous sockets already")
+    leave()
+    leave()
+    counter.enter("192.0.2.1")
+    expect(() => counter.enter("192.0.2.1")).to.throw("anonymous sockets already")
+  })
+})
+
+describe("anonymous sockets of a real pipeline", () => {
+  it("come in while it is active, end when it is disabled, and stay out", async () => {
+    const host = await testHost()
+    const dial = (endpoint_id: string) => {
+      const socket = io(host.url, { path: "/live", auth: { endpoint_id }, reconnection: false, forceNew: true, transports: ["websocket"] })
+      return new Promise<Socket | string>((resolve) => {
+        socket.on("connect", () => resolve(socket))
+        socket.on("connect_error", (error) => resolve((error as Error & { data?: { code: string } }).data?.code ?? error.message))
+      })
+    }
+    try {
+      const made = await host.api<{ endpoint_id: string }>("POST", "/v1/event-pipelines", {
+        name: "Ticker",
+        auth_mode: "none",
+        pipeline: [],
+      })
+      const { endpoint_id } = made.body
+      expect(await dial(endpoint_id), "proposed").to.equal("not_found")
+      await host.api("PUT", "/v1/event-pipelines/ticker", { state: "active" })
+      const socket = await dial(endpoint_id)
+      if (typeof socket === "string") expect.fail(socket)
+      const ended = new Promise<void>((resolve) => socket.on("disconnect", () => resolve()))
+      await host.api("PUT", "/v1/event-pipelines/ticker", { state: "disabled" })
+      await ended
+      expect(await dial(endpoint_id), "disabled").to.equal("not_found")
+    } finally {
+      await host.stop()
+    }
+  })
+})

@@ -1,0 +1,217 @@
+// MCP through the official client, in both revisions: the same operations, walls and refusals as everywhere else.
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
+import { InMemoryTransport } from "@modelcontextprotocol/server"
+import { expect } from "chai"
+import { type Role, Works } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { Operations } from "../../../core/contract/operation.ts"
+import { mcpServers } from "../../../core/surface/mcp/server.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { openHouse } from "../house.ts"
+
+type Revision = "2025-11-25" | "2026-07-28"
+const modes = { "2025-11-25": "legacy", "2026-07-28": "auto" } as const
+
+describe("MCP", () => {
+  let host: TestHost
+  const open: Client[] = []
+  before(async () => {
+    host = await testHost()
+    await host.api("POST", "/v1/datasets", { name: "Leads" })
+    const pipeline = {
+      name: "Website lead",
+      state: "active",
+      source_kind: "internal",
+      auth_mode: "none",
+      pipeline: [{ type: "dataset.write", dataset_slug: "leads" }],
+    }
+    await host.api("POST", "/v1/event-pipelines", pipeline)
+    await host.api("POST", "/v1/event-pipelines/website-lead/events", { payload: { email: "ada@example.com" } })
+  })
+  after(async () => {
+    for (const client of open) await client.close()
+    await host.stop()
+  })
+
+  const mint = (role: Role, scopes?: string[], organization = host.organization.id) =>
+    host
+      .get(Works)
+      .run(
+        (work) =>
+          host
+            .get(ApiKeys)
+            .mint(work, organization, { name: "t", kind: scopes ? "token" : "api_key", role, scopes: scopes ?? null, user: null }).text,
+      )
+  const connect = async (key = host.adminKey, revision: Revision = "2026-07-28", headers: Record<string, string> = {}) => {
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: modes[revision] } })
+    const requestInit = { headers: { authorization: `Bearer ${key}`, ...headers } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${host.url}/mcp`), { requestInit }))
+    open.push(client)
+    expect(client.getNegotiatedProtocolVersion()).to.equal(revision)
+    return client
+  }
+  const refusal = (result: Awaited<ReturnType<Client["callTool"]>>) => {
+    expect(result.isError).to.equal(true)
+    expect(result.structuredContent).to.equal(undefined)
+    const [content] = result.content
+    return JSON.parse(content?.type === "text" ? content.text : "{}") as { code: string; message: string; details: Record<string, unknown> }
+  }
+  const post = (body: unknown, headers: Record<string, string> = {}, url = host.url) =>
+    fetch(`${url}/mcp`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        authorization: `Bearer ${host.adminKey}`,
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    })
+
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) {
+    it(`offers the operations as tools in ${revision}, with schemas and all four hints`, async () => {
+      const client = await connect(host.adminKey, revision)
+      const { tools } = await client.listTools()
+      const operations = host.house.registry.items(Operations).filter(({ streams, mcp }) => !streams && !(mcp && "absent" in mcp))
+      expect(tools.map(({ name }) => name)).to.have.members(operations.map(({ name }) => name.replaceAll(".", "_")))
+      expect(tools.map(({ name }) => name)).not.to.include("datasets_export")
+      for (const { name, inputSchema, outputSchema, annotations, description } of tools) {
+        const { hints, summary } = operations.find((operation) => operation.name.replaceAll(".", "_") === name) ?? expect.fail(name)
+        expect(annotations).to.deep.include({
+          readOnlyHint: hints.readOnly,
+          destructiveHint: hints.destructive,
+          idempotentHint: hints.idempotent,
+          openWorldHint: hints.openWorld ?? false,
+        })
+        expect([inputSchema.type, outputSchema?.["type"]], name).to.deep.equal(["object", "object"])
+        expect(description).to.contain(summary)
+      }
+    })
+
+    it(`answers structured content that fits the schema, and the same as text, in ${revision}`, async () => {
+      const client = await connect(host.adminKey, revision)
+      await client.listTools()
+      const result = await client.callTool({ name: "event_pipelines_get", arguments: { slug: "website-lead" } })
+      const rest = await host.api("GET", "/v1/event-pipelines/website-lead")
+      expect(result.structuredContent).to.deep.equal(rest.body)
+      expect(result.content).to.deep.equal([{ type: "text", text: JSON.stringify(rest.body) }])
+    })
+
+    it(`answers refusals as tool errors with code, message and details in ${revision}`, async () => {
+      const client = await connect(host.adminKey, revision)
+      expect(refusal(await client.callTool({ name: "datasets_get", arguments: { slug: "nowhere" } })).code).to.equal("not_found")
+      const invalid = refusal(await client.callTool({ name: "datasets_create", arguments: { nme: "x" } }))
+      expect(invalid).to.deep.include({ code: "invalid_argument" })
+      expect((invalid.details["fields"] as { path: string }[]).map(({ path }) => path)).to.have.members(["name", "nme"])
+      const unknown = await client.callTool({ name: "nothing", arguments: {} }).catch((error: { code: number }) => error)
+      expect(unknown).to.include({ code: -32_602 })
+    })
+
+    it(`reads pipelines, their journal and the action types as resources in ${revision}`, async () => {
+      const client = await connect(host.adminKey, revision)
+      const { resources } = await client.listResources()
+      expect(resources.map(({ uri }) => uri)).to.include.members([
+        "millrace://action-types",
+        "millrace://event-pipelines",
+        "millrace://event-pipelines/website-lead",
+      ])
+      const { resourceTemplates } = await client.listResourceTemplates()
+      const templates = resourceTemplates.map(({ uriTemplate }) => uriTemplate)
+      expect(templates).to.include.members(["millrace://event-pipelines/{slug}", "millrace://event-pipelines/{slug}/executions/{id}"])
+      const read = async (uri: string) => {
+        const [content] = (await client.readResource({ uri })).contents
+        return JSON.parse(content && "text" in content ? content.text : "null") as Record<string, { id: string }[]>
+      }
+      expect(await read("millrace://event-pipelines/website-lead")).to.include({ name: "Website lead" })
+      const executions = (await read("millrace://event-pipelines/website-lead/executions"))["executions"] ?? []
+      expect(executions).to.have.lengthOf(1)
+      expect(await read(`millrace://event-pipelines/website-lead/executions/${executions[0]?.id}`)).to.include({ status: "accepted" })
+      const complete = {
+        ref: { type: "ref/resource" as const, uri: "millrace://event-pipelines/{slug}/executions" },
+        argument: { name: "slug", value: "web" },
+      }
+      expect((await client.complete(complete)).completion.values).to.deep.equal(["website-lead"])
+      const missing = await client.readResource({ uri: "millrace://event-pipelines/none" }).catch((error: { code: number }) => error)
+      expect(missing).to.include({ code: -32_602 })
+    })
+  }
+
+  it("holds walls and roles for resources as for calls", async () => {
+    const neighbours = await host.get(Works).run((work) => host.get(Organizations).create(work, { name: "Neighbours" }))
+    const stranger = await connect(await mint("owner", undefined, neighbours.id))
+    expect((await stranger.listResources()).resources.map(({ uri }) => uri)).not.to.include("millrace://event-pipelines/website-lead")
+    expect(
+      await stranger.readResource({ uri: "millrace://event-pipelines/website-lead" }).catch((error: { code: number }) => error),
+    ).to.include({ code: -32_602 })
+    const narrow = await connect(await mint("owner", ["mcp"]))
+    expect((await narrow.listResources()).resources).to.have.lengthOf(3)
+    const refused = await narrow.readResource({ uri: "millrace://event-pipelines" }).catch((error: { data: unknown }) => error)
+    expect(refused).to.have.nested.property("data.code", "permission_denied")
+  })
+
+  it("acts in the organization that X-Organization-ID selects, and nowhere out of reach", async () => {
+    const chosen = await connect(host.adminKey, "2026-07-28", { "x-organization-id": host.organization.slug })
+    expect((await chosen.callTool({ name: "me_get", arguments: {} })).structuredContent).to.have.nested.property(
+      "organization.slug",
+      "default",
+    )
+    const answer = await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, { "x-organization-id": "neighbours" })
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).to.deep.equal([404, "not_found"])
+  })
+
+  it("clears what callers over MCP cannot set, and does not offer it", async () => {
+    const { tools } = await (await connect()).listTools()
+    const connectTool = tools.find(({ name }) => name === "integrations_connect")
+    expect(connectTool?.inputSchema.properties).to.include.keys("app", "credentials").and.not.include.keys("managed_access")
+  })
+
+  it("lets nobody in without a key, without the scope mcp, or from a foreign page", async () => {
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/list" }
+    const anonymous = await post(body, { authorization: "" })
+    expect([anonymous.status, anonymous.headers.get("www-authenticate")]).to.deep.equal([401, 'Bearer realm="millrace"'])
+    const narrow = await post(body, { authorization: `Bearer ${await mint("owner", ["datasets:read"])}` })
+    expect(narrow.status).to.equal(403)
+    expect(narrow.headers.get("www-authenticate")).to.contain('error="insufficient_scope", scope="mcp"')
+    expect((await post(body, { origin: "https://evil.test" })).status).to.equal(403)
+    expect((await post(body, { origin: host.url })).status).to.equal(200)
+    const read = await fetch(`${host.url}/mcp`, { headers: { authorization: `Bearer ${host.adminKey}` } })
+    expect([read.status, read.headers.get("allow")]).to.deep.equal([405, "POST, OPTIONS"])
+    expect((await post("x".repeat(1_200_000))).status).to.equal(413)
+  })
+
+  it("counts every call of a batch against the limits", async () => {
+    const house = await openHouse({ rateLimits: { key_per_minute: 6, organization_per_minute: 1_000 } })
+    try {
+      const call = (id: number) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "notes_list", arguments: {} } })
+      const body = Array.from({ length: 10 }, (_, id) => call(id))
+      const text = await (await post(body, { authorization: "Bearer a-member", "mcp-protocol-version": "2025-03-26" }, house.url)).text()
+      expect(text.match(/"structuredContent"/g)).to.have.lengthOf.within(5, 7)
+      expect(text.match(/resource_exhausted/g)).to.have.lengthOf.at.least(3)
+      const after = await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, { authorization: "Bearer a-member" }, house.url)
+      expect([after.status, after.headers.get("retry-after")]).to.deep.equal([429, "10"])
+    } finally {
+      await house.close()
+    }
+  })
+
+  it("keeps calls in the audit as made over MCP", async () => {
+    await (await connect()).callTool({ name: "datasets_create", arguments: { name: "Over MCP" } })
+    const { body } = await host.api<{ audit_log: { actor: { surface: string } }[] }>(
+      "GET",
+      "/v1/audit-log?operation=datasets.create&limit=1",
+    )
+    expect(body.audit_log[0]?.actor.surface).to.equal("mcp")
+  })
+
+  it("is the same server over any transport, for a session that says who calls", async () => {
+    const server = mcpServers(host.house.registry.items(Operations))({
+      call: async (operation, input) => ({ called: operation.name, input: input as never }),
+    })
+    const [near, far] = InMemoryTransport.createLinkedPair()
+    const client = new Client({ name: "test", version: "1" })
+    await Promise.all([server.connect(far), client.connect(near)])
+    const result = await client.callTool({ name: "datasets_list", arguments: { limit: 1 } })
+    expect(result.structuredContent).to.deep.equal({ called: "datasets.list", input: { limit: 1 } })
+    await client.close()
+  })
+})

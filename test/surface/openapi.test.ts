@@ -1,0 +1,171 @@
+// The OpenAPI document of the whole house, by the judgement of a linter, of its own schemas and of a reader in a browser.
+import { execFile } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import chromium from "@sparticuz/chromium"
+import { Ajv2020 } from "ajv/dist/2020.js"
+import formats from "ajv-formats"
+import { expect } from "chai"
+import { type Browser, chromium as browsers } from "playwright-core"
+import { type TestHost, testHost } from "#core/testing"
+import { Operations } from "../../core/contract/operation.ts"
+
+interface Entry {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  security?: unknown[]
+  parameters: { $ref?: string; name?: string; in?: string }[]
+  requestBody?: { content: Record<string, { schema: object; example?: unknown }> }
+  responses: Record<string, { content?: Record<string, { schema: object; example?: unknown }> }>
+}
+interface Document {
+  openapi: string
+  info: Record<string, unknown>
+  servers: { url: string }[]
+  tags: { name: string; description: string }[]
+  paths: Record<string, Record<string, Entry>>
+  components: { schemas: Record<string, unknown>; securitySchemes: Record<string, unknown> }
+}
+
+describe("the OpenAPI document", () => {
+  let host: TestHost
+  let document: Document
+  let entries: Entry[]
+  before(async () => {
+    host = await testHost()
+    document = (await host.api<Document>("GET", "/openapi.json")).body
+    entries = Object.values(document.paths).flatMap((item) => Object.values(item))
+  })
+  after(() => host.stop())
+
+  it("passes the linter's recommended rules without an error or a warning", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-openapi-"))
+    try {
+      const file = join(folder, "openapi.json")
+      writeFileSync(file, JSON.stringify(document))
+      const { code, output } = await lint(file)
+      expect(code, output).to.equal(0)
+      expect(JSON.parse(output.slice(output.indexOf("{")))).to.deep.include({ totals: { errors: 0, warnings: 0, ignored: 0 } })
+      writeFileSync(file, JSON.stringify({ ...document, security: [{ nobody: [] }] }))
+      expect((await lint(file)).code, "a document with a fault").to.equal(1)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  it("says version, licence, contact and server, and how to authenticate", () => {
+    expect(document.openapi).to.equal("3.1.0")
+    expect(document.info).to.deep.include({ version: "2026-09-29", license: { name: "Apache-2.0", identifier: "Apache-2.0" } })
+    expect(document.info).to.include.keys("contact", "description", "summary")
+    expect(document.servers[0]?.url).to.equal(host.url)
+    expect(document.components.securitySchemes).to.have.nested.property("bearer.scheme", "bearer")
+  })
+
+  it("describes every operation, with its headers and a tag that is explained", () => {
+    const operations = host.house.registry.items(Operations)
+    expect(entries.map(({ operationId }) => operationId)).to.have.members(["inbound.receive", ...operations.map(({ name }) => name)])
+    const explained = document.tags.filter(({ description }) => description.length > 5).map(({ name }) => name)
+    for (const { operationId, description, summary, tags, parameters } of entries) {
+      expect(description.length, operationId).to.be.greaterThan(20)
+      expect(summary, operationId).to.match(/\.$/)
+      expect(explained).to.include(tags[0])
+      expect(JSON.stringify(parameters), operationId).to.contain("RequestId")
+    }
+    for (const { name, http, hints } of operations) {
+      const parameters = JSON.stringify(document.paths[http.path]?.[http.method.toLowerCase()]?.parameters)
+      expect(parameters, name).to.contain("OrganizationId")
+      expect(parameters.includes("IdempotencyKey"), name).to.equal(http.method === "POST" && !hints.readOnly)
+    }
+  })
+
+  it("describes the inbound endpoint, with the header that marks a test and no key", () => {
+    const inbound = document.paths["/v1/inbound/{endpoint_id}"]?.["post"]
+    expect(inbound?.security).to.deep.equal([{}])
+    expect(inbound?.parameters.map(({ name }) => name)).to.include.members(["endpoint_id", "X-Service-Test", "X-Signature-256"])
+    expect(Object.keys(inbound?.requestBody?.content ?? {})).to.include.members([
+      "application/json",
+      "application/x-www-form-urlencoded",
+      "text/plain",
+    ])
+    expect(inbound?.responses).to.include.keys("200", "400", "401", "404", "413", "415", "429", "500", "503")
+  })
+
+  it("holds schemas that compile, and examples that they accept", () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true })
+    formats.default(ajv)
+    ajv.addSchema({ $id: "doc", components: document.components })
+    let examples = 0
+    for (const entry of entries) {
+      const contents = [entry.requestBody, ...Object.values(entry.responses)].flatMap((part) => Object.values(part?.content ?? {}))
+      for (const { schema, example } of contents) {
+        const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"doc#/')) as object)
+        if (example === undefined) continue
+        examples++
+        expect(validate(example), `${entry.operationId}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(example)}`).to.equal(true)
+      }
+    }
+    expect(examples).to.be.greaterThan(entries.length)
+  })
+
+  it("keeps inputs and outputs apart: what may be left out of one is always in the other", () => {
+    const schemas = document.components.schemas as Record<string, { required?: string[]; additionalProperties?: unknown }>
+    expect(schemas["EventPipelinesCreateBody"]?.required).to.deep.equal(["name"])
+    expect(schemas["EventPipelinesCreateBody"]?.additionalProperties).to.equal(false)
+    expect(schemas["EventPipelinesCreateOutput"]?.required).to.include.members(["id", "state", "warnings"])
+    expect(schemas["EventPipelinesCreateOutput"]).not.to.have.property("additionalProperties")
+  })
+
+  describe("as a page", () => {
+    let browser: Browser
+    before(async function () {
+      this.timeout(60_000)
+      browser = await browsers.launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: true })
+    })
+    after(() => browser.close())
+
+    it("shows every operation, fetches nothing from elsewhere, filters, and sends what is tried", async function () {
+      this.timeout(60_000)
+      const page = await browser.newPage()
+      const asked: string[] = []
+      const complaints: string[] = []
+      page.on("request", (request) => void asked.push(request.url()))
+      page.on("console", (message) => void complaints.push(message.text()))
+      page.on("pageerror", (error) => void complaints.push(String(error)))
+      await page.goto(`${host.url}/docs`)
+      expect(await page.locator("article").count()).to.equal(entries.length)
+      await page.fill("#filter", "rotate secret")
+      expect(await page.locator("nav a:visible").allTextContents()).to.deep.equal([
+        "POSTMint a fresh verification secret and end the old one",
+      ])
+      await page.fill("#key", host.adminKey)
+      const article = page.locator("[id='me.get']")
+      await article.locator("details.try > summary").click()
+      await article.locator("button").click()
+      await article.getByText(/^200 OK/).waitFor()
+      expect(await article.locator(".outcome").textContent()).to.contain('"slug": "default"')
+      expect(asked).to.deep.equal([`${host.url}/docs`, `${host.url}/v1/me`])
+      expect(complaints).to.deep.equal([])
+    })
+
+    it("lets no script in but its own", async () => {
+      const { headers } = await fetch(`${host.url}/docs`)
+      expect(headers.get("content-security-policy")).to.match(/default-src 'none'.*script-src 'sha256-[^;]*'; connect-src 'self'/)
+      expect(headers.get("content-security-policy")).not.to.contain("unsafe")
+    })
+  })
+})
+
+const linter = fileURLToPath(new URL("../../node_modules/@redocly/cli/bin/cli.js", import.meta.url))
+
+function lint(file: string): Promise<{ code: number; output: string }> {
+  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "true" }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [linter, "lint", file, "--format=json"], { env, maxBuffer: 50_000_000 }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout || stderr })
+    })
+  })
+}

@@ -1,0 +1,181 @@
+// Public routes over HTTP: what reaches them, how they answer, and that they stand in nobody's way.
+import { expect } from "chai"
+import fc from "fast-check"
+import { z } from "zod"
+import { AppError, Clock, definePlugin, defineRoute, type Route, type RouteRequest } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+
+type Given = Pick<RouteRequest, "method" | "url" | "params" | "headers" | "address">
+
+describe("public routes", () => {
+  const seen: Given[] = []
+  const remember = ({ method, url, params, headers, address }: RouteRequest) => void seen.push({ method, url, params, headers, address })
+  let closed = 0
+  const base = { summary: "For a test.", method: "GET" } as const
+  const routes = [
+    defineRoute({
+      ...base,
+      name: "probe.one",
+      path: "/probe/{org}/{page}",
+      inject: { clock: Clock },
+      handle({ request, deps }) {
+        remember(request)
+        return {
+          status: 203,
+          headers: { "X-Now": String(deps.clock.now() > 0), "Set-Cookie": ["a=1", "b=2"] },
+          body: `one ${request.query.get("q")}`,
+        }
+      },
+    }),
+    defineRoute({ ...base, name: "probe.literal", path: "/probe/fixed/{page}", handle: () => ({ body: "literal" }) }),
+    defineRoute({
+      ...base,
+      name: "probe.rest",
+      path: "/files/{org}/{path+}",
+      origins: "any",
+      handle({ request }) {
+        remember(request)
+        return { body: request.params["path"] ?? "" }
+      },
+    }),
+    defineRoute({
+      ...base,
+      name: "probe.stream",
+      path: "/probe-stream",
+      handle: () => ({ headers: { "Content-Type": "application/octet-stream" }, body: endless(() => closed++) }),
+    }),
+    defineRoute({
+      ...base,
+      name: "probe.fails",
+      path: "/probe-fails/{how}",
+      handle({ request }) {
+        if (request.params["how"] === "known") throw new AppError("failed_precondition", "Not now.", { reason: "not_now" })
+        throw new Error("SECRET-CAUSE")
+      },
+    }),
+    defineRoute({
+      ...base,
+      name: "probe.post",
+      method: "POST",
+      path: "/probe/{org}/{page}",
+      maxBodyBytes: 10,
+      handle: async ({ request }) => ({ body: await request.body() }),
+    }),
+  ] as const
+  let host: TestHost
+  before(async () => {
+    host = await testHost({ plugins: [pluginOf("probe", ...routes)] })
+  })
+  after(() => host.stop())
+
+  it("hands over path, query, headers and address, and asks for no credential", async () => {
+    const answer = await fetch(`${host.url}/probe/acme/spring%20sale?q=%C3%A9`, {
+      headers: { "X-Test": "t", authorization: "Bearer wrong" },
+    })
+    expect([answer.status, await answer.text()]).to.deep.equal([203, "one é"])
+    expect(answer.headers.getSetCookie()).to.deep.equal(["a=1", "b=2"])
+    expect(answer.headers.get("x-now")).to.equal("true")
+    expect(answer.headers.get("x-request-id")).not.to.equal(null)
+    const given = seen.at(-1)
+    expect(given?.params).to.deep.equal({ org: "acme", page: "spring sale" })
+    expect([given?.method, given?.url, given?.headers["x-test"], given?.address]).to.deep.equal([
+      "GET",
+      "/probe/acme/spring%20sale?q=%C3%A9",
+      "t",
+      "127.0.0.1",
+    ])
+  })
+
+  it("prefers literal segments, and takes the rest of a path where it is asked to", async () => {
+    expect(await (await fetch(`${host.url}/probe/fixed/x`)).text()).to.equal("literal")
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.stringMatching(/^[\w é%?#&-]{1,8}$/), { minLength: 1, maxLength: 4 }), async (segments) => {
+        const answer = await fetch(`${host.url}/files/acme/${segments.map(encodeURIComponent).join("/")}`)
+        expect(await answer.text()).to.equal(segments.join("/"))
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it("answers HEAD as GET without the body, OPTIONS with the methods, and other methods with 405", async () => {
+    const head = await fetch(`${host.url}/probe/acme/x`, { method: "HEAD" })
+    expect([head.status, await head.text()]).to.deep.equal([203, ""])
+    expect(seen.at(-1)?.method).to.equal("GET")
+    const options = await fetch(`${host.url}/probe/acme/x`, { method: "OPTIONS" })
+    expect([options.status, options.headers.get("allow")]).to.deep.equal([204, "GET, HEAD, OPTIONS, POST"])
+    const put = await fetch(`${host.url}/probe/acme/x`, { method: "PUT" })
+    expect([put.status, put.headers.get("allow"), ((await put.json()) as { code: string }).code]).to.deep.equal([
+      405,
+      "GET, HEAD, OPTIONS, POST",
+      "unimplemented",
+    ])
+  })
+
+  it("lets pages of other origins in only where the route says so", async () => {
+    const headers = { origin: "https://elsewhere.test", "access-control-request-method": "GET" }
+    const allowed = async (path: string, method: string) =>
+      (await fetch(host.url + path, { method, headers })).headers.get("access-control-allow-origin")
+    expect([await allowed("/files/a/b", "GET"), await allowed("/files/a/b", "OPTIONS")]).to.deep.equal(["*", "*"])
+    expect([await allowed("/probe/a/b", "GET"), await allowed("/probe/a/b", "OPTIONS")]).to.deep.equal([null, null])
+  })
+
+  it("reads a body up to its bound", async () => {
+    const post = (body: string) => fetch(`${host.url}/probe/a/b`, { method: "POST", body })
+    expect(await (await post("0123456789")).text()).to.equal("0123456789")
+    expect(await (await post("")).text()).to.equal("")
+    const large = await post("0123456789x")
+    expect([large.status, ((await large.json()) as { code: string }).code]).to.deep.equal([413, "resource_exhausted"])
+  })
+
+  it("streams as fast as the client reads, and stops when it leaves", async () => {
+    const stop = new AbortController()
+    const answer = await fetch(`${host.url}/probe-stream`, { signal: stop.signal })
+    const first = await answer.body?.getReader().read()
+    expect(first?.value?.length).to.be.greaterThan(0)
+    expect(closed).to.equal(0)
+    stop.abort()
+    while (closed === 0) await new Promise((done) => setImmediate(done))
+  })
+
+  it("answers errors in the one shape, without causes", async () => {
+    const known = await fetch(`${host.url}/probe-fails/known`)
+    expect([known.status, await known.json()]).to.deep.equal([
+      400,
+      { code: "failed_precondition", message: "Not now.", details: { reason: "not_now" } },
+    ])
+    const unknown = await fetch(`${host.url}/probe-fails/unknown`)
+    expect([unknown.status, await unknown.text()].join(" "))
+      .to.match(/^500 .*internal/)
+      .and.not.contain("SECRET-CAUSE")
+    expect((await fetch(`${host.url}/probe/%E0%A4%A/x`)).status).to.equal(400)
+  })
+
+  it("leaves everything else to whoever has it", async () => {
+    expect((await fetch(`${host.url}/openapi.json`)).status).to.equal(200)
+    expect((await fetch(`${host.url}/probe/only-one`)).status).to.equal(404)
+    expect((await fetch(`${host.url}/v1/datasets`)).status).to.equal(401)
+  })
+
+  it("refuses to boot where two answer the same", async () => {
+    const clash = (path: string) => defineRoute({ ...base, name: "probe.clash", path, handle: () => ({}) })
+    const boot = (...given: Route[]) =>
+      testHost({ plugins: [pluginOf("probe", ...given)] }).then(
+        () => "booted",
+        (error: Error) => error.message,
+      )
+    expect(await boot(routes[0] as Route, clash("/probe/{a}/{b}"))).to.match(/"probe\.one".*"probe\.clash".*GET \/probe/)
+    expect(await boot(clash("/v1/datasets/{any}"))).to.match(/operation "datasets\.get".*"probe\.clash"/)
+  })
+})
+
+function pluginOf(id: string, ...routes: readonly Route[] | readonly unknown[]) {
+  return definePlugin({ id, config: z.strictObject({}), register: (reg) => reg.routes(...(routes as Route[])) })
+}
+
+async function* endless(closing: () => void): AsyncIterable<Uint8Array> {
+  try {
+    for (;;) yield Buffer.alloc(65_536)
+  } finally {
+    closing()
+  }
+}
