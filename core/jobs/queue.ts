@@ -39,8 +39,11 @@ export class DurableQueue implements JobQueue {
   readonly #held = new Map<string, JobDocument>()
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
   #cancelPoll: () => void = () => {}
+  /** Monotonic time of the next poll. */
+  #pollDue = Number.POSITIVE_INFINITY
   #cancelRenew: () => void = () => {}
   #polling: Promise<void> | undefined
+  #releasing: Promise<void> = Promise.resolve()
   #stopped = true
 
   constructor(args: QueueArgs) {
@@ -77,6 +80,13 @@ export class DurableQueue implements JobQueue {
     return doc.id
   }
 
+  revive(work: Work, jobId: string): void {
+    const run_at = timestamp(this.#args.clock.now())
+    const $set = { state: "queued", run_at, held_by: "", attempts: 0, last_error: null }
+    work.in(JobCollection).update(jobId, { $set }, { where: { state: "dead" } })
+    work.afterCommit(() => this.#pollSoon(0))
+  }
+
   start(): void {
     this.#stopped = false
     this.#pollSoon(0)
@@ -89,15 +99,15 @@ export class DurableQueue implements JobQueue {
     this.#cancelPoll()
     this.#cancelRenew()
     await this.#polling
-    const given = this.#waiting.splice(0)
-    for (const doc of given) this.#held.delete(doc.id)
-    await this.#release(given)
+    this.#giveBack()
+    await this.#releasing
     const running = [...this.#running.values()]
     const cancel = this.#args.clock.after(deadlineMs, () => {
-      for (const one of running) one.stop.abort(new AppError("unavailable", "The service is stopping."))
+      for (const one of running) one.stop.abort(new Postponed(0))
     })
     await Promise.all(running.map((one) => one.done))
     cancel()
+    await this.#releasing
   }
 
   #hasRoom(): boolean {
@@ -108,7 +118,15 @@ export class DurableQueue implements JobQueue {
     if (this.#held.has(doc.id)) return
     this.#held.set(doc.id, doc)
     this.#waiting.push(doc)
-    this.#fill()
+    if (this.#stopped) this.#giveBack()
+    else this.#fill()
+  }
+
+  /** Committed while the queue was being stopped. */
+  #giveBack(): void {
+    const given = this.#waiting.splice(0)
+    for (const doc of given) this.#held.delete(doc.id)
+    this.#releasing = this.#releasing.then(() => this.#release(given))
   }
 
   #fill(): void {
@@ -170,7 +188,7 @@ export class DurableQueue implements JobQueue {
   ): Promise<void> {
     const { clock, jobs } = this.#args
     const failure = asAppError(error)
-    const postponed = error instanceof Postponed ? error.milliseconds : undefined
+    const postponed = error instanceof Postponed ? error.milliseconds : args.signal.reason instanceof Postponed ? 0 : undefined
     const ended = postponed === undefined && (args.last || failure.details["retryable"] === false)
     const work = new StagedWork(`${doc.id}:${attempt}:failed:${clock.monotonic()}`)
     const message = (error instanceof Error ? error.message : String(error)).slice(0, 2_000)
@@ -186,10 +204,11 @@ export class DurableQueue implements JobQueue {
           run_at: timestamp(due),
           held_by: "",
           attempts: postponed === undefined ? attempt : doc.attempts,
-          last_error: message,
+          last_error: postponed === undefined ? message : doc.last_error,
         },
       },
-      { optional: true },
+      // Not where another node has claimed it since: this one's lease ran out.
+      { where: { held_by: this.#args.node }, optional: true },
     )
     await this.#commit(work)
     if (ended) args.log.error({ err: error, attempt }, "job failed for good")
@@ -206,13 +225,20 @@ export class DurableQueue implements JobQueue {
   /** Brings the next poll forward to at most that far from now. */
   #pollSoon(milliseconds: number): void {
     if (this.#stopped) return
+    const { clock, pollMs, log } = this.#args
+    const wait = Math.max(0, Math.min(milliseconds, pollMs))
+    const due = clock.monotonic() + wait
+    if (due >= this.#pollDue) return
     this.#cancelPoll()
-    this.#cancelPoll = this.#args.clock.after(Math.min(milliseconds, this.#args.pollMs), () => {
-      this.#polling ??= this.#poll()
-        .catch((error: unknown) => this.#args.log.warn({ err: error }, "jobs could not be polled"))
+    this.#pollDue = due
+    this.#cancelPoll = clock.after(wait, () => {
+      this.#pollDue = Number.POSITIVE_INFINITY
+      if (this.#polling) return this.#pollSoon(10)
+      this.#polling = this.#poll()
+        .catch((error: unknown) => log.warn({ err: error }, "jobs could not be polled"))
         .finally(() => {
           this.#polling = undefined
-          this.#pollSoon(this.#args.pollMs)
+          this.#pollSoon(pollMs)
         })
     })
   }

@@ -2,8 +2,10 @@
 // dry, run a journalled one again.
 
 import type { Reply } from "../contract/action.ts"
+import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
+import type { Work } from "../contract/work.ts"
 import { token } from "../kernel/di.ts"
 import type { PipelineDocument } from "./document.ts"
 import type { Finding } from "./findings.ts"
@@ -31,6 +33,14 @@ export interface EventAnswer {
   readonly reply: Reply
 }
 
+/** What the sender is answered; `byDefault` when no `respond` said so. */
+export interface ReceivedAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly byDefault: boolean
+}
+
 export interface DryRun {
   readonly verdict: Json
   readonly schema_errors: readonly Json[]
@@ -47,12 +57,16 @@ export interface DryRun {
 export interface PipelineEngine {
   /** Findings are data, never exceptions. */
   compile(document: unknown, organization?: { readonly slug: string }): Promise<Compilation>
+  /** An event for an endpoint that came in by another door (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
+  receive(endpointId: string, request: InboundRequest): Promise<ReceivedAnswer>
   submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventAnswer>
   dryRun(
     pipeline: StoredPipeline,
     event: { payload: Json; headers?: Record<string, string>; query?: Record<string, string> },
   ): Promise<DryRun>
   replay(pipeline: StoredPipeline, executionId: string, caller: Caller): Promise<EventAnswer>
+  /** Stages that the deferred steps of an execution which failed for good are tried again. Returns their ids. */
+  retry(pipeline: StoredPipeline, executionId: string, work: Work): Promise<readonly string[]>
 }
 
 export const PipelineEngine = token<PipelineEngine>("PipelineEngine")

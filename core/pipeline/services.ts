@@ -3,31 +3,37 @@
 import type { Histogram } from "prom-client"
 import { Counter, Gauge, Histogram as HistogramMetric } from "prom-client"
 import { Actions, type AnyAction } from "../contract/action.ts"
-import { AuthModes } from "../contract/auth-mode.ts"
+import { AuthModes, type InboundRequest } from "../contract/auth-mode.ts"
 import { Live } from "../contract/channel.ts"
 import { Coherence, everyKey } from "../contract/coherence.ts"
 import { InboundHandler } from "../contract/inbound.ts"
 import { JobQueue } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
+import { clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
 import { type CoreConfig, Settings } from "../kernel/config.ts"
 import type { Container, Deps, TokenRecord } from "../kernel/di.ts"
 import { token } from "../kernel/di.ts"
+import { AppError } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
-import { type Compilation, PipelineEngine } from "./engine.ts"
+import { type Compilation, PipelineEngine, type ReceivedAnswer } from "./engine.ts"
+import type { Answer } from "./inbound/answer.ts"
 import { Conclude } from "./inbound/conclude.ts"
 import { Dedupe } from "./inbound/dedupe.ts"
 import { EventLife } from "./inbound/event-life.ts"
 import { HttpInbound } from "./inbound/handler.ts"
+import { IntakeLife } from "./inbound/intake-life.ts"
 import { InternalEvents, type InternalServices } from "./inbound/internal.ts"
 import { LivePipelines } from "./inbound/live-pipelines.ts"
+import { createIntakes, Intakes } from "./intake.ts"
 import { Rejections } from "./journal/rejections.ts"
 import { DeferredServices } from "./run/deferred.ts"
 import { dryRun } from "./run/dry-run.ts"
 import { storedIntents } from "./run/intents.ts"
+import { retryDeferred } from "./run/retry-deferred.ts"
 import { Sandbox } from "./sandbox/sandbox.ts"
 import { PipelineSource, pipelineTopic } from "./source.ts"
 
@@ -37,6 +43,8 @@ const dayMs = 86_400_000
 class Engine {
   readonly pipelines: LivePipelines
   readonly internal: InternalEvents
+  readonly intakeLife: IntakeLife
+  readonly life: EventLife
   readonly handler: HttpInbound
   readonly rejections: Rejections
   readonly compile: (document: unknown, organization?: { readonly slug: string }) => Promise<Compilation>
@@ -48,6 +56,7 @@ class Engine {
     const depsOf = depsCache(container)
     const meter = meters(metrics)
     this.compile = args.compile
+    this.#intakes = args.intakes
     this.pipelines = new LivePipelines({
       source: () => container.get(PipelineSource),
       compile: args.compile,
@@ -92,10 +101,17 @@ class Engine {
       observe: meter.observe,
     }
     this.internal = new InternalEvents(services)
+    this.intakeLife = new IntakeLife(services)
+    this.life = new EventLife(services)
+    const addressOf = clientAddressReader(config.server.trust_proxy)
     const source = () => container.get(PipelineSource)
     this.handler = new HttpInbound({
       pipelines: this.pipelines,
-      life: new EventLife(services),
+      life: this.life,
+      takeOver: (live, request, from) => {
+        const intake = args.intakes.of(live.stored.document.purpose)
+        return intake && this.intakeLife.handle(intake, live, request, addressOf(from))
+      },
       source,
       clock,
       log,
@@ -129,19 +145,46 @@ class Engine {
         })
       },
     }
+    this.retry = (stored, executionId, work) =>
+      retryDeferred({ store, queue: container.get(JobQueue), at: this.step.pipelineAt }, stored, executionId, work)
     this.dry = (stored, event) => this.#live(stored).then((live) => dryRun(live, event, { ...services, step }))
   }
 
+  readonly #intakes: Intakes
   readonly dry: PipelineEngine["dryRun"]
+  readonly retry: PipelineEngine["retry"]
+
+  /** An event that comes in by another door than the endpoint's own, with what it needs to be verified. */
+  async receive(endpointId: string, request: InboundRequest): Promise<ReceivedAnswer> {
+    const live = await this.pipelines.byEndpoint(endpointId)
+    if (live?.stored.document.state !== "active" || this.#intakes.of(live.stored.document.purpose)) {
+      throw new AppError("not_found", "There is no active pipeline at this address.")
+    }
+    const answer = await this.life.handle(live, request)
+    return { status: answer.status, headers: answer.headers ?? {}, body: answer.body, byDefault: isDefault(answer) }
+  }
 
   async #live(stored: Parameters<PipelineEngine["dryRun"]>[0]) {
     const live = await this.pipelines.of(stored)
-    if (!live) throw new Error(`the stored pipeline ${stored.slug} does not compile`)
+    if (!live) {
+      const message = `The pipeline "${stored.slug}" does not compile with the plugins that are loaded.`
+      throw new AppError("failed_precondition", message, { reason: "does_not_compile" })
+    }
     return live
   }
 }
 
+/** True for the answer of an accepted event whose pipeline does not `respond`. */
+function isDefault({ status, body }: Answer): boolean {
+  return status === 200 && /^\{"status":"accepted","execution_id":"[0-9a-f-]{36}"\}$/.test(body)
+}
+
+function takenAtItsEndpoint(slug: string): AppError {
+  return new AppError("failed_precondition", `The pipeline "${slug}" takes events at its own endpoint only.`, { reason: "endpoint_only" })
+}
+
 interface EngineArgs {
+  readonly intakes: Intakes
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -165,8 +208,19 @@ export function provideEngine(
   container: Container,
   lent: Pick<EngineArgs, "registry" | "node" | "publicUrl" | "compile" | "backoff">,
 ): void {
+  container.provide(Intakes, { create: createIntakes })
   container.provide(EngineToken, {
-    inject: { store: Store, clock: Clock, ids: Ids, log: Log, sandbox: Sandbox, coherence: Coherence, metrics: Metrics, config: Settings },
+    inject: {
+      store: Store,
+      clock: Clock,
+      ids: Ids,
+      log: Log,
+      sandbox: Sandbox,
+      coherence: Coherence,
+      metrics: Metrics,
+      config: Settings,
+      intakes: Intakes,
+    },
     create: (deps) => new Engine({ ...deps, ...lent, container }),
     stop: async (engine) => {
       engine.stopping.abort()
@@ -174,12 +228,21 @@ export function provideEngine(
     },
   })
   container.provide(PipelineEngine, {
-    inject: { engine: EngineToken },
-    create: ({ engine }) => ({
+    inject: { engine: EngineToken, intakes: Intakes },
+    create: ({ engine, intakes }) => ({
       compile: engine.compile,
-      submit: (stored, event) => engine.internal.submit(stored, event),
+      receive: (endpointId, request) => engine.receive(endpointId, request),
+      submit: (stored, event) => {
+        if (intakes.of(stored.document.purpose)) throw takenAtItsEndpoint(stored.slug)
+        return engine.internal.submit(stored, event)
+      },
       dryRun: engine.dry,
-      replay: (stored, executionId, caller) => engine.internal.replay(stored, executionId, caller),
+      replay: (stored, executionId, caller) => {
+        const intake = intakes.of(stored.document.purpose)
+        if (intake) return engine.intakeLife.replay(intake, stored, executionId, caller)
+        return engine.internal.replay(stored, executionId, caller)
+      },
+      retry: engine.retry,
     }),
   })
   container.provide(InboundHandler, { inject: { engine: EngineToken }, create: ({ engine }) => engine.handler })

@@ -15,7 +15,7 @@ import {
 import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { resolveReference } from "./dataset-reference.ts"
 import { datasetsTopic, KnownDatasets, keyOf } from "./known-datasets.ts"
-import { type RowToWrite, RowWriter, type WrittenRow } from "./row-writer.ts"
+import { type RowToWrite, type RowWatcher, RowWriter, type WrittenRow } from "./row-writer.ts"
 
 export interface NewDataset {
   readonly name: string
@@ -47,7 +47,19 @@ export interface Datasets {
   /** As `get`; throws `not_found`. */
   require(organization: string, slugOrId: string): Promise<Dataset>
   update(work: Work, organization: string, dataset: Dataset, change: DatasetChange): Dataset
+  /** Keeps a slug for one plugin: nobody else makes a dataset of it, writes rows to it or names it as a target. To be called while services are created. */
+  reserve(slug: string, what: string): ReservedDataset
   rows(organization: string): Collection<Row>
+  /** Stages that a row goes, and tells who watches its dataset. */
+  remove(work: Work, organization: string, dataset: Dataset, row: Row): void
+  /** Tells of rows written to and removed from each organization's dataset of this slug; one watcher a slug. To be called while services are created. */
+  watch(slug: string, watcher: RowWatcher): void
+}
+
+/** A dataset that is written through here and nowhere else. */
+export interface ReservedDataset {
+  ensure(work: Work, organization: Owner, given: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
+  write(work: Work, row: Omit<RowToWrite, "dataset">): WrittenRow | Promise<WrittenRow>
 }
 
 export const Datasets = token<Datasets>("Datasets")
@@ -56,6 +68,25 @@ export function createDatasets({ store, coherence, clock }: { store: Store; cohe
   const writer = new RowWriter(new KnownDatasets({ store, coherence, clock }), coherence)
   const stored = (organization: string) => store.open(DatasetsCollection, organization)
 
+  const reserved = new Map<string, string>()
+  function refuseReserved(slug: string): void {
+    const what = reserved.get(slug)
+    if (what === undefined) return
+    const message = `"${slug}" is kept for ${what}, which alone writes to it; choose another dataset.`
+    throw new AppError("invalid_argument", message, {
+      reason: "dataset_reserved",
+      fields: [{ path: "dataset_slug", message }],
+      retryable: false,
+    })
+  }
+
+  async function ensure(work: Work, organization: Owner, slug: string, given: Partial<NewDataset>) {
+    if (await get(organization.id, slug)) return { slug, created: false }
+    const made = newDataset(organization.id, slug, { ...given, name: given.name ?? nameOf(slug) }, clock.now())
+    work.in(DatasetsCollection, organization.id).insert(made, { ifPresent: "keep" })
+    return { slug, created: true }
+  }
+
   async function get(organization: string, slugOrId: string): Promise<Dataset | undefined> {
     return isUuid(slugOrId) ? stored(organization).get(slugOrId) : stored(organization).first({ slug: slugOrId })
   }
@@ -63,7 +94,7 @@ export function createDatasets({ store, coherence, clock }: { store: Store; cohe
   async function freeSlug(organization: string, base: string): Promise<string> {
     for (let n = 1; n < 100; n++) {
       const slug = n === 1 ? base : `${base}-${n}`
-      if (!(await get(organization, slug))) return slug
+      if (!reserved.has(slug) && !(await get(organization, slug))) return slug
     }
     throw new AppError("already_exists", `There are a hundred datasets named like "${base}"; give a slug.`, {
       fields: [{ path: "slug", message: "give one" }],
@@ -71,19 +102,30 @@ export function createDatasets({ store, coherence, clock }: { store: Store; cohe
   }
 
   return {
-    write: (work, row) => writer.write(work, row),
+    write(work, row) {
+      refuseReserved(resolveReference(row.dataset, row.organization.slug))
+      return writer.write(work, row)
+    },
+    reserve(slug, what) {
+      reserved.set(slug, what)
+      return {
+        ensure: (work, organization, given) => ensure(work, organization, slug, given),
+        write: (work, row) => writer.write(work, { ...row, dataset: slug }),
+      }
+    },
     resolve: (reference, organization) => resolveReference(reference, organization.slug),
     get,
     rows: (organization) => store.open(RowsCollection, organization),
+    remove: (work, organization, dataset, row) => writer.remove(work, organization, dataset.slug, row),
+    watch: (slug, watcher) => writer.watch(slug, watcher),
     async ensure(work, organization, reference, given = {}) {
       const slug = resolveReference(reference, organization.slug)
-      if (await get(organization.id, slug)) return { slug, created: false }
-      const made = newDataset(organization.id, slug, { ...given, name: given.name ?? nameOf(slug) }, clock.now())
-      work.in(DatasetsCollection, organization.id).insert(made, { ifPresent: "keep" })
-      return { slug, created: true }
+      refuseReserved(slug)
+      return ensure(work, organization, slug, given)
     },
     async create(work, organization, given) {
       const slug = given.slug ?? (await freeSlug(organization, slugFrom(given.name)))
+      refuseReserved(slug)
       if (isUuid(slug)) throw badSlug(`"${slug}" is a UUID; datasets are named by slug.`)
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a dataset "${slug}" already; take another slug.`, {

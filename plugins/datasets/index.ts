@@ -8,10 +8,10 @@ import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.t
 
 export type { Dataset, Row } from "./collections.ts"
 export { DatasetReference } from "./dataset-reference.ts"
-export { Datasets, type NewDataset } from "./datasets.ts"
+export { Datasets, type NewDataset, type ReservedDataset } from "./datasets.ts"
 export type { RowOrigin } from "./row-identity.ts"
 export { problemOfName } from "./row-values.ts"
-export type { RowToWrite, WrittenRow } from "./row-writer.ts"
+export type { RowToWrite, RowWatcher, WrittenRow } from "./row-writer.ts"
 
 const rowsChannel = defineChannel({ name: "datasets:*", summary: "Changes of one dataset; `datasets:<slug>`." })
 

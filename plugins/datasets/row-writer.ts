@@ -31,7 +31,20 @@ interface Staged {
   readonly keys: Map<string, string>
 }
 
+/** Told of changes to rows of one dataset, in the unit of work that makes them. Must neither wait nor throw. */
+export interface RowWatcher {
+  written(work: Work, organization: string, row: WatchedRow): void
+  removed(work: Work, organization: string, row: WatchedRow): void
+}
+
+export interface WatchedRow {
+  readonly id: string
+  /** When its event was received, RFC 3339: its `created_at`, unless an earlier write made it. */
+  readonly received_at: string
+}
+
 export class RowWriter {
+  readonly #watchers = new Map<string, RowWatcher>()
   readonly #known: KnownDatasets
   readonly #coherence: Coherence
   readonly #staged = new WeakMap<Work, Staged>()
@@ -46,6 +59,15 @@ export class RowWriter {
     const slug = resolveReference(row.dataset, row.organization.slug)
     const known = this.#known.peek(row.organization.id, slug)
     return known ? this.#stage(work, known, row) : this.#load(work, slug, row)
+  }
+
+  watch(slug: string, watcher: RowWatcher): void {
+    this.#watchers.set(slug, watcher)
+  }
+
+  remove(work: Work, organization: string, slug: string, row: Row): void {
+    work.in(RowsCollection, organization).remove(row.id)
+    this.#watchers.get(slug)?.removed(work, organization, { id: row.id, received_at: row.created_at })
   }
 
   async #load(work: Work, slug: string, row: RowToWrite): Promise<WrittenRow> {
@@ -81,6 +103,7 @@ export class RowWriter {
       const position = positionOf(origin, staged.keyedWrites++)
       work.write({ kind: "merge", collection: RowsCollection, organization, doc, position })
     }
+    this.#watchers.get(slug)?.written(work, organization, { id: doc.id, received_at: origin.receivedAt })
     for (const name in values) {
       const type = typeOfValue(values[name])
       if (type && !dataset.knows(name, type)) dataset.learn(work, name, type, this.#known.clock.monotonic())

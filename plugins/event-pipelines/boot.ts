@@ -32,13 +32,22 @@ export class FilesAtBoot {
     if (files.length === 0) return
     const organization = await organizations.first()
     const problems: string[] = []
+    const seen = new Map<string, string>()
     for (const file of files) {
       const read = readPipelineFile(file, process.env, root)
       if ("findings" in read) problems.push(...describeFindings(read))
+      else if (seen.has(read.slug))
+        problems.push(`${read.path}: its slug "${read.slug}" is that of ${seen.get(read.slug)}; give one of them another.`)
       else {
+        seen.set(read.slug, read.path)
         await applyFile(organization, read, this.#deps).catch((error: unknown) => {
           if (!(error instanceof AppError) || error.code === "unavailable") throw error
-          problems.push(...describe({ path: read.path, findings: findingsOf(error) }, error))
+          problems.push(
+            ...describe(
+              { path: read.path, findings: findingsOf(error).map((finding) => ({ ...finding, ...read.locate(finding.pointer) })) },
+              error,
+            ),
+          )
         })
       }
     }

@@ -14,6 +14,7 @@ export interface PipelineRecord extends Document {
   name: string
   state: PipelineDocument["state"]
   source_kind: PipelineDocument["source_kind"]
+  /** As it is; the document keeps what was asked for, so that a promotion ends with the last write. */
   purpose: PipelineDocument["purpose"]
   endpoint_id: string | null
   owner_artifact_id: string | null
@@ -24,8 +25,8 @@ export interface PipelineRecord extends Document {
   /** Pairs of dataset and key column, for the split-leads warning. */
   upserts: { dataset: string; key: string }[]
   revision: number
-  /** The file it came from and the digest last applied from it; null for pipelines made by callers. */
-  file: { path: string; digest: string; applied_revision: number } | null
+  /** The file it came from and the digest last applied from it, and whether its secret's variable was not set then; null for pipelines made by callers. */
+  file: { path: string; digest: string; applied_revision: number; unset: boolean } | null
   created_at: string
   updated_at: string
 }
@@ -34,7 +35,7 @@ export const Pipelines = defineCollection<PipelineRecord>()({
   name: "event_pipelines",
   scope: "organization",
   times: ["created_at", "updated_at"],
-  indexes: [{ fields: ["slug"], unique: true }, { fields: ["state"] }, { fields: ["purpose"] }],
+  indexes: [{ fields: ["slug"], unique: true }, { fields: ["state"] }, { fields: ["purpose"] }, { fields: ["owner_artifact_id"] }],
 })
 
 /** Whose an endpoint is: looked up before anything of the organization is known. */

@@ -11,11 +11,17 @@ import type { EventPipelines, Organization, Saved } from "./pipelines.ts"
 export interface ReadFile {
   /** As messages name it. */
   readonly path: string
+  /** Without the secret. */
   readonly document: PipelineDocument
+  /** Of the document as written: the name of a variable, not what it holds. */
   readonly digest: string
   readonly slug: string
-  /** Variables that the document names and that are not set. */
-  readonly unset: readonly string[]
+  /** What the variable that the document names holds. */
+  readonly secret: string | undefined
+  /** The variable that the document names and that is not set. */
+  readonly unset: string | undefined
+  /** Where in the text a JSON pointer of the document stands. */
+  readonly locate: ReturnType<typeof parseText>["locate"]
 }
 
 export interface FileProblem {
@@ -47,18 +53,18 @@ export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: str
     }
   }
   const digest = createHash("sha256").update(JSON.stringify(value)).digest("hex")
-  const { document, unset } = fromEnvironment(parsed.data, env)
-  return { path, document, digest, slug: document.slug ?? slugOf(document.name), unset }
+  const { secret: reference, ...config } = parsed.data.auth_config
+  const document = { ...parsed.data, auth_config: config }
+  const variable = variableOf(reference)
+  const secret = variable === undefined ? undefined : env[variable] || undefined
+  const unset = secret === undefined ? variable : undefined
+  return { path, document, digest, slug: document.slug ?? slugOf(document.name), secret, unset, locate }
 }
 
-function fromEnvironment(document: PipelineDocument, env: NodeJS.ProcessEnv): { document: PipelineDocument; unset: string[] } {
-  const { secret, ...config } = document.auth_config
-  if (typeof secret !== "object" || secret === null || Array.isArray(secret)) return { document, unset: [] }
-  const name = secret["from_env"]
-  if (typeof name !== "string") return { document, unset: [] }
-  const value = env[name]
-  if (value !== undefined && value !== "") return { document: { ...document, auth_config: { ...config, secret: value } }, unset: [] }
-  return { document: { ...document, auth_config: config, state: "proposed" }, unset: [name] }
+function variableOf(reference: unknown): string | undefined {
+  if (typeof reference !== "object" || reference === null) return undefined
+  const name = (reference as Record<string, unknown>)["from_env"]
+  return typeof name === "string" ? name : undefined
 }
 
 export interface ApplyDeps {
@@ -70,45 +76,65 @@ export interface ApplyDeps {
 export type Applied = "created" | "updated" | "unchanged" | "drifted"
 
 /** Applies one file. Throws AppError when it is refused: it does not compile, or changes what is fixed. */
-export async function applyFile(organization: Organization, file: ReadFile, { pipelines, works, log }: ApplyDeps): Promise<Applied> {
-  const mark: PipelineRecord["file"] = { path: file.path, digest: file.digest, applied_revision: 0 }
-  for (const name of file.unset)
-    log.warn(
-      { file: file.path, variable: name },
-      `${file.path} takes its secret from ${name}, which is not set: the pipeline is proposed, not active`,
-    )
-  const stored = await pipelines.find(organization.id, file.slug)
+export async function applyFile(organization: Organization, file: ReadFile, deps: ApplyDeps): Promise<Applied> {
+  const stored = await deps.pipelines.find(organization.id, file.slug)
   try {
-    if (!stored) return report(file, "created", log, await works.run((work) => pipelines.create(organization, file.document, work, mark)))
-    const drifted = stored.file === null || stored.revision !== stored.file.applied_revision
-    if (stored.file?.digest === file.digest) return drifted ? "drifted" : "unchanged"
-    if (drifted) {
-      log.warn(
-        { file: file.path, pipeline: stored.slug },
-        `${file.path} was changed, and so was the pipeline on the server; the server's is kept`,
-      )
-      return "drifted"
-    }
-    const { slug: _, ...changes } = file.document
-    const fixed =
-      file.unset.length > 0
-        ? { ...changes, auth_config: stored.document.auth_config }
-        : { ...changes, auth_config: withoutSecret(changes.auth_config) }
-    return report(
-      file,
-      "updated",
-      log,
-      await works.run((work) => pipelines.update(organization, stored.id, fixed, work, stored.revision, mark)),
-    )
+    return stored ? await refresh(organization, file, stored, deps) : await make(organization, file, deps)
   } catch (error) {
+    // Another node that started at the same time was first.
     if (error instanceof AppError && (error.code === "already_exists" || error.code === "aborted")) return "unchanged"
     throw error
   }
 }
 
-function withoutSecret(config: PipelineDocument["auth_config"]): PipelineDocument["auth_config"] {
-  const { secret: _, ...rest } = config
-  return rest
+async function make(organization: Organization, file: ReadFile, { pipelines, works, log }: ApplyDeps): Promise<Applied> {
+  warnOfUnset(file, log)
+  const auth_config = file.secret === undefined ? file.document.auth_config : { ...file.document.auth_config, secret: file.secret }
+  const state = file.unset === undefined ? file.document.state : "proposed"
+  const document = { ...file.document, auth_config, state }
+  return report(file, "created", log, await works.run((work) => pipelines.create(organization, document, work, markOf(file))))
+}
+
+async function refresh(
+  organization: Organization,
+  file: ReadFile,
+  stored: PipelineRecord,
+  { pipelines, works, log }: ApplyDeps,
+): Promise<Applied> {
+  const drifted = stored.file === null || stored.revision !== stored.file.applied_revision
+  const same = stored.file?.digest === file.digest && stored.file.unset === markOf(file).unset
+  if (drifted) {
+    const message = same
+      ? `the pipeline was changed on the server since ${file.path} was applied; the server's is kept`
+      : `${file.path} was changed, and so was the pipeline on the server; the server's is kept`
+    log.warn({ file: file.path, pipeline: stored.slug }, message)
+    return "drifted"
+  }
+  if (file.unset !== undefined) warnOfUnset(file, log)
+  if (same) return "unchanged"
+  const { slug: _, ...changes } = file.document
+  // A variable that is gone takes nothing away from a pipeline that has its secret.
+  const state = file.unset === undefined || stored.file?.unset === false ? changes.state : "proposed"
+  const update = { mark: markOf(file), secret: stored.file?.unset === true ? file.secret : undefined }
+  const change = { ...changes, state }
+  return report(
+    file,
+    "updated",
+    log,
+    await works.run((work) => pipelines.update(organization, stored.id, change, work, stored.revision, update)),
+  )
+}
+
+function markOf(file: ReadFile): NonNullable<PipelineRecord["file"]> {
+  return { path: file.path, digest: file.digest, applied_revision: 0, unset: file.unset !== undefined }
+}
+
+function warnOfUnset(file: ReadFile, log: Logger): void {
+  if (file.unset === undefined) return
+  log.warn(
+    { file: file.path, variable: file.unset },
+    `${file.path} takes its secret from ${file.unset}, which is not set: a pipeline that has no secret yet is proposed, not active`,
+  )
 }
 
 function report(file: ReadFile, outcome: "created" | "updated", log: Logger, { record, warnings }: Saved): Applied {

@@ -4,16 +4,18 @@
 import { z } from "zod"
 import { Clock, Coherence, definePlugin, Listening, Log, PipelineSource, Settings, Store, Works } from "#core"
 import { Organizations } from "../organizations/index.ts"
+import { PageParts } from "../pages/index.ts"
 import { FilesAtBoot } from "./boot.ts"
 import { Endpoints, Pipelines, Revisions } from "./collections.ts"
 import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
-import { getExecution, listExecutions, replayExecution } from "./operations/executions.ts"
+import { getExecution, listExecutions, replayExecution, retryExecution } from "./operations/executions.ts"
 import { createPipeline, getPipeline, listPipelines, rotateSecret, updatePipeline } from "./operations/manage.ts"
 import { sendEvent, testPipeline, validatePipeline } from "./operations/trying.ts"
+import { connectPageForms } from "./page-forms.ts"
 import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
 import { pipelineSource } from "./source.ts"
 
-export { EventPipelinesService } from "./pipelines.ts"
+export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
 
 export default definePlugin({
   id: "event-pipelines",
@@ -46,7 +48,20 @@ export default definePlugin({
       create: (deps) => new FilesAtBoot(deps),
       start: (files) => (files as FilesAtBoot).start(),
     })
+    registrar.run("page forms", {
+      inject: { parts: PageParts, pipelines: EventPipelinesService, coherence: Coherence },
+      create: connectPageForms,
+    })
     registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
-    registrar.operations(listExecutions, getExecution, replayExecution, testPipeline, sendEvent, listActionTypes, listAuthModes)
+    registrar.operations(
+      listExecutions,
+      getExecution,
+      replayExecution,
+      retryExecution,
+      testPipeline,
+      sendEvent,
+      listActionTypes,
+      listAuthModes,
+    )
   },
 })

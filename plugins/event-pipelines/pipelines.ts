@@ -26,7 +26,8 @@ import { Datasets } from "../datasets/index.ts"
 import { Pages } from "../pages/index.ts"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import { newEndpointId } from "./endpoint-id.ts"
-import { invalid, planSecret, purposeOf, refuseFixed, secretNeed, splitSecret } from "./rules.ts"
+import { type Reserved, refuseReservedChange } from "./reserved.ts"
+import { internalAuth, invalid, planSecret, purposeOf, refuseFixed, secretNeed, splitSecret, stillApplied } from "./rules.ts"
 import { generateSecret, type SecretKeeper, secretKeeper } from "./secrets.ts"
 import { splitLeadsWarning } from "./split-leads.ts"
 
@@ -45,6 +46,12 @@ export interface ListFilters {
   readonly source_kind?: PipelineRecord["source_kind"] | undefined
   readonly limit: number
   readonly cursor: string
+}
+
+/** A change that comes from a file: where from, and the secret that its variable holds, when that is new. */
+export interface FileUpdate {
+  readonly mark: NonNullable<PipelineRecord["file"]>
+  readonly secret?: string | undefined
 }
 
 export type Overlap = "1h" | "24h" | "7d"
@@ -80,27 +87,37 @@ export class EventPipelines {
     return this.#deps.publicUrl()
   }
 
-  async create(organization: Organization, given: PipelineDocument, work: Work, file: PipelineRecord["file"] = null): Promise<Saved> {
+  /** What `reserved` makes is the service's own: its purpose cannot be asked for, and its datasets are the business of who made it. */
+  async create(
+    organization: Organization,
+    given: PipelineDocument,
+    work: Work,
+    file: PipelineRecord["file"] = null,
+    reserved?: Reserved,
+  ): Promise<Saved> {
     const { ids, clock, declared } = this.#deps
     const { config, secret: givenSecret } = splitSecret(given.auth_config)
     const slug = given.slug ?? slugOf(given.name)
     if (slug === "") throw invalid("name", `"${given.name}" has no letters or digits to make a slug of; give another name.`)
-    const asked = { ...given, slug, auth_config: config }
+    const asked = internalAuth({ ...given, slug, auth_config: config }, givenSecret)
     const compiled = await this.#compile(asked, organization)
-    const document = { ...asked, purpose: purposeOf(asked.purpose, compiled.writesTo) }
+    const document = reserved ? { ...asked, purpose: reserved.purpose } : asked
+    const purpose = reserved?.purpose ?? purposeOf(asked.purpose, compiled.writesTo)
     const plan = planSecret(declared, document, givenSecret, generateSecret)
-    await this.#checkOwner(organization.id, document)
-    const id = ids.uuid()
+    if (!reserved) await this.#checkOwner(organization.id, document)
+    const id = reserved?.id ?? ids.uuid()
     const now = clock.now()
     const at = timestamp(now)
-    const datasets = await this.#ensureDatasets(work, organization, compiled.writesTo)
+    const datasets = reserved
+      ? { targets: compiled.writesTo.map((target) => `${organization.slug}.${target}`), created: [] }
+      : await this.#ensureDatasets(work, organization, compiled.writesTo)
     const record: PipelineRecord = {
       id,
       slug,
       name: document.name,
       state: document.state,
       source_kind: document.source_kind,
-      purpose: document.purpose,
+      purpose,
       endpoint_id: document.source_kind === "internal" ? null : newEndpointId(),
       owner_artifact_id: document.owner_artifact_id,
       document,
@@ -132,7 +149,7 @@ export class EventPipelines {
     given: Partial<PipelineDocument>,
     work: Work,
     expectedRevision?: number,
-    file?: PipelineRecord["file"],
+    file?: FileUpdate,
   ): Promise<Saved> {
     const stored = await this.get(organization.id, reference)
     if (expectedRevision !== undefined && expectedRevision !== stored.revision) {
@@ -143,28 +160,33 @@ export class EventPipelines {
       )
     }
     refuseFixed(stored.document, given)
+    if (stored.purpose === "page_events") refuseReservedChange(stored.document, given)
     const { source_kind: _s, auth_mode: _m, auth_config: _c, slug: _slug, ...changes } = given
     const asked = { ...stored.document, ...changes }
     const compiled = await this.#compile(asked, organization)
-    const document = {
-      ...asked,
-      purpose: purposeOf(changes.purpose ?? (stored.purpose === "record_capture" ? "custom" : stored.purpose), compiled.writesTo),
-    }
+    const document = asked
+    const purpose = stored.purpose === "page_events" ? stored.purpose : purposeOf(asked.purpose, compiled.writesTo)
     if (changes.owner_artifact_id !== undefined) await this.#checkOwner(organization.id, document)
-    const datasets = await this.#ensureDatasets(work, organization, compiled.writesTo)
-    const at = timestamp(this.#deps.clock.now())
+    const datasets =
+      stored.purpose === "page_events"
+        ? { targets: stored.write_target_datasets, created: [] }
+        : await this.#ensureDatasets(work, organization, compiled.writesTo)
+    const now = this.#deps.clock.now()
+    const at = timestamp(now)
     const revision = stored.revision + 1
+    if (file?.secret !== undefined) this.#checkSecret(document, file.secret)
     const record: PipelineRecord = {
       ...stored,
+      ...(file?.secret === undefined ? {} : { secrets: [this.secrets.keep(stored.id, file.secret, now)] }),
       name: document.name,
       state: document.state,
-      purpose: document.purpose,
+      purpose,
       owner_artifact_id: document.owner_artifact_id,
       document,
       write_target_datasets: datasets.targets,
       upserts: [...compiled.upserts],
       revision,
-      file: file === undefined ? stored.file : file && { ...file, applied_revision: revision },
+      file: file === undefined ? stored.file : { ...file.mark, applied_revision: revision },
       updated_at: at,
     }
     this.#stageReplacement(work, organization.id, stored, record, at)
@@ -202,6 +224,7 @@ export class EventPipelines {
       ...stored,
       secrets: [this.secrets.keep(stored.id, plain, now), ...kept],
       revision: stored.revision + 1,
+      file: stillApplied(stored),
       updated_at: at,
     }
     this.#stageReplacement(work, organization, stored, record, at)
@@ -218,6 +241,18 @@ export class EventPipelines {
   async find(organization: string, reference: string): Promise<PipelineRecord | undefined> {
     const pipelines = this.#deps.store.open(Pipelines, organization)
     return (isUuid(reference) ? await pipelines.get(reference) : undefined) ?? pipelines.first({ slug: reference })
+  }
+
+  /** The newest active one of that purpose that belongs to a page and is `fit`. */
+  async newestOf(
+    organization: string,
+    page: string,
+    purpose: PipelineRecord["purpose"],
+    fit: (record: PipelineRecord) => boolean = () => true,
+  ): Promise<PipelineRecord | undefined> {
+    const filter = { owner_artifact_id: page, purpose, state: "active" }
+    const found = await this.#deps.store.open(Pipelines, organization).find(filter, { sort: { id: -1 }, limit: 100 })
+    return found.find(fit)
   }
 
   list(organization: string, { purpose, state, source_kind, limit, cursor }: ListFilters): Promise<Page<PipelineRecord>> {
@@ -260,6 +295,11 @@ export class EventPipelines {
       targets.push(`${organization.slug}.${dataset.slug}`)
     }
     return { targets: [...new Set(targets)], created: [...new Set(created)] }
+  }
+
+  #checkSecret(document: PipelineDocument, secret: string): void {
+    const { mode, config } = secretNeed(this.#deps.declared, document)
+    mode.checkSecret?.(secret, config)
   }
 
   async #checkOwner(organization: string, document: PipelineDocument): Promise<void> {

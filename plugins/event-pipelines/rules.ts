@@ -1,6 +1,7 @@
 // Rules of a save that the compiler cannot know: purposes and promotion (specification 2.11), what is fixed at creation,
 // what the auth mode says about secrets.
 import { AppError, AuthModes, type Caller, type Declared, type PipelineDocument } from "#core"
+import type { PipelineRecord } from "./collections.ts"
 import { redactedSecret } from "./wire.ts"
 
 /** Writes promote to `record_capture`, an explicit `custom` included; `record_capture` without a write is refused. */
@@ -49,6 +50,19 @@ export function secretNeed(declared: Declared, document: PipelineDocument) {
   const { secret: _, ...rest } = document.auth_config
   const config: unknown = mode.config.parse(rest)
   return { mode, config, need: mode.secret(config) }
+}
+
+/** Internal pipelines have no endpoint, and so nothing to verify: their mode is `none`, also when left at the default. */
+export function internalAuth<D extends PipelineDocument>(document: D, secret: string | undefined): D {
+  if (document.source_kind !== "internal" || document.auth_mode === "none") return document
+  const untouched = document.auth_mode === "hmac_sha256" && secret === undefined && Object.keys(document.auth_config).length === 0
+  if (untouched) return { ...document, auth_mode: "none" }
+  throw invalid("auth_mode", `an internal pipeline has no inbound endpoint, so its auth mode is none, not ${document.auth_mode}.`)
+}
+
+/** The mark of the file that a pipeline came from, after a change of its secret alone: that is no drift. */
+export function stillApplied({ file, revision }: PipelineRecord): PipelineRecord["file"] {
+  return file?.applied_revision === revision ? { ...file, applied_revision: revision + 1 } : file
 }
 
 /** Splits the secret off an auth_config as given. */

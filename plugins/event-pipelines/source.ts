@@ -13,6 +13,7 @@ import {
 } from "#core"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import type { EventPipelines } from "./pipelines.ts"
+import { stillApplied } from "./rules.ts"
 
 interface SourceDeps {
   readonly store: Store
@@ -64,7 +65,7 @@ export function pipelineSource({ store, clock, works, coherence, pipelines, orga
             .in(Pipelines, organization)
             .update(
               record.id,
-              { $set: { secrets: secrets as never, revision, updated_at: timestamp(now) } },
+              { $set: { secrets: secrets as never, revision, file: stillApplied(record), updated_at: timestamp(now) } },
               { where: { revision: record.revision } },
             )
           work.in(Revisions, organization).insert({

@@ -68,7 +68,8 @@ if (!existsSync(suite)) {
       results.forEach((result, i) => {
         cases++
         const test = each.tests[i]
-        if (test && (result.ok !== expectedOf(test) || (!result.ok && result.kind !== "invalid"))) failures.add(`${name} | ${test.description}`)
+        if (test && (result.ok !== expectedOf(test) || (!result.ok && result.kind !== "invalid")))
+          failures.add(`${name} | ${test.description}`)
       })
     }
 

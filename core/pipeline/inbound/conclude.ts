@@ -6,21 +6,20 @@ import type { Live } from "../../contract/channel.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import type { JobQueue } from "../../contract/job.ts"
-import type { Store } from "../../contract/store.ts"
+import type { CommitResult, Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
-import { derivedUuid } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { noteExecution, noteOutcome, noteReply } from "../journal/draft.ts"
 import { EntryCollection, type JournalEntry, PayloadCollection } from "../journal/entry.ts"
-import { deferredJob, deferredPayload } from "../run/deferred.ts"
+import { deferredJob, deferredJobId, deferredPayload } from "../run/deferred.ts"
 import { Execution, type Failure } from "../run/execution.ts"
 import { type ImmediateServices, runImmediate } from "../run/immediate.ts"
 import type { StoredPipeline } from "../source.ts"
 import { type Answer, acceptedReply, answerReply, errorReply } from "./answer.ts"
-import type { Dedupe } from "./dedupe.ts"
-import type { LivePipeline } from "./live-pipelines.ts"
+import { type Dedupe, RepeatedEvent } from "./dedupe.ts"
+import { type LivePipeline, refuseEnded } from "./live-pipelines.ts"
 
 export interface ConcludeServices {
   readonly store: Store
@@ -33,6 +32,13 @@ export interface ConcludeServices {
   readonly payloadsDays: number
   readonly signal: AbortSignal
   readonly assertLive: () => void
+}
+
+/** An event as it is kept to be run again: without proof. */
+export interface KeptEvent {
+  readonly body: string | null
+  readonly headers: Record<string, string>
+  readonly query: Record<string, string | string[]>
 }
 
 export interface ConcludeArgs {
@@ -48,11 +54,7 @@ export interface ConcludeArgs {
   readonly envelope: Envelope
   readonly stamp: Readonly<Record<string, Json>>
   /** What to keep for a replay; absent for what is one already. */
-  readonly keep?: {
-    readonly body: string | null | null
-    readonly headers: Record<string, string>
-    readonly query: Record<string, string | string[]>
-  }
+  readonly keep?: KeptEvent | undefined
   readonly seenId?: string | undefined
 }
 
@@ -87,23 +89,35 @@ export class Conclude {
     const reply = failure ? failedReply(entry.id, failure) : (execution.reply ?? acceptedReply(entry.id))
     noteReply(entry, reply)
     if (!failure) this.#stageAccepted(work, execution, args, reply)
-    this.#stageEntry(work, args)
+    this.#stageEntry(work, live.stored, entry, args.keep)
     this.#services.assertLive()
+    refuseEnded(live)
+    let result: CommitResult
     try {
-      await work.committed(await store.commit(work.commit))
+      result = await store.commit(work.commit)
     } catch (fault) {
       return this.#refused(args, execution, fault)
     }
+    await this.#after(work, result, entry)
     this.announce(live.stored, entry)
     return answerReply(reply)
   }
 
-  /** An entry that nothing else goes with. */
-  async entryOnly(stored: StoredPipeline, entry: JournalEntry): Promise<void> {
+  /** An entry that nothing else goes with but, where it may be run again, what it came with. */
+  async entryOnly(stored: StoredPipeline, entry: JournalEntry, keep?: KeptEvent): Promise<void> {
     const work = new StagedWork(entry.id)
-    work.in(EntryCollection, stored.organization.id).insert(entry)
+    this.#stageEntry(work, stored, entry, keep)
     await this.#services.store.commit(work.commit)
     this.announce(stored, entry)
+  }
+
+  /** What follows a commit cannot undo it, nor the answer. */
+  async #after(work: StagedWork, result: CommitResult, entry: JournalEntry): Promise<void> {
+    try {
+      await work.committed(result)
+    } catch (error) {
+      this.#services.log.error({ err: error, execution: entry.id }, "an event is on disk, but what follows its commit failed")
+    }
   }
 
   announce(stored: StoredPipeline, entry: JournalEntry): void {
@@ -125,17 +139,20 @@ export class Conclude {
   /** What only an accepted event leaves behind: its deferred job, its deduplication key. */
   #stageAccepted(work: StagedWork, execution: Execution, { live, entry, seenId }: ConcludeArgs, reply: Reply): void {
     const { stored, graph } = live
-    if (graph.deferred.length > 0 && Object.values(execution.steps).some((record) => record.state === "pending")) {
-      const id = derivedUuid(entry.id, "deferred")
+    if (execution.pendingSteps > 0) {
+      const id = deferredJobId(entry.id)
       this.#services
         .queue()
         .enqueue(work, deferredJob, deferredPayload(execution, stored.revision), { organization: stored.organization.id, id })
     }
-    if (seenId !== undefined && graph.dedupe) this.#services.dedupe.stage(work, stored, seenId, entry.id, reply, graph.dedupe.windowMs)
+    if (seenId !== undefined && graph.dedupe) {
+      const first = { execution: entry.id, isTest: entry.is_test, reply }
+      this.#services.dedupe.stage(work, stored, seenId, first, graph.dedupe.windowMs)
+    }
   }
 
-  #stageEntry(work: StagedWork, { live, entry, keep }: ConcludeArgs): void {
-    const organization = live.stored.organization.id
+  #stageEntry(work: StagedWork, stored: StoredPipeline, entry: JournalEntry, keep: KeptEvent | undefined): void {
+    const organization = stored.organization.id
     const expires_at = timestamp(Date.parse(entry.received_at) + this.#services.payloadsDays * dayMs)
     if (keep) work.in(PayloadCollection, organization).insert({ id: entry.id, ...keep, expires_at })
     work.in(EntryCollection, organization).insert(entry)
@@ -144,17 +161,20 @@ export class Conclude {
   /** The commit itself was refused: by a write of an action (then the event failed), or because storage is down (then nothing is said to have happened). */
   async #refused(args: ConcludeArgs, execution: Execution, fault: unknown): Promise<Answer> {
     const error = asAppError(fault)
-    const transient = error.code === "unavailable" || error.code === "deadline_exceeded" || error.code === "resource_exhausted"
-    const repeated = args.seenId !== undefined && (error.code === "aborted" || error.code === "already_exists")
-    if (transient || repeated || error.code === "internal") throw fault
-    const { entry, live } = args
+    if (error.code === "unavailable" || error.code === "deadline_exceeded" || error.code === "resource_exhausted") throw fault
+    const { entry, live, seenId } = args
+    if (seenId !== undefined && (error.code === "aborted" || error.code === "already_exists")) {
+      const seen = await this.#services.dedupe.find(live.stored, seenId)
+      if (seen) throw new RepeatedEvent(seen)
+    }
+    this.#services.log.warn({ err: error, execution: entry.id }, "the commit of an event was refused")
     noteOutcome(entry, "failed", "commit_refused", { code: error.code, message: error.message })
     entry.rows = []
     const reply = errorReply(new AppError("internal", "The event could not be kept.", { execution_id: entry.id, reason: "commit_refused" }))
     noteReply(entry, reply)
     const work = new StagedWork(`${entry.id}:refused`)
     for (const write of execution.kept.writes) work.write(write)
-    this.#stageEntry(work, args)
+    this.#stageEntry(work, live.stored, entry, args.keep)
     await this.#services.store.commit(work.commit)
     this.announce(live.stored, entry)
     return answerReply(reply)

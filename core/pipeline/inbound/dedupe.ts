@@ -10,6 +10,16 @@ import { derivedUuid } from "../../kernel/ids.ts"
 import { SeenCollection, type SeenKey } from "../journal/entry.ts"
 import type { StoredPipeline } from "../source.ts"
 
+/** Thrown by a commit that lost to another event with the same key. */
+export class RepeatedEvent extends Error {
+  readonly seen: SeenKey
+
+  constructor(seen: SeenKey) {
+    super(`a repeat of ${seen.execution_id}`)
+    this.seen = seen
+  }
+}
+
 export class Dedupe {
   readonly #store: Store
   readonly #clock: Clock
@@ -59,13 +69,21 @@ export class Dedupe {
   }
 
   /** Stages the key with the event's commit; the commit fails as `aborted` or `already_exists` when another node accepted the event first. */
-  stage(work: Work, pipeline: StoredPipeline, id: string, executionId: string, reply: Reply, windowMs: number): void {
+  stage(
+    work: Work,
+    pipeline: StoredPipeline,
+    id: string,
+    first: { execution: string; isTest: boolean; reply: Reply },
+    windowMs: number,
+  ): void {
+    const { execution, isTest, reply } = first
     const now = this.#clock.now()
     work.in(SeenCollection, pipeline.organization.id).update(
       id,
       {
         $set: {
-          execution_id: executionId,
+          execution_id: execution,
+          is_test: isTest,
           reply: { status: reply.status, headers: { ...reply.headers }, body: reply.body } as Json,
           expires_at: timestamp(now + windowMs),
         },

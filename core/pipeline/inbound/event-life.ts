@@ -1,7 +1,6 @@
 // The life of one event, from a read request to its answer: verify, deduplicate, validate and transform, stamp, run,
 // commit, reply. Every way out leaves the entry that tells why; no 2xx is given before the commit.
 
-import type { Reply } from "../../contract/action.ts"
 import type { InboundRequest, Verdict } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { PageEnvelope } from "../../contract/envelope.ts"
@@ -15,12 +14,14 @@ import { draftEntry, noteOutcome, notePayload, noteReply, noteTransformed, noteV
 import type { JournalEntry } from "../journal/entry.ts"
 import type { Rejections } from "../journal/rejections.ts"
 import type { Sandbox, SandboxResult } from "../sandbox/sandbox.ts"
-import { type Answer, answerError, answerReply, errorReply } from "./answer.ts"
+import { taggedAsTest } from "../stamp/stamp.ts"
+import { type Answer, answerError, errorReply } from "./answer.ts"
 import { type JsonBody, toJsonText } from "./body.ts"
-import type { Conclude } from "./conclude.ts"
+import type { Conclude, KeptEvent } from "./conclude.ts"
 import type { Dedupe } from "./dedupe.ts"
 import type { LivePipeline } from "./live-pipelines.ts"
-import { queryOf, shownHeaders, withoutProof } from "./request.ts"
+import { type Held, oncePerKey } from "./once-per-key.ts"
+import { headersAndSize, queryOf, shownHeaders, withoutFields, withoutProof } from "./request.ts"
 import { understand } from "./understand.ts"
 
 export interface EventServices {
@@ -42,10 +43,25 @@ interface Arrival {
   readonly live: LivePipeline
   readonly request: InboundRequest
   readonly entry: JournalEntry
-  readonly depth: number
 }
 
-type Accepted = Verdict & { ok: true }
+/** What is known once the auth mode has said yes; without proof. */
+interface Verified {
+  readonly verdict: Verdict & { ok: true }
+  /** JSON text as it came, proof fields included where `verdict` names some. */
+  readonly body: string
+  /** JSON text without them. */
+  readonly shown: string
+  readonly headers: Record<string, string>
+  readonly query: Record<string, string | string[]>
+}
+
+const transformCauses = {
+  threw: "transform_threw",
+  timeout: "transform_timeout",
+  memory: "transform_memory",
+  bad_result: "transform_result",
+} as const
 
 export class EventLife {
   readonly #services: EventServices
@@ -57,36 +73,48 @@ export class EventLife {
   /** Never throws; counts the event as under way on its pipeline until it is committed. */
   async handle(live: LivePipeline, request: InboundRequest): Promise<Answer> {
     live.underWay++
-    const { clock, ids, config } = this.#services
-    const entry = draftEntry({
-      id: ids.uuid(),
-      stored: live.stored,
-      digest: live.graph.digest,
-      receivedAtMs: request.receivedAt,
-      entriesDays: config.retention.entries_days,
-    })
-    const started = clock.monotonic()
+    const entry = this.#draft(live, request.receivedAt)
     try {
-      return await this.#run({ live, request, entry, depth: 0 }, started)
+      return await this.#run({ live, request, entry }, this.#services.clock.monotonic())
     } catch (error) {
       return this.#broken(entry, error)
     } finally {
-      if (--live.underWay === 0) live.idle?.()
-      this.#services.observe(entry.status, entry.cause, entry.timings)
+      this.#left(live, entry)
     }
   }
 
   /** A request refused before its body was read: its headers and size are all that the entry holds. */
   async refuse(live: LivePipeline, request: InboundRequest, error: AppError, size: number | undefined): Promise<Answer> {
-    const entry = draftEntry({
-      id: this.#services.ids.uuid(),
-      stored: live.stored,
-      digest: live.graph.digest,
-      receivedAtMs: request.receivedAt,
-      entriesDays: this.#services.config.retention.entries_days,
-    })
-    entry.payload_preview = JSON.stringify({ headers: shownHeaders(request.headers), size: size ?? null })
-    return this.#rejected({ live, request, entry, depth: 0 }, error, String(error.details.reason ?? error.code))
+    live.underWay++
+    const entry = this.#draft(live, request.receivedAt)
+    entry.payload_preview = headersAndSize(request.headers, size)
+    try {
+      return await this.#rejected({ live, request, entry }, error, String(error.details.reason ?? error.code))
+    } catch (fault) {
+      return this.#broken(entry, fault)
+    } finally {
+      this.#left(live, entry)
+    }
+  }
+
+  /** An event that there is no room for: counted in one entry a minute. */
+  turnAway(live: LivePipeline, receivedAt: number, error: AppError): void {
+    const entry = this.#draft(live, receivedAt)
+    noteOutcome(entry, "rejected", "too_many", { code: error.code, message: error.message })
+    noteReply(entry, errorReply(error))
+    this.#services.rejections.fold(live.stored.organization.id, entry)
+    this.#services.observe(entry.status, entry.cause, entry.timings)
+  }
+
+  #draft(live: LivePipeline, receivedAtMs: number): JournalEntry {
+    const { ids, config } = this.#services
+    const { stored, graph } = live
+    return draftEntry({ id: ids.uuid(), stored, digest: graph.digest, receivedAtMs, entriesDays: config.retention.entries_days })
+  }
+
+  #left(live: LivePipeline, entry: JournalEntry): void {
+    if (--live.underWay === 0) live.idle?.()
+    this.#services.observe(entry.status, entry.cause, entry.timings)
   }
 
   async #run(arrival: Arrival, started: number): Promise<Answer> {
@@ -95,8 +123,7 @@ export class EventLife {
     const verdict = live.verifier.verify(request)
     const settled = inTime("then" in verdict ? await verdict : verdict, live, request.receivedAt)
     noteVerdict(entry, settled)
-    const verifiedAt = clock.monotonic()
-    entry.timings["verify"] = verifiedAt - started
+    entry.timings["verify"] = clock.monotonic() - started
     if (!settled.ok) {
       const error = new AppError("unauthenticated", "The event could not be verified.", {})
       return this.#rejected(arrival, error, settled.cause)
@@ -107,77 +134,46 @@ export class EventLife {
       body = "then" in read ? await read : read
     } catch (error) {
       const refused = asAppError(error)
+      entry.payload_preview = headersAndSize(request.headers, request.body.length)
       return this.#rejected(arrival, refused, String(refused.details.reason ?? "malformed_body"))
     }
-    notePayload(entry, body.text)
-    const { dedupe } = live.graph
-    if (!dedupe) return this.#transform(arrival, settled, body, undefined)
-    return this.#deduplicated(arrival, settled, body)
+    const strip = settled.proof?.body
+    const hidden = strip !== undefined && strip.length > 0
+    const shown = hidden ? withoutFields(body.text, strip) : body.text
+    notePayload(entry, shown ?? "(not shown: it holds the proof, and is no JSON)")
+    const verified: Verified = {
+      verdict: settled,
+      body: body.text,
+      shown: shown ?? "",
+      headers: withoutProof(shownHeaders(request.headers), settled.proof?.headers),
+      query: withoutProof(queryOf(request), settled.proof?.query),
+    }
+    if (!live.graph.dedupe) return this.#transform(arrival, verified, undefined)
+    return this.#deduplicated(arrival, verified)
   }
 
-  async #deduplicated(arrival: Arrival, verdict: Accepted, body: JsonBody): Promise<Answer> {
+  async #deduplicated(arrival: Arrival, verified: Verified): Promise<Answer> {
+    const { live, entry, request } = arrival
+    const { shown, headers, query } = verified
+    const isTest = taggedAsTest(request.headers)
+    try {
+      const event = { live, entry, body: shown, query: query as Json, headers, isTest }
+      return await oncePerKey(event, this.#services, (held) => this.#transform(arrival, verified, held))
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "invalid_argument") throw error
+      return this.#rejected(arrival, error, String(error.details.reason))
+    }
+  }
+
+  async #transform(arrival: Arrival, verified: Verified, held: Held | undefined): Promise<Answer> {
     const { live, request, entry } = arrival
-    const { dedupe } = live.graph
-    if (!dedupe) throw new Error("unreachable: the graph does not deduplicate")
-    let key: string
-    try {
-      key = dedupe.key({
-        event: null,
-        payload: live.graph.reads.payload ? (JSON.parse(body.text) as Json) : null,
-        query: withoutProof(queryOf(request), verdict.proof?.query) as Json,
-        headers: withoutProof(shownHeaders(request.headers), verdict.proof?.headers),
-        envelope: { event_id: verdict.eventId ?? "", event_type: verdict.eventType ?? "", received_at: entry.received_at },
-        steps: {},
-        pipeline: { id: live.stored.id, slug: live.stored.slug, name: live.stored.document.name },
-        organization: live.stored.organization,
-      })
-    } catch (error) {
-      return this.#rejected(
-        arrival,
-        new AppError("invalid_argument", "The body is not JSON.", { reason: "malformed_body" }, { cause: error }),
-        "malformed_body",
-      )
-    }
-    // An event without a key is nobody's repeat.
-    if (key === "") return this.#transform(arrival, verdict, body, undefined)
-    const waitMs = (live.verifier.ackTimeoutS ?? 30) * 1_000
-    const claim = await this.#services.dedupe.claim(live.stored, key, waitMs)
-    if (claim.seen) return this.#repeat(arrival, key, claim.seen.execution_id, claim.seen.reply)
-    entry.dedupe = { key, outcome: "first" }
-    try {
-      return await this.#transform(arrival, verdict, body, { id: claim.id, key })
-    } catch (error) {
-      const seen =
-        error instanceof AppError && (error.code === "aborted" || error.code === "already_exists")
-          ? await this.#services.dedupe.find(live.stored, claim.id)
-          : undefined
-      if (!seen) throw error
-      return await this.#repeat(arrival, key, seen.execution_id, seen.reply)
-    } finally {
-      claim.release()
-    }
-  }
-
-  async #repeat(arrival: Arrival, key: string, of: string, reply: Reply): Promise<Answer> {
-    const { entry, live } = arrival
-    entry.repeat_of = of
-    entry.dedupe = { key, outcome: "repeat" }
-    noteOutcome(entry, "accepted", "")
-    noteReply(entry, reply)
-    await this.#services.conclude.entryOnly(live.stored, entry)
-    return answerReply(reply)
-  }
-
-  async #transform(arrival: Arrival, verdict: Accepted, body: JsonBody, seen: { id: string; key: string } | undefined): Promise<Answer> {
-    const { live, request, entry, depth } = arrival
     const { sandbox, clock, config, conclude } = this.#services
+    const { verdict, body, headers, query } = verified
     const began = clock.monotonic()
-    const headers = withoutProof(shownHeaders(request.headers), verdict.proof?.headers)
-    const query = withoutProof(queryOf(request), verdict.proof?.query)
     const strip = verdict.proof?.body
     const incoming = {
       live,
-      body: body.text,
+      body,
       rawHeaders: request.headers,
       headers,
       query,
@@ -185,65 +181,59 @@ export class EventLife {
       seed: entry.id,
       strip,
       over: verdict.claims as PageEnvelope | undefined,
+      eventId: verdict.eventId ?? "",
+      eventType: verdict.eventType ?? "",
     }
-    const understood = await understand(
-      { ...incoming, eventId: verdict.eventId ?? "", eventType: verdict.eventType ?? "" },
-      sandbox,
-      config.inbound.geo,
-    )
+    const understood = await understand(incoming, sandbox, config.inbound.geo)
     entry.timings["sandbox"] = clock.monotonic() - began
     const hidden = strip !== undefined && strip.length > 0
-    if (hidden) notePayload(entry, understood.ok ? (understood.payloadText ?? "") : "(not shown: it holds the proof)")
-    if (!understood.ok) return this.#refusedBySandbox(arrival, understood)
+    if (!understood.ok) return this.#refusedBySandbox(arrival, verified, understood)
     entry.is_test = understood.isTest
     noteTransformed(entry, understood)
     return conclude.run({
       live,
       entry,
-      depth,
+      depth: 0,
       originId: entry.id,
-      identity: seen ? derivedUuid(live.stored.id, seen.key) : entry.id,
+      identity: held ? derivedUuid(live.stored.id, held.key) : entry.id,
       receivedAt: entry.received_at,
       event: understood.event,
       payload: understood.payload,
       query: query as Json,
       envelope: understood.envelope,
       stamp: understood.stamp,
-      keep: { body: hidden ? (understood.payloadText ?? null) : body.text, headers, query },
-      seenId: seen?.id,
+      keep: { body: hidden ? (understood.payloadText ?? null) : body, headers, query },
+      seenId: held?.id,
     })
   }
 
-  #refusedBySandbox(arrival: Arrival, result: SandboxResult & { ok: false }): Promise<Answer> | Answer {
-    const { entry, live } = arrival
+  #refusedBySandbox(
+    arrival: Arrival,
+    { shown, headers, query }: Verified,
+    result: SandboxResult & { ok: false },
+  ): Promise<Answer> | Answer {
+    const { entry, live, request } = arrival
+    if (result.kind === "unavailable") {
+      noteOutcome(entry, "failed", "unavailable")
+      return answerError(new AppError("unavailable", "The event could not be processed now.", {}, { retryAfterS: result.retryAfterS ?? 1 }))
+    }
+    entry.is_test = taggedAsTest(request.headers)
     if (result.kind === "malformed" || result.kind === "invalid") {
       entry.schema_errors = result.errors.map(({ pointer, message }) => ({ pointer, message }))
       const fields = result.errors.map(({ pointer, message }) => ({ path: pointer, message }))
       const reason = result.kind === "malformed" ? "malformed_body" : "schema_mismatch"
-      return this.#rejected(arrival, new AppError("invalid_argument", result.message, { reason, fields }), reason)
+      const keep = result.kind === "malformed" ? undefined : { body: shown, headers, query }
+      return this.#rejected(arrival, new AppError("invalid_argument", result.message, { reason, fields }), reason, keep)
     }
-    if (result.kind === "unavailable")
-      return answerError(new AppError("unavailable", "The event could not be processed now.", {}, { retryAfterS: result.retryAfterS ?? 1 }))
     if (result.kind === "penalty") {
-      return this.#rejected(
-        arrival,
-        new AppError(
-          "resource_exhausted",
-          "This pipeline's code has run away repeatedly and is paused.",
-          { reason: "penalty" },
-          { retryAfterS: result.retryAfterS ?? 5 },
-        ),
-        "penalty",
-        true,
-      )
+      const message = "This pipeline's code has run away repeatedly and is paused."
+      const error = new AppError("resource_exhausted", message, { reason: "penalty" }, { retryAfterS: result.retryAfterS ?? 5 })
+      noteOutcome(entry, "rejected", "penalty", { code: error.code, message })
+      noteReply(entry, errorReply(error))
+      this.#services.rejections.fold(live.stored.organization.id, entry)
+      return answerError(error)
     }
-    const causes = {
-      threw: "transform_threw",
-      timeout: "transform_timeout",
-      memory: "transform_memory",
-      bad_result: "transform_result",
-    } as const
-    const cause = causes[result.kind]
+    const cause = transformCauses[result.kind]
     noteOutcome(entry, "failed", cause, { code: "failed_precondition", message: result.message })
     const error = new AppError("failed_precondition", "The pipeline could not make sense of the event.", {
       reason: cause,
@@ -252,24 +242,26 @@ export class EventLife {
       execution_id: entry.id,
     })
     noteReply(entry, errorReply(error))
-    return this.#services.conclude.entryOnly(live.stored, entry).then(() => answerError(error))
+    return this.#services.conclude.entryOnly(live.stored, entry, { body: shown, headers, query }).then(() => answerError(error))
   }
 
-  async #rejected(arrival: Arrival, error: AppError, cause: string, fold = false): Promise<Answer> {
+  async #rejected(arrival: Arrival, error: AppError, cause: string, keep?: KeptEvent): Promise<Answer> {
     const { entry, live } = arrival
     noteOutcome(entry, "rejected", cause, { code: error.code, message: entry.verdict.message || error.message })
     noteReply(entry, errorReply(error))
-    await this.#services.rejections.keep(live.stored.organization.id, entry, fold)
+    const { rejections, conclude } = this.#services
+    if (rejections.takesOwnEntry(entry.pipeline_id)) await conclude.entryOnly(live.stored, entry, keep)
+    else rejections.fold(live.stored.organization.id, entry)
     return answerError(error)
   }
 
   #broken(entry: JournalEntry, error: unknown): Answer {
     const known = asAppError(error)
-    if (known.code === "unavailable" || known.code === "resource_exhausted") {
-      noteOutcome(entry, "failed", known.code)
+    if (known.code === "unavailable" || known.code === "resource_exhausted" || known.code === "deadline_exceeded") {
+      noteOutcome(entry, "failed", "unavailable")
       return answerError(
         new AppError(
-          known.code,
+          "unavailable",
           "The event could not be stored now; send it again.",
           { reason: known.details.reason ?? known.code },
           { retryAfterS: known.retryAfterS ?? 1 },

@@ -26,10 +26,17 @@ export interface HandlerArgs {
   readonly countUnknown: () => void
   /** Throws `unavailable` when this node may not act on what it remembers. */
   readonly assertLive: () => void
+  /** Answers for pipelines that a plugin runs itself; undefined for all others. */
+  readonly takeOver: (live: LivePipeline, request: InboundRequest, from: IncomingMessage) => Promise<Answer> | undefined
 }
 
 const unknownEndpoint = new AppError("not_found", "There is no active pipeline at this address.")
-const tooBusy = new AppError("unavailable", "Too many events are under way; send it again.", { reason: "overloaded" }, { retryAfterS: 1 })
+const tooMany = new AppError(
+  "resource_exhausted",
+  "Too many events are under way; send it again.",
+  { reason: "too_many" },
+  { retryAfterS: 1 },
+)
 
 export class HttpInbound implements InboundHandler {
   readonly #args: HandlerArgs
@@ -45,8 +52,7 @@ export class HttpInbound implements InboundHandler {
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     if (this.#inFlight >= this.#args.maxInFlight) {
-      request.resume()
-      write(response, answerError(tooBusy), undefined)
+      this.#turnAway(request, response)
       return
     }
     this.#inFlight++
@@ -61,70 +67,100 @@ export class HttpInbound implements InboundHandler {
       })
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Counted in the journal of a pipeline that is in memory; nothing is loaded for it. */
+  #turnAway(request: IncomingMessage, response: ServerResponse): void {
     const { pipelines, life, clock } = this.#args
+    request.resume()
+    const path = (request.url ?? "").slice(inboundPrefix.length)
+    const live = pipelines.known(path.split("?", 1)[0] ?? "")
+    if (live?.stored.document.state === "active") life.turnAway(live, clock.now(), tooMany)
+    write(response, answerError(tooMany), request.headers.origin)
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pipelines, clock } = this.#args
     const target = request.url ?? ""
     const mark = target.indexOf("?")
     const endpoint = mark < 0 ? target.slice(inboundPrefix.length) : target.slice(inboundPrefix.length, mark)
     const origin = request.headers.origin
-    let live: LivePipeline | null
     try {
       this.#args.assertLive()
-      const found = pipelines.byEndpoint(endpoint)
-      live = found !== null && "then" in found ? await found : found
+      let live = pipelines.byEndpoint(endpoint)
+      while (live !== null && "then" in live) {
+        await live
+        live = pipelines.byEndpoint(endpoint)
+      }
+      if (!takesRequests(live)) return this.#unknown(request, response, origin)
+      if (request.method === "OPTIONS") {
+        request.resume()
+        return write(response, { status: 204, headers: preflight, body: "" }, origin)
+      }
+      const inbound: Omit<InboundRequest, "body"> = {
+        method: request.method ?? "POST",
+        url: this.#args.publicUrl() + target,
+        headers: request.headers,
+        query: parseQuery(mark < 0 ? "" : target.slice(mark + 1)),
+        receivedAt: clock.now(),
+      }
+      const read = await readBody(request, this.#args.maxBodyBytes)
+      if (read === "aborted") return
+      // Looked up again: a change made while the body came in (a secret rotated, the pipeline disabled) counts. From here
+      // to the event's being counted as under way nothing is awaited.
+      live = pipelines.byEndpoint(endpoint)
+      while (live !== null && "then" in live) {
+        await live
+        live = pipelines.byEndpoint(endpoint)
+      }
+      const answer = takesRequests(live) ? this.#received(live, inbound, read, request) : undefined
+      if (!answer) return this.#unknown(request, response, origin)
+      if (!Buffer.isBuffer(read)) response.shouldKeepAlive = false
+      write(response, "then" in answer ? await answer : answer, origin)
     } catch (error) {
       request.resume()
       if (!(error instanceof AppError)) throw error
-      return write(
-        response,
-        answerError(
-          new AppError("unavailable", "The service cannot take events now; send it again.", {}, { retryAfterS: 1, cause: error }),
-        ),
-        origin,
-      )
+      const message = "The service cannot take events now; send it again."
+      write(response, answerError(new AppError("unavailable", message, {}, { retryAfterS: 1, cause: error })), origin)
     }
-    const state = live?.stored.document.state
-    if (!live || state === "disabled") {
-      request.resume()
-      this.#args.countUnknown()
-      return write(response, answerError(unknownEndpoint), origin)
-    }
-    if (request.method === "OPTIONS") {
-      request.resume()
-      return write(response, { status: 204, headers: preflight, body: "" }, origin)
-    }
-    const inbound: Omit<InboundRequest, "body"> = {
-      method: request.method ?? "POST",
-      url: this.#args.publicUrl() + target,
-      headers: request.headers,
-      query: parseQuery(mark < 0 ? "" : target.slice(mark + 1)),
-      receivedAt: clock.now(),
-    }
-    const read = await readBody(request, this.#args.maxBodyBytes)
-    if (read === "aborted") return
-    if (typeof read === "object" && "refused" in read) {
-      const answer =
-        state === "active" ? await life.refuse(live, { ...inbound, body: empty }, read.refused, read.size) : answerError(unknownEndpoint)
-      response.shouldKeepAlive = false
-      write(response, answer, origin)
-      return
-    }
-    const complete: InboundRequest = { ...inbound, body: read }
-    const handshake = await takeHandshake(live, complete, this.#args.source())
-    if (handshake) return write(response, handshake, origin)
-    if (state !== "active") {
-      this.#args.countUnknown()
-      return write(response, answerError(unknownEndpoint), origin)
-    }
-    if (complete.method !== "POST") return write(response, methodNotAllowed(complete.method), origin)
-    write(response, await life.handle(live, complete), origin)
   }
+
+  /** Not async, so that nothing comes between the look-up and the event's being counted. undefined where nothing is taken. */
+  #received(
+    live: LivePipeline,
+    inbound: Omit<InboundRequest, "body">,
+    read: Buffer | Refused,
+    from: IncomingMessage,
+  ): Answer | Promise<Answer> | undefined {
+    const { life, source, takeOver } = this.#args
+    const active = live.stored.document.state === "active"
+    if (!Buffer.isBuffer(read)) return active ? life.refuse(live, { ...inbound, body: empty }, read.refused, read.size) : undefined
+    const complete: InboundRequest = { ...inbound, body: read }
+    const handshake = takeHandshake(live, complete, source)
+    if (handshake || !active) return handshake
+    if (complete.method !== "POST") return methodNotAllowed(complete.method)
+    return takeOver(live, complete, from) ?? life.handle(live, complete)
+  }
+
+  #unknown(request: IncomingMessage, response: ServerResponse, origin: string | undefined): void {
+    request.resume()
+    this.#args.countUnknown()
+    write(response, answerError(unknownEndpoint), origin)
+  }
+}
+
+/** A proposed pipeline answers handshakes only. */
+function takesRequests(live: LivePipeline | null): live is LivePipeline {
+  return live !== null && live.stored.document.state !== "disabled"
 }
 
 const empty = Buffer.alloc(0)
 
+interface Refused {
+  readonly refused: AppError
+  readonly size: number | undefined
+}
+
 /** The whole body; what to refuse it with; or "aborted" when the sender went away. */
-function readBody(request: IncomingMessage, limit: number): Promise<Buffer | { refused: AppError; size: number | undefined } | "aborted"> {
+function readBody(request: IncomingMessage, limit: number): Promise<Buffer | Refused | "aborted"> {
   const tooLarge = (size: number | undefined) => ({
     refused: new AppError(
       "resource_exhausted",

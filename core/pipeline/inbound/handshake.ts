@@ -1,13 +1,22 @@
 // Providers that first ask an endpoint to prove itself: the auth mode knows the answer; a secret that arrives with the
 // question is stored once.
-import type { InboundRequest } from "../../contract/auth-mode.ts"
+import type { HandshakeAnswer, InboundRequest } from "../../contract/auth-mode.ts"
 import type { PipelineSource } from "../source.ts"
 import type { Answer } from "./answer.ts"
 import type { LivePipeline } from "./live-pipelines.ts"
 
-export async function takeHandshake(live: LivePipeline, request: InboundRequest, source: PipelineSource): Promise<Answer | undefined> {
+/** undefined, at once, for what is no handshake. */
+export function takeHandshake(live: LivePipeline, request: InboundRequest, source: () => PipelineSource): Promise<Answer> | undefined {
   const answer = live.verifier.handshake?.(request)
-  if (!answer) return undefined
+  return answer && keepAndAnswer(answer, live, request, source())
+}
+
+async function keepAndAnswer(
+  answer: HandshakeAnswer,
+  live: LivePipeline,
+  request: InboundRequest,
+  source: PipelineSource,
+): Promise<Answer> {
   if (answer.deliveredSecret !== undefined) await source.keepDeliveredSecret(live.stored, answer.deliveredSecret)
   return {
     status: answer.status,

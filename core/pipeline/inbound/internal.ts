@@ -14,6 +14,7 @@ import { taggedAsTest } from "../stamp/stamp.ts"
 import { type Answer, answerError, errorReply } from "./answer.ts"
 import type { EventServices } from "./event-life.ts"
 import type { LivePipeline, LivePipelines } from "./live-pipelines.ts"
+import { oncePerKey } from "./once-per-key.ts"
 import { type Misunderstood, understand } from "./understand.ts"
 
 export interface InternalServices extends EventServices {
@@ -33,6 +34,8 @@ interface Given {
   readonly depth: number
   readonly keep: boolean
   readonly known?: JournalEntry
+  /** Of the deduplication key that this event holds. */
+  readonly seenId?: string | undefined
 }
 
 const maxDepth = 5
@@ -73,19 +76,25 @@ export class InternalEvents {
       depth,
     })
     entry.verdict = { ...entry.verdict, ok: true }
-    const isTest = event.isTest === true || taggedAsTest(event.headers ?? {})
-    return this.#run(live, {
+    const headers = event.headers ?? {}
+    const isTest = event.isTest === true || taggedAsTest(headers)
+    const given = {
       entry,
       body: JSON.stringify(event.payload),
-      headers: event.headers ?? {},
+      headers,
       query: {},
       originId: id,
-      identity: id,
       receivedAt: entry.received_at,
       isTest,
       depth,
-      keep: true,
-    })
+    }
+    return this.#counted(live, entry, () =>
+      live.graph.dedupe
+        ? oncePerKey({ live, ...given }, this.#services, (held) =>
+            this.#process(live, { ...given, identity: held ? derivedUuid(stored.id, held.key) : id, keep: true, seenId: held?.id }),
+          )
+        : this.#process(live, { ...given, identity: id, keep: true }),
+    )
   }
 
   /** Runs a journalled event again from the kept payload, as a new entry that names the first. */
@@ -101,7 +110,7 @@ export class InternalEvents {
       })
     const originId = entry.replay_of ?? entry.repeat_of ?? entry.id
     const payload = await store.open(PayloadCollection, stored.organization.id).get(originId)
-    if (!payload || payload.body === null)
+    if (!payload || payload.body === null || Date.parse(payload.expires_at) <= clock.now())
       throw new AppError("failed_precondition", "The event's payload is no longer kept.", { reason: "payload_gone" })
     const origin = originId === entry.id ? entry : ((await store.open(EntryCollection, stored.organization.id).get(originId)) ?? entry)
     const live = await this.#live(stored)
@@ -118,11 +127,12 @@ export class InternalEvents {
     draft.dedupe = origin.dedupe
     caller.log.info({ execution: draft.id, replay_of: originId }, "replaying an event")
     const identity = origin.dedupe ? derivedUuid(stored.id, origin.dedupe.key) : originId
-    return this.#run(live, {
+    const { body, headers, query } = payload
+    const given: Given = {
       entry: draft,
-      body: payload.body,
-      headers: payload.headers,
-      query: payload.query,
+      body,
+      headers,
+      query,
       originId,
       identity,
       receivedAt: origin.received_at,
@@ -130,7 +140,8 @@ export class InternalEvents {
       depth: origin.depth,
       keep: false,
       known: origin,
-    })
+    }
+    return this.#counted(live, draft, () => this.#process(live, given))
   }
 
   async #live(stored: StoredPipeline): Promise<LivePipeline> {
@@ -142,11 +153,10 @@ export class InternalEvents {
     return live
   }
 
-  async #run(live: LivePipeline, given: Given): Promise<EventAnswer> {
-    const { entry } = given
+  async #counted(live: LivePipeline, entry: JournalEntry, run: () => Promise<Answer>): Promise<EventAnswer> {
     live.underWay++
     try {
-      const answer = await this.#process(live, given)
+      const answer = await run()
       return {
         execution_id: entry.id,
         status: entry.status,
@@ -164,7 +174,7 @@ export class InternalEvents {
     notePayload(entry, body)
     const began = clock.monotonic()
     const { known } = given
-    const over = known ? PageEnvelope.parse(known.envelope ?? {}) : undefined
+    const over = known?.envelope ? PageEnvelope.parse(known.envelope) : undefined
     const event = { eventId: entry.verdict.event_id ?? "", eventType: entry.verdict.event_type ?? "" }
     const incoming = {
       live,
@@ -195,7 +205,8 @@ export class InternalEvents {
       query,
       envelope: understood.envelope,
       stamp: understood.stamp,
-      ...(given.keep ? { keep: { body, headers, query } } : {}),
+      keep: given.keep ? { body, headers, query } : undefined,
+      seenId: given.seenId,
     })
   }
 
@@ -219,7 +230,9 @@ export class InternalEvents {
     })
     noteOutcome(entry, mismatch ? "rejected" : "failed", String(error.details.reason), { code: error.code, message: error.message })
     noteReply(entry, errorReply(error))
-    await this.#services.conclude.entryOnly(live.stored, entry)
+    entry.is_test = given.isTest
+    const keep = given.keep ? { body: given.body, headers: given.headers, query: given.query } : undefined
+    await this.#services.conclude.entryOnly(live.stored, entry, keep)
     return answerError(error)
   }
 }

@@ -4,6 +4,7 @@
 import type { AnyAuthMode, Verifier } from "../../contract/auth-mode.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
+import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Compilation } from "../engine.ts"
 import type { Graph } from "../graph.ts"
@@ -20,6 +21,10 @@ export interface LivePipeline {
   underWay: number
   /** Called when `underWay` falls to zero after the pipeline was dropped. */
   idle: (() => void) | undefined
+  /** Resolves when it is, or is waited for no longer; set by the drop. */
+  drained: Promise<void> | undefined
+  /** Set when the drop waited no longer: what is still under way must not be committed. */
+  ended: boolean
 }
 
 export interface LivePipelinesArgs {
@@ -35,11 +40,17 @@ export interface LivePipelinesArgs {
 
 /** Unknown endpoints are remembered too, so that a scan of them costs no reads; bounded. */
 const maxUnknown = 10_000
+/** Pipelines without an endpoint, and earlier revisions that deferred work still runs. */
+const maxOthers = 256
 
 export class LivePipelines {
   readonly #args: LivePipelinesArgs
   readonly #byEndpoint = new Map<string, LivePipeline | null>()
   readonly #byId = new Map<string, LivePipeline>()
+  /** By id and revision. */
+  readonly #others = new Map<string, LivePipeline>()
+  /** Dropped, with events still under way. */
+  readonly #draining = new Set<LivePipeline>()
   readonly #loading = new Map<string, Promise<LivePipeline | null>>()
   /** Counts drops, so that a load that began before one is not kept. */
   #generation = 0
@@ -48,36 +59,45 @@ export class LivePipelines {
     this.#args = args
   }
 
-  get size(): number {
-    return this.#byId.size
-  }
-
-  /** The pipeline of an endpoint; null when there is none. A promise only the first time. */
+  /** The pipeline of an endpoint; null when there is none. A promise while it is being loaded: ask again after it, since what it loaded may have changed meanwhile. */
   byEndpoint(endpointId: string): LivePipeline | null | Promise<LivePipeline | null> {
     const known = this.#byEndpoint.get(endpointId)
     return known === undefined ? this.#once(`endpoint ${endpointId}`, () => this.#loadEndpoint(endpointId)) : known
   }
 
+  /** What is in memory, without loading anything. */
+  known(endpointId: string): LivePipeline | null | undefined {
+    return this.#byEndpoint.get(endpointId)
+  }
+
   /** For events from inside the service, and for deferred work. */
   of(stored: StoredPipeline): Promise<LivePipeline | null> {
-    const known = this.#byId.get(stored.id)
-    if (known && known.stored.revision === stored.revision) return Promise.resolve(known)
-    return this.#once(`id ${stored.id} ${stored.revision}`, () => this.prepare(stored))
+    const key = `${stored.id} ${stored.revision}`
+    const current = this.#byId.get(stored.id)
+    const known = current?.stored.revision === stored.revision ? current : this.#others.get(key)
+    return known ? Promise.resolve(known) : this.#once(`id ${key}`, () => this.#loadOther(key, stored))
   }
 
   /** Lets go of a pipeline (of all, without an id) and waits for its events under way. */
   async drop(pipelineId: string | undefined): Promise<void> {
     this.#generation++
-    const dropped = pipelineId === undefined ? [...this.#byId.values()] : [this.#byId.get(pipelineId)].filter((one) => one !== undefined)
-    for (const one of dropped) this.#byId.delete(one.stored.id)
+    for (const held of [this.#byId, this.#others]) {
+      for (const [key, one] of held) {
+        if (pipelineId !== undefined && one.stored.id !== pipelineId) continue
+        held.delete(key)
+        if (one.underWay > 0) this.#drain(one)
+      }
+    }
     for (const [endpoint, one] of this.#byEndpoint) {
       if (one === null || pipelineId === undefined || one.stored.id === pipelineId) this.#byEndpoint.delete(endpoint)
     }
     if (pipelineId !== undefined) this.#args.forget(pipelineId)
-    await Promise.all(dropped.map((one) => this.#drained(one)))
+    // Also those of an earlier drop: on a cluster this node hears of its own change twice, and either may come first.
+    const draining = [...this.#draining].filter((one) => pipelineId === undefined || one.stored.id === pipelineId)
+    await Promise.all(draining.map((one) => one.drained))
   }
 
-  async prepare(stored: StoredPipeline): Promise<LivePipeline | null> {
+  async #prepare(stored: StoredPipeline): Promise<LivePipeline | null> {
     const { compile, authMode, log } = this.#args
     const compilation = await compile(stored.document)
     if (!compilation.ok) {
@@ -102,17 +122,39 @@ export class LivePipelines {
       pipeline: { id: stored.id, organization_id: stored.organization.id, owner_artifact_id: stored.document.owner_artifact_id },
       deps: known.deps(),
     })
-    return { stored, graph: compilation.graph, program: compilation.program, verifier, underWay: 0, idle: undefined }
+    return {
+      stored,
+      graph: compilation.graph,
+      program: compilation.program,
+      verifier,
+      underWay: 0,
+      idle: undefined,
+      drained: undefined,
+      ended: false,
+    }
   }
 
   async #loadEndpoint(endpointId: string): Promise<LivePipeline | null> {
     const generation = this.#generation
     const stored = await this.#args.source().byEndpoint(endpointId)
-    const live = stored ? await this.prepare(stored) : null
+    const live = stored ? await this.#prepare(stored) : null
     if (generation !== this.#generation) return live
     if (this.#byEndpoint.size > maxUnknown + this.#byId.size) this.#forgetUnknown()
     this.#byEndpoint.set(endpointId, live)
     if (live) this.#byId.set(live.stored.id, live)
+    return live
+  }
+
+  async #loadOther(key: string, stored: StoredPipeline): Promise<LivePipeline | null> {
+    const generation = this.#generation
+    const live = await this.#prepare(stored)
+    if (!live || generation !== this.#generation) return live
+    for (const oldest of this.#others.keys()) {
+      if (this.#others.size < maxOthers) break
+      if (this.#others.get(oldest)?.underWay === 0) this.#others.delete(oldest)
+      else break
+    }
+    this.#others.set(key, live)
     return live
   }
 
@@ -129,14 +171,29 @@ export class LivePipelines {
     return started
   }
 
-  #drained(live: LivePipeline): Promise<void> | void {
-    if (live.underWay === 0) return
-    return new Promise((resolve) => {
-      const cancel = this.#args.clock.after(this.#args.drainMs, resolve)
+  #drain(live: LivePipeline): void {
+    this.#draining.add(live)
+    live.drained = new Promise((resolve) => {
+      const done = () => {
+        this.#draining.delete(live)
+        resolve()
+      }
+      const cancel = this.#args.clock.after(this.#args.drainMs, () => {
+        live.ended = true
+        done()
+      })
       live.idle = () => {
         cancel()
-        resolve()
+        done()
       }
     })
   }
+}
+
+/** To be asked right before a commit. */
+export function refuseEnded(live: LivePipeline): void {
+  if (!live.ended) return
+  throw new AppError("unavailable", "The pipeline was changed while the event was under way; send it again.", {
+    reason: "pipeline_changed",
+  })
 }

@@ -51,3 +51,63 @@ export function withoutProof<T extends Record<string, unknown>>(record: T, names
   for (const name of names) delete out[name.toLowerCase() in out ? name.toLowerCase() : name]
   return out
 }
+
+/** Headers whose values cannot be a credential, whatever the auth mode. */
+const plainHeaders = new Set([
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "user-agent",
+  "host",
+  "accept",
+  "accept-language",
+  "origin",
+  "date",
+])
+
+/** What an entry holds of a request that was refused unread: header names, the values that cannot be proof, and the size. */
+export function headersAndSize(headers: InboundRequest["headers"], size: number | undefined): string {
+  const shown: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined) continue
+    shown[name] = plainHeaders.has(name) ? String(value) : "[not shown]"
+  }
+  return JSON.stringify({ headers: shown, size: size ?? null })
+}
+
+/** JSON text without the fields at the dotted paths; undefined where it is no JSON. Long integers keep their digits. */
+export function withoutFields(text: string, paths: readonly string[]): string | undefined {
+  try {
+    const body = JSON.parse(text, exactNumbers) as unknown
+    for (const path of paths) remove(body, path)
+    return JSON.stringify(body)
+  } catch {
+    return undefined
+  }
+}
+
+function exactNumbers(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value
+  return context?.source === undefined ? value : rawJson(context.source)
+}
+
+/** Known to the runtime, not yet to the language's declarations. */
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }
+
+function remove(body: unknown, path: string): void {
+  if (!isRecord(body)) return
+  if (Object.hasOwn(body, path)) {
+    delete body[path]
+    return
+  }
+  const names = path.split(".")
+  const last = names.pop() ?? ""
+  let at: unknown = body
+  for (const name of names) at = isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined
+  if (isRecord(at)) delete at[last]
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

@@ -109,6 +109,7 @@ export const IntentCollection = defineCollection<StepIntent>()({
 /** A key seen by a pipeline that deduplicates; only accepted events leave one. */
 export interface SeenKey extends Document {
   execution_id: string
+  is_test: boolean
   reply: { status: number; headers: Record<string, string>; body: Json }
   expires_at: string
 }

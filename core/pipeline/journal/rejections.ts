@@ -40,19 +40,10 @@ export class Rejections {
     this.#args = args
   }
 
-  /** Keeps the entry: on its own (resolves when it is on disk), or folded with its like (at once). `alwaysFold` for what gets one entry a minute from the start. */
-  async keep(organization: string, entry: JournalEntry, alwaysFold = false): Promise<void> {
-    const { store, clock, perMinute } = this.#args
-    const minute = Math.floor(clock.now() / 60_000)
-    const tally = this.#tally(entry.pipeline_id, minute)
-    if (!alwaysFold && tally.own < perMinute) {
-      tally.own++
-      const work = new StagedWork(entry.id)
-      work.in(EntryCollection, organization).insert(entry)
-      await store.commit(work.commit)
-      return
-    }
-    this.#fold(organization, entry, minute)
+  /** Whether a rejection of this pipeline still gets an entry of its own in this minute; counts it when so. */
+  takesOwnEntry(pipelineId: string): boolean {
+    const tally = this.#tally(pipelineId, this.#minute())
+    return tally.own++ < this.#args.perMinute
   }
 
   async stop(): Promise<void> {
@@ -61,8 +52,13 @@ export class Rejections {
   }
 
   flush(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write())
-    return this.#writing
+    const flushed = this.#writing.then(() => this.#write())
+    this.#writing = flushed.catch(() => undefined)
+    return flushed
+  }
+
+  #minute(): number {
+    return Math.floor(this.#args.clock.now() / 60_000)
   }
 
   #tally(pipelineId: string, minute: number): Minute {
@@ -74,8 +70,9 @@ export class Rejections {
     return fresh
   }
 
-  #fold(organization: string, entry: JournalEntry, minute: number): void {
-    const key = `${entry.pipeline_id} ${entry.cause} ${minute}`
+  /** One entry a cause and minute, with a count; nothing is awaited. */
+  fold(organization: string, entry: JournalEntry): void {
+    const key = `${entry.pipeline_id} ${entry.cause} ${this.#minute()}`
     const folded = this.#folded.get(key)
     if (folded) {
       folded.added++
@@ -84,14 +81,21 @@ export class Rejections {
       const id = derivedUuidInOrder(this.#args.ids.uuid(), this.#args.node, key)
       this.#folded.set(key, { organization, added: 1, written: false, entry: { ...entry, id, count: 0 } })
     }
+    this.#flushLater()
+  }
+
+  #flushLater(): void {
     this.#cancel ??= this.#args.clock.after(1_000, () => {
       this.#cancel = undefined
-      this.flush().catch((error: unknown) => this.#args.log.warn({ err: error }, "counts of folded rejections could not be written"))
+      this.flush().catch((error: unknown) => {
+        this.#args.log.warn({ err: error }, "counts of folded rejections could not be written; they are tried again")
+        this.#flushLater()
+      })
     })
   }
 
   async #write(): Promise<void> {
-    const now = Math.floor(this.#args.clock.now() / 60_000)
+    const now = this.#minute()
     const work = new StagedWork(`${this.#args.node}:folded:${this.#args.clock.monotonic()}`)
     const written: { folded: Folded; added: number }[] = []
     for (const [key, folded] of this.#folded) {

@@ -46,6 +46,8 @@ export function lintChannels(drafts: readonly Draft[], reserved: readonly string
   for (const draft of drafts) {
     const parsed = draft.config?.parsed
     if (!draft.action?.broadcastsTo || parsed === undefined) continue
+    // The action has said so itself, and where.
+    if (draft.action.lint?.(parsed).some(({ rule }) => rule === "reserved-channel")) continue
     for (const channel of draft.action.broadcastsTo(parsed)) {
       if (!reserved.some((name) => channel === name || (name.endsWith(":*") && channel.startsWith(name.slice(0, -1))))) continue
       report.add("reserved-channel", draft.pointer, `The channel "${channel}" belongs to the service; choose another name.`)

@@ -47,6 +47,8 @@ export class Execution {
   /** Outcomes of awaited actions; kept even then, since the world has seen them. */
   readonly kept: StagedWork
   reply: Reply | undefined
+  /** Steps left for after the reply. */
+  pendingSteps = 0
 
   constructor(args: ExecutionArgs) {
     this.args = args
@@ -89,6 +91,7 @@ export class Execution {
   }
 
   pending(step: Step): void {
+    this.pendingSteps++
     this.steps[step.id] = { type: step.action.type, state: "pending", attempts: 0, duration_ms: 0, result: null, error: null }
   }
 }

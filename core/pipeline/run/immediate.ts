@@ -33,6 +33,9 @@ export function runImmediate(execution: Execution, services: ImmediateServices):
       return failure.then((bad) => bad ?? runConcurrently(execution, graph.immediate.slice(index + 1), services)).then(finish)
     }
     if (failure) return failure
+    // A handler that waits for after the reply took it: what depends on the step is skipped.
+    if (!outcome.ok && step.onError !== "continue")
+      return runConcurrently(execution, graph.immediate.slice(index + 1), services).then(finish)
   }
   return finish(null)
 }

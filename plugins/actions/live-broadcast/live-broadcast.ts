@@ -7,6 +7,7 @@ import {
   channelPattern,
   defineAction,
   derivedUuidInOrder,
+  holdsTemplate,
   isReservedChannel,
   type Json,
   Live,
@@ -51,11 +52,11 @@ data: { region: "{{ envelope.region }}" }`,
     },
   ],
   inject: { live: Live },
+  broadcastsTo: ({ channel: { source } }) => (typeof source === "string" && !holdsTemplate(source) ? [source] : []),
   lint({ channel: { source } }) {
     if (typeof source !== "string") return []
     const fixed = source.split(/\{\{|\{%/)[0] ?? ""
-    const whole = fixed === source
-    if (!isReservedChannel(whole ? fixed : `${fixed}x`)) return []
+    if (!isReservedChannel(holdsTemplate(source) ? `${fixed}x` : fixed)) return []
     const message = `"${source}" is one of the service's own channels, which pipelines cannot broadcast to; choose another name.`
     return [{ rule: "reserved-channel", level: "error", message, field: "channel" }]
   },

@@ -1,7 +1,6 @@
 // Reading, adding, removing and exporting the rows of a dataset.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Pager, pageInput, type Streamed, timestamp, Uuid } from "#core"
-import { RowsCollection } from "../collections.ts"
 import { columnsOf } from "../column-types.ts"
 import { Datasets } from "../datasets.ts"
 import { csv, ndjson } from "../export.ts"
@@ -94,7 +93,7 @@ export const deleteRow = defineOperation({
     if (row?.dataset_id !== dataset.id) {
       throw new AppError("not_found", `There is no row "${input.id}" in the dataset "${dataset.slug}".`)
     }
-    work.in(RowsCollection, organization).remove(input.id)
+    deps.datasets.remove(work, organization, dataset, row)
     return { id: input.id, deleted: true as const }
   },
 })

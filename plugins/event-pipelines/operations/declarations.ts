@@ -31,6 +31,7 @@ export const listActionTypes = defineOperation({
     ),
   }),
   errors: [],
+  resource: { uri: "millrace://action-types" },
   inject: { declared: Declared },
   handle: ({ deps }) => ({
     action_types: deps.declared
@@ -59,6 +60,7 @@ export const listAuthModes = defineOperation({
     auth_modes: z.array(z.object({ mode: z.string(), summary: z.string(), description: z.string(), config_schema: JsonSchema })),
   }),
   errors: [],
+  resource: { uri: "millrace://auth-modes" },
   inject: { declared: Declared },
   handle: ({ deps }) => ({
     auth_modes: deps.declared

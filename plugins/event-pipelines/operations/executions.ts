@@ -152,6 +152,7 @@ export const listExecutions = defineOperation({
   }),
   output: z.object({ executions: z.array(Execution), next_cursor: z.string() }),
   errors: ["invalid_argument", "not_found"],
+  resource: { uri: "millrace://event-pipelines/{slug}/executions" },
   inject: { pipelines: EventPipelinesService, store: Store, pager: Pager },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
@@ -187,6 +188,7 @@ export const getExecution = defineOperation({
   input: z.strictObject({ slug: SlugOrId, id: Uuid }),
   output: ExecutionDetail,
   errors: ["not_found"],
+  resource: { uri: "millrace://event-pipelines/{slug}/executions/{id}" },
   inject: { pipelines: EventPipelinesService, store: Store },
   async handle({ input, caller, deps }) {
     const pipeline = await deps.pipelines.get(caller.organization.id, input.slug)
@@ -224,5 +226,25 @@ export const replayExecution = defineOperation({
       replay_of: input.id,
       response: { status: reply.status, headers: { ...reply.headers }, body: reply.body },
     }
+  },
+})
+
+export const retryExecution = defineOperation({
+  name: "event_pipelines.retry_execution",
+  summary: "Try the deferred steps of an execution again that had failed for good.",
+  description:
+    "They run as the pipeline was when the event came, with the idempotency keys of before; steps that succeeded are not run again.",
+  http: { method: "POST", path: `${path}/{id}/retry` },
+  access: { scope: "event_pipelines:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({ slug: SlugOrId, id: Uuid }),
+  output: z.object({ execution_id: Uuid, steps: z.array(z.string()).describe("Ids of the steps that are tried again.") }),
+  errors: ["not_found", "failed_precondition", "aborted"],
+  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
+  async handle({ input, caller, deps, work }) {
+    const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
+    const stored = await deps.source.byId(caller.organization.id, id)
+    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
+    return { execution_id: input.id, steps: [...(await deps.engine.retry(stored, input.id, work))] }
   },
 })

@@ -62,6 +62,7 @@ export const getPipeline = defineOperation({
   input: z.strictObject({ slug: SlugOrId }),
   output: EventPipeline,
   errors: ["not_found"],
+  resource: { uri: "millrace://event-pipelines/{slug}" },
   inject,
   handle: async ({ input, caller, deps }) => toWire(await deps.pipelines.get(caller.organization.id, input.slug), deps.pipelines.publicUrl),
 })
@@ -75,6 +76,10 @@ export const listPipelines = defineOperation({
   input: z.strictObject({ purpose: Purpose.optional(), state: PipelineState.optional(), source_kind: SourceKind.optional(), ...pageInput }),
   output: z.object({ event_pipelines: z.array(EventPipeline), next_cursor: z.string() }),
   errors: ["invalid_argument"],
+  resource: {
+    uri: "millrace://event-pipelines",
+    items: { field: "event_pipelines", uri: "millrace://event-pipelines/{slug}", title: "name" },
+  },
   inject,
   async handle({ input, caller, deps }) {
     const { items, next_cursor } = await deps.pipelines.list(caller.organization.id, input)

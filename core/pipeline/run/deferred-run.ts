@@ -1,0 +1,186 @@
+// One try of an execution's deferred steps: runs those whose needs are finished and whose next try is due, writes each
+// outcome into the journal entry in the commit of what the step staged, and comes back when the next try is due.
+import type { Json } from "../../contract/collection.ts"
+import type { Envelope } from "../../contract/envelope.ts"
+import { Postponed } from "../../contract/job.ts"
+import type { Store } from "../../contract/store.ts"
+import { StagedWork } from "../../contract/work.ts"
+import { timestamp } from "../../kernel/clock.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { Logger } from "../../kernel/log.ts"
+import type { Step } from "../graph.ts"
+import type { LivePipeline } from "../inbound/live-pipelines.ts"
+import { EntryCollection, type JournalEntry, type StepRecord } from "../journal/entry.ts"
+import type { DeferredPayload, DeferredServices } from "./deferred.ts"
+import { Execution } from "./execution.ts"
+import { behindHandled } from "./immediate.ts"
+import { attemptStep, withDeadline } from "./step.ts"
+
+/** Causes of a failed entry that running its deferred steps again can mend. */
+export const deferredCauses: ReadonlySet<string> = new Set(["action_failed", "deferred_failed"])
+
+export interface DeferredRunArgs {
+  readonly payload: DeferredPayload
+  readonly live: LivePipeline
+  readonly entry: JournalEntry
+  readonly services: DeferredServices
+  readonly store: Store
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+export class DeferredRun {
+  readonly #args: DeferredRunArgs
+  readonly #execution: Execution
+  readonly #steps: readonly Step[]
+
+  constructor(args: DeferredRunArgs) {
+    this.#args = args
+    this.#execution = executionOf(args)
+    this.#steps = [...args.live.graph.deferred, ...args.live.graph.handlers.values()]
+  }
+
+  /** Throws Postponed while steps wait for their next try, and an error that is not tried again when one failed for good. */
+  async run(): Promise<void> {
+    const { steps } = this.#execution
+    const waiting = new Set(this.#steps.filter((step) => steps[step.id]?.state === "pending"))
+    const running = new Map<string, Promise<void>>()
+    let fault: { error: unknown } | undefined
+    while (waiting.size > 0 || running.size > 0) {
+      for (const step of fault ? [] : [...waiting]) {
+        if (!this.#ready(step)) continue
+        waiting.delete(step)
+        const done = this.#runStep(step)
+          .catch((error: unknown) => {
+            fault ??= { error }
+          })
+          .finally(() => running.delete(step.id))
+        running.set(step.id, done)
+      }
+      if (running.size === 0) break
+      await Promise.race(running.values())
+      if (this.#args.signal.aborted) fault ??= { error: this.#args.signal.reason }
+    }
+    if (fault) throw fault.error
+    const due = Object.values(steps).flatMap(({ state, next_at }) => (state === "pending" && next_at ? [Date.parse(next_at)] : []))
+    if (due.length > 0) throw new Postponed(Math.max(0, Math.min(...due) - this.#args.services.clock.now()))
+    await this.#conclude()
+  }
+
+  /** Whether its needs are finished and its next try is due. */
+  #ready(step: Step): boolean {
+    const { steps } = this.#execution
+    const next = steps[step.id]?.next_at
+    if (next && Date.parse(next) > this.#args.services.clock.now()) return false
+    return step.needs.every((need) => steps[need]?.state !== "pending" && steps[need]?.state !== "running")
+  }
+
+  async #runStep(step: Step): Promise<void> {
+    const { services, signal } = this.#args
+    const execution = this.#execution
+    const attempts = (execution.steps[step.id]?.attempts ?? 0) + 1
+    const started = services.clock.monotonic()
+    const work = new StagedWork(`${execution.args.id}:${step.id}:${attempts}:${started}`)
+    if (behindHandled(execution, step) || this.#behindFailed(step)) {
+      execution.skipped(step)
+      return this.#keep(step, work)
+    }
+    const outcome = await withDeadline(step, signal, services.clock, (stop) => attemptStep(execution, step, attempts, services, work, stop))
+    const duration = Math.round((services.clock.monotonic() - started) * 1_000) / 1_000
+    if (outcome.ok) {
+      if ("skipped" in outcome) execution.skipped(step)
+      else execution.finished(step, attempts, duration, outcome.result)
+      return this.#keep(step, work)
+    }
+    // Stopped, not failed: this try does not count.
+    if (signal.aborted) return
+    const { code, message, details } = outcome.error
+    execution.failed(step, attempts, duration, { code, message })
+    const over = attempts >= step.retry.max_attempts || details["retryable"] === false
+    if (!over) {
+      const next_at = timestamp(services.clock.now() + services.backoff(step.retry, attempts))
+      execution.steps[step.id] = { ...this.#record(step), state: "pending", next_at }
+    }
+    const handler = over && typeof step.onError === "object" ? execution.args.graph.handlers.get(step.onError.handler) : undefined
+    // Kept as pending with the failure itself, so that a node that dies in between leaves it to be found.
+    if (handler) execution.pending(handler)
+    await this.#keep(step, new StagedWork(work.id), handler)
+    if (handler) await this.#runStep(handler)
+  }
+
+  /** A step that failed for good takes its dependents along, and theirs. */
+  #behindFailed(step: Step): boolean {
+    const { steps, args } = this.#execution
+    return step.needs.some((id) => {
+      const need = args.graph.byId.get(id)
+      if (need?.onError !== "fail" || !need.deferred) return need ? steps[id]?.state === "skipped" && this.#behindFailed(need) : false
+      return steps[id]?.state === "failed" || (steps[id]?.state === "skipped" && this.#behindFailed(need))
+    })
+  }
+
+  #record(step: Step): StepRecord {
+    return (
+      this.#execution.steps[step.id] ?? { type: step.action.type, state: "pending", attempts: 0, duration_ms: 0, result: null, error: null }
+    )
+  }
+
+  /** The step's outcome and what it staged, in one commit. */
+  async #keep(step: Step, work: StagedWork, handler?: Step): Promise<void> {
+    const { payload, store } = this.#args
+    const { args, rows } = this.#execution
+    const entries = work.in(EntryCollection, payload.organization)
+    const $set = Object.fromEntries(
+      [step, ...(handler ? [handler] : [])].map((one) => [`steps.${one.id}`, this.#record(one) as unknown as Json]),
+    )
+    entries.update(args.id, { $set }, { optional: true })
+    for (const row of rows) if (row.step === step.id) entries.update(args.id, { $addToSet: { rows: { ...row } } }, { optional: true })
+    await work.committed(await store.commit(work.commit))
+  }
+
+  /** Turns the entry to `failed` when a step failed for good; throws so that the job is kept as dead. */
+  async #conclude(): Promise<void> {
+    const { payload, store, services } = this.#args
+    const { steps, args } = this.#execution
+    const bad = this.#steps.find((step) => steps[step.id]?.state === "failed" && step.onError === "fail")
+    const entries = store.open(EntryCollection, payload.organization)
+    const before = await entries.get(args.id)
+    const mended = !bad && before?.status === "failed" && deferredCauses.has(before.cause)
+    if (bad || mended) {
+      const error = bad ? { ...(steps[bad.id]?.error ?? { code: "unknown", message: "" }), step: bad.id } : null
+      const work = new StagedWork(`${args.id}:concluded:${services.clock.monotonic()}`)
+      const $set: Record<string, Json> = { status: bad ? "failed" : "accepted", cause: bad ? "action_failed" : "", error }
+      work.in(EntryCollection, payload.organization).update(args.id, { $set }, { optional: true })
+      await store.commit(work.commit)
+    }
+    const entry = bad || mended ? await entries.get(args.id) : before
+    if (entry) services.entryChanged(entry)
+    if (!bad) return
+    const message = `The step "${bad.id}" failed: ${steps[bad.id]?.error?.message ?? ""}`
+    throw new AppError("failed_precondition", message, { retryable: false })
+  }
+}
+
+function executionOf({ payload, live, entry, signal, log }: DeferredRunArgs): Execution {
+  const execution = new Execution({
+    id: payload.execution_id,
+    originId: payload.origin_id,
+    identity: payload.identity,
+    receivedAt: payload.received_at,
+    stored: live.stored,
+    graph: live.graph,
+    event: payload.event,
+    payload: payload.payload,
+    query: payload.query,
+    envelope: payload.envelope as unknown as Envelope,
+    stamp: payload.stamp,
+    depth: payload.depth,
+    signal,
+    log,
+    results: { ...payload.results },
+  })
+  for (const [id, record] of Object.entries(entry.steps)) {
+    execution.steps[id] = record
+    if (record.state === "done" && !(id in execution.scope.steps)) execution.scope.steps[id] = record.result
+  }
+  return execution
+}

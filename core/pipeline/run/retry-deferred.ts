@@ -1,0 +1,35 @@
+// Deferred steps that failed for good, tried again because someone asked: the cause may have been mended since.
+import type { JobQueue } from "../../contract/job.ts"
+import type { Store } from "../../contract/store.ts"
+import type { Work } from "../../contract/work.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { EntryCollection } from "../journal/entry.ts"
+import type { StoredPipeline } from "../source.ts"
+import { type DeferredServices, deferredJobId, stageAgain } from "./deferred.ts"
+import { deferredCauses } from "./deferred-run.ts"
+
+interface Services {
+  readonly store: Store
+  readonly queue: JobQueue
+  readonly at: DeferredServices["pipelineAt"]
+}
+
+/** Stages it; returns the ids of the steps. They run as the pipeline was when the event came. */
+export async function retryDeferred(services: Services, stored: StoredPipeline, executionId: string, work: Work): Promise<string[]> {
+  const organization = stored.organization.id
+  const entry = await services.store.open(EntryCollection, organization).get(executionId)
+  if (!entry || entry.pipeline_id !== stored.id)
+    throw new AppError("not_found", `The pipeline "${stored.slug}" has no execution ${executionId}.`)
+  const live = await services.at(organization, stored.id, entry.revision)
+  const mendable = entry.status === "failed" && deferredCauses.has(entry.cause)
+  const waits = Object.entries(entry.steps).some(([id, { state }]) => state === "failed" && live?.graph.byId.get(id)?.deferred !== false)
+  if (!live || !mendable || !(waits || entry.cause === "deferred_failed")) {
+    throw new AppError(
+      "failed_precondition",
+      "Only deferred steps that failed for good can be tried again, and this execution has none. To run the whole event again, replay it.",
+      { reason: "nothing_to_retry" },
+    )
+  }
+  services.queue.revive(work, deferredJobId(executionId))
+  return stageAgain(work, organization, live, entry)
+}

@@ -1,0 +1,155 @@
+// The durable queue by itself: who runs a job, when it is tried again, and what stops count for.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { z } from "zod"
+import { AppError, defineJob, definePlugin, JobQueue, type Json, Store, Works } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { backoff } from "../../core/jobs/backoff.ts"
+import { JobCollection } from "../../core/jobs/jobs-collection.ts"
+import { until } from "../pipelines/bench.ts"
+
+const retry = { max_attempts: 3, initial_delay_ms: 5, factor: 2, max_delay_ms: 20 }
+
+describe("the job queue", () => {
+  const ran: { payload: Json; attempt: number; last: boolean }[] = []
+  const exhausted: Json[] = []
+  let behave: (payload: Json, attempt: number) => Promise<void> | void = () => {}
+  const job = defineJob({
+    type: "test.job",
+    summary: "A job of the test.",
+    payload: z.json(),
+    retry,
+    timeoutMs: 10_000,
+    async run({ payload, attempt, last }) {
+      ran.push({ payload, attempt, last })
+      await behave(payload, attempt)
+    },
+    exhausted: ({ payload }) => void exhausted.push(payload),
+  })
+  const plugin = definePlugin({ id: "test-jobs", config: z.strictObject({}), register: (registrar) => registrar.jobs(job) })
+  const dataDir = mkdtempSync(join(tmpdir(), "millrace-jobs-"))
+  let host: TestHost
+  const boot = () => testHost({ dataDir, plugins: [plugin as never], env: { MILLRACE_JOBS_POLL_MS: "20", MILLRACE_JOBS_CONCURRENCY: "2" } })
+  before(async () => {
+    host = await boot()
+  })
+  beforeEach(() => {
+    ran.splice(0)
+    exhausted.splice(0)
+    behave = () => {}
+  })
+  after(async () => {
+    await host.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  const enqueue = (payload: Json, options = {}) => host.get(Works).run((work) => host.get(JobQueue).enqueue(work, job, payload, options))
+  const jobs = () => host.get(Store).open(JobCollection).find({})
+
+  it("runs a job once its commit is on disk, and never when the commit fails", async () => {
+    await enqueue("a")
+    await until(async () => ran.length === 1 && (await jobs()).length === 0)
+    const failing = host.get(Works).run((work) => {
+      host.get(JobQueue).enqueue(work, job, "never")
+      work.in(JobCollection).remove("not-there")
+    })
+    expect(
+      await failing.then(
+        () => "done",
+        (error: AppError) => error.code,
+      ),
+    ).to.equal("not_found")
+    await enqueue("b")
+    await until(() => ran.length === 2)
+    expect(ran.map(({ payload }) => payload)).to.deep.equal(["a", "b"])
+  })
+
+  it("takes a job staged twice under one id as one", async () => {
+    await enqueue("same", { id: "01900000-0000-7000-8000-00000000000a", runAt: Date.now() + 60_000 })
+    await enqueue("same", { id: "01900000-0000-7000-8000-00000000000a", runAt: Date.now() + 60_000 })
+    expect(await jobs()).to.have.length(1)
+    await host.get(Works).run((work) => work.in(JobCollection).remove("01900000-0000-7000-8000-00000000000a"))
+    expect(ran).to.have.length(0)
+  })
+
+  it("waits until a job is due", async () => {
+    const due = Date.now() + 150
+    await enqueue("later", { runAt: due })
+    await until(() => ran.length === 1)
+    expect(Date.now()).to.be.at.least(due)
+  })
+
+  it("tries again up to the last try, then keeps it as dead and says so once; revived, it starts over", async () => {
+    behave = () => {
+      throw new Error("down")
+    }
+    const id = await enqueue("broken")
+    await until(async () => (await jobs())[0]?.state === "dead")
+    expect(ran.map(({ attempt, last }) => [attempt, last])).to.deep.equal([
+      [1, false],
+      [2, false],
+      [3, true],
+    ])
+    expect(exhausted).to.deep.equal(["broken"])
+    expect((await jobs())[0]?.last_error).to.equal("down")
+    behave = () => {}
+    await host.get(Works).run((work) => host.get(JobQueue).revive(work, id))
+    await until(async () => (await jobs()).length === 0)
+    expect(ran.at(-1)).to.include({ attempt: 1 })
+    const gone = host.get(Works).run((work) => host.get(JobQueue).revive(work, id))
+    expect(
+      await gone.then(
+        () => "done",
+        (error: AppError) => error.code,
+      ),
+    ).to.equal("not_found")
+  })
+
+  it("ends at once what cannot get better", async () => {
+    behave = () => {
+      throw new AppError("failed_precondition", "never", { retryable: false })
+    }
+    const id = await enqueue("hopeless")
+    await until(async () => (await jobs())[0]?.state === "dead")
+    expect(ran).to.have.length(1)
+    await host.get(Works).run((work) => work.in(JobCollection).remove(id))
+  })
+
+  it("runs no more at once than it may, and all in the end", async () => {
+    let under = 0
+    let most = 0
+    behave = async () => {
+      most = Math.max(most, ++under)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      under--
+    }
+    await Promise.all(Array.from({ length: 60 }, (_, n) => enqueue(n)))
+    await until(async () => ran.length === 60 && (await jobs()).length === 0)
+    expect(most).to.equal(2)
+    expect(new Set(ran.map(({ payload }) => payload)).size).to.equal(60)
+  })
+
+  it("keeps what waits over a stop, and runs it at the next start", async () => {
+    let letGo: () => void = () => {}
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    behave = () => gate
+    for (let n = 0; n < 5; n++) await enqueue(n)
+    await until(() => ran.length === 2)
+    const stopping = host.stop()
+    letGo()
+    await stopping
+    expect(ran).to.have.length(2)
+    host = await boot()
+    await until(async () => ran.length === 5 && (await jobs()).length === 0)
+    expect(ran.map(({ payload }) => payload).sort()).to.deep.equal([0, 1, 2, 3, 4])
+  })
+
+  it("backs off with full jitter, up to the longest wait", () => {
+    const policy = { max_attempts: 9, initial_delay_ms: 100, factor: 2, max_delay_ms: 1_000 }
+    expect([1, 2, 3, 4, 5, 60].map((attempt) => backoff(policy, attempt, () => 1))).to.deep.equal([100, 200, 400, 800, 1_000, 1_000])
+    expect(backoff(policy, 5, () => 0)).to.equal(0)
+  })
+})

@@ -1,0 +1,43 @@
+// Previews: what of a payload may stand in the journal.
+import { expect } from "chai"
+import fc from "fast-check"
+import { previewOfText, previewOfValue } from "../../core/pipeline/journal/preview.ts"
+
+describe("previews", () => {
+  it("show what is harmless as it is", () => {
+    expect(previewOfText('{"email":"a@b.test"}')).to.equal('{"email":"a@b.test"}')
+    expect(previewOfValue({ n: 1 }, '{"n":1}')).to.deep.equal({ n: 1 })
+  })
+
+  it("cut the values of fields named like secrets, at any depth, in any case", () => {
+    const given = { a: [{ Password: "p-1" }], token: { inner: "p-2" }, api_key: "p-3", email: "a@b.test" }
+    const text = previewOfText(JSON.stringify(given))
+    expect(text).not.to.match(/p-\d/)
+    expect(JSON.parse(text)).to.deep.equal({
+      a: [{ Password: "[redacted]" }],
+      token: "[redacted]",
+      api_key: "[redacted]",
+      email: "a@b.test",
+    })
+  })
+
+  it("cut them in text that is no JSON, and in a field's name", () => {
+    for (const text of ["password=p-1&x=1", '{"password": "p-1", oops', "token: p-1", "{'secret':'p-1'}"])
+      expect(previewOfText(text), text).not.to.include("p-1")
+  })
+
+  it("never hold a secret value, whatever stands around it, and are never long", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.constantFrom("password", "secret", "token", "cvv"), fc.array(fc.string()), (around, name, keys) => {
+        const secret = "s3cr3t-value-0123456789"
+        let value: unknown = { [name]: secret, around }
+        for (const key of keys) value = { [key]: value, list: [around] }
+        const text = JSON.stringify(value)
+        expect(previewOfText(text)).not.to.include(secret)
+        expect(JSON.stringify(previewOfValue(value as never, text))).not.to.include(secret)
+        expect(previewOfText(text).length).to.be.lessThan(2_100)
+      }),
+    )
+    expect(previewOfText("x".repeat(5_000))).to.match(/^x{2000}… \(5000 characters\)$/)
+  })
+})

@@ -1,0 +1,149 @@
+// Pipelines from files: applied at start where they changed, never over what was changed on the server, and refused
+// with everything that is wrong with them.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { Bench, type Made, post } from "../../pipelines/bench.ts"
+
+const variable = "TEST_FILE_PIPELINE_SECRET"
+
+describe("pipeline files", () => {
+  const folders: string[] = []
+  const running: TestHost[] = []
+  afterEach(async () => {
+    for (const host of running.splice(0)) await host.stop()
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+    delete process.env[variable]
+  })
+
+  /** A folder of files and a place for data; `boot` starts a service on them. */
+  function place() {
+    const dataDir = mkdtempSync(join(tmpdir(), "millrace-files-data-"))
+    const files = mkdtempSync(join(tmpdir(), "millrace-files-"))
+    folders.push(dataDir, files)
+    return {
+      write: (name: string, text: string) => writeFileSync(join(files, name), text),
+      async boot() {
+        for (const host of running.splice(0)) await host.stop()
+        const host = await testHost({ dataDir, env: { MILLRACE_PIPELINES_PATHS: files } })
+        running.push(host)
+        return host
+      },
+    }
+  }
+  const get = async (host: TestHost, slug: string) => (await host.api<Made & { name: string }>("GET", `/v1/event-pipelines/${slug}`)).body
+  const warned = (host: TestHost) =>
+    host.logged
+      .map((line) => JSON.parse(line) as { level: number; msg: string })
+      .filter(({ level }) => level >= 40)
+      .map(({ msg }) => msg)
+
+  it("are applied once, and again only where they changed", async () => {
+    const { write, boot } = place()
+    write("a.yaml", "name: From file\nstate: active\nauth_mode: none\npipeline:\n  - { type: dataset.write, dataset_slug: filed }\n")
+    write("a.test.yaml", "this: is no pipeline\n")
+    expect(await get(await boot(), "from-file")).to.include({ revision: 1, state: "active", purpose: "record_capture" })
+    expect(await get(await boot(), "from-file")).to.include({ revision: 1 })
+    write(
+      "a.yaml",
+      "slug: from-file\nname: Renamed\nstate: active\nauth_mode: none\npipeline:\n  - { type: dataset.write, dataset_slug: filed }\n",
+    )
+    const host = await boot()
+    expect(await get(host, "from-file")).to.include({ revision: 2, name: "Renamed" })
+    expect(warned(host)).to.deep.equal([])
+  })
+
+  it("never overwrite what was changed on the server since, and say so", async () => {
+    const { write, boot } = place()
+    write("a.yaml", "name: Drifting\nauth_mode: none\npipeline: []\n")
+    const first = await boot()
+    await first.api("PUT", "/v1/event-pipelines/drifting", { name: "Changed by hand" })
+    write("a.yaml", "slug: drifting\nname: Changed in the file\nauth_mode: none\npipeline: []\n")
+    const second = await boot()
+    expect(await get(second, "drifting")).to.include({ name: "Changed by hand", revision: 2 })
+    expect(warned(second).join()).to.include("the server's is kept")
+  })
+
+  it("do not take a rotated secret for a change", async () => {
+    const { write, boot } = place()
+    write("a.yaml", "name: Secretive\nstate: active\nauth_mode: shared_secret_header\npipeline: []\n")
+    const first = await boot()
+    expect(first.logged.join()).not.to.include("whsec_")
+    const { body } = await first.api<{ secret: string }>("POST", "/v1/event-pipelines/secretive/rotate-secret", {})
+    write("a.yaml", "slug: secretive\nname: Secretive two\nstate: active\nauth_mode: shared_secret_header\npipeline: []\n")
+    const second = await boot()
+    const stored = await get(second, "secretive")
+    expect(stored).to.include({ name: "Secretive two", revision: 3 })
+    expect((await post(stored.inbound_url, {}, { "x-webhook-secret": body.secret })).status).to.equal(200)
+    expect(warned(second)).to.deep.equal([])
+  })
+
+  it("wait as proposed for a variable that is not set, and take its secret when it is", async () => {
+    const { write, boot } = place()
+    write(
+      "a.yaml",
+      `name: From env\nstate: active\nauth_mode: shared_secret_header\nauth_config: { secret: { from_env: ${variable} } }\npipeline: []\n`,
+    )
+    const first = await boot()
+    expect(await get(first, "from-env")).to.include({ state: "proposed" })
+    expect(warned(first).join()).to.include(variable)
+    process.env[variable] = "env-SECRET-12"
+    const second = await boot()
+    const stored = await get(second, "from-env")
+    expect(stored).to.include({ state: "active" })
+    expect((await post(stored.inbound_url, {}, { "x-webhook-secret": "env-SECRET-12" })).status).to.equal(200)
+    expect((await post(stored.inbound_url, {}, { "x-webhook-secret": "other" })).status).to.equal(401)
+    delete process.env[variable]
+    const third = await boot()
+    expect(await get(third, "from-env")).to.include({ state: "active" })
+    expect((await post((await get(third, "from-env")).inbound_url, {}, { "x-webhook-secret": "env-SECRET-12" })).status).to.equal(200)
+    expect([...first.logged, ...second.logged, ...third.logged].join()).not.to.include("env-SECRET-12")
+  })
+
+  it("are refused together, each problem with file, line and column", async () => {
+    const { write, boot } = place()
+    write("a.yaml", "name: Broken\nauth_mode: none\npipeline:\n  - type: dataset.wirte\n    dataset_slug: x\n")
+    write("b.yaml", "name: Literal\nauth_mode: hmac_sha256\nauth_config: { secret: literal-SECRET }\npipeline: []\n")
+    write("c.yaml", "name: [unfinished\n")
+    write("d.yaml", "name: Fine\nauth_mode: none\npipeline: []\n")
+    const failure = await boot().then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    )
+    expect(failure?.message)
+      .to.match(/a\.yaml:4:\d+: /)
+      .and.to.match(/b\.yaml:3:\d+: /)
+      .and.to.match(/c\.yaml:\d+:\d+: /)
+    expect(failure?.message).to.include("Did you mean").and.not.to.include("literal-SECRET").and.not.to.include("d.yaml")
+  })
+
+  it("are refused where they change what is fixed, or name one slug twice", async () => {
+    const { write, boot } = place()
+    write("a.yaml", "name: Settled\nauth_mode: none\npipeline: []\n")
+    await boot()
+    write("a.yaml", "name: Settled\nauth_mode: shared_secret_header\npipeline: []\n")
+    expect(
+      (
+        await boot().then(
+          () => undefined,
+          (error: unknown) => error as Error,
+        )
+      )?.message,
+    ).to.match(/a\.yaml.*auth_mode/)
+    write("a.yaml", "name: Settled\nauth_mode: none\npipeline: []\n")
+    write("b.yaml", "name: Settled!\nauth_mode: none\npipeline: []\n")
+    expect(
+      (
+        await boot().then(
+          () => undefined,
+          (error: unknown) => error as Error,
+        )
+      )?.message,
+    ).to.match(/b\.yaml.*settled.*a\.yaml/)
+    rmSync(join(folders[1] ?? "", "b.yaml"))
+    const host = await boot()
+    expect(await new Bench(host).entries("settled")).to.deep.equal([])
+  })
+})

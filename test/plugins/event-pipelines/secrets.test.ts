@@ -1,0 +1,194 @@
+// Verification secrets: shown once, kept sealed, ended at once when rotated, also under load, or after the overlap that
+// was asked for; and nowhere in clear.
+import { createHmac } from "node:crypto"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import type { TestHost } from "#core/testing"
+import { Bench, movedClock, post } from "../../pipelines/bench.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+
+const chosen = "chosen-SECRET-91c2"
+
+onBothStores("verification secrets", ({ start }) => {
+  const clock = movedClock()
+  const shown: string[] = [chosen]
+  let host: TestHost
+  let bench: Bench
+  before(async () => {
+    host = await start({ clock })
+    bench = new Bench(host)
+  })
+  const send = (url: string, secret: string, body = '{"n":1}') =>
+    post(url, body, { "x-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` })
+  const rotate = async (slug: string, body: object = {}, headers = {}) => {
+    const answer = await host.api<{
+      secret?: string
+      revision: number
+      code?: string
+      details?: { reason?: string; fields?: { path: string }[] }
+    }>("POST", `/v1/event-pipelines/${slug}/rotate-secret`, body, { headers })
+    if (answer.body.secret) shown.push(answer.body.secret)
+    return answer
+  }
+
+  it("are ended at once by rotation", async () => {
+    const made = await bench.make({ name: "Rotated", auth_mode: "hmac_sha256", auth_config: { secret: chosen } })
+    expect(made.secret).to.equal(chosen)
+    expect((await send(made.inbound_url, chosen)).status).to.equal(200)
+    const { status, body } = await rotate("rotated")
+    expect([status, body.revision]).to.deep.equal([200, 2])
+    expect(body.secret).to.match(/^whsec_/)
+    expect((await send(made.inbound_url, chosen)).status).to.equal(401)
+    expect((await send(made.inbound_url, body.secret ?? "")).status).to.equal(200)
+    expect((await host.api("GET", "/v1/event-pipelines/rotated")).body["auth_config"]).to.deep.equal({ secret: "[redacted]" })
+    const entry = await bench.newest("rotated")
+    expect(entry.verdict.secret_id).to.be.a("string")
+    expect((await bench.entries("rotated", "?status=rejected"))[0]?.cause).to.equal("wrong_secret")
+  })
+
+  it("are ended at once under load: nothing that the old one signed is accepted after the answer", async () => {
+    const made = await bench.make({
+      name: "Loaded",
+      auth_mode: "hmac_sha256",
+      pipeline: [{ type: "dataset.write", dataset_slug: "loaded" }],
+    })
+    let old = made.secret ?? ""
+    for (let round = 0; round < 3; round++) {
+      let ended = false
+      const late: number[] = []
+      let accepted = 0
+      const senders = Array.from({ length: 8 }, async () => {
+        for (;;) {
+          const sentAfter = ended
+          const { status } = await send(made.inbound_url, old)
+          if (status === 200) accepted++
+          if (sentAfter) {
+            late.push(status)
+            return
+          }
+        }
+      })
+      while (accepted < 20) await new Promise((resolve) => setTimeout(resolve, 2))
+      const { body } = await rotate("loaded")
+      ended = true
+      const committed = (await bench.books()).rows
+      await Promise.all(senders)
+      expect(late).to.deep.equal(late.map(() => 401))
+      expect((await bench.books()).rows).to.equal(committed)
+      old = body.secret ?? ""
+      shown.push(old)
+    }
+  })
+
+  it("are ended for a body that was still on its way", async () => {
+    const made = await bench.make({ name: "Slow body", auth_mode: "shared_secret_header", auth_config: { secret: chosen } })
+    let finish: () => void = () => {}
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const body = async function* () {
+      yield Buffer.from('{"n":')
+      await gate
+      yield Buffer.from("1}")
+    }
+    const init = { method: "POST", duplex: "half", headers: { "content-type": "application/json", "x-webhook-secret": chosen } }
+    await post(made.inbound_url, {}, { "x-webhook-secret": chosen })
+    const slow = fetch(made.inbound_url, { ...init, body: body() as unknown as ReadableStream } as RequestInit)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await rotate("slow-body")
+    finish()
+    expect((await slow).status).to.equal(401)
+    expect(await bench.entries("slow-body", "?status=accepted")).to.have.length(1)
+  })
+
+  it("overlap when that was asked for, and no longer", async () => {
+    const made = await bench.make({ name: "Overlapping", auth_mode: "hmac_sha256", auth_config: { secret: chosen } })
+    const { body } = await rotate("overlapping", { overlap: "1h" })
+    const fresh = body.secret ?? ""
+    expect([(await send(made.inbound_url, chosen)).status, (await send(made.inbound_url, fresh)).status]).to.deep.equal([200, 200])
+    clock.move(3_599_000)
+    expect((await send(made.inbound_url, chosen)).status).to.equal(200)
+    clock.move(2_000)
+    expect([(await send(made.inbound_url, chosen)).status, (await send(made.inbound_url, fresh)).status]).to.deep.equal([401, 200])
+    const again = await rotate("overlapping", { overlap: "24h" })
+    await rotate("overlapping")
+    expect((await send(made.inbound_url, again.body.secret ?? "")).status).to.equal(401)
+  })
+
+  it("are refused where the mode carries none", async () => {
+    for (const [slug, auth_mode] of [
+      ["mode-none", "none"],
+      ["mode-viewer", "authenticated_viewer"],
+    ]) {
+      await bench.make({ name: slug, auth_mode })
+      const { status, body } = await rotate(slug ?? "")
+      expect([status, body.code, body.details?.reason]).to.deep.equal([400, "failed_precondition", "no_secret"])
+      const given = await bench.save({ name: `${slug} two`, auth_mode, auth_config: { secret: "x" } })
+      expect(given.status).to.equal(400)
+    }
+  })
+
+  it("are taken, not made, where the provider issues them", async () => {
+    const made = await bench.make({ name: "Stripe", auth_mode: "provider_signature", auth_config: { provider: "stripe" } })
+    expect(made).not.to.have.property("secret")
+    expect(made.warnings.join()).to.include("missing-secret")
+    const none = await rotate("stripe")
+    expect([none.status, none.body.details?.fields?.[0]?.path]).to.deep.equal([400, "secret"])
+    const given = await rotate("stripe", { secret: "whsec_given5555SECRET" })
+    expect([given.status, given.body.secret]).to.deep.equal([200, "whsec_given5555SECRET"])
+  })
+
+  it("are shown once: the repeat of an idempotent rotation holds none", async () => {
+    await bench.make({ name: "Idempotent", auth_mode: "hmac_sha256" })
+    const headers = { "idempotency-key": "rotate-once" }
+    const first = await rotate("idempotent", {}, headers)
+    const again = await rotate("idempotent", {}, headers)
+    expect(first.body.secret).to.be.a("string")
+    expect(again.body).not.to.have.property("secret")
+    expect(JSON.stringify(again.body)).to.include("secret_shown_once")
+    expect((await host.api("GET", "/v1/event-pipelines/idempotent")).body["revision"]).to.equal(2)
+  })
+
+  it("are in clear nowhere: not in the data folder, the logs, the journal or a list", async () => {
+    const made = await bench.make({
+      name: "Searched",
+      auth_mode: "shared_secret_header",
+      auth_config: { secret: chosen, header: "X-Proof" },
+      dedupe: { key: "{{ headers['x-proof'] }}{{ payload.n }}" },
+      transform_js: "function transform(event, context) { return { seen: Object.keys(context.headers).join(), n: event.n } }",
+      pipeline: [
+        { type: "dataset.write", dataset_slug: "searched" },
+        { type: "email.send", to: "a@b.test", heading: "{{ event.seen }}" },
+      ],
+    })
+    await post(
+      made.inbound_url,
+      { n: 1, password: "pass-SECRET-3" },
+      { "x-proof": chosen, authorization: "Bearer bearer-SECRET-4", cookie: "session=cookie-SECRET-5" },
+    )
+    await post(made.inbound_url, { n: 2 }, { "x-proof": "wrong-SECRET-6" })
+    await post(made.inbound_url, "{", { "x-proof": chosen })
+    await post(made.inbound_url, "<a/>", { "x-proof": chosen, "content-type": "text/xml" })
+    await post(made.inbound_url, "x".repeat(1_100_000), { "x-proof": chosen }).catch(() => undefined)
+    expect((await bench.rows("searched"))[0]?.values["seen"])
+      .to.be.a("string")
+      .and.not.to.include("x-proof")
+    const entries = await Promise.all((await bench.entries("searched")).map(({ id }) => bench.entry("searched", id)))
+    expect(entries.length).to.be.greaterThan(3)
+    const listed = await host.api("GET", "/v1/event-pipelines?limit=100")
+    const answers = JSON.stringify([entries, listed.body])
+    const folder = filesUnder(host.dataDir).filter((file) => !file.endsWith("bootstrap.json"))
+    expect(folder.length).to.be.greaterThan(0)
+    const places = [answers, ...host.logged, ...folder.map((file) => readFileSync(file, "latin1"))].join("\n")
+    for (const secret of [...shown, "wrong-SECRET-6", "bearer-SECRET-4", "cookie-SECRET-5"])
+      expect(places.includes(secret), secret).to.equal(false)
+    expect(answers).not.to.include("pass-SECRET-3")
+  })
+})
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((file) => join(folder, file))
+    .filter((path) => statSync(path).isFile())
+}
