@@ -1,0 +1,34 @@
+// Buckets: where plugins keep files (images, exports) that are read by signed link. A folder by default, S3 by settings.
+import { join } from "node:path"
+import { Clock, definePlugin, Ids, Log, PublicUrl, Settings, token, Vault } from "#core"
+import { type BucketDriver, Buckets, createBuckets } from "./buckets.ts"
+import { folderDriver } from "./folder.ts"
+import { s3Driver } from "./s3.ts"
+import { readObject } from "./serve.ts"
+import { BucketSettings } from "./settings.ts"
+
+export { type Bucket, Buckets, longestLinkMs, type StoredObject } from "./buckets.ts"
+
+const Driver = token<BucketDriver>("BucketDriver")
+
+export default definePlugin({
+  id: "buckets",
+  config: BucketSettings,
+  register(reg, config) {
+    const { s3 } = config
+    reg.provide(Driver, {
+      inject: { settings: Settings, vault: Vault, ids: Ids, clock: Clock, log: Log, publicUrl: PublicUrl },
+      create: ({ settings, vault, ids, clock, log, publicUrl }) =>
+        s3
+          ? s3Driver(s3, { log, now: () => clock.now() })
+          : folderDriver({ folder: join(settings.data_dir, "buckets"), ids, macKey: vault.keyFor("buckets"), publicUrl }),
+      start: (driver) => driver.start(),
+      stop: (driver) => driver.stop(),
+    })
+    reg.provide(Buckets, {
+      inject: { driver: Driver, clock: Clock },
+      create: ({ driver, clock }) => createBuckets(driver, { maxObjectBytes: config.max_object_bytes, now: () => clock.now() }),
+    })
+    if (!s3) reg.routes(readObject)
+  },
+})

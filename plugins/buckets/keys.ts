@@ -1,0 +1,31 @@
+// What objects are called. A key says what it holds: its ending is its media type, out of a closed set without anything
+// that a browser would run, and its characters mean the same to every file system and every S3.
+import { AppError, isUuid } from "#core"
+
+const mediaTypes = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  webp: "image/webp",
+  pdf: "application/pdf",
+  json: "application/json",
+  csv: "text/csv; charset=utf-8",
+  txt: "text/plain; charset=utf-8",
+  parquet: "application/vnd.apache.parquet",
+} as const
+
+const endings = Object.keys(mediaTypes).join("|")
+const keyPattern = new RegExp(`^(?:[a-z0-9_=-]{1,100}/){0,8}[a-z0-9_-]{1,100}\\.(${endings})$`)
+
+/** The media type of what a key holds; undefined for a text that is no key. */
+export function mediaTypeOf(key: string): string | undefined {
+  const ending = keyPattern.exec(key)?.[1]
+  return ending === undefined ? undefined : mediaTypes[ending as keyof typeof mediaTypes]
+}
+
+/** Throws `invalid_argument` for what is no key, and an Error for what is no organization's id. */
+export function checkedKey(organization: string, key: string): string {
+  if (!isUuid(organization)) throw new Error(`"${organization}" is no organization's id.`)
+  if (mediaTypeOf(key) !== undefined) return key
+  const message = `"${key.slice(0, 100)}" is no bucket key; one reads like screenshots/home.png: lower-case letters, digits, - and _, at most 8 folders, ending in .${Object.keys(mediaTypes).join(", .")}.`
+  throw new AppError("invalid_argument", message, { reason: "bad_bucket_key", fields: [{ path: "bucket_key", message }] })
+}

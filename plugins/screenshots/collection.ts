@@ -1,0 +1,35 @@
+// What is kept of a screenshot: what was asked for, how far it is, and where its image is until when.
+import { type Document, defineCollection } from "#core"
+import type { Instruction, Viewport } from "./instructions.ts"
+
+export interface StoredScreenshot extends Document {
+  status: "processing" | "done" | "failed" | "expired"
+  /** Exactly one of `url` and `page_id`. */
+  request: {
+    url: string | null
+    page_id: string | null
+    variant: string | null
+    viewport: Viewport
+    full_page: boolean
+    instructions: Instruction[]
+  }
+  bucket_key: string
+  media_type: string
+  width: number
+  height: number
+  error: string
+  created_at: string
+  finished_at: string | null
+  /** End of the image and of its link. */
+  expires_at: string | null
+  /** When the record itself goes. */
+  purge_at: string
+}
+
+export const ScreenshotCollection = defineCollection<StoredScreenshot>()({
+  name: "screenshots",
+  scope: "organization",
+  times: ["created_at", "finished_at", "expires_at", "purge_at"],
+  indexes: [{ fields: ["status"] }],
+  expires: "purge_at",
+})

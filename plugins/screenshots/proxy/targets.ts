@@ -1,0 +1,79 @@
+// What a browser asks its proxy for, read: `CONNECT host:port`, and `GET http://host/path`; and which of it is one of
+// our own published pages, which may be reached though this service has a private address.
+
+export interface OwnPages {
+  /** Scheme, host and port of the service's public URL. */
+  readonly origin: string
+  /** Path that published pages stand under, slashes included. */
+  readonly prefix: string
+}
+
+export interface Forwarded {
+  readonly host: string
+  readonly port: number
+  /** Path and query, as the URL standard writes them. */
+  readonly path: string
+  readonly ours: boolean
+}
+
+/** Undefined for what is not an absolute http URL without credentials. */
+export function parseForwarded(method: string, text: string, own: OwnPages): Forwarded | undefined {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  if (url.protocol !== "http:" || url.username || url.password) return undefined
+  const ours = isOwnPage(url, own) && (method === "GET" || method === "HEAD")
+  return { host: bare(url.hostname), port: Number(url.port || 80), path: url.pathname + url.search, ours }
+}
+
+/** `URL` has taken `..` out of the path, however it was written; what is left encoded is refused. */
+export function isOwnPage(url: URL, own: OwnPages): boolean {
+  return url.origin === own.origin && url.pathname.startsWith(own.prefix) && !/%2f|%5c|%2e|\\|\/\//i.test(url.pathname)
+}
+
+export function parseAuthority(text: string): { host: string; port: number } | undefined {
+  const match = /^(\[[0-9a-f:.]+\]|[^:/?#@[\]\s]+):(\d{1,5})$/i.exec(text)
+  const port = Number(match?.[2])
+  return match?.[1] && port > 0 && port < 65_536 ? { host: bare(match[1]), port } : undefined
+}
+
+/** How a target is called where failures are kept. */
+export function targetOf(host: string, port: number): string {
+  return `${bare(host).toLowerCase()}:${port}`
+}
+
+export function targetOfUrl(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80))
+  return targetOf(url.hostname, port)
+}
+
+const hopByHop = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+])
+
+/** Raw header pairs without those that are between neighbours only (RFC 9110, section 7.6.1). */
+export function forwardedHeaders(raw: readonly string[]): string[] {
+  const named = new Set<string>()
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    if (raw[at]?.toLowerCase() === "connection") for (const one of (raw[at + 1] ?? "").split(",")) named.add(one.trim().toLowerCase())
+  }
+  const kept: string[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at] ?? ""
+    if (!hopByHop.has(name.toLowerCase()) && !named.has(name.toLowerCase())) kept.push(name, raw[at + 1] ?? "")
+  }
+  return kept
+}
+
+function bare(host: string): string {
+  return host.replace(/^\[|\]$/g, "")
+}

@@ -1,0 +1,115 @@
+// One page in a browser that runs already: opened, acted on, pictured.
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core"
+import type { RenderTask } from "./order.ts"
+import { perform, settle } from "./perform.ts"
+
+/** A page that did not come, and why as far as the browser knows. */
+export class PageFailure extends Error {
+  readonly url: string | undefined
+
+  constructor(message: string, url?: string) {
+    super(message)
+    this.url = url
+  }
+}
+
+const loadMs = 15_000
+/** What Chromium paints in one piece; beyond it the image would repeat itself. */
+const maxSide = 16_384
+const maxPixels = 40_000_000
+
+export async function connect(socket: string): Promise<Browser> {
+  return await chromium.connectOverCDP(socket, { timeout: 15_000 })
+}
+
+/** Writes a PNG to `file`. Throws PageFailure. */
+export async function capture(browser: Browser, task: RenderTask, file: string): Promise<void> {
+  const context = await browser.newContext({
+    viewport: { width: task.viewport.width, height: task.viewport.height },
+    deviceScaleFactor: task.viewport.device_scale_factor,
+    serviceWorkers: "block",
+    acceptDownloads: false,
+    locale: "en-US",
+    timezoneId: "UTC",
+    reducedMotion: "reduce",
+  })
+  // Peer connections speak UDP, which no proxy sees.
+  await context.addInitScript("delete globalThis.RTCPeerConnection; delete globalThis.webkitRTCPeerConnection")
+  const page = await context.newPage()
+  page.setDefaultTimeout(task.deadlineMs)
+  closePopups(context, page)
+  const navigation = watchNavigation(page)
+  await open(page, task, navigation)
+  await perform(page, task.instructions)
+  if (isNowhere(page)) throw navigation.failure("")
+  await page.screenshot({ path: file, type: "png", animations: "disabled", timeout: task.deadlineMs, ...(await extent(page, task)) })
+}
+
+async function open(page: Page, task: RenderTask, navigation: Navigation): Promise<void> {
+  const { html } = task
+  if (html !== undefined) {
+    await page.route(
+      (url) => url.href === task.url,
+      (route) =>
+        route.request().isNavigationRequest() ? route.fulfill({ body: html, contentType: "text/html; charset=utf-8" }) : route.continue(),
+    )
+  }
+  try {
+    await page.goto(task.url, { waitUntil: "commit", timeout: task.deadlineMs })
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : String(cause)
+    // Aborted: the page sent the browser elsewhere meanwhile. Where that leads is seen below.
+    if (!text.includes("net::ERR_ABORTED")) throw navigation.failure(text)
+  }
+  await page.waitForLoadState("load", { timeout: Math.min(loadMs, task.deadlineMs) }).catch(() => undefined)
+  await settle(page)
+  if (isNowhere(page)) throw navigation.failure("")
+}
+
+function isNowhere(page: Page): boolean {
+  return page.url() === "about:blank" || page.url().startsWith("chrome-error:")
+}
+
+interface Navigation {
+  /** For a page that is not there: what the browser said last of a document that it could not get. */
+  failure(otherwise: string): PageFailure
+}
+
+function watchNavigation(page: Page): Navigation {
+  let asked: string | undefined
+  let failed: { text: string; url: string } | undefined
+  const isMain = (request: Request) => request.isNavigationRequest() && request.frame() === page.mainFrame()
+  page.on("request", (request) => {
+    if (isMain(request)) asked = request.url()
+  })
+  page.on("requestfailed", (request) => {
+    if (isMain(request)) failed = { text: request.failure()?.errorText ?? "", url: request.url() }
+  })
+  return {
+    failure(otherwise) {
+      const text = failed?.text || /net::\w+/.exec(otherwise)?.[0] || otherwise.split("\n")[0]?.slice(0, 200) || "there is no document"
+      return new PageFailure(`The page could not be opened (${text}).`, failed?.url ?? asked)
+    },
+  }
+}
+
+function closePopups(context: BrowserContext, page: Page): void {
+  context.on("page", (other) => {
+    if (other !== page) other.close().catch(() => undefined)
+  })
+}
+
+/** The whole page, as far as an image may reach. */
+async function extent(
+  page: Page,
+  { viewport, full_page }: RenderTask,
+): Promise<{ fullPage?: boolean; clip?: { x: number; y: number; width: number; height: number } }> {
+  if (!full_page) return {}
+  const session = await page.context().newCDPSession(page)
+  const { cssContentSize } = await session.send("Page.getLayoutMetrics")
+  const scale = viewport.device_scale_factor
+  const width = Math.min(Math.ceil(cssContentSize.width), Math.floor(maxSide / scale))
+  const tallest = Math.floor(Math.min(maxSide / scale, maxPixels / (width * scale * scale)))
+  if (cssContentSize.height <= tallest && cssContentSize.width <= width) return { fullPage: true }
+  return { fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(Math.ceil(cssContentSize.height), tallest) } }
+}

@@ -1,0 +1,85 @@
+// Which Chromium: the operator's, or the one that comes with the service, unpacked once for each version into a folder
+// of ours. (Not into the system's temporary folder, where anybody could put a program of that name first.)
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+export interface Chromium {
+  readonly executable: string
+  readonly libraries: string | undefined
+  /** A fontconfig file that finds the fonts that came along and those of the system. */
+  readonly fonts: string | undefined
+}
+
+export function chromiumOf(settings: { readonly executable: string | undefined; readonly folder: string }): () => Promise<Chromium> {
+  let unpacking: Promise<Chromium> | undefined
+  return async () => {
+    if (settings.executable !== undefined) return { executable: settings.executable, libraries: undefined, fonts: undefined }
+    unpacking ??= unpacked(settings.folder)
+    try {
+      return await unpacking
+    } catch (error) {
+      // The next render tries again: the disk may have been full.
+      unpacking = undefined
+      throw error
+    }
+  }
+}
+
+async function unpacked(parent: string): Promise<Chromium> {
+  const folder = join(parent, await version())
+  if (!existsSync(folder)) {
+    await mkdir(parent, { recursive: true, mode: 0o700 })
+    const draft = await mkdtemp(join(parent, "unpacking-"))
+    try {
+      await unpackInto(draft)
+      await writeFile(join(draft, "fonts.conf"), fontConfig(join(folder, "fonts")))
+      await rename(draft, folder)
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true })
+      // Another node that shares the folder was faster.
+      if (!existsSync(folder)) throw error
+    }
+  }
+  return { executable: join(folder, "chromium"), libraries: join(folder, "al2023/lib"), fonts: join(folder, "fonts.conf") }
+}
+
+function unpackInto(folder: string): Promise<void> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.resolve("./unpack-main.ts"))], {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { TMPDIR: folder },
+  })
+  return new Promise((resolve, reject) => {
+    let said = ""
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-2_000)
+    })
+    child.once("error", reject)
+    child.once("close", (code) =>
+      code === 0 ? resolve() : reject(new Error(`Chromium could not be unpacked into ${folder}: ${said.trim()}`)),
+    )
+  })
+}
+
+async function version(): Promise<string> {
+  const entry = fileURLToPath(import.meta.resolve("@sparticuz/chromium"))
+  const manifest = JSON.parse(await readFile(join(dirname(entry), "../package.json"), "utf8")) as { version: string }
+  return manifest.version
+}
+
+function fontConfig(fonts: string): string {
+  const folders = [fonts, "/usr/share/fonts", "/usr/local/share/fonts"].map(
+    (folder) => `  <dir>${folder.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</dir>`,
+  )
+  return [
+    '<?xml version="1.0"?>',
+    '<!DOCTYPE fontconfig SYSTEM "fonts.dtd">',
+    "<fontconfig>",
+    ...folders,
+    '  <cachedir prefix="xdg">fontconfig</cachedir>',
+    "</fontconfig>",
+    "",
+  ].join("\n")
+}

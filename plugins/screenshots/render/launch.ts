@@ -1,0 +1,64 @@
+// Starts Chromium in the process group of whoever calls, so that killing the group takes all of it along, and says
+// where its debugging socket is. A start that fails in a way we know is tried once more with what helps.
+import { type ChildProcess, spawn } from "node:child_process"
+import { join } from "node:path"
+import { chromiumFlags } from "./flags.ts"
+import type { RenderTask } from "./order.ts"
+
+export interface Launched {
+  readonly socket: string
+  readonly process: ChildProcess
+  readonly sandboxed: boolean
+}
+
+interface Attempt {
+  readonly sandbox: boolean
+  readonly libraries: string | undefined
+}
+
+const keptOutput = 8_192
+
+export class LaunchFailure extends Error {}
+
+/** Throws LaunchFailure with the last of what Chromium said. */
+export async function launchChromium(task: RenderTask): Promise<Launched> {
+  let attempt: Attempt = { sandbox: task.sandbox !== "off", libraries: undefined }
+  for (;;) {
+    const outcome = await start(task, attempt)
+    if (typeof outcome !== "string") return { ...outcome, sandboxed: attempt.sandbox }
+    const next = remedy(task, attempt, outcome)
+    if (!next) throw new LaunchFailure(`Chromium did not start: ${lastLines(outcome)}`)
+    attempt = next
+  }
+}
+
+function remedy(task: RenderTask, attempt: Attempt, said: string): Attempt | undefined {
+  if (/error while loading shared libraries/.test(said) && !attempt.libraries && task.libraries) {
+    return { ...attempt, libraries: task.libraries }
+  }
+  const refused = /no usable sandbox|without --no-sandbox|setuid sandbox|namespace|operation not permitted/i.test(said)
+  if (refused && attempt.sandbox && task.sandbox === "auto") return { ...attempt, sandbox: false }
+  return undefined
+}
+
+function start(task: RenderTask, { sandbox, libraries }: Attempt): Promise<Omit<Launched, "sandboxed"> | string> {
+  const { width, height } = task.viewport
+  const flags = chromiumFlags({ proxy: task.proxy, profile: join(task.folder, "profile"), sandbox, width, height })
+  const env = libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env
+  const browser = spawn(task.executable, flags, { stdio: ["ignore", "ignore", "pipe"], env })
+  return new Promise((resolve) => {
+    let said = ""
+    browser.stderr.setEncoding("utf8")
+    browser.stderr.on("data", (text: string) => {
+      said = (said + text).slice(-keptOutput)
+      const socket = /DevTools listening on (ws:\/\/127\.0\.0\.1:\d+\/\S+)/.exec(said)?.[1]
+      if (socket) resolve({ socket, process: browser })
+    })
+    browser.once("error", (error) => resolve(error.message))
+    browser.once("close", (code, signal) => resolve(`${said}\n(ended by ${signal ?? `code ${code}`})`))
+  })
+}
+
+function lastLines(said: string): string {
+  return said.trim().split("\n").slice(-3).join(" ").slice(0, 600)
+}

@@ -1,0 +1,28 @@
+// What the service and the process that renders say to each other; one order and one answer a process.
+import type { Instruction, Viewport } from "../instructions.ts"
+
+export interface RenderOrder {
+  readonly url: string
+  /** The document at `url`, given instead of fetched; everything else it names is fetched. */
+  readonly html?: string
+  readonly viewport: Viewport
+  readonly full_page: boolean
+  readonly instructions: readonly Instruction[]
+}
+
+export interface RenderTask extends RenderOrder {
+  readonly proxy: string
+  readonly executable: string
+  /** Libraries to try where the system lacks some. */
+  readonly libraries: string | undefined
+  readonly sandbox: "auto" | "on" | "off"
+  /** The process's own, for the profile and the image. */
+  readonly folder: string
+  readonly deadlineMs: number
+}
+
+export type RenderAnswer =
+  | { readonly kind: "done"; readonly file: string; readonly unsandboxed: boolean }
+  | { readonly kind: "failed"; readonly message: string /** Of the page that did not come. */; readonly url: string | undefined }
+  /** No fault of the page's. */
+  | { readonly kind: "broken"; readonly message: string }

@@ -1,0 +1,50 @@
+// Carries out instructions on a page, one after the other; the one that cannot be is named in the error.
+import type { Page } from "playwright-core"
+import type { Instruction } from "../instructions.ts"
+
+const stepTimeoutMs = 5_000
+const settleMs = 2_000
+
+export async function perform(page: Page, instructions: readonly Instruction[]): Promise<void> {
+  for (const [index, instruction] of instructions.entries()) {
+    try {
+      await step(page, instruction)
+    } catch (cause) {
+      throw new Error(`instructions[${index}] (${instruction.action}) could not be carried out: ${reasonOf(instruction, cause)}`, { cause })
+    }
+    if (instruction.action === "click") await settle(page)
+  }
+}
+
+/** What a page still loads may finish; one that never stops is not waited for. */
+export async function settle(page: Page): Promise<void> {
+  await page.waitForLoadState("networkidle", { timeout: settleMs }).catch(() => undefined)
+}
+
+async function step(page: Page, instruction: Instruction): Promise<void> {
+  const first = (selector: string) => page.locator(`css=${selector}`).first()
+  const options = { timeout: stepTimeoutMs }
+  switch (instruction.action) {
+    case "click":
+      return await first(instruction.selector).click(options)
+    case "fill":
+      return await first(instruction.selector).fill(instruction.value, options)
+    case "scroll": {
+      if (instruction.selector !== undefined) return await first(instruction.selector).scrollIntoViewIfNeeded(options)
+      const y = instruction.to === "bottom" ? Number.MAX_SAFE_INTEGER : (instruction.y ?? 0)
+      return await page.evaluate(`window.scrollTo({ top: ${y}, behavior: "instant" })`)
+    }
+    case "wait":
+      if (instruction.selector !== undefined) return await first(instruction.selector).waitFor({ ...options, state: "visible" })
+      return await page.waitForTimeout(instruction.ms ?? 0)
+  }
+}
+
+function reasonOf(instruction: Instruction, cause: unknown): string {
+  const selector = "selector" in instruction ? instruction.selector : undefined
+  const [line = ""] = (cause instanceof Error ? cause.message : String(cause)).split("\n")
+  if (/Timeout \d+ms exceeded/.test(line)) {
+    return selector === undefined ? "it took too long" : `nothing that "${selector}" selects could be used within ${stepTimeoutMs} ms`
+  }
+  return line.replace(/^\w+\.\w+: /, "").slice(0, 300)
+}

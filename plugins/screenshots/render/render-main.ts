@@ -1,0 +1,47 @@
+// The process that renders: leads a process group of its own, takes one task, answers once, and is gone. Whatever goes
+// wrong in here, the service only sees an answer that did not come.
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import { capture, connect, PageFailure } from "./capture.ts"
+import { LaunchFailure, launchChromium } from "./launch.ts"
+import type { RenderAnswer, RenderTask } from "./order.ts"
+
+// Without the service there is nobody to answer; nothing of the group, and of its folder, may stay.
+process.on("disconnect", () => {
+  try {
+    rmSync(process.cwd(), { recursive: true, force: true })
+  } catch {
+    // The browser was still writing; the system's own tidying takes what is left.
+  }
+  process.kill(-process.pid, "SIGKILL")
+})
+
+process.once("message", (task: RenderTask) => {
+  render(task).then(answer, (error: unknown) => answer(answerOf(error)))
+})
+
+async function render(task: RenderTask): Promise<RenderAnswer> {
+  const launched = await launchChromium(task)
+  const ended = new Promise<never>((_resolve, reject) => {
+    launched.process.once("exit", () => reject(new Error("The browser crashed.")))
+  })
+  const file = join(task.folder, "image.png")
+  const captured = async () => {
+    const browser = await connect(launched.socket)
+    await capture(browser, task, file)
+  }
+  await Promise.race([captured(), ended])
+  return { kind: "done", file, unsandboxed: !launched.sandboxed }
+}
+
+function answerOf(error: unknown): RenderAnswer {
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, 1_000)
+  if (error instanceof LaunchFailure) return { kind: "broken", message }
+  // What the library says when the browser has gone away under it is no news to whoever asked.
+  if (/has been closed|target closed|crashed/i.test(message)) return { kind: "failed", message: "The browser crashed.", url: undefined }
+  return { kind: "failed", message, url: error instanceof PageFailure ? error.url : undefined }
+}
+
+function answer(message: RenderAnswer): void {
+  process.send?.(message)
+}

@@ -1,0 +1,79 @@
+// A real S3-compatible server on loopback, started from the binary that MILLRACE_TEST_S3_SERVER names, on a temporary
+// folder. Where the variable is not set, the tests that need it are skipped, and a line says so once.
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import type { AddressInfo } from "node:net"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+export interface S3Server {
+  /** Settings of the buckets plugin for it, under `s3`. */
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly secret: string
+  stop(): Promise<void>
+}
+
+const binary = process.env["MILLRACE_TEST_S3_SERVER"]
+
+export const s3Available = binary !== undefined && binary !== ""
+
+if (!s3Available) {
+  console.warn("\n!!! NO S3 SERVER: its tests are SKIPPED. Set MILLRACE_TEST_S3_SERVER to the versitygw binary.\n")
+}
+
+export const bucket = "millrace-test"
+const accessKey = "millraceTestKey"
+const secret = "millrace-test-S3-SECRET-91c4"
+
+export async function startS3(): Promise<S3Server> {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-s3-"))
+  mkdirSync(join(folder, bucket))
+  const port = await freePort()
+  const args = ["--access", accessKey, "--secret", secret, "--port", `127.0.0.1:${port}`, "posix", folder]
+  const server = spawn(binary ?? "", args, { stdio: ["ignore", "ignore", "inherit"] })
+  await answering(server, `http://127.0.0.1:${port}/`)
+  return {
+    secret,
+    settings: {
+      bucket,
+      region: "us-east-1",
+      endpoint: `http://127.0.0.1:${port}`,
+      path_style: true,
+      prefix: "of-a-test/",
+      access_key_id: accessKey,
+      secret_access_key: secret,
+    },
+    async stop() {
+      const ended = once(server, "exit")
+      server.kill("SIGKILL")
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function answering(server: ChildProcess, url: string): Promise<void> {
+  const failed = new Promise<never>((_resolve, reject) => {
+    server.once("error", reject)
+    server.once("exit", (code) => reject(new Error(`The S3 server ended with code ${code}.`)))
+  })
+  const asked = async () => {
+    for (;;) {
+      const answer = await fetch(url).catch(() => undefined)
+      if (answer) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  await Promise.race([asked(), failed])
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, "close")
+  return port
+}

@@ -1,0 +1,74 @@
+// A service that dies while it renders: its browser dies with it, and the job is taken up again.
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { pluginSettings } from "../buckets/stores.ts"
+import { renderers } from "./renderers.ts"
+import { startSite } from "./site.ts"
+import { browserFolder, finished, pictureOf } from "./taking.ts"
+
+const main = resolve(import.meta.dirname, "../../../core/main.ts")
+
+describe("screenshots: a service that is killed", () => {
+  it("leaves no browser behind, and the next one finishes its job", async () => {
+    let comes = false
+    const site = await startSite({
+      "/late": (_request, response) => {
+        if (comes) response.writeHead(200, { "content-type": "text/html" }).end('<body style="background:green">')
+      },
+    })
+    const dataDir = mkdtempSync(join(tmpdir(), "millrace-killed-"))
+    const env = {
+      ...pluginSettings({ screenshots: { browser_folder: browserFolder } }),
+      MILLRACE_OUTGOING_ALLOW_HOSTS: site.host,
+      MILLRACE_JOBS_LEASE_MS: "1000",
+    }
+    const service = spawn(process.execPath, [main], {
+      env: { ...env, PATH: process.env["PATH"], TMPDIR: dataDir, PORT: "0", MILLRACE_DATA_DIR: dataDir, MILLRACE_PIPELINES_PATHS: "," },
+      stdio: ["ignore", "pipe", "inherit"],
+    })
+    let host: TestHost | undefined
+    try {
+      const url = await addressOf(service)
+      const key = (JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }).admin_key
+      const answer = await fetch(`${url}/v1/screenshot/start`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ url: `${site.origin}/late` }),
+      })
+      const { job_id } = (await answer.json()) as { job_id: string }
+      await site.wasAsked("/late")
+      expect(renderers(dataDir)).not.to.deep.equal([])
+      const ended = once(service, "exit")
+      service.kill("SIGKILL")
+      await ended
+      while (renderers(dataDir).length > 0) await new Promise((done) => setTimeout(done, 20))
+      comes = true
+      host = await testHost({ dataDir, env })
+      const result = await finished(host, job_id)
+      expect((await pictureOf(result)).at(600, 600)).to.deep.equal([0, 128, 0])
+      expect(site.asked.filter((path) => path === "/late")).to.have.length(2)
+    } finally {
+      service.kill("SIGKILL")
+      await host?.stop()
+      await site.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  }).timeout(60_000)
+})
+
+function addressOf(service: ChildProcess): Promise<string> {
+  return new Promise((found, reject) => {
+    let said = ""
+    service.stdout?.on("data", (text: Buffer) => {
+      said += String(text)
+      const url = /"url":"(http:[^"]+)","msg":"listening"/.exec(said)?.[1]
+      if (url) found(url)
+    })
+    service.once("exit", () => reject(new Error(`The service ended before it listened: ${said}`)))
+  })
+}

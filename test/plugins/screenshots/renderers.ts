@@ -1,0 +1,19 @@
+// The processes that render right now, browsers and theirs, known by the folder that each is given: a temporary one in
+// the folder that this service has for such.
+import { readdirSync, readFileSync } from "node:fs"
+
+export function renderers(folder: string): { pid: number; command: string }[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const environment = readFileSync(`/proc/${name}/environ`, "utf8")
+        const state = readFileSync(`/proc/${name}/stat`, "utf8")
+        const command = readFileSync(`/proc/${name}/cmdline`, "utf8")
+        const gone = state.slice(state.lastIndexOf(")") + 2).startsWith("Z")
+        return !gone && environment.includes(`HOME=${folder}/millrace-render-`) && command !== "" ? [{ pid: Number(name), command }] : []
+      } catch {
+        return []
+      }
+    })
+}

@@ -1,0 +1,231 @@
+// Pictures of pages as callers get them: what is asked for is what is in the picture, and what is wrong is told.
+import { expect } from "chai"
+import { Works } from "#core"
+import type { TestHost } from "#core/testing"
+import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { onBothBuckets } from "../buckets/stores.ts"
+import { type Site, startSite } from "./site.ts"
+import { browserFolder, finished, pictureOf, type Refusal, resultOf, start, startTaking, take } from "./taking.ts"
+
+const red = [255, 0, 0]
+const green = [0, 128, 0]
+const blue = [0, 0, 255]
+
+const form = `
+  <style>body { background: blue } #late { display: none }</style>
+  <input id="name"><button id="go" onclick="late.style.display = 'block'">Go</button>
+  <div id="late" style="position:absolute;left:0;top:100px;width:100px;height:100px;background:red"></div>
+  <div style="position:absolute;left:0;top:4000px;width:100px;height:50px;background:green"></div>
+  <script>
+    document.querySelector("#name").addEventListener("input", (event) => {
+      if (event.target.value === "Ada") document.body.style.background = "green"
+    })
+  </script>`
+
+describe("screenshots", () => {
+  let site: Site
+  let host: TestHost
+  let otherKey: string
+  before(async function () {
+    this.timeout(60_000)
+    site = await startSite({
+      "/form": form,
+      "/grown": "<style>html { height: 90000px; background: red }</style>",
+      "/status": (_request, response) => void response.writeHead(500, { "content-type": "text/html" }).end('<body style="background:red">'),
+      "/socket": `<script>
+        const socket = new WebSocket("ws://" + location.host + "/echo")
+        socket.onmessage = (event) => { document.body.style.background = event.data === "hi" ? "green" : "red" }
+      </script>`,
+    })
+    host = await startTaking({ allow: [site.host], settings: { keep_hours: 1 } })
+    otherKey = await keyElsewhere(host)
+  })
+  after(async () => {
+    await host?.stop()
+    await site?.close()
+  })
+
+  it("pictures the viewport, and answers with every field and nothing else", async () => {
+    const before = Date.now()
+    const result = await take(host, { url: `${site.origin}/form`, viewport: { width: 400, height: 300 } })
+    const picture = await pictureOf(result)
+    expect([picture.width, picture.height]).to.deep.equal([400, 300])
+    expect(picture.at(300, 200)).to.deep.equal(blue)
+    expect(Object.keys(result).sort()).to.deep.equal([
+      "bucket_key",
+      "error",
+      "expires_at",
+      "height",
+      "job_id",
+      "media_type",
+      "signed_url",
+      "status",
+      "width",
+    ])
+    expect(result.media_type).to.equal("image/png")
+    expect(result.bucket_key).to.equal(`screenshots/${result.job_id}.png`)
+    const life = Date.parse(result.expires_at) - before
+    expect(life).to.be.within(3_600_000, 3_700_000)
+  })
+
+  it("carries out instructions in order, and pictures what they left", async () => {
+    const result = await take(host, {
+      url: `${site.origin}/form`,
+      viewport: { width: 400, height: 300 },
+      instructions: [
+        { action: "fill", selector: "#name", value: "Ada" },
+        { action: "click", selector: "#go" },
+        { action: "wait", selector: "#late" },
+        { action: "wait", ms: 1 },
+      ],
+    })
+    const picture = await pictureOf(result)
+    expect(picture.at(300, 200)).to.deep.equal(green)
+    expect(picture.at(50, 150)).to.deep.equal(red)
+  })
+
+  it("scrolls, and pictures pages that are longer than the window whole, as far as an image may reach", async () => {
+    const [scrolled, whole, endless] = await Promise.all([
+      take(host, { url: `${site.origin}/form`, viewport: { width: 400, height: 300 }, instructions: [{ action: "scroll", to: "bottom" }] }),
+      take(host, { url: `${site.origin}/form`, viewport: { width: 300, height: 200, device_scale_factor: 2 }, full_page: true }),
+      take(host, { url: `${site.origin}/grown`, viewport: { width: 200, height: 200 }, full_page: true }),
+    ])
+    expect((await pictureOf(scrolled)).at(50, 275)).to.deep.equal(green)
+    const all = await pictureOf(whole)
+    expect([all.width, all.height]).to.deep.equal([600, 8_100])
+    expect(all.at(100, 8_050)).to.deep.equal(green)
+    expect(all.at(100, 300)).to.deep.equal(blue)
+    const most = await pictureOf(endless)
+    expect([most.width, most.height]).to.deep.equal([200, 16_384])
+    expect(most.at(100, 16_300)).to.deep.equal(red)
+  })
+
+  it("pictures error pages as they are, and pages that use websockets", async () => {
+    const [failed, socket] = await Promise.all([take(host, { url: `${site.origin}/status` }), take(host, { url: `${site.origin}/socket` })])
+    expect((await pictureOf(failed)).at(600, 600)).to.deep.equal(red)
+    expect((await pictureOf(socket)).at(600, 600)).to.deep.equal(green)
+  })
+
+  it("pictures a variant of a page of one's own, published or not, and only one's own", async () => {
+    const variants = [
+      { key: "control", html: '<body style="background:red">' },
+      { key: "bold", html: '<body style="background:green">' },
+    ]
+    expect((await host.api("POST", "/v1/pages", { title: "Spring sale", variants })).status).to.be.oneOf([200, 201])
+    const [bold, first] = await Promise.all([take(host, { page: "spring-sale", variant: "bold" }), take(host, { page: "spring-sale" })])
+    expect((await pictureOf(bold)).at(600, 600)).to.deep.equal(green)
+    expect((await pictureOf(first)).at(600, 600)).to.deep.equal(red)
+    const unknown = await start(host, { page: "spring-sale", variant: "italic" })
+    expect([unknown.status, unknown.body.code]).to.deep.equal([400, "invalid_argument"])
+    expect(unknown.body.message).to.match(/italic.*control, bold/)
+    const foreign = await start(host, { page: "spring-sale" }, otherKey)
+    expect([foreign.status, foreign.body.code]).to.deep.equal([404, "not_found"])
+  })
+
+  it("names the instruction that could not be carried out, and keeps no picture", async () => {
+    const result = await take(host, {
+      url: `${site.origin}/form`,
+      instructions: [
+        { action: "click", selector: "#go" },
+        { action: "click", selector: "#nowhere" },
+      ],
+    })
+    expect(result.status).to.equal("failed")
+    expect(result.error).to.match(/^instructions\[1\] \(click\).*#nowhere/)
+    expect([result.bucket_key, result.signed_url, result.expires_at, result.width]).to.deep.equal(["", "", "", 0])
+  })
+
+  it("says why a page did not come", async () => {
+    const closed = await startSite({})
+    await closed.close()
+    const open = await startTaking({ allow: [closed.host] })
+    try {
+      const result = await take(open, { url: `${closed.origin}/` })
+      expect([result.status, result.error]).to.deep.equal(["failed", `The call to ${closed.host} failed (ECONNREFUSED).`])
+    } finally {
+      await open.stop()
+    }
+  })
+
+  it("refuses what makes no sense, naming the field", async () => {
+    const url = `${site.origin}/form`
+    const click = { action: "click", selector: "a" }
+    const wrong: [Record<string, unknown>, RegExp][] = [
+      [{}, /give one of url and page/],
+      [{ url, page: "x" }, /give one of url and page/],
+      [{ url, variant: "x" }, /variant/],
+      [{ url: "file:///etc/passwd" }, /file:/],
+      [{ url: "javascript:alert(1)" }, /javascript:/],
+      [{ url: "/relative" }, /absolute/],
+      [{ url: "http://me:secret@example.com/" }, /user name or password/],
+      [{ url, viewport: { width: 10 } }, /viewport\.width/],
+      [{ url, instructions: Array(21).fill(click) }, /instructions/],
+      [{ url, instructions: [{ action: "eval", script: "1" }] }, /instructions/],
+      [{ url, instructions: [{ action: "wait", ms: 60_000 }] }, /instructions/],
+      [{ url, instructions: [{ action: "scroll" }] }, /instructions/],
+      [{ url, size: 3 }, /size/],
+    ]
+    const asked = site.asked.length
+    for (const [input, told] of wrong) {
+      const { status, body } = await start(host, input)
+      expect([JSON.stringify(input), status, body.code]).to.deep.equal([JSON.stringify(input), 400, "invalid_argument"])
+      expect(JSON.stringify(body)).to.match(told)
+      expect(JSON.stringify(body)).not.to.contain("secret")
+    }
+    expect(site.asked).to.have.length(asked)
+  })
+
+  it("knows no job of another organization, nor one that never was", async () => {
+    const result = await take(host, { url: `${site.origin}/form` })
+    const ask = (job_id: string, key: string) => host.api<Refusal>("POST", "/v1/screenshot/result", { job_id }, { key })
+    expect((await ask(result.job_id, host.adminKey)).status).to.equal(200)
+    const foreign = await ask(result.job_id, otherKey)
+    expect([foreign.status, foreign.body.code]).to.deep.equal([404, "not_found"])
+    expect(JSON.stringify(foreign.body)).not.to.contain("signature")
+    expect((await ask("no-such-job", host.adminKey)).status).to.equal(404)
+  })
+})
+
+onBothBuckets("screenshots: where images are kept", (leg) => {
+  let site: Site
+  before(async () => {
+    site = await startSite({ "/": "<style>body { background: red }</style>" })
+  })
+  after(() => site?.close())
+
+  it("links to the image for its life, then says expired and keeps it no longer", async () => {
+    // 3.6 seconds.
+    const settings = { screenshots: { keep_hours: 0.001, browser_folder: browserFolder } }
+    const host = await leg.start(settings, { MILLRACE_OUTGOING_ALLOW_HOSTS: site.host })
+    const result = await take(host, { url: `${site.origin}/` })
+    expect((await pictureOf(result)).at(600, 600)).to.deep.equal(red)
+    const tampered = await fetch(result.signed_url.replace(/(ignature=)(.)/, (_all, name, first) => name + (first === "a" ? "b" : "a")))
+    expect(tampered.status).to.equal(403)
+    let later = await resultOf(host, result.job_id)
+    while (later.status === "done") {
+      await new Promise((done) => setTimeout(done, 50))
+      later = await resultOf(host, result.job_id)
+    }
+    expect(Date.now()).to.be.at.least(Date.parse(result.expires_at))
+    expect([later.status, later.bucket_key, later.signed_url, later.error]).to.deep.equal(["expired", "", "", ""])
+    expect(later.expires_at).to.equal(result.expires_at)
+    const bucket = host.get(Buckets).open(host.organization.id)
+    while (await present(bucket, result.bucket_key)) await new Promise((done) => setTimeout(done, 50))
+    expect((await fetch(result.signed_url)).ok).to.equal(false)
+    expect((await finished(host, result.job_id)).status).to.equal("expired")
+  })
+})
+
+async function keyElsewhere(host: TestHost): Promise<string> {
+  return await host.get(Works).run((work) => {
+    const organization = host.get(Organizations).create(work, { name: "Elsewhere" })
+    return host.get(ApiKeys).mint(work, organization.id, { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null }).text
+  })
+}
+
+async function present(bucket: Bucket, key: string): Promise<boolean> {
+  const found = await bucket.get(key)
+  await found?.chunks[Symbol.asyncIterator]().return?.()
+  return found !== undefined
+}

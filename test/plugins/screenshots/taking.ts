@@ -1,0 +1,79 @@
+// A service that takes screenshots, and what tests ask of it.
+import { resolve } from "node:path"
+import { expect } from "chai"
+import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
+import { pluginSettings } from "../buckets/stores.ts"
+import { decodePng, type Pixels } from "./pixels.ts"
+
+export interface Result {
+  readonly job_id: string
+  readonly status: string
+  readonly bucket_key: string
+  readonly signed_url: string
+  readonly expires_at: string
+  readonly media_type: string
+  readonly width: number
+  readonly height: number
+  readonly error: string
+}
+
+export interface Refusal {
+  readonly code: string
+  readonly message: string
+  readonly details: { readonly reason?: string; readonly fields?: { path: string; message: string }[] }
+}
+
+/** Unpacked once for all runs. */
+export const browserFolder = resolve(import.meta.dirname, "../../../node_modules/.cache/millrace/chromium")
+
+export interface TakingOptions {
+  readonly allow?: readonly string[]
+  readonly settings?: Readonly<Record<string, unknown>>
+  readonly buckets?: Readonly<Record<string, unknown>>
+  readonly plugins?: NonNullable<TestHostOptions["plugins"]>
+}
+
+export function startTaking({ allow = [], settings = {}, buckets = {}, plugins = [] }: TakingOptions = {}): Promise<TestHost> {
+  const screenshots = { browser_folder: browserFolder, deadline_ms: 30_000, ...settings }
+  return testHost({ plugins, env: { ...pluginSettings({ screenshots, buckets }), MILLRACE_OUTGOING_ALLOW_HOSTS: allow.join(",") } })
+}
+
+export async function start(host: TestHost, input: Record<string, unknown>, key?: string) {
+  return await host.api<{ job_id: string; status: string } & Refusal>(
+    "POST",
+    "/v1/screenshot/start",
+    input,
+    key === undefined ? {} : { key },
+  )
+}
+
+export async function resultOf(host: TestHost, job_id: string): Promise<Result> {
+  const answer = await host.api<Result>("POST", "/v1/screenshot/result", { job_id })
+  expect(answer.status).to.equal(200)
+  return answer.body
+}
+
+/** Starts one and polls until it is not `processing` any more. */
+export async function take(host: TestHost, input: Record<string, unknown>): Promise<Result> {
+  const started = await start(host, input)
+  expect([started.status, started.body.message]).to.deep.equal([200, undefined])
+  return await finished(host, started.body.job_id)
+}
+
+export async function finished(host: TestHost, job_id: string): Promise<Result> {
+  for (;;) {
+    const result = await resultOf(host, job_id)
+    if (result.status !== "processing") return result
+    await new Promise((done) => setTimeout(done, 50))
+  }
+}
+
+/** The picture behind a result's link, checked against what the result says of it. */
+export async function pictureOf(result: Result): Promise<Pixels> {
+  expect([result.status, result.error]).to.deep.equal(["done", ""])
+  const answer = await fetch(result.signed_url)
+  expect([answer.status, answer.headers.get("content-type")]).to.deep.equal([200, "image/png"])
+  const pixels = decodePng(Buffer.from(await answer.arrayBuffer()))
+  expect([pixels.width, pixels.height]).to.deep.equal([result.width, result.height])
+  return pixels
+}
