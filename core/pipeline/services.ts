@@ -280,11 +280,14 @@ function meters(metrics: Metrics) {
     buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1],
     registers: [metrics],
   })
+  // Looked up by label once: the library's own look-up costs more than the counting.
+  const byStage = new Map<string, { observe(seconds: number): void }>()
+  const byOutcome = new Map<string, { inc(): void }>()
   return {
     countUnknown: () => unknown.inc(),
     observe: (status: string, cause: string, timings: Record<string, number>) => {
-      events.inc({ status, cause })
-      for (const stage in timings) stages.observe({ stage }, (timings[stage] ?? 0) / 1_000)
+      remembered(byOutcome, `${status} ${cause}`, () => events.labels({ status, cause })).inc()
+      for (const stage in timings) remembered(byStage, stage, () => stages.labels({ stage })).observe((timings[stage] ?? 0) / 1_000)
     },
     inFlight: (count: () => number) =>
       new Gauge({
@@ -296,6 +299,14 @@ function meters(metrics: Metrics) {
         },
       }),
   }
+}
+
+function remembered<T>(known: Map<string, T>, name: string, make: () => T): T {
+  const found = known.get(name)
+  if (found !== undefined) return found
+  const made = make()
+  known.set(name, made)
+  return made
 }
 
 /** Actions known to the registry, for the compiler. */

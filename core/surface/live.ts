@@ -4,7 +4,7 @@ import type { Server as HttpServer } from "node:http"
 import { Gauge, type Registry } from "prom-client"
 import { type DefaultEventsMap, Server, type ServerOptions, type Socket } from "socket.io"
 import type { Authenticator } from "../contract/caller.ts"
-import type { Channel, Live } from "../contract/channel.ts"
+import type { Channel, Live, LiveMessage } from "../contract/channel.ts"
 import { type Coherence, everyKey } from "../contract/coherence.ts"
 import type { Store } from "../contract/store.ts"
 import type { Works } from "../contract/work.ts"
@@ -127,7 +127,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
     })
   }
   return {
-    live: createFeed({ ...deps, node, outbox, trimmer, deliver }),
+    live: createFeed({ ...deps, node, outbox, trimmer, deliver, heard: audience(io) }),
     door: {
       attach: (server: HttpServer) => void io.attach(server),
       async close() {
@@ -159,10 +159,21 @@ function delivery(io: LiveServer): (organization: string, message: LiveMessageDo
     const endpoint = message.room.startsWith("p:") ? message.room.slice(2, -message.channel.length - 1) : undefined
     const room = socketRoom(organization, message.channel, endpoint)
     const { adapter } = io.of("/")
-    const others = (adapter as { nodesMap?: ReadonlyMap<string, number> }).nodesMap?.size ?? 0
-    if (others > 0) io.to(room).emit("message", wireMessage(message))
+    if (othersOf(adapter) > 0) io.to(room).emit("message", wireMessage(message))
     else if (adapter.rooms.has(room)) io.local.to(room).emit("message", wireMessage(message))
   }
+}
+
+/** Whether anyone may be listening: on this node, or on others, whose rooms it does not know. */
+function audience(io: LiveServer): (organization: string, message: LiveMessage) => boolean {
+  return (organization, message) => {
+    const { adapter } = io.of("/")
+    return othersOf(adapter) > 0 || adapter.rooms.has(socketRoom(organization, message.channel, message.publicEndpoint))
+  }
+}
+
+function othersOf(adapter: object): number {
+  return (adapter as { nodesMap?: ReadonlyMap<string, number> }).nodesMap?.size ?? 0
 }
 
 function serve(deps: LiveRoomDeps, socket: LiveSocket): void {

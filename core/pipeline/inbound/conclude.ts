@@ -8,11 +8,12 @@ import type { Envelope } from "../../contract/envelope.ts"
 import type { JobQueue } from "../../contract/job.ts"
 import type { CommitResult, Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/work.ts"
-import { type Clock, timestamp } from "../../kernel/clock.ts"
+import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { noteExecution, noteOutcome, noteReply } from "../journal/draft.ts"
-import { EntryCollection, type JournalEntry, PayloadCollection } from "../journal/entry.ts"
+import { noteExecution, noteOutcome, noteReply, noteTiming } from "../journal/draft.ts"
+import { EntryCollection, type JournalEntry } from "../journal/entry.ts"
+import { type KeptEvent, keepEvent } from "../journal/kept.ts"
 import { deferredJob, deferredJobId, deferredPayload } from "../run/deferred.ts"
 import { Execution, type Failure } from "../run/execution.ts"
 import { type ImmediateServices, runImmediate } from "../run/immediate.ts"
@@ -34,13 +35,6 @@ export interface ConcludeServices {
   readonly assertLive: () => void
 }
 
-/** An event as it is kept to be run again: without proof. */
-export interface KeptEvent {
-  readonly body: string | null
-  readonly headers: Record<string, string>
-  readonly query: Record<string, string | string[]>
-}
-
 export interface ConcludeArgs {
   readonly live: LivePipeline
   readonly entry: JournalEntry
@@ -57,8 +51,6 @@ export interface ConcludeArgs {
   readonly keep?: KeptEvent | undefined
   readonly seenId?: string | undefined
 }
-
-const dayMs = 86_400_000
 
 export class Conclude {
   readonly #services: ConcludeServices
@@ -82,7 +74,7 @@ export class Conclude {
     })
     const outcome = args.event === null ? null : runImmediate(execution, this.#services.immediate)
     const failure = outcome !== null && "then" in outcome ? await outcome : outcome
-    entry.timings["run"] = clock.monotonic() - began
+    noteTiming(entry, "run", clock.monotonic() - began)
     noteExecution(entry, execution, failure)
     const work = failure ? new StagedWork(entry.id) : execution.work
     for (const write of execution.kept.writes) work.write(write)
@@ -153,8 +145,7 @@ export class Conclude {
 
   #stageEntry(work: StagedWork, stored: StoredPipeline, entry: JournalEntry, keep: KeptEvent | undefined): void {
     const organization = stored.organization.id
-    const expires_at = timestamp(Date.parse(entry.received_at) + this.#services.payloadsDays * dayMs)
-    if (keep) work.in(PayloadCollection, organization).insert({ id: entry.id, ...keep, expires_at })
+    if (keep) keepEvent(work, organization, entry, keep, this.#services.payloadsDays)
     work.in(EntryCollection, organization).insert(entry)
   }
 

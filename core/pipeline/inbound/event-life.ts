@@ -10,14 +10,15 @@ import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { draftEntry, noteOutcome, notePayload, noteReply, noteTransformed, noteVerdict } from "../journal/draft.ts"
+import { draftEntry, noteOutcome, notePayload, noteReply, noteTiming, noteTransformed, noteVerdict } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
+import type { KeptEvent } from "../journal/kept.ts"
 import type { Rejections } from "../journal/rejections.ts"
 import type { Sandbox, SandboxResult } from "../sandbox/sandbox.ts"
 import { taggedAsTest } from "../stamp/stamp.ts"
 import { type Answer, answerError, errorReply } from "./answer.ts"
 import { type JsonBody, toJsonText } from "./body.ts"
-import type { Conclude, KeptEvent } from "./conclude.ts"
+import type { Conclude } from "./conclude.ts"
 import type { Dedupe } from "./dedupe.ts"
 import type { LivePipeline } from "./live-pipelines.ts"
 import { type Held, oncePerKey } from "./once-per-key.ts"
@@ -123,7 +124,7 @@ export class EventLife {
     const verdict = live.verifier.verify(request)
     const settled = inTime("then" in verdict ? await verdict : verdict, live, request.receivedAt)
     noteVerdict(entry, settled)
-    entry.timings["verify"] = clock.monotonic() - started
+    noteTiming(entry, "verify", clock.monotonic() - started)
     if (!settled.ok) {
       const error = new AppError("unauthenticated", "The event could not be verified.", {})
       return this.#rejected(arrival, error, settled.cause)
@@ -185,7 +186,7 @@ export class EventLife {
       eventType: verdict.eventType ?? "",
     }
     const understood = await understand(incoming, sandbox, config.inbound.geo)
-    entry.timings["sandbox"] = clock.monotonic() - began
+    noteTiming(entry, "sandbox", clock.monotonic() - began)
     const hidden = strip !== undefined && strip.length > 0
     if (!understood.ok) return this.#refusedBySandbox(arrival, verified, understood)
     entry.is_test = understood.isTest

@@ -7,8 +7,9 @@ import type { Store } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid, derivedUuidInOrder } from "../../kernel/ids.ts"
 import type { EventAnswer, InternalEvent } from "../engine.ts"
-import { draftEntry, noteOutcome, notePayload, noteReply, noteTransformed } from "../journal/draft.ts"
-import { EntryCollection, type JournalEntry, PayloadCollection } from "../journal/entry.ts"
+import { draftEntry, noteOutcome, notePayload, noteReply, noteTiming, noteTransformed } from "../journal/draft.ts"
+import { EntryCollection, type JournalEntry } from "../journal/entry.ts"
+import { keptEvent } from "../journal/kept.ts"
 import type { StoredPipeline } from "../source.ts"
 import { taggedAsTest } from "../stamp/stamp.ts"
 import { type Answer, answerError, errorReply } from "./answer.ts"
@@ -109,10 +110,9 @@ export class InternalEvents {
         cause: entry.verdict.cause,
       })
     const originId = entry.replay_of ?? entry.repeat_of ?? entry.id
-    const payload = await store.open(PayloadCollection, stored.organization.id).get(originId)
-    if (!payload || payload.body === null || Date.parse(payload.expires_at) <= clock.now())
-      throw new AppError("failed_precondition", "The event's payload is no longer kept.", { reason: "payload_gone" })
     const origin = originId === entry.id ? entry : ((await store.open(EntryCollection, stored.organization.id).get(originId)) ?? entry)
+    const payload = await keptEvent(store, stored.organization.id, origin, config.retention.payloads_days, clock.now())
+    if (!payload) throw new AppError("failed_precondition", "The event's payload is no longer kept.", { reason: "payload_gone" })
     const live = await this.#live(stored)
     const draft = draftEntry({
       id: ids.uuid(),
@@ -189,7 +189,7 @@ export class InternalEvents {
       ...event,
     }
     const understood = await understand(incoming, sandbox, config.inbound.geo)
-    entry.timings["sandbox"] = clock.monotonic() - began
+    noteTiming(entry, "sandbox", clock.monotonic() - began)
     if (!understood.ok) return this.#refused(live, given, understood)
     entry.is_test = understood.isTest
     noteTransformed(entry, understood)

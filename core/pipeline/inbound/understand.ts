@@ -4,6 +4,7 @@ import type { Json } from "../../contract/collection.ts"
 import { type Envelope, PageEnvelope } from "../../contract/envelope.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
+import { wantsContext } from "../sandbox/program.ts"
 import type { Sandbox, SandboxResult } from "../sandbox/sandbox.ts"
 import { envelopeOf, type Headers, stampedColumns, stampOf, taggedAsTest } from "../stamp/stamp.ts"
 import type { LivePipeline } from "./live-pipelines.ts"
@@ -58,7 +59,7 @@ export async function understand(
     pipelineId: live.stored.id,
     program: live.program,
     body: incoming.body,
-    context: live.program.transform === null ? "{}" : JSON.stringify({ headers: incoming.headers, query: incoming.query, received_at }),
+    context: !wantsContext(live.program) ? "{}" : JSON.stringify({ headers: incoming.headers, query: incoming.query, received_at }),
     receivedAt,
     executionId: incoming.seed,
     ...(stripped ? { strip } : {}),

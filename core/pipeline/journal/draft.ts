@@ -36,6 +36,7 @@ export function draftEntry({ id, stored, digest, receivedAtMs, entriesDays, dept
     received_at: receivedAt,
     is_test: false,
     payload_preview: "",
+    request: null,
     response: null,
     repeat_of: null,
     replay_of: replayOf ?? null,
@@ -78,6 +79,11 @@ export function notePayload(entry: JournalEntry, text: string): void {
 export function noteTransformed(entry: JournalEntry, understood: { event: Json; eventText: string; envelope: Envelope }): void {
   entry.transformed = previewOfValue(understood.event, understood.eventText)
   entry.envelope = understood.envelope as unknown as Json
+}
+
+/** Milliseconds of a stage, to the microsecond. */
+export function noteTiming(entry: JournalEntry, stage: string, milliseconds: number): void {
+  entry.timings[stage] = Math.round(milliseconds * 1_000) / 1_000
 }
 
 export function noteOutcome(entry: JournalEntry, status: EntryStatus, cause: string, error: JournalEntry["error"] = null): void {

@@ -32,6 +32,8 @@ export interface JournalEntry extends Document {
   received_at: string
   is_test: boolean
   payload_preview: string
+  /** Where the preview is the whole payload: what else it came with, less its proof. */
+  request: { headers: Record<string, string>; query: Record<string, string | string[]> } | null
   response: { status: number; body: string } | null
   /** The accepted entry whose repeat this is. */
   repeat_of: string | null

@@ -18,6 +18,8 @@ export interface FeedDeps {
   readonly outbox: Outbox
   readonly trimmer: Trimmer
   readonly deliver: (organization: string, message: LiveMessageDocument) => void
+  /** False when nobody can be listening, so that a message that is not kept need not be made. */
+  readonly heard: (organization: string, message: LiveMessage) => boolean
 }
 
 export function createFeed(deps: FeedDeps): Live {
@@ -58,7 +60,7 @@ export function createFeed(deps: FeedDeps): Live {
       return id
     },
     emit(organization, message) {
-      deps.deliver(organization, documentOf(message, deps.ids.uuid()))
+      if (deps.heard(organization, message)) deps.deliver(organization, documentOf(message, deps.ids.uuid()))
     },
   }
 }

@@ -1,0 +1,40 @@
+// What an event came with, kept so that it can be run again. Most payloads are small and name no secret: the entry's
+// preview is then the payload itself, and nothing is written twice; others lie apart.
+import type { Store } from "../../contract/store.ts"
+import type { Work } from "../../contract/work.ts"
+import { timestamp } from "../../kernel/clock.ts"
+import { type JournalEntry, PayloadCollection } from "./entry.ts"
+
+const dayMs = 86_400_000
+
+/** Without proof; `body` is JSON text, null where there was none to keep. */
+export interface KeptEvent {
+  readonly body: string | null
+  readonly headers: Record<string, string>
+  readonly query: Record<string, string | string[]>
+}
+
+/** Stages what an event came with; to be called before the entry is staged. */
+export function keepEvent(work: Work, organization: string, entry: JournalEntry, kept: KeptEvent, days: number): void {
+  const { body, headers, query } = kept
+  if (body === entry.payload_preview) {
+    entry.request = { headers, query }
+    return
+  }
+  const expires_at = timestamp(Date.parse(entry.received_at) + days * dayMs)
+  work.in(PayloadCollection, organization).insert({ id: entry.id, body, headers, query, expires_at })
+}
+
+/** What the event of an entry came with; undefined where it was not kept, or no longer is. */
+export async function keptEvent(
+  store: Store,
+  organization: string,
+  entry: JournalEntry,
+  days: number,
+  now: number,
+): Promise<(KeptEvent & { readonly body: string }) | undefined> {
+  if (Date.parse(entry.received_at) + days * dayMs <= now) return undefined
+  if (entry.request) return { ...entry.request, body: entry.payload_preview }
+  const kept = await store.open(PayloadCollection, organization).get(entry.id)
+  return kept?.body === null || kept === undefined ? undefined : { body: kept.body, headers: kept.headers, query: kept.query }
+}
