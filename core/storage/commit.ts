@@ -5,7 +5,7 @@
 import type { Commit, CommitResult } from "../contract/store.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
-import type { StorageDriver } from "./driver.ts"
+import type { StagedCommit, StorageDriver } from "./driver.ts"
 import { sizeOf } from "./size.ts"
 
 export interface GroupCommitLimits {
@@ -42,7 +42,7 @@ interface Waiting {
 }
 
 export class GroupCommit {
-  readonly #driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight">
+  readonly #driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight" | "stage">
   readonly #clock: Clock
   readonly #limits: GroupCommitLimits
   readonly #observe: GroupObserver | undefined
@@ -56,7 +56,7 @@ export class GroupCommit {
   #whenIdle: (() => void)[] = []
 
   constructor(options: {
-    driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight">
+    driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight" | "stage">
     clock: Clock
     limits?: Partial<GroupCommitLimits>
     observe?: GroupObserver
@@ -76,12 +76,17 @@ export class GroupCommit {
   commit(commit: Commit): Promise<CommitResult> {
     if (this.#closed)
       return Promise.reject(new AppError("unavailable", "Storage is stopping; try again.", { reason: "stopping" }, { retryAfterS: 1 }))
-    const bytes = sizeOf(commit)
-    const full =
-      this.#queue.length >= this.#limits.waitingCommits || (this.#queue.length > 0 && this.#bytes + bytes > this.#limits.waitingBytes)
-    if (full) return Promise.reject(this.#refuse())
+    if (this.#queue.length >= this.#limits.waitingCommits) return Promise.reject(this.#refuse())
+    let staged: StagedCommit
+    try {
+      staged = this.#driver.stage?.(commit) ?? { ...commit, bytes: sizeOf(commit) }
+    } catch (error) {
+      return Promise.reject(asAppError(error))
+    }
+    const { bytes } = staged
+    if (this.#queue.length > 0 && this.#bytes + bytes > this.#limits.waitingBytes) return Promise.reject(this.#refuse())
     return new Promise((resolve, reject) => {
-      this.#queue.push({ commit, bytes, resolve, reject })
+      this.#queue.push({ commit: staged, bytes, resolve, reject })
       this.#bytes += bytes
       this.#schedule()
     })

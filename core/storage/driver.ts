@@ -17,12 +17,20 @@ export interface DriverQuery {
   readonly deadlineMs: number
 }
 
+/** A commit that a driver has looked at before its turn came. */
+export interface StagedCommit extends Commit {
+  /** What it takes in queues and groups, about. */
+  readonly bytes: number
+}
+
 export interface StorageDriver {
   /** Opens, creates collections and indexes that are missing; throws with every problem it found. */
   start(collections: readonly CollectionSpec[]): Promise<void>
   stop(): Promise<void>
   find(query: DriverQuery): Promise<Document[]>
   count(query: Omit<DriverQuery, "sort" | "after">): Promise<number>
+  /** Does for a commit what need not wait for its turn; `commitGroup` is then given what this returned. Throws what refuses it (AppError). */
+  stage?(commit: Commit): StagedCommit
   /** Sets `organization_id` of what it stores from the write's organization. Commits a group: durable when it resolves, one result for each commit, in order. One that fails takes no neighbour along. Rejects only when storage is down (`unavailable`); then nothing of the group was reported and all of it may be repeated. */
   commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]>
   /** Resolves when a commit could be made now. */

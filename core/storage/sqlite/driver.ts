@@ -4,13 +4,13 @@ import { dirname } from "node:path"
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import type { Commit, CommitResult } from "../../contract/store.ts"
 import { type Clock, systemClock, timestamp } from "../../kernel/clock.ts"
-import { AppError } from "../../kernel/errors.ts"
+import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { DriverQuery, StorageDriver } from "../driver.ts"
 import { type FileLock, lockFile } from "./lock.ts"
 import { toWire } from "./query.ts"
 import { ReaderPool } from "./reader-pool.ts"
-import { indexedPaths } from "./schema.ts"
-import { encodeGroup, type TablePlace, type WireError } from "./wire.ts"
+import { type EncodedCommit, Staging } from "./staging.ts"
+import type { CommitCells, WireError } from "./wire.ts"
 import { WriterThread } from "./writer-thread.ts"
 
 export interface SqliteOptions {
@@ -42,7 +42,7 @@ class Driver implements SqliteDriver {
   readonly groupsInFlight = 1
   readonly #options: SqliteOptions
   readonly #clock: Clock
-  readonly #places = new Map<string, TablePlace>()
+  #staging: Staging | undefined
   #lock: FileLock | undefined
   #writer: WriterThread | undefined
   #readers: ReaderPool | undefined
@@ -57,10 +57,6 @@ class Driver implements SqliteDriver {
     const { file, maxBytes, readers = 2, onWriterDeath } = this.#options
     mkdirSync(dirname(file), { recursive: true })
     this.#lock = lockFile(file)
-    for (const [index, spec] of collections.entries()) {
-      const paths = [...indexedPaths(spec)].map((path) => path.split("."))
-      this.#places.set(spec.name, { spec, index, paths })
-    }
     const writer = new WriterThread({ file, maxBytes }, collections, onWriterDeath ?? (() => undefined))
     try {
       await writer.start()
@@ -71,6 +67,7 @@ class Driver implements SqliteDriver {
       throw new Error(`The data file ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
     }
     this.#writer = writer
+    this.#staging = new Staging(collections)
     this.#readers = new ReaderPool(file, readers)
     if (collections.some((spec) => spec.expires !== undefined)) this.#expireLater()
   }
@@ -91,9 +88,23 @@ class Driver implements SqliteDriver {
     return Number(await this.#reading().ask(toWire(query, deadlineIn(query.deadlineMs))))
   }
 
+  stage(commit: Commit): EncodedCommit {
+    if (this.#staging) return this.#staging.encode(commit)
+    throw notOpen()
+  }
+
   async commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]> {
-    const { cells, commits: count, refused } = encodeGroup(commits, this.#places)
-    const reply = count === 0 ? undefined : await this.#writing().ask({ kind: "group", cells, commits: count })
+    const refused = new Map<number, AppError>()
+    // Filled by push: a list with room for holes is copied between threads one property at a time.
+    const cells: CommitCells[] = []
+    for (const [index, commit] of commits.entries()) {
+      try {
+        cells.push((isEncoded(commit) ? commit : this.stage(commit)).cells)
+      } catch (error) {
+        refused.set(index, asAppError(error))
+      }
+    }
+    const reply = cells.length === 0 ? undefined : await this.#writing().ask({ kind: "group", commits: cells })
     const results = (reply?.results ?? []).map(toResult)
     // Refused ones take their places again, first to last.
     for (const [index, error] of refused) results.splice(index, 0, error)
@@ -128,13 +139,21 @@ class Driver implements SqliteDriver {
 
   #writing(): WriterThread {
     if (this.#writer) return this.#writer
-    throw new AppError("unavailable", "Storage is not open.", { reason: "not_started" }, { retryAfterS: 1 })
+    throw notOpen()
   }
 
   #reading(): ReaderPool {
     if (this.#readers) return this.#readers
-    throw new AppError("unavailable", "Storage is not open.", { reason: "not_started" }, { retryAfterS: 1 })
+    throw notOpen()
   }
+}
+
+function isEncoded(commit: Commit | EncodedCommit): commit is EncodedCommit {
+  return "cells" in commit
+}
+
+function notOpen(): AppError {
+  return new AppError("unavailable", "Storage is not open.", { reason: "not_started" }, { retryAfterS: 1 })
 }
 
 function toResult(outcome: string | WireError): CommitResult | AppError {

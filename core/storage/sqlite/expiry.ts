@@ -2,7 +2,8 @@
 // milliseconds of it.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
-import { jsonPath, tableOf } from "./schema.ts"
+import { columnAt, quoted } from "./keys.ts"
+import { tableOf } from "./schema.ts"
 
 const documentsPerStep = 200
 
@@ -14,10 +15,9 @@ export class Expiry {
     this.#database = database
     this.#statements = collections.flatMap((spec) => {
       if (spec.expires === undefined) return []
-      const at = `json_extract(data,${jsonPath(spec.expires)})`
+      const at = quoted(columnAt("expires", spec.expires))
       const table = tableOf(spec)
-      // Only text is a time: numbers come before it, and lists and objects begin above every digit.
-      const due = database.prepare(`SELECT n FROM ${table} WHERE ${at}>='' AND ${at}<? ORDER BY ${at} LIMIT ${documentsPerStep}`)
+      const due = database.prepare(`SELECT n FROM ${table} WHERE ${at}<? ORDER BY ${at} LIMIT ${documentsPerStep}`)
       return [{ due, remove: database.prepare(`DELETE FROM ${table} WHERE n=?`) }]
     })
   }

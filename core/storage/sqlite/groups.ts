@@ -5,8 +5,11 @@
 // thread died, or by a caller, is answered as before and changes nothing.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { AppError } from "../../kernel/errors.ts"
+import { idKey } from "./id-key.ts"
+import type { KeyCell } from "./keys.ts"
+import type { Organizations } from "./organizations.ts"
 import type { Table } from "./table.ts"
-import { type Cell, cellsPerWrite, type WireChange, type WireError, writeKinds } from "./wire.ts"
+import { type CommitCells, type WireChange, type WireError, writeKinds } from "./wire.ts"
 
 type Outcome = string | WireError
 
@@ -18,18 +21,23 @@ class NeedsSavepoints extends Error {}
 export class Groups {
   readonly #database: DatabaseSync
   readonly #tables: readonly Table[]
+  readonly #organizations: Organizations
   readonly #done = new Map<string, string>()
   readonly #groups: { n: number; ids: string[] }[] = []
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #remember: StatementSync
   readonly #forget: StatementSync
+  /** The id of the last write and its key: an event's entry and its payload have the same. */
+  #id = ""
+  #key: string | Uint8Array = ""
   #last = 0
   #forgotten = 0
 
-  constructor(database: DatabaseSync, tables: readonly Table[]) {
+  constructor(database: DatabaseSync, tables: readonly Table[], organizations: Organizations) {
     this.#database = database
     this.#tables = tables
+    this.#organizations = organizations
     this.#begin = database.prepare("BEGIN IMMEDIATE")
     this.#commit = database.prepare("COMMIT")
     this.#remember = database.prepare("INSERT INTO _groups(n,results) VALUES(?,?)")
@@ -41,77 +49,86 @@ export class Groups {
   }
 
   /** One outcome a commit. Throws what SQLite gave when the group as a whole could not be written; then nothing was. */
-  write(cells: readonly Cell[], commits: number): Outcome[] {
+  write(commits: readonly CommitCells[]): Outcome[] {
     try {
-      return this.#try(cells, commits, false)
+      return this.#try(commits, false)
     } catch (error) {
       if (!(error instanceof NeedsSavepoints)) throw error
-      return this.#try(cells, commits, true)
+      return this.#try(commits, true)
     }
   }
 
-  #try(cells: readonly Cell[], commits: number, savepoints: boolean): Outcome[] {
+  #try(commits: readonly CommitCells[], savepoints: boolean): Outcome[] {
     const made: string[] = []
     const within = new Map<string, string>()
     const outcomes: Outcome[] = []
     this.#begin.run()
     try {
-      let at = 0
-      for (let index = 0; index < commits; index++) {
-        const id = cells[at] as string
-        const writes = cells[at + 1] as number
+      for (const cells of commits) {
+        const id = cells[0] as string
         const earlier = this.#done.get(id) ?? within.get(id)
-        const outcome = earlier ?? this.#one(cells, at + 2, writes, savepoints)
+        const outcome = earlier ?? this.#one(cells, savepoints)
         if (earlier === undefined && typeof outcome === "string") {
           within.set(id, outcome)
           made.push(id, outcome)
         }
         outcomes.push(outcome)
-        at += 2 + writes * cellsPerWrite
       }
       if (made.length > 0) this.#remember.run(this.#last + 1, JSON.stringify(made))
       this.#commit.run()
     } catch (error) {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK")
+      this.#organizations.forget()
       throw error
     }
     if (made.length > 0) this.#keep(this.#last + 1, made)
     return outcomes
   }
 
-  #one(cells: readonly Cell[], start: number, writes: number, savepoint: boolean): Outcome {
+  #one(cells: CommitCells, savepoint: boolean): Outcome {
     if (savepoint) this.#database.exec("SAVEPOINT one")
-    let created = ""
+    const progress = { created: "" }
     try {
-      for (let index = 0; index < writes; index++) created += this.#write(cells, start + index * cellsPerWrite) ? "1" : "0"
+      this.#apply(cells, progress)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      if (savepoint) this.#database.exec("ROLLBACK TO one; RELEASE one")
       // A first write that was refused has left nothing to take back.
-      else if (created !== "") throw new NeedsSavepoints()
+      if (!savepoint && progress.created !== "") throw new NeedsSavepoints()
+      if (savepoint) this.#database.exec("ROLLBACK TO one; RELEASE one")
+      if (savepoint) this.#organizations.forget()
       return { code: error.code, message: error.message, details: error.details }
     }
     if (savepoint) this.#database.exec("RELEASE one")
-    return created
+    return progress.created
   }
 
-  #write(cells: readonly Cell[], at: number): boolean {
-    const table = this.#tables[cells[at + 1] as number]
-    if (!table) throw new Error("A write names a table that is not open.")
-    const organization = cells[at + 2] as string
-    const id = cells[at + 3] as string
-    const text = cells[at + 4] as string
-    switch (cells[at]) {
-      case writeKinds.insert:
-      case writeKinds.keep:
-        return table.insert(organization, id, text, cells[at + 5] as number | null, cells[at] === writeKinds.keep)
-      case writeKinds.update:
-        return table.update(organization, id, JSON.parse(text) as WireChange)
-      case writeKinds.remove:
-        return table.remove(organization, id, JSON.parse(text) as WireChange)
-      default:
-        return table.merge(organization, id, text, cells[at + 5] as string)
+  #apply(cells: CommitCells, progress: { created: string }): void {
+    const first = 2 + (cells[1] as number)
+    const organizations: number[] = []
+    for (let at = 2; at < first; at++) organizations.push(this.#organizations.numberOf(cells[at] as string))
+    for (let at = first; at < cells.length; ) {
+      const table = this.#tables[cells[at + 1] as number]
+      if (!table) throw new Error("A write names a table that is not open.")
+      const organization = organizations[cells[at + 2] as number] as number
+      const brings = cells[at] !== writeKinds.update && cells[at] !== writeKinds.remove
+      // Kind, table and organization; then what is bound behind the organization, or id and change.
+      const end = at + (brings ? 2 + table.width : 5)
+      const created = brings ? this.#document(table, organization, cells, at, end) : change(table, organization, cells, at)
+      progress.created += created ? "1" : "0"
+      at = end
     }
+  }
+
+  #document(table: Table, organization: number, cells: CommitCells, at: number, end: number): boolean {
+    const id = cells[at + 3] as string
+    if (id !== this.#id) {
+      this.#id = id
+      this.#key = idKey(id)
+    }
+    const row: KeyCell[] = [organization, this.#key]
+    for (let cell = at + 4; cell < end; cell++) row.push(cells[cell] as KeyCell)
+    if (cells[at] === writeKinds.insert) return table.insert(row)
+    return cells[at] === writeKinds.keep ? table.keep(row) : table.merge(organization, this.#key, row)
   }
 
   #keep(n: number, made: readonly string[]): void {
@@ -141,4 +158,10 @@ export class Groups {
       // Rows that stay are read once more at the next start and forgotten with later ones.
     }
   }
+}
+
+function change(table: Table, organization: number, cells: CommitCells, at: number): boolean {
+  const id = cells[at + 3] as string
+  const wanted = JSON.parse(cells[at + 4] as string) as WireChange
+  return cells[at] === writeKinds.update ? table.update(organization, id, wanted) : table.remove(organization, id, wanted)
 }

@@ -3,7 +3,9 @@
 import type { Filter, Scalar } from "../../contract/store.ts"
 import type { DriverQuery } from "../driver.ts"
 import { isConditions, isScalar } from "../filter.ts"
-import { type Bound, indexedPaths, isSpeakable, keyOf, keySql, tableOf } from "./schema.ts"
+import { idKey } from "./id-key.ts"
+import { type Bound, columnAt, indexedPaths, isSpeakable, keyOf, keySql, quoted } from "./keys.ts"
+import { tableOf } from "./schema.ts"
 import type { WireQuery } from "./wire.ts"
 
 type Narrowing = { sql: string; binds: Bound[] }
@@ -15,8 +17,8 @@ export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<Driv
   const byKeys: Narrowing[] = []
   const indexed = indexedPaths(query.collection)
   for (const [path, condition] of conjuncts(query.filter)) {
-    if (path === "id") narrow.push(...narrowings("id", condition))
-    else if (indexed.has(path) && isSpeakable(path)) byKeys.push(...narrowings(keySql(path), condition))
+    if (path === "id") narrow.push(...narrowings("id", condition).map(({ sql, binds }) => ({ sql, binds: binds.map(asId) })))
+    else if (indexed.has(path)) byKeys.push(...narrowings(quoted(columnAt("key", path)), condition))
   }
   return {
     table: tableOf(query.collection),
@@ -25,9 +27,9 @@ export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<Driv
     narrowsKeys: byKeys.length > 0,
     filter: isById(query.filter) ? undefined : query.filter,
     order: query.sort
-      ? `ORDER BY ${query.sort.map(([path, direction]) => `${orderSql(path)}${direction === 1 ? "" : " DESC"}`).join(",")}`
+      ? `ORDER BY ${query.sort.map(([path, direction]) => `${orderSql(path, indexed)}${direction === 1 ? "" : " DESC"}`).join(",")}`
       : "",
-    after: query.after && query.sort ? following(query.sort, query.after) : undefined,
+    after: query.after && query.sort ? following(query.sort, query.after, indexed) : undefined,
     limit: query.limit,
     count: query.sort === undefined,
     deadline,
@@ -58,8 +60,9 @@ function narrowing(key: string, operator: string, operand: unknown): Narrowing |
     return { sql: `${key} IN (${operand.map(() => "?").join(",")})`, binds: operand.map(keyOf) }
   }
   if (typeof operand !== "number" && !isPlainText(operand)) return undefined
-  // The other end of the range is that of the type.
-  const [least, beyond] = typeof operand === "number" ? [`${key}>-9e999`, `${key}<''`] : [`${key}>=''`, `${key}<x''`]
+  // The other end of the range is that of the type. Ids are all text, whatever they are stored as.
+  const [least, beyond] =
+    key === "id" ? ["TRUE", "TRUE"] : typeof operand === "number" ? [`${key}>-9e999`, `${key}<''`] : [`${key}>=''`, `${key}<x''`]
   if (operator === "$gt" || operator === "$gte") return { sql: `${key}${operator === "$gt" ? ">" : ">="}? AND ${beyond}`, binds: [operand] }
   if (operator === "$lt" || operator === "$lte") return { sql: `${key}${operator === "$lt" ? "<" : "<="}? AND ${least}`, binds: [operand] }
   return undefined
@@ -74,14 +77,20 @@ function isPlainText(value: unknown): value is string {
   return typeof value === "string" && value.isWellFormed() && !value.includes("\0")
 }
 
-function orderSql(path: string): string {
+function orderSql(path: string, indexed: ReadonlySet<string>): string {
+  if (indexed.has(path)) return quoted(columnAt("key", path))
   return isSpeakable(path) ? keySql(path) : "NULL"
 }
 
+/** An id is compared as it is stored. */
+function asId(value: Bound): Bound {
+  return typeof value === "string" ? idKey(value) : value
+}
+
 /** What comes after the values given, in the order asked for. */
-function following(sort: DriverQuery["sort"], after: readonly Scalar[]): Narrowing {
-  const keys = sort.map(([path]) => orderSql(path))
-  const binds = after.map(keyOf)
+function following(sort: DriverQuery["sort"], after: readonly Scalar[], indexed: ReadonlySet<string>): Narrowing {
+  const keys = sort.map(([path]) => orderSql(path, indexed))
+  const binds = after.map((value, at) => (sort[at]?.[0] === "id" ? asId(keyOf(value)) : keyOf(value)))
   const signs = sort.map(([, direction]) => (direction === 1 ? ">" : "<"))
   if (signs.every((sign) => sign === signs[0])) {
     return { sql: `(${keys.join(",")})${signs[0]}(${keys.map(() => "?").join(",")})`, binds }

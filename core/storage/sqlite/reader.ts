@@ -5,7 +5,8 @@ import { DatabaseSync, type StatementSync } from "node:sqlite"
 import { parentPort, workerData } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { type Matcher, matcher } from "../match.ts"
-import type { Bound } from "./schema.ts"
+import type { Bound } from "./keys.ts"
+import { organizationSql } from "./schema.ts"
 import type { ReaderReply, WireError, WireQuery } from "./wire.ts"
 
 const { file } = workerData as { file: string }
@@ -48,7 +49,7 @@ function answer(query: WireQuery): string | number | WireError {
 
 function run(query: WireQuery, multi: boolean): string | number {
   const binds: Bound[] = [query.organization]
-  const conditions = ["org=?"]
+  const conditions = [`org=${organizationSql}`]
   for (const { sql, binds: own } of query.narrow) {
     conditions.push(multi ? `(${sql} OR multi IS NOT NULL)` : sql)
     binds.push(...own)
@@ -70,7 +71,10 @@ function run(query: WireQuery, multi: boolean): string | number {
 }
 
 function hasMulti(query: WireQuery): boolean {
-  return prepared(`SELECT 1 FROM ${query.table} WHERE org=? AND multi IS NOT NULL LIMIT 1`).get(query.organization) !== undefined
+  return (
+    prepared(`SELECT 1 FROM ${query.table} WHERE org=${organizationSql} AND multi IS NOT NULL LIMIT 1`).get(query.organization) !==
+    undefined
+  )
 }
 
 function inOneSnapshot<T>(read: () => T): T {

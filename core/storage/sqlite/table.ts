@@ -1,46 +1,80 @@
 // Writes of one collection inside the writer thread, by statements prepared once. Whether a document was made is
 // returned; what refuses a write is thrown as AppError, anything else (a full disk) as SQLite gave it.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import type { CollectionSpec, Document } from "../../contract/collection.ts"
+import type { CollectionSpec } from "../../contract/collection.ts"
 import type { MergeWrite } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { applyMerge, applyUpdate, type Stored } from "../apply.ts"
 import { matcher } from "../match.ts"
-import { indexedPaths, indexesOf, multiOf, tableOf } from "./schema.ts"
+import { idKey } from "./id-key.ts"
+import { columnsOf, type KeyCell, keyReader, quoted, type ReadKeys } from "./keys.ts"
+import { idViolation, indexesOf, rowColumns, tableOf } from "./schema.ts"
 import type { WireChange } from "./wire.ts"
 
 const uniqueViolations = new Set([2067, 1555])
 
+/** What is bound for a row: organization, id, multi, the keys, the document's text. */
+type RowCells = KeyCell[]
+
 export class Table {
+  /** Cells of a row. */
+  readonly width: number
   readonly #spec: CollectionSpec
-  readonly #paths: readonly (readonly string[])[]
-  readonly #fieldsOf: ReadonlyMap<string, readonly string[]>
+  readonly #readKeys: ReadKeys
+  readonly #violations = new Map<string, readonly string[]>()
   readonly #insert: StatementSync
   readonly #keep: StatementSync
   readonly #select: StatementSync
   readonly #update: StatementSync
+  readonly #updateData: StatementSync
   readonly #remove: StatementSync
 
   constructor(database: DatabaseSync, spec: CollectionSpec) {
     const table = tableOf(spec)
-    const insert = `INSERT INTO ${table}(org,id,data,multi) VALUES(?,?,?,?)`
+    const columns = rowColumns(spec)
+    const keys = columnsOf(spec)
+    this.width = columns.length
     this.#spec = spec
-    this.#paths = [...indexedPaths(spec)].map((path) => path.split("."))
-    this.#fieldsOf = new Map(indexesOf(spec).map((index) => [index.name, index.paths]))
+    this.#readKeys = keyReader(keys)
+    this.#violations.set(idViolation(spec), ["id"])
+    for (const { violation, paths } of indexesOf(spec)) if (violation !== undefined) this.#violations.set(violation, paths)
+    const insert = `INSERT INTO ${table}(${columns.join(",")}) VALUES(${columns.map(() => "?").join(",")})`
     this.#insert = database.prepare(insert)
     this.#keep = database.prepare(`${insert} ON CONFLICT(org,id) DO NOTHING`)
     this.#select = database.prepare(`SELECT n,data FROM ${table} WHERE org=? AND id=?`)
-    this.#update = database.prepare(`UPDATE ${table} SET data=?,multi=? WHERE n=?`)
+    this.#update = database.prepare(
+      `UPDATE ${table} SET ${["multi", ...keys.map(quoted), "data"].map((name) => `${name}=?`).join(",")} WHERE n=?`,
+    )
+    this.#updateData = database.prepare(`UPDATE ${table} SET data=? WHERE n=?`)
     this.#remove = database.prepare(`DELETE FROM ${table} WHERE n=?`)
   }
 
-  insert(organization: string, id: string, data: string, multi: number | null, keep: boolean): boolean {
-    const statement = keep ? this.#keep : this.#insert
-    return this.#unique(() => statement.run(organization, id, data, multi).changes === 1)
+  insert(row: RowCells): boolean {
+    this.#unique(this.#insert, row)
+    return true
   }
 
-  update(organization: string, id: string, change: WireChange): boolean {
-    const row = this.#select.get(organization, id)
+  keep(row: RowCells): boolean {
+    return this.#unique(this.#keep, row)
+  }
+
+  /** `row` is what is stored where there is none yet. */
+  merge(organization: number, key: string | Uint8Array, row: RowCells): boolean {
+    // Where something else than the id is unique, a repeat could be refused for that instead of being found.
+    const stored = this.#violations.size > 1 ? this.#select.get(organization, key) : undefined
+    if (!stored && this.keep(row)) return true
+    const found = stored ?? this.#select.get(organization, key)
+    if (!found) throw new Error("A row that could not be written for its id is not there.")
+    const document = JSON.parse(String(found["data"])) as Stored
+    const doc = JSON.parse(String(row.at(-1))) as MergeWrite["doc"] & { position: string }
+    this.#change(Number(found["n"]), document, () =>
+      applyMerge(document, { kind: "merge", collection: this.#spec, doc, position: doc.position }),
+    )
+    return false
+  }
+
+  update(organization: number, id: string, change: WireChange): boolean {
+    const row = this.#select.get(organization, idKey(id))
     if (!row) {
       if (change.upsert) return this.#make(organization, id, change)
       if (change.optional) return false
@@ -48,43 +82,42 @@ export class Table {
     }
     const document = JSON.parse(String(row["data"])) as Stored
     if (!this.#meets(id, document, change)) return false
-    applyUpdate(document, change.update ?? {}, false)
-    this.#write(row["n"] as number, document)
+    this.#change(Number(row["n"]), document, () => applyUpdate(document, change.update ?? {}, false))
     return false
   }
 
-  remove(organization: string, id: string, change: WireChange): boolean {
-    const row = this.#select.get(organization, id)
+  remove(organization: number, id: string, change: WireChange): boolean {
+    const row = this.#select.get(organization, idKey(id))
     if (!row) {
       if (change.optional) return false
       throw this.#missing(id)
     }
     if (change.where && !this.#meets(id, JSON.parse(String(row["data"])) as Stored, change)) return false
-    this.#remove.run(row["n"] as number)
+    this.#remove.run(Number(row["n"]))
     return false
   }
 
-  merge(organization: string, id: string, data: string, position: string): boolean {
-    const row = this.#select.get(organization, id)
-    const doc = JSON.parse(data) as MergeWrite["doc"]
-    const stored = row && (JSON.parse(String(row["data"])) as Stored)
-    const merged = applyMerge(stored, { kind: "merge", collection: this.#spec, doc, position })
-    if (row) this.#write(row["n"] as number, merged)
-    else this.insert(organization, id, JSON.stringify(merged), multiOf(this.#paths, merged), false)
-    return !row
-  }
-
-  #make(organization: string, id: string, change: WireChange): boolean {
+  #make(organization: number, id: string, change: WireChange): boolean {
     const document: Stored = { id }
-    if (organization !== "") document["organization_id"] = organization
+    if (change.organization !== undefined) document["organization_id"] = change.organization
     applyUpdate(document, change.update ?? {}, true)
-    return this.insert(organization, id, JSON.stringify(document), multiOf(this.#paths, document), false)
+    return this.insert([organization, idKey(id), ...this.#keysOf(document), JSON.stringify(document)])
   }
 
-  #write(row: number, document: Stored): void {
+  /** Stores a document that `apply` changes; indexes are touched only where a key is another than before. */
+  #change(row: number, document: Stored, apply: () => unknown): void {
+    const before = this.#keysOf(document)
+    apply()
+    const after = this.#keysOf(document)
     const data = JSON.stringify(document)
-    const multi = multiOf(this.#paths, document as unknown as Document)
-    this.#unique(() => this.#update.run(data, multi, row))
+    if (before.every((key, at) => key === after[at])) this.#updateData.run(data, row)
+    else this.#unique(this.#update, [...after, data, row])
+  }
+
+  #keysOf(document: Stored): KeyCell[] {
+    const keys: KeyCell[] = []
+    this.#readKeys(document, keys)
+    return keys
   }
 
   /** Whether the condition holds; throws where it does not and must. */
@@ -107,14 +140,14 @@ export class Table {
     return new AppError("not_found", `${this.#spec.name}: there is no document ${id}.`, { collection: this.#spec.name, id })
   }
 
-  #unique<T>(write: () => T): T {
+  /** Whether a row was changed; a taken unique key is thrown as `already_exists`. */
+  #unique(statement: StatementSync, cells: readonly KeyCell[]): boolean {
     try {
-      return write()
+      return statement.run(...cells).changes === 1
     } catch (error) {
       const { errcode, message } = error as { errcode?: number; message: string }
       if (errcode === undefined || !uniqueViolations.has(errcode)) throw error
-      const index = /index '([^']+)'/.exec(message)?.[1]
-      const paths = (index !== undefined && this.#fieldsOf.get(index)) || ["id"]
+      const paths = this.#violations.get(message) ?? ["id"]
       throw new AppError("already_exists", `${this.#spec.name}: another document has the same ${paths.join(" and ")}.`, {
         collection: this.#spec.name,
         fields: paths.map((path) => ({ path, message: "is taken" })),

@@ -5,15 +5,18 @@ import type { CollectionSpec } from "../../contract/collection.ts"
 import { Expiry } from "./expiry.ts"
 import { Groups } from "./groups.ts"
 import { type FileSettings, layOut, openForWriting } from "./layout.ts"
+import { Organizations } from "./organizations.ts"
 import { Table } from "./table.ts"
 import type { WriterReply, WriterRequest } from "./wire.ts"
 
 const { collections, ...settings } = workerData as FileSettings & { collections: readonly CollectionSpec[] }
 const database = openForWriting(settings)
-layOut(database, collections)
+const organizations = new Organizations(database)
+layOut(database, collections, organizations)
 const groups = new Groups(
   database,
   collections.map((spec) => new Table(database, spec)),
+  organizations,
 )
 const expiry = new Expiry(database, collections)
 
@@ -36,7 +39,7 @@ parentPort?.postMessage({ seq: 0 } satisfies WriterReply)
 function answer(request: WriterRequest): Omit<WriterReply, "seq"> {
   switch (request.kind) {
     case "group":
-      return { results: groups.write(request.cells, request.commits) }
+      return { results: groups.write(request.commits) }
     case "expire":
       return { more: expiry.step(request.now) }
     case "probe":

@@ -1,0 +1,62 @@
+// What an id is stored and compared as. Most ids are canonical UUIDs and take 16 bytes instead of 36; random ones dirty
+// a page of their index each, so what they take there counts. Order stays that of the text for every id: any other
+// stands directly behind the greatest UUID that is less than it, followed by its own text; one below every UUID is text,
+// which SQLite puts before bytes.
+
+const length = 36
+const lowest = 48
+const nine = 57
+const a = 97
+const f = 102
+const dash = 45
+
+/** One value for one id, in the order of the ids by code point. */
+export function idKey(id: string): string | Uint8Array {
+  const fitting = fittingPrefix(id)
+  if (fitting === length && id.length === length) return bytesOf(id)
+  const below = greatestBelow(id, fitting)
+  return below === undefined ? id : Buffer.concat([bytesOf(below), Buffer.from(id)])
+}
+
+/** How many characters from the first on could begin a canonical UUID. */
+function fittingPrefix(id: string): number {
+  const end = Math.min(id.length, length)
+  for (let at = 0; at < end; at++) {
+    const code = id.charCodeAt(at)
+    const fits = isDash(at) ? code === dash : (code >= lowest && code <= nine) || (code >= a && code <= f)
+    if (!fits) return at
+  }
+  return end
+}
+
+function bytesOf(uuid: string): Buffer {
+  return Buffer.from(uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24), "hex")
+}
+
+/** The greatest UUID text less than an id that is none; undefined where there is none less. */
+function greatestBelow(id: string, fitting: number): string | undefined {
+  const prefix = id.slice(0, fitting)
+  if (fitting === length) return prefix
+  const code = id.length > fitting ? id.charCodeAt(fitting) : 0
+  if (isDash(fitting) ? code > dash : code > nine) {
+    const last = isDash(fitting) ? "-" : code > f ? "f" : "9"
+    return filled(prefix + last)
+  }
+  // Less than all that begin with the prefix: the greatest of those that begin with the one before it.
+  for (let at = fitting - 1; at >= 0; at--) {
+    const digit = prefix.charCodeAt(at)
+    if (isDash(at) || digit === lowest) continue
+    return filled(prefix.slice(0, at) + String.fromCharCode(digit === a ? nine : digit - 1))
+  }
+  return undefined
+}
+
+const greatest = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+function filled(prefix: string): string {
+  return prefix + greatest.slice(prefix.length)
+}
+
+function isDash(at: number): boolean {
+  return at === 8 || at === 13 || at === 18 || at === 23
+}

@@ -1,0 +1,71 @@
+// Fills what an earlier start left unfilled: key columns declared since, and tables of the first layout, which had the
+// organization and the id as text and their keys in expressions. Those are renamed and moved over in steps, so that the
+// file grows by little and a start that was cut short goes on where it ended.
+import type { DatabaseSync } from "node:sqlite"
+import type { CollectionSpec } from "../../contract/collection.ts"
+import { idKey } from "./id-key.ts"
+import { columnsOf, type KeyCell, keyReader, quoted } from "./keys.ts"
+import type { Organizations } from "./organizations.ts"
+import { rowColumns, tableOf } from "./schema.ts"
+
+const documentsPerStep = 1_000
+
+/** Registers SQL functions: `mr_org(text)`, `mr_id(text)`, and `mr_cell(collection, data, at)`: 0 is `multi`, then the columns. */
+export function defineKeyFunctions(database: DatabaseSync, collections: readonly CollectionSpec[], organizations: Organizations): void {
+  const readers = new Map(collections.map((spec) => [spec.name, keyReader(columnsOf(spec))]))
+  let [lastName, lastText]: [unknown, unknown] = [undefined, undefined]
+  let cells: KeyCell[] = []
+  database.function("mr_org", (id) => organizations.numberOf(String(id)))
+  database.function("mr_id", (id) => idKey(String(id)))
+  database.function("mr_cell", (name, text, at) => {
+    if (name !== lastName || text !== lastText) {
+      ;[lastName, lastText, cells] = [name, text, []]
+      readers.get(String(name))?.(JSON.parse(String(text)) as object, cells)
+    }
+    return cells[Number(at)] ?? null
+  })
+}
+
+/** Where a table of the first layout waits for its conversion: no collection has such a name. */
+export function leftToConvert(spec: CollectionSpec): string {
+  return `"${spec.name} of the first layout"`
+}
+
+export function firstLayout(database: DatabaseSync, spec: CollectionSpec): boolean {
+  const columns = database.prepare(`SELECT type FROM pragma_table_info('${spec.name}') WHERE name='org'`).all()
+  return columns.some((row) => row["type"] === "TEXT")
+}
+
+/** Moves the documents that wait; their rows keep their numbers, and so their order. */
+export function convert(database: DatabaseSync, spec: CollectionSpec): void {
+  const [from, to] = [leftToConvert(spec), tableOf(spec)]
+  if (!database.prepare("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?").get(from.slice(1, -1))) return
+  // Its indexes serve nothing any more, and would be kept up with every step.
+  const indexes = database
+    .prepare("SELECT name FROM sqlite_master WHERE type='index' AND tbl_name=? AND sql IS NOT NULL")
+    .all(from.slice(1, -1))
+  for (const { name } of indexes) database.exec(`DROP INDEX "${name}"`)
+  const cells = columnsOf(spec).map((_, at) => `mr_cell('${spec.name}',data,${at + 1}),`)
+  const move = database.prepare(
+    `INSERT INTO ${to}(n,${rowColumns(spec).join(",")}) SELECT n,mr_org(org),mr_id(id),mr_cell('${spec.name}',data,0),${cells.join("")}data FROM ${from} ORDER BY n LIMIT ${documentsPerStep}`,
+  )
+  const remove = database.prepare(`DELETE FROM ${from} WHERE n<=(SELECT max(n) FROM ${to})`)
+  for (let more = true; more; ) {
+    database.exec("BEGIN IMMEDIATE")
+    try {
+      more = Number(move.run().changes) > 0
+      if (more) remove.run()
+      else database.exec(`DROP TABLE ${from}`)
+      database.exec("COMMIT")
+    } catch (error) {
+      if (database.isTransaction) database.exec("ROLLBACK")
+      throw error
+    }
+  }
+}
+
+/** Reads every column anew from the documents. */
+export function backfill(database: DatabaseSync, spec: CollectionSpec): void {
+  const sets = columnsOf(spec).map((column, at) => `${quoted(column)}=mr_cell('${spec.name}',data,${at + 1})`)
+  database.exec(`UPDATE ${tableOf(spec)} SET ${[`multi=mr_cell('${spec.name}',data,0)`, ...sets].join(",")}`)
+}

@@ -1,0 +1,35 @@
+// Organizations as the small numbers that stand for them in every table and index. Global collections have the number
+// of the empty id. Numbers are given inside the transaction at hand and known from then on, unless it is taken back.
+import type { DatabaseSync, StatementSync } from "node:sqlite"
+
+/** Numbers kept at hand; more are looked up again. */
+const mostKnown = 100_000
+
+export class Organizations {
+  readonly #known = new Map<string, number>()
+  readonly #find: StatementSync
+  readonly #make: StatementSync
+
+  constructor(database: DatabaseSync) {
+    database.exec("CREATE TABLE IF NOT EXISTS _organizations(n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE)")
+    this.#find = database.prepare("SELECT n FROM _organizations WHERE id=?")
+    this.#make = database.prepare("INSERT INTO _organizations(id) VALUES(?)")
+  }
+
+  numberOf(id: string): number {
+    return this.#known.get(id) ?? this.#learn(id)
+  }
+
+  /** To be called whenever a transaction, or a part of one, was taken back. */
+  forget(): void {
+    this.#known.clear()
+  }
+
+  #learn(id: string): number {
+    if (this.#known.size >= mostKnown) this.#known.clear()
+    const row = this.#find.get(id)
+    const n = Number(row ? row["n"] : this.#make.run(id).lastInsertRowid)
+    this.#known.set(id, n)
+    return n
+  }
+}

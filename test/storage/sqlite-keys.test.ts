@@ -1,0 +1,95 @@
+// Keys of the embedded store: ids keep their order in whatever they are stored as, and a key read from a document is the
+// one that SQL computes from its text.
+import { DatabaseSync } from "node:sqlite"
+import { expect } from "chai"
+import fc from "fast-check"
+import { defineCollection } from "../../core/contract/collection.ts"
+import { compareText } from "../../core/storage/match.ts"
+import { idKey } from "../../core/storage/sqlite/id-key.ts"
+import { columnsOf, keyReader, keySql } from "../../core/storage/sqlite/keys.ts"
+import { notes } from "./contract.ts"
+
+const hex = "0123456789abcdef"
+const uuid = fc.uuid()
+const nearUuid = fc
+  .tuple(uuid, fc.nat(36), fc.constantFrom("", "-", "/", "0", "9", ":", "A", "F", "a", "f", "g", "~", "é", "🦊"), fc.nat(37))
+  .map(([id, at, put, length]) => (id.slice(0, at) + put + id.slice(at + 1)).slice(0, length))
+const extreme = fc.constantFrom("00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", "0", "00000000", "f", "g")
+const text = fc.string({ unit: "grapheme", maxLength: 40 })
+const id = fc
+  .oneof(uuid, nearUuid, extreme, text, fc.string({ unit: fc.constantFrom(...hex, "-"), maxLength: 40 }))
+  .filter((each) => each !== "")
+
+describe("storage: sqlite keys", () => {
+  const database = new DatabaseSync(":memory:")
+  after(() => database.close())
+  const order = database.prepare("SELECT CASE WHEN a<b THEN -1 WHEN a>b THEN 1 ELSE 0 END AS sign FROM (SELECT ? AS a, ? AS b)")
+
+  it("a canonical UUID takes 16 bytes, and nothing else does", () => {
+    expect(idKey("0199aaaa-0000-7000-8000-0123456789ab")).to.deep.equal(
+      Buffer.from("0199aaaa00007000800001234567 89ab".replace(" ", ""), "hex"),
+    )
+    for (const other of [
+      "0199AAAA-0000-7000-8000-0123456789AB",
+      "0199aaaa00007000800001234567 89ab",
+      "0199aaaa-0000-7000-8000-0123456789abc",
+    ])
+      expect(idKey(other)).not.to.have.length(16)
+  })
+
+  it("ids keep the order of their text, and never meet", () => {
+    fc.assert(
+      fc.property(id, id, (a, b) => {
+        expect(order.get(idKey(a), idKey(b))?.["sign"], `${a} and ${b}`).to.equal(Math.sign(compareText(a, b)))
+      }),
+      { numRuns: 5_000 },
+    )
+    const [list] = fc.sample(fc.array(id, { minLength: 300, maxLength: 300 }), { numRuns: 1, seed: 5 })
+    for (const a of list ?? [])
+      for (const b of list ?? []) expect(order.get(idKey(a), idKey(b))?.["sign"]).to.equal(Math.sign(compareText(a, b)))
+  })
+
+  it("a key read from a document is what SQL makes of its text", () => {
+    const paths = ["v", "v.k", "w.k.l"]
+    const spec = defineCollection()({ name: "keyed", scope: "global", times: [], indexes: [{ fields: paths }] })
+    const read = keyReader(columnsOf(spec))
+    const sql = database.prepare(
+      `SELECT ${paths.map((path, at) => `k${at}=${keySql(path)} AND (typeof(k${at}) IN ('text','blob'))=(typeof(${keySql(path)}) IN ('text','blob')) AS same${at}`).join(",")}
+       FROM (SELECT ? AS data, ? AS k0, ? AS k1, ? AS k2)`,
+    )
+    const scalar = fc.oneof(
+      fc.constantFrom(null, true, false, 0, -0, 1e300, Number.NaN, Number.POSITIVE_INFINITY, new Date(0), undefined),
+      // SQL reads whole numbers beyond 2^53 as other ones than JavaScript; a column has JavaScript's.
+      fc.double().filter((each) => !Number.isInteger(each) || Number.isSafeInteger(each) || Math.abs(each) >= 1e21),
+      fc.maxSafeInteger(),
+      fc.string({ unit: "grapheme" }).filter((each) => !each.includes("\0")),
+    )
+    const value = fc.oneof(scalar, fc.array(scalar, { maxLength: 2 }), fc.dictionary(fc.constantFrom("k", "l"), scalar, { maxKeys: 2 }))
+    const deep = fc.record({ k: fc.oneof(value, fc.record({ l: value })) })
+    fc.assert(
+      fc.property(fc.record({ v: value, w: fc.oneof(value, deep) }, { requiredKeys: [] }), (doc) => {
+        const cells: (string | number | Uint8Array | null)[] = []
+        read(doc, cells)
+        const stored = JSON.stringify(doc)
+        const [multi, ...keys] = cells
+        expect(Object.values(sql.get(stored, ...keys) ?? {}), stored).to.deep.equal([1, 1, 1])
+        const parsed: (string | number | Uint8Array | null)[] = []
+        read(JSON.parse(stored) as object, parsed)
+        expect(parsed).to.deep.equal([multi, ...keys])
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it("marks documents that have several values at a path, or text that SQL would order otherwise", () => {
+    const read = keyReader(columnsOf(notes))
+    const multiOf = (doc: object) => {
+      const cells: unknown[] = []
+      read(doc, cells)
+      return cells[0]
+    }
+    for (const doc of [{ slug: ["a"] }, { values: [{ a: 1 }] }, { values: { a: [] } }, { group: "a\ud800" }, { slug: "a\0b" }])
+      expect(multiOf(doc)).to.equal(1)
+    for (const doc of [{}, { slug: "a" }, { other: [1] }, { values: { b: [1] } }]) expect(multiOf(doc)).to.equal(null)
+  })
+})

@@ -1,0 +1,190 @@
+// The embedded file over time: one written by the first layout is converted at start, also when a start was cut short,
+// and key columns follow the declaration.
+import { rmSync } from "node:fs"
+import { DatabaseSync } from "node:sqlite"
+import { expect } from "chai"
+import { defineCollection } from "../../core/contract/collection.ts"
+import type { Write } from "../../core/contract/store.ts"
+import { type Note, refusal } from "./contract.ts"
+import { type OpenedFile, openFile } from "./opened.ts"
+
+const people = defineCollection<Note>()({
+  name: "people",
+  scope: "organization",
+  times: ["until"],
+  indexes: [{ fields: ["email"], unique: true, sparse: true }, { fields: ["group", "-id"] }],
+  expires: "until",
+})
+const acme = "0199aaaa-0000-7000-8000-000000000001"
+
+/** As the first layout had it: organization and id as text, keys in expressions. */
+function writeFirstLayout(file: string, count: number): void {
+  const database = new DatabaseSync(file)
+  database.exec(`PRAGMA page_size=8192; PRAGMA journal_mode=WAL;
+    CREATE TABLE _groups(n INTEGER PRIMARY KEY, results TEXT NOT NULL);
+    CREATE TABLE "people"(n INTEGER PRIMARY KEY, org TEXT NOT NULL, id TEXT NOT NULL, data TEXT NOT NULL, multi INTEGER);
+    CREATE UNIQUE INDEX "people__id" ON "people"(org,id);
+    CREATE INDEX "people__by_0123456789ab" ON "people"(org,ifnull(json_extract(data,'$."group"'),-9e999),id);
+    CREATE INDEX "people__expires_0123456789ab" ON "people"(json_extract(data,'$."until"')) WHERE json_extract(data,'$."until"') IS NOT NULL;
+    INSERT INTO _groups VALUES(1,'["commit-1","1"]')`)
+  const insert = database.prepare("INSERT INTO people(org,id,data,multi) VALUES(?,?,?,?)")
+  database.exec("BEGIN")
+  for (let index = 0; index < count; index++) {
+    const doc = documentAt(index)
+    insert.run(index % 3 === 0 ? "globex" : acme, String(doc.id), JSON.stringify(doc), Array.isArray(doc["group"]) ? 1 : null)
+  }
+  database.exec("COMMIT")
+  database.close()
+}
+
+function documentAt(index: number): Note {
+  const id = index % 2 === 0 ? `0199aaaa-0000-7000-8000-${String(index).padStart(12, "0")}` : `row-${String(index).padStart(6, "0")}`
+  const organization_id = index % 3 === 0 ? "globex" : acme
+  const group = index % 5 === 0 ? ["a", "b"] : index % 5 === 1 ? null : "a"
+  return { id, organization_id, group, index, ...(index % 4 === 0 ? { email: `p${index}@acme.test` } : {}) }
+}
+
+const idsOf = (documents: readonly Note[]) => documents.map((doc) => doc.id)
+
+describe("storage: sqlite layout", () => {
+  let opened: OpenedFile
+  afterEach(() => opened.close())
+
+  /** A path of its own, with nothing there yet. */
+  async function freshFile(): Promise<string> {
+    opened = await openFile([])
+    await opened.store.stop()
+    for (const end of ["", "-wal", "-shm"]) rmSync(opened.file + end, { force: true })
+    return opened.file
+  }
+
+  async function expectConverted(file: string, count: number): Promise<void> {
+    const again = await openFile([people], { file })
+    try {
+      const expected = Array.from({ length: count }, (_, index) => documentAt(index)).filter((doc) => doc.organization_id === acme)
+      const sorted = [...expected].sort((a, b) => (a.id < b.id ? -1 : 1))
+      const ours = again.store.open(people, acme)
+      expect(await ours.find({}, { limit: 10_000 })).to.deep.equal(sorted)
+      expect(idsOf(await ours.find({ group: "b" }, { limit: 10_000 }))).to.deep.equal(
+        idsOf(sorted.filter((doc) => Array.isArray(doc["group"]))),
+      )
+      expect(await ours.count({ group: null })).to.equal(expected.filter((doc) => doc["group"] === null).length)
+      expect(await again.store.open(people, "globex").count({})).to.equal(count - expected.length)
+      const taken = expected.find((doc) => doc["email"] !== undefined)
+      const write: Write = {
+        kind: "insert",
+        collection: people,
+        organization: acme,
+        doc: { ...documentAt(-1), id: "new", organization_id: acme, ...(taken ? { email: taken["email"] } : {}) } as Note,
+      }
+      const error = await refusal(again.store.commit({ id: "new", writes: [write] }))
+      expect(error.details.fields?.map((field) => field.path)).to.deep.equal(["email"])
+      // A commit that went through before is known still.
+      const repeated = await again.store.commit({ id: "commit-1", writes: [{ ...write, doc: { id: "never" } }] })
+      expect(repeated.created).to.deep.equal([true])
+      expect(await ours.get("never")).to.equal(undefined)
+    } finally {
+      await again.close()
+    }
+  }
+
+  it("converts a file of the first layout and keeps every document, its order, its uniqueness and the memory of commits", async () => {
+    const file = await freshFile()
+    writeFirstLayout(file, 3_000)
+    await expectConverted(file, 3_000)
+    const database = new DatabaseSync(file, { readOnly: true })
+    const names = database
+      .prepare("SELECT name FROM sqlite_master WHERE type='table' ORDER BY name")
+      .all()
+      .map((row) => row["name"])
+    expect(names).to.deep.equal(["_groups", "_organizations", "_probe", "people"])
+    expect(
+      database
+        .prepare("SELECT DISTINCT typeof(org) AS org FROM people")
+        .all()
+        .map((row) => row["org"]),
+    ).to.deep.equal(["integer"])
+    database.close()
+    await expectConverted(file, 3_000)
+  })
+
+  it("goes on with a conversion that was cut short", async () => {
+    const file = await freshFile()
+    writeFirstLayout(file, 500)
+    const first = await openFile([people], { file })
+    await first.store.stop()
+    // As a process that was killed between two steps leaves it: the last documents wait still.
+    const database = new DatabaseSync(file)
+    database.exec(
+      'CREATE TABLE "people of the first layout"(n INTEGER PRIMARY KEY, org TEXT NOT NULL, id TEXT NOT NULL, data TEXT NOT NULL, multi INTEGER)',
+    )
+    const insert = database.prepare('INSERT INTO "people of the first layout"(n,org,id,data) VALUES(?,?,?,?)')
+    for (let index = 500; index < 700; index++) {
+      const doc = documentAt(index)
+      insert.run(index + 1, String(doc.organization_id), doc.id, JSON.stringify(doc))
+    }
+    database.close()
+    await first.close()
+    await expectConverted(file, 700)
+  })
+
+  it("fills key columns that are declared again", async () => {
+    opened = await openFile([people])
+    const { file } = opened
+    const insert = (store: OpenedFile["store"], id: string) =>
+      store.commit({
+        id: `c-${id}`,
+        writes: [
+          {
+            kind: "insert",
+            collection: opened.store === store ? people : bare,
+            organization: acme,
+            doc: { id, group: "a", email: `${id}@acme.test` } as Note,
+          },
+        ],
+      })
+    const bare = defineCollection<Note>()({ ...people, indexes: [] })
+    await insert(opened.store, "a")
+    await opened.store.stop()
+    const without = await openFile([bare], { file })
+    await insert(without.store, "b")
+    await without.store.stop()
+    const again = await openFile([people], { file })
+    expect(idsOf(await again.store.open(people, acme).find({ group: "a" }))).to.deep.equal(["a", "b"])
+    const writes: Write[] = [{ kind: "insert", collection: people, organization: acme, doc: { id: "c", email: "b@acme.test" } as Note }]
+    expect((await refusal(again.store.commit({ id: "c-c", writes }))).code).to.equal("already_exists")
+    await again.close()
+    await without.close()
+  })
+
+  it("refuses a file of a later layout", async () => {
+    const file = await freshFile()
+    const database = new DatabaseSync(file)
+    database.exec("PRAGMA user_version=3")
+    database.close()
+    let message = ""
+    await openFile([people], { file }).catch((error: unknown) => {
+      message = String(error)
+    })
+    expect(message).to.include(file).and.include("layout 3").and.include("newer version")
+  })
+
+  it("merges into a collection that has something else unique, again and again", async () => {
+    const spec = defineCollection<Note>()({
+      name: "members",
+      scope: "organization",
+      times: [],
+      indexes: [{ fields: ["values.email"], unique: true }],
+    })
+    opened = await openFile([spec])
+    const merge = (commit: string, id: string, position: string) => {
+      const doc = { id, values: { email: "a@acme.test", n: position }, created_at: position, updated_at: position }
+      return opened.store.commit({ id: commit, writes: [{ kind: "merge", collection: spec, organization: acme, doc, position }] })
+    }
+    expect((await merge("1", "x", "1")).created).to.deep.equal([true])
+    expect((await merge("2", "x", "2")).created).to.deep.equal([false])
+    expect((await refusal(merge("3", "y", "3"))).details.fields?.map((field) => field.path)).to.deep.equal(["values.email"])
+    expect(await opened.store.open(spec, acme).find({ "values.email": "a@acme.test" })).to.have.length(1)
+    expect((await opened.store.open(spec, acme).get("x"))?.["values"]).to.deep.equal({ email: "a@acme.test", n: "2" })
+  })
+})
