@@ -62,7 +62,13 @@ export interface PipelineEngine {
   submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventAnswer>
   dryRun(
     pipeline: StoredPipeline,
-    event: { payload: Json; headers?: Record<string, string>; query?: Record<string, string> },
+    event: {
+      payload: Json
+      headers?: Record<string, string>
+      query?: Record<string, string>
+      /** Of an event that came before. */
+      origin?: { id: string; receivedAt: number; eventId?: string; eventType?: string }
+    },
   ): Promise<DryRun>
   replay(pipeline: StoredPipeline, executionId: string, caller: Caller): Promise<EventAnswer>
   /** Stages that the deferred steps of an execution which failed for good are tried again. Returns their ids. */

@@ -7,9 +7,11 @@ import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
 import { FilesAtBoot } from "./boot.ts"
 import { Endpoints, Pipelines, Revisions } from "./collections.ts"
+import { applyPipelines, planPipelines } from "./operations/applying.ts"
 import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
 import { getExecution, listExecutions, replayExecution, retryExecution } from "./operations/executions.ts"
 import { createPipeline, getPipeline, listPipelines, rotateSecret, updatePipeline } from "./operations/manage.ts"
+import { getPayload } from "./operations/payload.ts"
 import { sendEvent, testPipeline, validatePipeline } from "./operations/trying.ts"
 import { connectPageForms } from "./page-forms.ts"
 import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
@@ -53,6 +55,7 @@ export default definePlugin({
       create: connectPageForms,
     })
     registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
+    registrar.operations(planPipelines, applyPipelines, getPayload)
     registrar.operations(
       listExecutions,
       getExecution,

@@ -9,8 +9,13 @@ const fullPipeline = {
   name: "Bench lead",
   state: "active",
   auth_mode: "hmac_sha256",
-  request_schema: { type: "object", required: ["email"], properties: { email: { type: "string", format: "email" }, name: { type: "string" }, budget: { type: "number" } } },
-  transform_js: "function transform(event) { return { email: event.email.trim().toLowerCase(), name: event.name, budget: Number(event.budget) || 0 } }",
+  request_schema: {
+    type: "object",
+    required: ["email"],
+    properties: { email: { type: "string", format: "email" }, name: { type: "string" }, budget: { type: "number" } },
+  },
+  transform_js:
+    "function transform(event) { return { email: event.email.trim().toLowerCase(), name: event.name, budget: Number(event.budget) || 0 } }",
   pipeline: [{ id: "save", type: "dataset.write", dataset_slug: "leads", key: "email" }],
 }
 
@@ -56,7 +61,9 @@ async function pair(name: string, connections: number, seconds: number, runs: nu
     // A request still under way when the clock stops is stored and not counted: one a connection and run at most.
     const slack = connections * (run + 2)
     if (measured.other > 0 || books.entries !== books.rows || books.entries < expected || books.entries > expected + slack) {
-      throw new Error(`${name}: the run is void: ${expected} answered 2xx, ${measured.other} otherwise, ${books.entries} entries, ${books.rows} rows`)
+      throw new Error(
+        `${name}: the run is void: ${expected} answered 2xx, ${measured.other} otherwise, ${books.entries} entries, ${books.rows} rows`,
+      )
     }
   }
   return rowOf(name, "events/s", figures.ours, "express echo", figures.peer, `p99 ${figures.p99.join("/")} ms`)
@@ -70,7 +77,10 @@ function booksOf(child: ChildProcess): Promise<{ entries: number; rows: number }
 }
 
 function start(file: string, env: Record<string, string>): Promise<Started> {
-  const child = fork(join(import.meta.dirname, file), { env: { ...process.env, NODE_ENV: file.startsWith("express") ? "production" : "test", ...env }, stdio: "inherit" })
+  const child = fork(join(import.meta.dirname, file), {
+    env: { ...process.env, NODE_ENV: file.startsWith("express") ? "production" : "test", ...env },
+    stdio: "inherit",
+  })
   return new Promise((resolve, reject) => {
     child.once("message", (message) => {
       const { url, secret } = message as { url: string; secret?: string }

@@ -28,7 +28,15 @@ export function prepareLeads(count: number, prefix: string, secret: string | und
 }
 
 function leadBody(email: string): string {
-  const lead = { email, name: "Ada Lovelace", company: "Analytical Engines Ltd", budget: 12500, message: "", tags: ["demo", "pricing"], consent: true }
+  const lead = {
+    email,
+    name: "Ada Lovelace",
+    company: "Analytical Engines Ltd",
+    budget: 12500,
+    message: "",
+    tags: ["demo", "pricing"],
+    consent: true,
+  }
   lead.message = "x".repeat(Math.max(0, 300 - JSON.stringify(lead).length))
   return JSON.stringify(lead)
 }
@@ -51,5 +59,10 @@ export async function load(url: string, connections: number, seconds: number, re
   })
   const elapsed = (performance.now() - started) / 1_000
   const ok = result["2xx"]
-  return { perSecond: ok / Math.min(elapsed, result.duration || elapsed), ok, other: result.non2xx + result.errors + result.timeouts, p99: result.latency.p99 }
+  return {
+    perSecond: ok / Math.min(elapsed, result.duration || elapsed),
+    ok,
+    other: result.non2xx + result.errors + result.timeouts,
+    p99: result.latency.p99,
+  }
 }

@@ -7,7 +7,13 @@ import { RowsCollection } from "../../plugins/datasets/collections.ts"
 
 /** On the project's own disk: /tmp may be memory. */
 const dataDir = mkdtempSync(join(resolve(import.meta.dirname, "../.."), "data-bench-"))
-const host = await testHost({ dataDir, env: { MILLRACE_LOG_LEVEL: "warn", ...(process.env["BENCH_STORAGE_URL"] ? { MILLRACE_STORAGE_URL: process.env["BENCH_STORAGE_URL"] } : {}) } })
+const host = await testHost({
+  dataDir,
+  env: {
+    MILLRACE_LOG_LEVEL: "warn",
+    ...(process.env["BENCH_STORAGE_URL"] ? { MILLRACE_STORAGE_URL: process.env["BENCH_STORAGE_URL"] } : {}),
+  },
+})
 const document = JSON.parse(process.env["BENCH_PIPELINE"] ?? "{}") as unknown
 const { body } = await host.api<{ inbound_url: string; secret?: string }>("POST", "/v1/event-pipelines", document)
 process.send?.({ url: body.inbound_url, secret: body.secret })

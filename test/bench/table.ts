@@ -19,7 +19,16 @@ export function median(values: readonly number[]): number {
 
 export function rowOf(name: string, unit: string, ours: readonly number[], peerName: string, peer: readonly number[], note = ""): Row {
   const [a, b] = [median(ours), median(peer)]
-  return { name, ours: round(a), peer: round(b), peer_name: peerName, ratio: Math.round((a / b) * 1_000) / 1_000, unit, ours_range: [round(Math.min(...ours)), round(Math.max(...ours))], note }
+  return {
+    name,
+    ours: round(a),
+    peer: round(b),
+    peer_name: peerName,
+    ratio: Math.round((a / b) * 1_000) / 1_000,
+    unit,
+    ours_range: [round(Math.min(...ours)), round(Math.max(...ours))],
+    note,
+  }
 }
 
 function round(value: number): number {
@@ -27,7 +36,15 @@ function round(value: number): number {
 }
 
 export function printTable(rows: readonly Row[]): void {
-  const cells = rows.map((row) => [row.name, String(row.ours), `${row.ours_range[0]}–${row.ours_range[1]}`, `${row.peer} (${row.peer_name})`, row.ratio.toFixed(2), row.unit, row.note])
+  const cells = rows.map((row) => [
+    row.name,
+    String(row.ours),
+    `${row.ours_range[0]}–${row.ours_range[1]}`,
+    `${row.peer} (${row.peer_name})`,
+    row.ratio.toFixed(2),
+    row.unit,
+    row.note,
+  ])
   const widths = cells.reduce<number[]>((most, cell) => cell.map((text, column) => Math.max(most[column] ?? 0, text.length)), [])
   for (const cell of cells) console.log(cell.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  "))
 }

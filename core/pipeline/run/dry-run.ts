@@ -17,6 +17,8 @@ export interface DryEvent {
   readonly payload: Json
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
+  /** Of an event that came before: its id stands for the execution's, so that what is made of it is the same each time. */
+  readonly origin?: { readonly id: string; readonly receivedAt: number; readonly eventId?: string; readonly eventType?: string }
 }
 
 type Services = Pick<InternalServices, "sandbox" | "config" | "clock" | "ids" | "log"> & { readonly step: StepServices }
@@ -31,8 +33,9 @@ export async function dryRun(live: LivePipeline, event: DryEvent, services: Serv
   const { sandbox, config, clock, ids } = services
   const headers = lowerCased(event.headers ?? {})
   const query = event.query ?? {}
-  const id = ids.uuid()
-  const now = clock.now()
+  const { origin } = event
+  const id = origin?.id ?? ids.uuid()
+  const now = origin?.receivedAt ?? clock.now()
   const verdict: Json = {
     checked: false,
     mode: live.stored.document.auth_mode,
@@ -46,8 +49,8 @@ export async function dryRun(live: LivePipeline, event: DryEvent, services: Serv
     query,
     receivedAt: now,
     seed: id,
-    eventId: "",
-    eventType: "",
+    eventId: origin?.eventId ?? "",
+    eventType: origin?.eventType ?? "",
     wantsPayload: true,
   }
   const understood = await understand(incoming, sandbox, config.inbound.geo)

@@ -1,0 +1,103 @@
+// Which app's webview a User-Agent is of: by the app's own mark, else by what only a webview has. "" is a browser of its
+// own (or no signal).
+import { firstOf, type Rule } from "./rule.ts"
+
+/** Apps sign their webviews; order matters where an app embeds another's marks (Instagram, Messenger and Threads carry Facebook's). */
+const apps: readonly Rule[] = [
+  ["instagram", /\bInstagram\b/],
+  ["threads", /\bBarcelona \d/],
+  [
+    "messenger",
+    /FBAN\/Messenger|MessengerForiOS|MessengerLite|FB_IAB\/(?:Orca|MESSENGER)|\bOrca-Android|FBPN\/com\.facebook\.(?:orca|mlite)/i,
+  ],
+  ["facebook", /\bFB_IAB|\bFBAN\/|\bFBAV\/|\bFBIOS\b|\[FB|\bFacebookCanvas|com\.facebook\.katana/],
+  ["whatsapp", /\bWhatsApp\//],
+  ["tiktok", /musical_ly|BytedanceWebview|\bTikTok|\btrill_|ByteLocale|ByteFullLocale|zhiliaoapp\.musically|ugc\.trill/i],
+  ["douyin", /\baweme\b|aweme_/i],
+  ["toutiao", /\bNewsArticle\/|ToutiaoMicroApp|\bTTWebView.*NewsLite/],
+  ["twitter", /Twitter for i|Twitter ?Android|\bTwitter\/\d/],
+  ["linkedin", /LinkedInApp|\bLinkedIn\/\d/],
+  ["pinterest", /\bPinterest(?:\/|\s*for)/],
+  ["snapchat", /\bSnapchat\b/i],
+  ["wechat", /MicroMessenger|\bWeChat\b|\bWindowsWechat/i],
+  ["wecom", /\bwxwork\//i],
+  ["line", /\bLine\/\d|\bLIFF\b|;\s?IAB\b.*\bLine\b/],
+  ["kakaotalk", /KAKAOTALK/i],
+  ["kakaostory", /KAKAOSTORY/i],
+  ["naver", /NAVER\(inapp|\bNAVER\//],
+  ["daum", /\bDaumApps\b/],
+  ["band", /\bBAND\/\d/],
+  ["telegram", /Telegram-?(?:Android|iOS)|\bTelegram\/|TelegramWebview|org\.telegram/i],
+  ["discord", /\bDiscord(?:\/|-)|com\.discord/i],
+  ["slack", /\bSlack(?:_SSB)?\/|\bSlack_|com\.Slack\b|com\.tinyspeck/i],
+  ["teams", /\bTeams(?:Mobile)?[-/]/],
+  ["skype", /\bSkype\//],
+  ["reddit", /\bReddit\/(?:Version|\d)|\bReddit(?:Android|iOS)|com\.reddit/i],
+  ["tumblr", /\bTumblr/],
+  ["quora", /\bQuora\b/],
+  ["viber", /\bViber\b/],
+  ["imo", /\bimo(?:Android|IOS)\b/],
+  ["zalo", /\bZalo\b/i],
+  ["vk", /\bVKAndroidApp|\bVK\/\d|com\.vk\.|com\.vkontakte/],
+  ["ok", /\bOKAndroid\b|\bOKApp\b|ru\.ok\.android/],
+  ["weibo", /\bWeibo\b|__weibo__/i],
+  ["qq", /\bQQ\/\d|\bQzone\//],
+  ["alipay", /AlipayClient|\bAliApp\(AP\b/],
+  ["taobao", /AliApp\(TB\b|\bTaobao\b/],
+  ["dingtalk", /DingTalk|AliApp\(Ding/],
+  ["feishu", /\b(?:Feishu|Lark)\//],
+  ["baidu", /baiduboxapp|\bbaiduboxlite\b/i],
+  ["xiaohongshu", /XHSDiscover|\bdiscover\/\d.*\bXHS|xhsdiscover/i],
+  ["kuaishou", /\bKwai(?:_Pro)?\/|\bKsWebView|\bksNebula\//],
+  ["bilibili", /\bBiliApp\/|\bBilibili\b|\bbili-universal/i],
+  ["zhihu", /ZhihuHybrid|\bZhihu\b/i],
+  ["douban", /\bcom\.douban|\bDouban/],
+  ["jd", /\bjdapp\b|\bJDApp\b/],
+  ["pinduoduo", /\bphh_(?:android|ios)|\bpinduoduo\b/i],
+  ["shopee", /\bShopee\b/i],
+  ["lazada", /\bLazada\b|AliApp\(LA\b/i],
+  ["line-news", /\bLINE ?NEWS\b/],
+  ["yahoo", /\bYJApp|YahooMobile|Yahoo%20|\bYahoo(?:App|Mobile|Mail)|jp\.co\.yahoo/],
+  ["gmail", /\bGmail(?:App)?\//],
+  ["outlook", /Outlook-(?:iOS|Android)/],
+  ["google", /\bGSA\/|\bGoogleApp\/|com\.google\.GoogleMobile/],
+  ["bing", /\bBingSapphire\/|\bBingWeb\//],
+  ["youtube", /com\.google\.(?:android|ios)\.youtube|\bYouTube\/\d/],
+  ["spotify", /\bSpotify\//],
+  ["soundcloud", /\bSoundCloud\//],
+  ["netflix", /\bNetflix\//],
+  ["twitch", /\bTwitch\/|tv\.twitch/],
+  ["amazon", /\bAmazonWebAppPlatform|\bAmazon\.com\/|AMZN\(|AppName\/AMZN/i],
+  ["ebay", /\beBay(?:Android|iPhone|iPad|IPhone|\/)/],
+  ["flipboard", /\bFlipboard\//],
+  ["smartnews", /\bSmartNews\b/i],
+  ["newsbreak", /\bNewsBreak\b|com\.particlenews/i],
+  ["nextdoor", /\bNextdoor\b/i],
+  ["mastodon", /\bMastodon(?:Android|iOS)|\bTusky\//],
+  ["bluesky", /\bBluesky\//],
+  ["clubhouse", /\bclubhouse\//i],
+  ["coinbase", /CoinbaseRetail|\bCoinbaseWallet/],
+  ["metamask", /MetaMaskMobile/],
+]
+
+/** Browsers of their own that are built upon the system's view, and carry its marks. */
+const ownBrowser =
+  /UCBrowser|UCWEB|UCTurbo|QQBrowser|MiuiBrowser|HuaweiBrowser|HeyTapBrowser|OppoBrowser|VivoBrowser|SamsungBrowser|\bOP[RXT]\/|Opera|DuckDuckGo|\bDdg\/|baidubrowser|BIDUBrowser|Quark\/|\bWhale\/|Puffin\/|YaBrowser|YaApp_|Maxthon|MxBrowser|Dolphin|Brave|Ecosia|Phoenix ?(?:Browser)?\/|Firefox|\bFocus\/|\bKlar\/|\bSilk\/|\bEdgA?\/|Vivaldi|Kiwi|Aloha|LieBao|LBBROWSER|360Browser|QihooBrowser|360 ?Aphone|Sleipnir|Mint Browser|Ghostery|CakeBrowser|\bCake\/|APUSBrowser|Avast|\bAVG\/|CCleaner\/|coc_coc|2345Browser|Sogou|MetaSr|HiBrowser|\bVia\/|JioPages|JioBrowser|Oculus|Wolvic|TV\b|Kindle|Stargon|Surfy|Mercury|ASUS Browser|Norton|Neeva|Startpage|HbbTV/i
+
+/** Android's view in an app: it says so, or carries the version that only the view has. */
+const androidView = /\bAndroid\b.*; wv\)|\bAndroid\b.*\bVersion\/4\.0 Chrome\/[\d.]+/
+
+/** WebKit on an iPhone or iPad that is no browser's: an app's own view. */
+const bareWebKit =
+  /\((?:iPhone|iPad|iPod)[^)]*\) AppleWebKit\/[\d.]+ \(KHTML, like Gecko\)(?! Version\/)(?!.*(?:CriOS|FxiOS|EdgiOS|OPiOS|OPT|OPX|Focus|Klar|DuckDuckGo|Ddg|YaBrowser|Brave|UCBrowser|Coast|Safari|MQQBrowser|Ecosia|Aloha|Puffin|Mercury|Dolphin)\/).*Mobile\//
+
+/** What fetches a page to show a preview of it, and signs with an app's name, is no webview. */
+const fetcher = /(?<!cu)bot(?:\b|\/)|crawler|spider|externalhit/i
+
+export function inAppOf(agent: string): string {
+  if (fetcher.test(agent)) return ""
+  const name = firstOf(apps, agent)
+  if (name !== "") return name
+  const view = bareWebKit.test(agent) || (androidView.test(agent) && !ownBrowser.test(agent))
+  return view ? "webview" : ""
+}

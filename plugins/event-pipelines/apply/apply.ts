@@ -1,0 +1,65 @@
+// Applies a plan in one unit of work: all of it or nothing. What the server has changed meanwhile fails the commit.
+import { AppError, type Work } from "#core"
+import { type PipelineRecord, Pipelines } from "../collections.ts"
+import type { EventPipelines, Organization } from "../pipelines.ts"
+import { type Planned, wanted } from "./plan.ts"
+
+export interface ApplyArgs {
+  readonly organization: Organization
+  readonly planned: readonly Planned[]
+  /** Goes over what was changed on the server. */
+  readonly force: boolean
+}
+
+/** Stages everything; returns further warnings by slug. Throws `failed_precondition` where something is refused or drifted. */
+export async function stagePlan(
+  { organization, planned, force }: ApplyArgs,
+  pipelines: EventPipelines,
+  work: Work,
+): Promise<Map<string, string[]>> {
+  refuse(planned, force)
+  const warnings = new Map<string, string[]>()
+  for (const { change, given, stored } of planned) {
+    if (given && !stored) {
+      const { document, secret, mark } = given
+      const auth_config = secret === undefined ? document.auth_config : { ...document.auth_config, secret }
+      const saved = await pipelines.create(organization, { ...wanted(given, undefined), auth_config }, work, mark)
+      warnings.set(change.slug, saved.warnings)
+    } else if (given && stored && change.action === "change") {
+      const { slug: _, ...document } = wanted(given, stored)
+      const update = { mark: given.mark, ...(stored.secrets.length === 0 && given.secret !== undefined ? { secret: given.secret } : {}) }
+      const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update)
+      warnings.set(change.slug, saved.warnings)
+    } else if (given && stored) remember(organization, stored, given.mark, work)
+    else if (stored) {
+      // Without a digest, so that the file is applied again should it come back.
+      const mark = { path: stored.file?.path ?? "", digest: "", applied_revision: 0, unset: false }
+      await pipelines.update(organization, stored.id, { state: "disabled" }, work, stored.revision, { mark })
+    }
+  }
+  return warnings
+}
+
+function refuse(planned: readonly Planned[], force: boolean): void {
+  const refused = planned.filter(({ change }) => change.action === "refused")
+  if (refused.length > 0) {
+    const said = refused.map(({ change }) => `${change.slug}: ${change.problems.join(" ")}`).join("\n")
+    throw new AppError("failed_precondition", `Nothing was applied. ${said}`, {
+      reason: "refused",
+      pipelines: refused.map(({ change }) => change.slug),
+    })
+  }
+  const drifted = force ? [] : planned.filter(({ change }) => change.drift !== null && change.action !== "unchanged")
+  if (drifted.length === 0) return
+  const names = drifted.map(({ change }) => change.slug)
+  const message = `Nothing was applied: ${names.join(", ")} changed on the server since the last apply. Take the changes into the files, or apply with force.`
+  throw new AppError("failed_precondition", message, { reason: "drift", pipelines: names })
+}
+
+/** The document is what the server has: noted as applied, as the revision that it is. */
+function remember(organization: Organization, stored: PipelineRecord, mark: NonNullable<PipelineRecord["file"]>, work: Work): void {
+  const file = { ...mark, applied_revision: stored.revision }
+  const same =
+    stored.file?.digest === file.digest && stored.file.applied_revision === file.applied_revision && stored.file.path === file.path
+  if (!same) work.in(Pipelines, organization.id).update(stored.id, { $set: { file } }, { where: { revision: stored.revision } })
+}

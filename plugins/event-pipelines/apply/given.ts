@@ -1,0 +1,50 @@
+// A document as `plan` and `apply` are given it, read as files are at start: its secret is the name of a variable, and
+// what the variable holds comes beside it.
+import { createHash } from "node:crypto"
+import { z } from "zod"
+import { AppError, PipelineDocument, slugOf } from "#core"
+import type { PipelineRecord } from "../collections.ts"
+import { internalAuth } from "../rules.ts"
+
+export const GivenDocument = z.strictObject({
+  path: z.string().min(1).max(1_024).describe("Where the document is kept, for messages and for the record."),
+  document: z.json().describe("As the file has it; a secret only as { from_env: NAME }."),
+  secret: z.string().min(1).max(8_192).optional().describe("What that variable holds; used when the pipeline is made."),
+})
+export type GivenDocument = z.infer<typeof GivenDocument>
+
+export interface ReadDocument {
+  readonly path: string
+  readonly slug: string
+  /** Without the secret. */
+  readonly document: PipelineDocument
+  readonly secret: string | undefined
+  readonly mark: NonNullable<PipelineRecord["file"]>
+}
+
+/** Throws AppError `invalid_argument` for what is no document, or holds a secret. */
+export function readGiven({ path, document: given, secret }: GivenDocument): ReadDocument {
+  const parsed = PipelineDocument.safeParse(given)
+  if (!parsed.success) {
+    const fields = parsed.error.issues.map((issue) => ({ path: issue.path.join(".") || "(document)", message: issue.message }))
+    throw new AppError(
+      "invalid_argument",
+      `${path} is no pipeline document: ${fields.map((one) => `${one.path}: ${one.message}`).join("; ")}`,
+      {
+        reason: "invalid_document",
+        fields,
+      },
+    )
+  }
+  const { secret: reference, ...auth_config } = parsed.data.auth_config
+  if (typeof reference === "string") {
+    throw new AppError("invalid_argument", `${path} holds a secret; write { from_env: NAME } there.`, { reason: "literal_secret" })
+  }
+  const slug = parsed.data.slug ?? slugOf(parsed.data.name)
+  if (slug === "")
+    throw new AppError("invalid_argument", `${path} has a name without letters or digits; give it a slug.`, { reason: "no_slug" })
+  const unset = reference !== undefined && secret === undefined
+  const digest = createHash("sha256").update(JSON.stringify(given)).digest("hex")
+  const document = internalAuth({ ...parsed.data, slug, auth_config }, secret)
+  return { path, slug, document, secret, mark: { path, digest, applied_revision: 0, unset } }
+}

@@ -1,0 +1,130 @@
+// What applying a set of documents would do: made, changed field by field, disabled, left as it is; what was changed on
+// the server since the last apply; and what is refused.
+import { z } from "zod"
+import { AppError, type Caller, type PipelineDocument, type PipelineEngine, type Store } from "#core"
+import { type PipelineRecord, Pipelines, Revisions } from "../collections.ts"
+import { refuseFixed } from "../rules.ts"
+import { FieldChange, fieldChanges } from "./compare.ts"
+import { type GivenDocument, type ReadDocument, readGiven } from "./given.ts"
+
+export const PlannedChange = z.object({
+  slug: z.string(),
+  path: z.string().describe("Empty for a pipeline whose document is gone."),
+  action: z.enum(["create", "change", "disable", "unchanged", "refused"]),
+  changes: z.array(FieldChange).describe("Field by field, from the server's document to the one given."),
+  drift: z
+    .object({ message: z.string(), changes: z.array(FieldChange).describe("From what was applied last to what the server has.") })
+    .nullable()
+    .describe("Set where the pipeline was changed on the server since the last apply; an apply then needs `force`."),
+  problems: z.array(z.string()).describe("Why it is refused."),
+  warnings: z.array(z.string()),
+})
+export type PlannedChange = z.infer<typeof PlannedChange>
+
+export interface Planned {
+  readonly change: PlannedChange
+  readonly given: ReadDocument | undefined
+  readonly stored: PipelineRecord | undefined
+}
+
+export interface PlanArgs {
+  readonly organization: Caller["organization"]
+  readonly documents: readonly GivenDocument[]
+  /** The documents are all there are: pipelines that were applied from others are to be disabled. */
+  readonly complete: boolean
+}
+
+export interface PlanDeps {
+  readonly store: Store
+  readonly engine: PipelineEngine
+}
+
+/** Throws AppError `invalid_argument` where two documents have one slug, or one is no document at all. */
+export async function plan({ organization, documents, complete }: PlanArgs, deps: PlanDeps): Promise<Planned[]> {
+  const given = documents.map(readGiven)
+  refuseTwins(given)
+  const stored = await deps.store.open(Pipelines, organization.id).find({}, { limit: 10_000 })
+  const bySlug = new Map(stored.map((record) => [record.slug, record]))
+  const planned: Planned[] = []
+  for (const one of given) planned.push(await planOne(organization, one, bySlug.get(one.slug), deps))
+  if (!complete) return planned
+  const named = new Set(given.map(({ slug }) => slug))
+  const gone = stored.filter(
+    (record) => record.file !== null && !named.has(record.slug) && record.state !== "disabled" && record.purpose !== "page_events",
+  )
+  for (const record of gone) planned.push(await planDisabled(organization, record, deps))
+  return planned
+}
+
+function refuseTwins(given: readonly ReadDocument[]): void {
+  const paths = new Map<string, string>()
+  for (const { slug, path } of given) {
+    const other = paths.get(slug)
+    if (other !== undefined) {
+      const message = `${other} and ${path} both have the slug "${slug}"; give one of them another.`
+      throw new AppError("invalid_argument", message, { reason: "slug_twice", slug })
+    }
+    paths.set(slug, path)
+  }
+}
+
+async function planOne(
+  organization: PlanArgs["organization"],
+  given: ReadDocument,
+  stored: PipelineRecord | undefined,
+  deps: PlanDeps,
+): Promise<Planned> {
+  const { slug, path } = given
+  const compilation = await deps.engine.compile(given.document, organization)
+  const problems = compilation.findings
+    .filter(({ level }) => level === "error")
+    .map(({ rule, pointer, message }) => `${rule} at ${pointer || "/"}: ${message}`)
+  const warnings = compilation.findings.filter(({ level }) => level === "warning").map(({ rule, message }) => `${rule}: ${message}`)
+  const base = { slug, path, drift: null, changes: [] as FieldChange[], problems, warnings }
+  if (!stored) return { change: { ...base, action: problems.length > 0 ? "refused" : "create" }, given, stored }
+  if (stored.purpose === "page_events") problems.push("The service itself made this pipeline for a page; give the document another slug.")
+  problems.push(...fixedProblems(stored.document, given.document))
+  const changes = fieldChanges(stored.document, wanted(given, stored))
+  const drift = await driftOf(organization.id, stored, deps.store)
+  const action = problems.length > 0 ? "refused" : changes.length > 0 ? "change" : "unchanged"
+  return { change: { ...base, changes, drift, action }, given, stored }
+}
+
+/** The document given, in the state that it gets while its secret's variable is not set. */
+export function wanted({ document, mark }: ReadDocument, stored: PipelineRecord | undefined): PipelineDocument {
+  const waits = mark.unset && stored?.file?.unset !== false && (stored === undefined || stored.secrets.length === 0)
+  return waits ? { ...document, state: "proposed" } : document
+}
+
+function fixedProblems(stored: PipelineDocument, { source_kind, auth_mode, auth_config }: PipelineDocument): string[] {
+  try {
+    refuseFixed(stored, { source_kind, auth_mode, auth_config })
+    return []
+  } catch (error) {
+    if (error instanceof AppError) return [error.message]
+    throw error
+  }
+}
+
+async function planDisabled(organization: PlanArgs["organization"], stored: PipelineRecord, { store }: PlanDeps): Promise<Planned> {
+  const changes = [{ field: "state", before: stored.state, after: "disabled" }]
+  const drift = await driftOf(organization.id, stored, store)
+  const change: PlannedChange = { slug: stored.slug, path: "", action: "disable", changes, drift, problems: [], warnings: [] }
+  return { change, given: undefined, stored }
+}
+
+async function driftOf(
+  organization: string,
+  { id, file, revision, document }: PipelineRecord,
+  store: Store,
+): Promise<PlannedChange["drift"]> {
+  if (file === null) return { message: "It was made on the server, and never applied from a file.", changes: [] }
+  if (file.applied_revision === revision) return null
+  const applied = await store.open(Revisions, organization).get(`${id}:${file.applied_revision}`)
+  const changes = applied ? fieldChanges(applied.document as unknown as PipelineDocument, document) : []
+  if (changes.length === 0 && applied) return null
+  return {
+    message: `It was changed on the server since the last apply (revision ${file.applied_revision} was applied, ${revision} is there).`,
+    changes,
+  }
+}

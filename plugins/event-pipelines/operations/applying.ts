@@ -1,0 +1,58 @@
+// Pipelines from a repository: what applying a set of documents would do, and doing it, in one commit.
+import { z } from "zod"
+import { defineOperation, PipelineEngine, Store } from "#core"
+import { stagePlan } from "../apply/apply.ts"
+import { GivenDocument } from "../apply/given.ts"
+import { type Planned, PlannedChange, plan } from "../apply/plan.ts"
+import { EventPipelinesService } from "../pipelines.ts"
+
+const path = "/v1/event-pipelines"
+
+const input = {
+  documents: z.array(GivenDocument).max(1_000),
+  complete: z.boolean().default(false).describe("These are all documents: pipelines applied from others before are disabled."),
+}
+const Plan = z.object({
+  changes: z.array(PlannedChange),
+  blocked: z.boolean().describe("Something is refused, or was changed on the server since the last apply."),
+})
+
+export const planPipelines = defineOperation({
+  name: "event_pipelines.plan",
+  summary: "Say what applying documents would make, change and disable, and what was changed on the server meanwhile.",
+  http: { method: "POST", path: `${path}/plan` },
+  access: { scope: "event_pipelines:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject(input),
+  output: Plan,
+  errors: ["invalid_argument"],
+  inject: { store: Store, engine: PipelineEngine },
+  handle: async ({ input, caller, deps }) => shown(await plan({ organization: caller.organization, ...input }, deps)),
+})
+
+export const applyPipelines = defineOperation({
+  name: "event_pipelines.apply",
+  summary: "Make and change pipelines to be as the documents say, all of them or none.",
+  description:
+    "A pipeline that was changed on the server since the last apply stops it, unless forced. Applying the same documents again does nothing.",
+  http: { method: "POST", path: `${path}/apply` },
+  access: { scope: "event_pipelines:write", role: "member" },
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ ...input, force: z.boolean().default(false).describe("Go over what was changed on the server.") }),
+  output: Plan,
+  errors: ["invalid_argument", "failed_precondition", "aborted"],
+  inject: { store: Store, engine: PipelineEngine, pipelines: EventPipelinesService },
+  async handle({ input, caller, deps, work }) {
+    const { organization } = caller
+    const planned = await plan({ organization, documents: input.documents, complete: input.complete }, deps)
+    const warnings = await stagePlan({ organization, planned, force: input.force }, deps.pipelines, work)
+    const { changes } = shown(planned)
+    return { changes: changes.map((change) => ({ ...change, warnings: warnings.get(change.slug) ?? change.warnings })), blocked: false }
+  },
+})
+
+function shown(planned: readonly Planned[]): z.infer<typeof Plan> {
+  const changes = planned.map(({ change }) => change)
+  const blocked = changes.some(({ action, drift }) => action === "refused" || (drift !== null && action !== "unchanged"))
+  return { changes, blocked }
+}

@@ -1,0 +1,48 @@
+// The kept payload of an execution, for trying a changed document on events that really came.
+import { z } from "zod"
+import { AppError, Clock, defineOperation, EntryCollection, PayloadCollection, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { EventPipelinesService } from "../pipelines.ts"
+
+export const getPayload = defineOperation({
+  name: "event_pipelines.get_payload",
+  summary: "Read what an execution's event came with, less its proof, while it is kept.",
+  http: { method: "GET", path: "/v1/event-pipelines/{slug}/executions/{id}/payload" },
+  access: { scope: "event_pipelines:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ slug: SlugOrId, id: Uuid }),
+  output: z.object({
+    execution_id: Uuid,
+    received_at: Timestamp,
+    event_id: z.string().nullable(),
+    event_type: z.string().nullable(),
+    is_test: z.boolean(),
+    body: z.string().nullable().describe("JSON text; null where the body was none."),
+    headers: z.record(z.string(), z.string()),
+    query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  }),
+  errors: ["not_found", "failed_precondition"],
+  inject: { pipelines: EventPipelinesService, store: Store, clock: Clock },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const pipeline = await deps.pipelines.get(organization, input.slug)
+    const entry = await deps.store.open(EntryCollection, organization).get(input.id)
+    if (entry?.pipeline_id !== pipeline.id) throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`)
+    const kept = await deps.store.open(PayloadCollection, organization).get(entry.replay_of ?? entry.repeat_of ?? entry.id)
+    if (!kept || Date.parse(kept.expires_at) <= deps.clock.now())
+      throw new AppError("failed_precondition", "The event's payload is not kept: it was refused, or its time is over.", {
+        reason: "payload_gone",
+      })
+    const { body, headers, query } = kept
+    const { received_at, is_test, verdict } = entry
+    return {
+      execution_id: entry.id,
+      received_at,
+      event_id: verdict.event_id,
+      event_type: verdict.event_type,
+      is_test,
+      body,
+      headers,
+      query,
+    }
+  },
+})
