@@ -7,7 +7,6 @@ import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import type { Work } from "../contract/work.ts"
 import { token } from "../kernel/di.ts"
-import type { PipelineDocument } from "./document.ts"
 import type { Finding } from "./findings.ts"
 import type { Graph } from "./graph.ts"
 import type { Program } from "./sandbox/sandbox.ts"
@@ -76,4 +75,3 @@ export interface PipelineEngine {
 }
 
 export const PipelineEngine = token<PipelineEngine>("PipelineEngine")
-export type { PipelineDocument }

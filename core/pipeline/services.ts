@@ -2,7 +2,7 @@
 // DeferredServices) and what they share.
 import type { Histogram } from "prom-client"
 import { Counter, Gauge, Histogram as HistogramMetric } from "prom-client"
-import { Actions, type AnyAction } from "../contract/action.ts"
+import type { AnyAction } from "../contract/action.ts"
 import { AuthModes, type InboundRequest } from "../contract/auth-mode.ts"
 import { Live } from "../contract/channel.ts"
 import { Coherence, everyKey } from "../contract/coherence.ts"
@@ -307,9 +307,4 @@ function remembered<T>(known: Map<string, T>, name: string, make: () => T): T {
   const made = make()
   known.set(name, made)
   return made
-}
-
-/** Actions known to the registry, for the compiler. */
-export function actionsOf(registry: Registry): (type: string) => AnyAction | undefined {
-  return (type) => registry.get(Actions, type)
 }

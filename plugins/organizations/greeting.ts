@@ -10,7 +10,7 @@ export function greeting(bootstrap: Bootstrap, baseUrl: string): string {
     `  base address   ${baseUrl}`,
     `  organization   ${organization?.slug ?? ""} (${organization?.id ?? ""})`,
   ]
-  if (adminKey !== null) lines.push(`  admin key      ${adminKey}`, "                 shown this once" + (file ? `; also in ${file}` : ""))
+  if (adminKey !== null) lines.push(`  admin key      ${adminKey}`, `                 shown this once${file ? `; also in ${file}` : ""}`)
   else if (file) lines.push(`  admin key      as first printed; also in ${file}`)
   return lines.join("\n")
 }

@@ -26,7 +26,7 @@ process.on("message", (message) => {
     rows: await store.open(RowsCollection, host.organization.id).count({}, { deadlineMs: 60_000 }),
     cpu: process.cpuUsage(),
   })
-  count().then((books) => process.send?.({ books }))
+  void count().then((books) => process.send?.({ books }))
 })
 process.on("disconnect", () => {
   host

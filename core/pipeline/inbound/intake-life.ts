@@ -16,7 +16,6 @@ import { type Answer, answerError, answerReply, errorReply } from "./answer.ts"
 import { toJsonText } from "./body.ts"
 import type { EventServices } from "./event-life.ts"
 import { type LivePipeline, type LivePipelines, refuseEnded } from "./live-pipelines.ts"
-import { headersAndSize } from "./request.ts"
 
 export interface IntakeServices extends EventServices {
   readonly store: Store
@@ -71,7 +70,7 @@ export class IntakeLife {
     noteVerdict(whole, verdict)
     whole.is_test = taggedAsTest(request.headers)
     if (!verdict.ok) {
-      notePayload(whole, headersAndSize(request.headers, request.body.length))
+      notePayload(whole, sizeOf(request))
       throw new Unverified("unauthenticated", "The event could not be verified.", { reason: verdict.cause })
     }
     const text = await textOf(request, whole)
@@ -158,6 +157,11 @@ export class IntakeLife {
   }
 }
 
+/** All that is kept of a request that was not read: its headers may tell who sent it. */
+function sizeOf({ body }: InboundRequest): string {
+  return JSON.stringify({ size: body.length })
+}
+
 class Unverified extends AppError {}
 
 async function textOf(request: InboundRequest, whole: JournalEntry): Promise<string> {
@@ -165,7 +169,7 @@ async function textOf(request: InboundRequest, whole: JournalEntry): Promise<str
   try {
     return (await toJsonText(request.body, typeof type === "string" ? type : type?.[0])).text
   } catch (error) {
-    notePayload(whole, headersAndSize(request.headers, request.body.length))
+    notePayload(whole, sizeOf(request))
     throw error
   }
 }

@@ -49,6 +49,3 @@ export function storedIntents({ store, clock, keepMs }: { store: Store; clock: C
     },
   }
 }
-
-/** For dry runs: nothing is kept, nothing is found. */
-export const noIntents: Intents = { begin: () => Promise.resolve(undefined), finish: () => {} }
