@@ -1,19 +1,44 @@
-// Pages: the artifacts that forms and experiments live on. Kept and published here; serving them is not this plugin's.
-import { z } from "zod"
-import { Clock, Coherence, definePlugin, Ids, Store } from "#core"
+// Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
+// go is said by the plugins that take them.
+import { Authenticator, Clock, Coherence, definePlugin, Ids, PublicUrl, Store, Vault, Works } from "#core"
+import { Organizations } from "../organizations/index.ts"
 import { PagesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
 import { createPages, Pages } from "./pages.ts"
+import { createPageParts, PageParts } from "./serving/parts.ts"
+import { Serving, sendForm, servePage } from "./serving/routes.ts"
+import { PageServing } from "./serving/serve.ts"
+import { PageSettings } from "./settings.ts"
+import { createVisitors, SaltsCollection, Visitors } from "./visitors.ts"
 
 export type { StoredPage, Variant } from "./collections.ts"
 export { Pages, type PublishHook, pagesTopic } from "./pages.ts"
+export { PageParts } from "./serving/parts.ts"
+export { Serving } from "./serving/routes.ts"
+export { chooseVariant } from "./serving/variants.ts"
+export { Visitors } from "./visitors.ts"
 
 export default definePlugin({
   id: "pages",
-  config: z.strictObject({}),
-  register(reg) {
-    reg.collections(PagesCollection)
+  needs: ["organizations"],
+  config: PageSettings,
+  register(reg, settings) {
+    reg.collections(PagesCollection, SaltsCollection)
     reg.operations(createPage, listPages, getPage, updatePage, publishPage, unpublishPage)
+    reg.routes(servePage, sendForm)
     reg.provide(Pages, { inject: { store: Store, coherence: Coherence, clock: Clock, ids: Ids }, create: createPages })
+    reg.provide(Visitors, { inject: { store: Store, works: Works, vault: Vault, clock: Clock }, create: createVisitors })
+    reg.provide(PageParts, { create: createPageParts })
+    reg.provide(Serving, {
+      inject: {
+        pages: Pages,
+        organizations: Organizations,
+        visitors: Visitors,
+        parts: PageParts,
+        authenticator: Authenticator,
+        publicUrl: PublicUrl,
+      },
+      create: (deps) => new PageServing({ ...deps, settings }),
+    })
   },
 })

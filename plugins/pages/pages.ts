@@ -34,6 +34,8 @@ export interface Pages {
   /** As `get`; throws `not_found`. */
   require(organization: string, idOrSlug: string): Promise<StoredPage>
   published(organization: string, artifactId: string): Promise<boolean>
+  /** The published page of a slug, from memory where it is known; for serving. */
+  servable(organization: string, slug: string): Promise<StoredPage | undefined>
   create(work: Work, organization: string, given: NewPage): Promise<StoredPage>
   /** Stages a change made for the page as read; one made meanwhile has the commit `aborted`. */
   update(work: Work, organization: string, page: StoredPage, change: PageChange): StoredPage
@@ -48,14 +50,19 @@ export const Pages = token<Pages>("Pages")
 export const pagesTopic = "pages"
 
 const maxKnown = 50_000
+const maxServable = 500
 
 export function createPages(deps: { store: Store; coherence: Coherence; clock: Clock; ids: Ids }): Pages {
   const { store, coherence, clock, ids } = deps
   const hooks: PublishHook[] = []
   const known = new Map<string, boolean>()
+  /** Published pages by organization and slug, whole. */
+  const servable = new Map<string, StoredPage>()
   let generation = 0
   coherence.onChange(pagesTopic, (key) => {
     generation++
+    // A page is seldom changed and its slug never; which slug the id has is not worth keeping.
+    servable.clear()
     if (key === everyKey) known.clear()
     else known.delete(key)
   })
@@ -106,6 +113,19 @@ export function createPages(deps: { store: Store; coherence: Coherence; clock: C
         known.set(key, published)
       }
       return published
+    },
+    async servable(organization, slug) {
+      const key = `${organization}/${slug}`
+      const seen = servable.get(key)
+      if (seen) return seen
+      const before = generation
+      const page = await store.open(PagesCollection, organization).first({ slug })
+      if (page?.status !== "published") return undefined
+      if (before === generation) {
+        if (servable.size >= maxServable) servable.clear()
+        servable.set(key, page)
+      }
+      return page
     },
     async create(work, organization, given) {
       const slug = given.slug ?? (await freeSlug(organization, given.title))

@@ -123,6 +123,7 @@ const mode = (name: string, config: z.ZodObject = z.strictObject({})): AnyAuthMo
 export const authModes: readonly AnyAuthMode[] = [
   mode("hmac_sha256", z.strictObject({ header: z.string().optional(), encoding: z.enum(["hex", "base64"]).default("hex") })),
   mode("authenticated_viewer", z.strictObject({ audience: z.enum(["viewers", "public_and_viewers"]).default("viewers") })),
+  mode("provider_signature", z.strictObject({ provider: z.string() })),
   mode("public_artifact"),
   mode("none"),
 ]
@@ -137,7 +138,7 @@ function named<T>(items: readonly T[], nameOf: (item: T) => string): Named<T> {
 export const environment: CompileEnvironment = {
   actions: named(actions, (action) => action.type),
   authModes: named(authModes, (one) => one.mode),
-  authFacts: (one) => (one.mode === "hmac_sha256" ? signed : { coversBody: false, retries: false }),
+  authFacts: (one) => (["hmac_sha256", "provider_signature"].includes(one.mode) ? signed : { coversBody: false, retries: false }),
   compileProgram: async ({ schema, transform }) => {
     const problems: ProgramProblem[] = []
     if ((schema as { type?: string } | null)?.type === "objekt")

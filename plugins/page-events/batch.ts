@@ -1,0 +1,83 @@
+// What a browser sends: the page envelope, events, and beside them signals that make no row of their own (clicks,
+// touched form fields, the deepest scroll), from which the server derives friction. Pure.
+import { z } from "zod"
+import { AppError, type Json, PageEnvelope } from "#core"
+import { elementName } from "./vocabulary.ts"
+
+export const maxEvents = 200
+
+export interface Click {
+  /** Milliseconds by the browser's clock. */
+  readonly at: number
+  readonly x: number
+  readonly y: number
+  readonly element: string
+}
+
+export interface Batch {
+  readonly envelope: PageEnvelope
+  /** Shows that this service said who the visitor is; see Visitors. */
+  readonly proof: string
+  readonly isTest: boolean
+  /** The browser's clock when it sent; what its events' times are measured against. */
+  readonly sentAt: number | undefined
+  readonly elements: readonly Json[]
+  readonly clicks: readonly Click[]
+  readonly touched: readonly { readonly form: string; readonly field: string }[]
+  /** Percent of what could be scrolled; undefined where nothing was said. */
+  readonly depth: number | undefined
+}
+
+const Time = z.union([z.number().finite(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))])
+const ClickSignal = z.tuple([z.number().finite(), z.number().finite(), z.number().finite(), z.string().max(500)])
+const TouchSignal = z.tuple([z.string().max(500), z.string().max(500)])
+
+/** Signals that are not as they should be are left out: they promise nobody anything. */
+function readable<T>(schema: z.ZodType<T>, value: Json | undefined, most: number): T[] {
+  if (!Array.isArray(value)) return []
+  return value.slice(0, most).flatMap((one) => {
+    const read = schema.safeParse(one)
+    return read.success ? [read.data] : []
+  })
+}
+
+/** `{ _envelope, events: [...] }`, or one event at the top level. Throws AppError for what is neither. */
+export function readBatch(body: Json): Batch {
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw malformed("The body is an object: `_envelope`, and `events` or one event.")
+  const { events, _envelope, is_test, sent_at, clicks, touched, depth, ...rest } = body
+  const elements = events === undefined ? [rest as Json] : events
+  if (!Array.isArray(elements)) throw malformed("`events` is a list of events.")
+  if (elements.length > maxEvents) {
+    const message = `${elements.length} events in one request; at most ${maxEvents} are taken.`
+    throw new AppError("invalid_argument", message, { reason: "too_many_events", max_events: maxEvents })
+  }
+  const envelope = PageEnvelope.safeParse(_envelope ?? {})
+  if (!envelope.success) {
+    const issue = envelope.error.issues[0]
+    throw malformed(`_envelope.${issue?.path.join(".")}: ${issue?.message}`)
+  }
+  const proof = typeof _envelope === "object" && _envelope !== null && !Array.isArray(_envelope) ? _envelope["visitor_proof"] : undefined
+  const sent = Time.safeParse(sent_at)
+  return {
+    envelope: envelope.data,
+    proof: typeof proof === "string" ? proof.slice(0, 200) : "",
+    isTest: is_test === true || is_test === "true" || is_test === "1",
+    sentAt: sent.success ? sent.data : undefined,
+    elements,
+    clicks: readable(ClickSignal, clicks, maxEvents).map(([at, x, y, name]) => ({ at, x, y, element: elementName(name) })),
+    touched: readable(TouchSignal, touched, 100).map(([form, field]) => ({ form: elementName(form), field: elementName(field) })),
+    depth: typeof depth === "number" && depth >= 0 && depth <= 100 ? Math.floor(depth) : undefined,
+  }
+}
+
+/** When it happened by the server's clock: the age that the browser tells, taken off the time of receipt; never later, and at most a day before. */
+export function timeOf(at: number | undefined, sentAt: number | undefined, receivedAt: number): number {
+  if (at === undefined) return receivedAt
+  const age = sentAt === undefined ? receivedAt - at : sentAt - at
+  return receivedAt - Math.min(Math.max(age, 0), 86_400_000)
+}
+
+function malformed(message: string): AppError {
+  return new AppError("invalid_argument", message, { reason: "malformed_batch" })
+}

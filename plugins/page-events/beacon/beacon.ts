@@ -1,0 +1,132 @@
+// The beacon: tells the service what a visitor does on a page, in batches, and never anything that is typed. Small, since
+// every visit loads it; nothing in it may throw into the page.
+import type { Browser, Element, Given, PageEvent, Target, Vital } from "./browser.ts"
+
+/** Where the measuring of web vitals is loaded from; put in when the beacon is built. */
+declare const vitalsPath: string
+
+const w = globalThis as unknown as Browser
+const d = w.document
+
+/** Whatever goes wrong in here stays in here. */
+const safe =
+  <A extends unknown[]>(run: (...args: A) => unknown) =>
+  (...args: A) => {
+    try {
+      run(...args)
+    } catch {}
+  }
+const on = (target: Target, type: string, run: (event: PageEvent) => unknown) =>
+  target.addEventListener(type, safe(run), { capture: true, passive: true })
+
+safe(() => {
+  const script = d.currentScript
+  const given = JSON.parse(script?.getAttribute("data-mr") ?? "") as Given
+  if (given.g && w.navigator.globalPrivacyControl) return
+
+  let events: object[] = []
+  let clicks: unknown[] = []
+  let touched: string[][] = []
+  let depth = 0
+  let told = -1
+  let timer: unknown
+  const once = new Set<unknown>()
+  const first = (key: unknown) => !once.has(key) && once.add(key)
+
+  const flush = () => {
+    clearTimeout(timer as number)
+    timer = 0
+    if (!events.length && !clicks.length && !touched.length && depth === told) return
+    told = depth
+    const body = JSON.stringify({ _envelope: given.e, is_test: !!given.t, sent_at: Date.now(), events, clicks, touched, depth })
+    events = []
+    clicks = []
+    touched = []
+    const second = safe(() => w.navigator.sendBeacon(given.u, body))
+    try {
+      fetch(given.u, { method: "POST", body, keepalive: true, credentials: "omit" }).catch(second)
+    } catch {
+      second()
+    }
+  }
+  const soon = () => {
+    timer ||= setTimeout(flush, 1000)
+  }
+  const tell = (event: string, more?: object) => {
+    let event_id = ""
+    for (const byte of w.crypto.getRandomValues(new Uint8Array(16))) event_id += (byte + 256).toString(16).slice(1)
+    if (events.push({ event, event_id, at: Date.now(), ...more }) > 19) flush()
+    else soon()
+  }
+  /** What its author calls an element; never what it says. */
+  const named = (element: Element | null | undefined) =>
+    (element && (element.getAttribute("data-cta") || element.id || element.getAttribute("name") || element.tagName.toLowerCase())) || ""
+
+  const scrolled = (moved?: unknown) => {
+    const { scrollHeight, clientHeight } = d.documentElement
+    const room = scrollHeight - clientHeight
+    const now = room > 0 ? Math.min(100, Math.round((w.scrollY / room) * 100)) : 100
+    if (now > depth) depth = now
+    if (moved)
+      for (const scroll_depth of [25, 50, 75, 90, 100])
+        if (depth >= scroll_depth && first(scroll_depth)) tell("scroll_milestone", { scroll_depth })
+  }
+  const touch = ({ target }: PageEvent) => {
+    const { form } = target
+    const field = target.getAttribute("name") || target.id
+    if (!form || form.getAttribute("data-mr-ignore") !== null || /^(submit|button|reset|image|hidden)$/.test(target.type ?? "")) return
+    const name = named(form)
+    if (first(form)) tell("form_start", { form: name, field })
+    if (first(target)) {
+      touched.push([name, field])
+      soon()
+    }
+  }
+  const view = () => {
+    tell("pageview")
+    scrolled()
+  }
+
+  on(w, "scroll", scrolled)
+  on(w, "click", ({ target, clientX, clientY }) => {
+    const x = Math.round(clientX + w.scrollX)
+    const y = Math.round(clientY + w.scrollY)
+    const cta = target.closest("a,button,summary,[role=button],[type=submit],[data-cta]")
+    if (cta) tell("cta_click", { element: named(cta), x, y })
+    else if (clicks.push([Date.now(), x, y, named(target.closest("[id],[name]") ?? target)])) soon()
+  })
+  on(w, "focusin", touch)
+  on(w, "input", touch)
+  on(w, "submit", ({ target }) => {
+    tell("lead", { form: named(target) })
+    flush()
+  })
+  on(w, "play", ({ target }) => {
+    if (target.tagName === "VIDEO" && first(target)) tell("video_play", { video: named(target) })
+  })
+  on(w, "pageshow", (event) => event.persisted && view())
+  on(w, "pagehide", flush)
+  on(d, "visibilitychange", () => d.visibilityState === "hidden" && flush())
+
+  const start = safe(() => {
+    view()
+    const observer = new w.IntersectionObserver(
+      safe((seen) => {
+        for (const { isIntersecting, target } of seen) {
+          if (!isIntersecting) continue
+          observer.unobserve(target)
+          tell("section_view", { section: target.getAttribute("data-section") || target.id })
+        }
+      }),
+      { threshold: 0.2 },
+    )
+    for (const section of d.querySelectorAll("section[id],[data-section]")) observer.observe(section)
+    import(new URL(vitalsPath, script?.getAttribute("src") ?? "").href)
+      .then((vitals: { watch(heard: (vital: Vital) => void): void }) =>
+        vitals.watch(safe(({ name, value }) => tell("web_vital", { vital_name: name, vital_value: value }))),
+      )
+      .catch(() => {})
+  })
+  if (d.prerendering) on(d, "prerenderingchange", start)
+  else start()
+})()

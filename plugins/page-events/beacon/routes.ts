@@ -1,0 +1,39 @@
+// The beacon and what it loads later, from a first-party path, cacheable by everybody.
+import { createHash } from "node:crypto"
+import { defineRoute, type RouteRequest, type RouteResponse } from "#core"
+import { beacon, vitals, vitalsVersion } from "./scripts.generated.ts"
+
+export const serveBeacon = defineRoute({
+  name: "page_events.beacon",
+  summary: "The script that published pages load to tell of visits.",
+  method: "GET",
+  path: "/v1/beacon.js",
+  origins: "any",
+  handle: ({ request }) => script(request, beacon, "public, max-age=3600, stale-while-revalidate=86400"),
+})
+
+export const serveVitals = defineRoute({
+  name: "page_events.beacon_vitals",
+  summary: "What the beacon loads later, to measure web vitals.",
+  method: "GET",
+  path: "/v1/beacon-vitals.js",
+  origins: "any",
+  // The beacon asks for it by version; without one, it may be another tomorrow.
+  handle: ({ request }) =>
+    script(request, vitals, request.query.get("v") === vitalsVersion ? "public, max-age=31536000, immutable" : "public, max-age=300"),
+})
+
+function script(request: RouteRequest, text: string, caching: string): RouteResponse {
+  const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`
+  const headers = {
+    "Cache-Control": caching,
+    ETag: tag,
+    // Told to all alike, so that a cache cannot keep an answer that a page's own origin may not use.
+    "Access-Control-Allow-Origin": "*",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "X-Content-Type-Options": "nosniff",
+  }
+  const known = (request.headers["if-none-match"] ?? "").split(",").some((one) => one.trim().replace(/^W\//, "") === tag.slice(2))
+  if (known) return { status: 304, headers }
+  return { headers: { ...headers, "Content-Type": "text/javascript; charset=utf-8" }, body: text }
+}

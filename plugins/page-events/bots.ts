@@ -1,0 +1,9 @@
+// Whether an agent is a program's and not a person's: isbot, less what it takes for one by mistake.
+import { isbot } from "isbot"
+
+/** WeChat on Android names the process of its webview, `tools` or `toolsmp`; isbot knows that word from crawlers. */
+const wechatProcess = /\bProcess\/tools(?:mp)?\b/
+
+export function isBot(agent: string): boolean {
+  return isbot(agent.replace(wechatProcess, ""))
+}

@@ -1,0 +1,225 @@
+// Takes what browsers send: each element gets its own verdict and its own entry, a bad one rejects itself only, and rows,
+// entries, the session and what follows from it are one commit.
+import {
+  AppError,
+  type Arrival,
+  type Ids,
+  type Intake,
+  type JournalEntry,
+  type Json,
+  type Live,
+  type ReplayArgs,
+  type Reply,
+  StagedWork,
+  type StoredPipeline,
+  timestamp,
+} from "#core"
+import type { ReservedDataset } from "../datasets/index.ts"
+import { chooseVariant, type Pages, type StoredPage, type Visitors } from "../pages/index.ts"
+import { type Batch, readBatch, timeOf } from "./batch.ts"
+import { isBot } from "./bots.ts"
+import { BatchesCollection, type RowContext } from "./collections.ts"
+import { pageEventsDataset, pageEventsKey } from "./columns.ts"
+import { KeyedTurns } from "./keyed-turns.ts"
+import { baseOf, campaignIn, pageUrl, rowOf } from "./rows.ts"
+import { hear } from "./session.ts"
+import { liveChannel, type OpenSession, type Sessions } from "./sessions.ts"
+import { readEvent, type SubmittedEvent } from "./vocabulary.ts"
+
+export interface CollectorDeps {
+  readonly ids: Ids
+  readonly live: Live
+  readonly pages: Pages
+  readonly visitors: Visitors
+  readonly sessions: Sessions
+  readonly dataset: ReservedDataset
+  readonly payloadsDays: number
+  /** Where pages are served from. */
+  readonly origin: () => string
+  readonly replay: (args: ReplayArgs) => ReturnType<Intake["replay"]>
+}
+
+/** One element, judged. */
+interface Judged {
+  readonly index: number
+  readonly text: string
+  readonly entry: JournalEntry
+  readonly event: SubmittedEvent | undefined
+  readonly result: Record<string, Json>
+}
+
+const stepId = "page_events"
+const tries = 6
+const dayMs = 86_400_000
+
+export class Collector implements Intake {
+  readonly #deps: CollectorDeps
+  /** Requests of one visitor come one after another on this node; other nodes are told apart by the session's revision. */
+  readonly #turns = new KeyedTurns()
+
+  constructor(deps: CollectorDeps) {
+    this.#deps = deps
+  }
+
+  replay(args: ReplayArgs): ReturnType<Intake["replay"]> {
+    return this.#deps.replay(args)
+  }
+
+  async take(arrival: Arrival): Promise<Reply> {
+    const batch = readBatch(arrival.body)
+    const agent = one(arrival.headers["user-agent"])
+    const bot = isBot(agent)
+    const judged = batch.elements.map((element, index) => judge(arrival, batch, element, index, bot, this.#deps.ids.uuid()))
+    const accepted = judged.filter(({ event }) => event !== undefined)
+    if (bot) return answer(judged)
+    const page = await this.#page(arrival.pipeline)
+    const organization = arrival.pipeline.organization
+    const visitor = await this.#visitor(organization.id, page, batch, arrival.address, agent)
+    const signals = batch.clicks.length + batch.touched.length > 0 || batch.depth !== undefined
+    if (accepted.length === 0 && !signals) await this.#commitRejections(arrival, judged)
+    else await this.#turns.take(`${organization.id}/${visitor}`, () => this.#commit(arrival, batch, page, visitor, judged))
+    return answer(judged)
+  }
+
+  async #page({ organization, document }: StoredPipeline): Promise<StoredPage> {
+    const page = await this.#deps.pages.get(organization.id, document.owner_artifact_id ?? "")
+    if (!page) throw new AppError("failed_precondition", "The page of this pipeline is gone.", { reason: "page_gone" })
+    return page
+  }
+
+  /** Who the served page said it is, where it can show that it was told so; else by address and agent. */
+  #visitor(organization: string, page: StoredPage, batch: Batch, address: string, agent: string): Promise<string> | string {
+    const { visitors, origin } = this.#deps
+    const told = batch.envelope.visitor_id
+    if (told !== undefined && visitors.proven(organization, page.id, told, batch.proof)) return told
+    return visitors.of({ organization, origin: origin(), address, agent })
+  }
+
+  /** Tried again when another node changed the session meanwhile. */
+  async #commit(arrival: Arrival, batch: Batch, page: StoredPage, visitor: string, judged: readonly Judged[]): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#tryCommit(arrival, batch, page, visitor, judged, attempt)
+      } catch (error) {
+        const raced = error instanceof AppError && (error.code === "aborted" || error.code === "already_exists")
+        if (!raced || attempt >= tries) throw error
+      }
+    }
+  }
+
+  async #tryCommit(
+    arrival: Arrival,
+    batch: Batch,
+    page: StoredPage,
+    visitor: string,
+    judged: readonly Judged[],
+    attempt: number,
+  ): Promise<void> {
+    const { sessions, dataset, live } = this.#deps
+    const { pipeline, receivedAt, journal, id } = arrival
+    const { organization } = pipeline
+    const session = await sessions.of(organization.id, visitor, receivedAt)
+    const context = contextOf(arrival, batch, page, visitor, session)
+    const work = new StagedWork(attempt === 1 ? id : `${id}:${attempt}`)
+    const rows: Json[] = []
+    for (const { event, entry } of judged) {
+      if (!event) continue
+      const values = rowOf(event, context)
+      const origin = { executionId: entry.id, stepId, itemIndex: 0, receivedAt: timestamp(receivedAt) }
+      const written = await dataset.write(work, { organization, key: pageEventsKey, values, origin })
+      entry.rows = [{ step: stepId, dataset: pageEventsDataset, row_id: written.row_id }]
+      rows.push(values)
+    }
+    const events = judged.flatMap(({ event }) => (event ? [event] : []))
+    const derived = hear(session.state, {
+      artifact: page.id,
+      base: baseOf(context),
+      events,
+      batch,
+      receivedAt,
+      timeOf: (at) => timeOf(at, batch.sentAt, receivedAt),
+    })
+    await sessions.stage(work, organization, visitor, session, derived)
+    this.#stageBatch(work, arrival, judged, context)
+    await journal.commit(work)
+    for (const data of rows) live.emit(organization.id, { channel: liveChannel, event: "page_event", data })
+  }
+
+  async #commitRejections(arrival: Arrival, judged: readonly Judged[]): Promise<void> {
+    if (judged.every(({ result }) => result["execution_id"] === undefined)) return
+    const work = new StagedWork(arrival.id)
+    await arrival.journal.commit(work)
+  }
+
+  #stageBatch(work: StagedWork, arrival: Arrival, judged: readonly Judged[], context: RowContext): void {
+    if (judged.length === 0) return
+    work.in(BatchesCollection, arrival.pipeline.organization.id).insert({
+      id: arrival.id,
+      pipeline_id: arrival.pipeline.id,
+      elements: judged.map(({ text, event }) => (event ? text : null)),
+      context,
+      expires_at: timestamp(arrival.receivedAt + this.#deps.payloadsDays * dayMs),
+    })
+  }
+}
+
+function judge(arrival: Arrival, batch: Batch, element: Json, index: number, bot: boolean, execution: string): Judged {
+  const { journal, isTest, id } = arrival
+  const text = JSON.stringify(element)
+  const entry = journal.draft(execution, text)
+  entry.is_test = isTest || batch.isTest
+  entry.envelope = { batch_id: id, index }
+  const read = readEvent(element)
+  const event_id = idOf(element)
+  entry.verdict = { ...entry.verdict, event_id, event_type: read.ok ? read.event.kind : null }
+  const refuse = (cause: string, error: AppError, folded: boolean): Judged => {
+    const own = journal.reject(entry, cause, error, { folded })
+    const found = { status: "rejected", cause, message: error.message, ...(own ? { execution_id: entry.id } : {}) }
+    return { index, text, entry, event: undefined, result: { event_id, ...found } }
+  }
+  if (bot) return refuse("bot", new AppError("permission_denied", "Events of bots are not counted."), true)
+  if (!read.ok) {
+    entry.schema_errors = (read.error.details.fields ?? []).map(({ path, message }) => ({ pointer: `/${path}`, message }))
+    return refuse(read.cause, read.error, false)
+  }
+  journal.accept(entry)
+  return { index, text, entry, event: read.event, result: { event_id, status: "accepted", execution_id: entry.id } }
+}
+
+function idOf(element: Json): string | null {
+  const id = typeof element === "object" && element !== null && !Array.isArray(element) ? element["event_id"] : undefined
+  return typeof id === "string" ? id.slice(0, 64) : null
+}
+
+/** Good when one element is; a request of nothing but bad ones is refused, and says why of each. */
+function answer(judged: readonly Judged[]): Reply {
+  const results = judged.map(({ result }) => result)
+  if (judged.length === 0 || judged.some(({ event }) => event)) return { status: 200, headers: {}, body: { status: "accepted", results } }
+  const first = judged[0]?.result
+  const reason = String(first?.["cause"])
+  const error = new AppError(reason === "bot" ? "permission_denied" : "invalid_argument", String(first?.["message"]), {
+    reason,
+    results,
+  })
+  return { status: error.status, headers: {}, body: error.toBody() as unknown as Json }
+}
+
+function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, visitor: string, { state }: OpenSession): RowContext {
+  const said = batch.envelope.variant
+  const known = page.variants.some(({ key }) => key === said)
+  return {
+    artifact_id: page.id,
+    page_url: pageUrl(batch.envelope.page_url),
+    variant: (known ? said : chooseVariant(page.variants, visitor, page.id)?.key) ?? "",
+    session_id: state.session_id,
+    campaign: campaignIn(batch.envelope),
+    stamp: arrival.stamp,
+    is_test: arrival.isTest || batch.isTest,
+    received_at: arrival.receivedAt,
+    sent_at: batch.sentAt ?? null,
+  }
+}
+
+function one(value: string | readonly string[] | undefined): string {
+  return typeof value === "string" ? value : (value?.[0] ?? "")
+}

@@ -1,0 +1,71 @@
+// Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
+// and rows, sessions and what follows from them are kept here.
+import { z } from "zod"
+import { Clock, Coherence, definePlugin, Ids, Intakes, JobQueue, Live, Settings, Store, token, Vault } from "#core"
+import { Datasets, type ReservedDataset } from "../datasets/index.ts"
+import { EventPipelinesService } from "../event-pipelines/index.ts"
+import { PageParts, Pages, Serving, Visitors } from "../pages/index.ts"
+import { generatedBeacon } from "./beacon/build.ts"
+import { serveBeacon, serveVitals } from "./beacon/routes.ts"
+import { Collector } from "./collect.ts"
+import { BatchesCollection, SessionsCollection } from "./collections.ts"
+import { pageEventsDataset } from "./columns.ts"
+import { connectEventTargets } from "./event-targets.ts"
+import { onPublish } from "./pipeline.ts"
+import { replayer } from "./replay.ts"
+import { createSessions, endSession, Sessions } from "./sessions.ts"
+
+export { baseColumns, kindColumns, pageEventColumns, pageEventsDataset, pageEventsKey } from "./columns.ts"
+export { derivedKinds, submittedKinds } from "./vocabulary.ts"
+
+const Dataset = token<ReservedDataset>("page-events dataset")
+
+export default definePlugin({
+  id: "page-events",
+  needs: ["datasets", "event-pipelines", "pages"],
+  config: z.strictObject({}),
+  generates: generatedBeacon,
+  register(reg) {
+    reg.collections(SessionsCollection, BatchesCollection)
+    reg.jobs(endSession)
+    reg.routes(serveBeacon, serveVitals)
+    reg.provide(Dataset, {
+      inject: { datasets: Datasets },
+      create: ({ datasets }) => datasets.reserve(pageEventsDataset, "page events"),
+    })
+    reg.provide(Sessions, {
+      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, live: Live, dataset: Dataset },
+      create: createSessions,
+    })
+    reg.run("publication", {
+      inject: { pages: Pages, pipelines: EventPipelinesService, dataset: Dataset },
+      create: ({ pages, ...deps }) => pages.onPublish((work, organization, page) => onPublish(deps, work, organization, page)),
+    })
+    reg.run("event targets", {
+      inject: { parts: PageParts, pipelines: EventPipelinesService, coherence: Coherence },
+      create: connectEventTargets,
+    })
+    reg.run("collector", {
+      inject: {
+        intakes: Intakes,
+        settings: Settings,
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        vault: Vault,
+        live: Live,
+        pages: Pages,
+        serving: Serving,
+        visitors: Visitors,
+        sessions: Sessions,
+        datasets: Datasets,
+        dataset: Dataset,
+      },
+      create({ intakes, settings, serving, ...deps }) {
+        deps.visitors.openSessions((organization, visitor) => deps.sessions.isOpen(organization, visitor))
+        const payloadsDays = settings.retention.payloads_days
+        intakes.use("page_events", new Collector({ ...deps, payloadsDays, origin: () => serving.origin, replay: replayer(deps) }))
+      },
+    })
+  },
+})

@@ -1,0 +1,166 @@
+// What the service remembers of an open session, and what follows from it: bursts of clicks while it goes on, bails and
+// abandoned forms when it is over. Pure: state in, state and derived rows out.
+import type { Json } from "#core"
+import type { Batch, Click } from "./batch.ts"
+import type { DerivedKind, SubmittedEvent } from "./vocabulary.ts"
+
+export const idleMs = 30 * 60_000
+export const longestMs = 24 * 3_600_000
+
+const burstMs = 1_000
+const burstPx = 30
+const burstClicks = 3
+const bailBelow = 25
+/** What one session may make the service remember. */
+const most = { pages: 30, forms: 10, names: 200 }
+
+/** One page of a session. */
+export interface PageVisit {
+  /** The columns that every row of the page has, as they were last. */
+  base: Record<string, Json>
+  first_at: number
+  last_at: number
+  viewed: boolean
+  clicked: boolean
+  lead: boolean
+  depth: number
+  /** Forms that were started, with their fields' names in the order of the first touch. */
+  forms: { form: string; fields: string[] }[]
+  /** The last click and how many came in a row before it, itself included; times by the browser's clock. */
+  burst: { at: number; x: number; y: number; count: number } | null
+}
+
+export interface SessionState {
+  session_id: string
+  /** Milliseconds since the epoch. */
+  started_at: number
+  last_at: number
+  pages: Record<string, PageVisit>
+  /** How many derived rows there are of each kind: the number of the next. */
+  numbers: Partial<Record<DerivedKind, number>>
+}
+
+export interface DerivedRow {
+  readonly kind: DerivedKind
+  readonly number: number
+  readonly at: number
+  readonly base: Readonly<Record<string, Json>>
+  readonly columns: Readonly<Record<string, Json>>
+}
+
+/** When the session is over unless something more comes. */
+export function endOf(state: Pick<SessionState, "started_at" | "last_at">): number {
+  return Math.min(state.last_at + idleMs, state.started_at + longestMs)
+}
+
+export interface Heard {
+  readonly artifact: string
+  readonly base: Record<string, Json>
+  readonly events: readonly SubmittedEvent[]
+  readonly batch: Pick<Batch, "clicks" | "touched" | "depth">
+  readonly receivedAt: number
+  /** The server's time of a browser's. */
+  readonly timeOf: (at: number) => number
+}
+
+/** Takes a batch into the state (changed in place); returns the rows that follow at once. */
+export function hear(state: SessionState, heard: Heard): DerivedRow[] {
+  const { artifact, base, events, batch, receivedAt } = heard
+  state.last_at = Math.max(state.last_at, receivedAt)
+  const known = state.pages[artifact]
+  if (!known && Object.keys(state.pages).length >= most.pages) return []
+  const page: PageVisit = known ?? {
+    base,
+    first_at: receivedAt,
+    last_at: receivedAt,
+    viewed: false,
+    clicked: false,
+    lead: false,
+    depth: 0,
+    forms: [],
+    burst: null,
+  }
+  page.base = base
+  page.last_at = Math.max(page.last_at, receivedAt)
+  state.pages[artifact] = page
+  page.depth = Math.max(page.depth, batch.depth ?? 0)
+  for (const event of events) note(state, page, event)
+  for (const { form, field } of batch.touched) touch(state, page, form, field)
+  return bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard.timeOf)
+}
+
+/** What is left to say of a session that is over. */
+export function conclude(state: SessionState): DerivedRow[] {
+  return Object.values(state.pages).flatMap((page) => {
+    const duration_ms = page.last_at - page.first_at
+    const { base, last_at: at } = page
+    const rows: DerivedRow[] = []
+    if (page.viewed && !page.clicked && page.depth < bailBelow) {
+      const columns = { max_scroll_depth: page.depth, duration_ms }
+      rows.push({ kind: "scroll_bail", number: next(state, "scroll_bail"), at, base, columns })
+    }
+    if (!page.lead) {
+      for (const { form, fields } of page.forms) {
+        const touched = { field_count: fields.length, fields_touched: fields.join(","), last_field: fields.at(-1) ?? "" }
+        const columns = { form, ...touched, duration_ms }
+        rows.push({ kind: "form_abandon", number: next(state, "form_abandon"), at, base, columns })
+      }
+    }
+    return rows
+  })
+}
+
+function note(state: SessionState, page: PageVisit, { kind, columns }: SubmittedEvent): void {
+  if (kind === "pageview") page.viewed = true
+  else if (kind === "lead") page.lead = true
+  else if (kind === "cta_click") page.clicked = true
+  else if (kind === "scroll_milestone") page.depth = Math.max(page.depth, Number(columns["scroll_depth"]))
+  else if (kind === "form_start") touch(state, page, String(columns["form"]), String(columns["field"]))
+}
+
+function touch(state: SessionState, page: PageVisit, form: string, field: string): void {
+  let started = page.forms.find((one) => one.form === form)
+  if (!started) {
+    if (page.forms.length >= most.forms) return
+    started = { form, fields: [] }
+    page.forms.push(started)
+  }
+  if (field !== "" && !started.fields.includes(field) && namesIn(state) < most.names) started.fields.push(field)
+}
+
+function namesIn(state: SessionState): number {
+  return Object.values(state.pages).reduce((sum, { forms }) => sum + forms.reduce((inForms, { fields }) => inForms + fields.length, 0), 0)
+}
+
+/** Clicks on calls to action are events, those elsewhere are signals; a burst may be made of both. */
+function clicksOf(events: readonly SubmittedEvent[], signals: readonly Click[], receivedAt: number): Click[] {
+  const asEvents = events.flatMap(({ kind, at, columns }) => {
+    const { x, y, element } = columns
+    if (kind !== "cta_click" || typeof x !== "number" || typeof y !== "number") return []
+    return [{ at: at ?? receivedAt, x, y, element: String(element ?? "") }]
+  })
+  return [...asEvents, ...signals].sort((one, other) => one.at - other.at)
+}
+
+/** A click that is not later than the last one was told of before: a request that was repeated. */
+function bursts(state: SessionState, page: PageVisit, clicks: readonly Click[], timeOf: (at: number) => number): DerivedRow[] {
+  const rows: DerivedRow[] = []
+  for (const { at, x, y, element } of clicks) {
+    const last = page.burst
+    if (last && at <= last.at) continue
+    page.clicked = true
+    const near = last !== null && at - last.at < burstMs && Math.abs(x - last.x) + Math.abs(y - last.y) < burstPx
+    const count = near ? last.count + 1 : 1
+    page.burst = { at, x, y, count }
+    if (count !== burstClicks) continue
+    const columns = { element, x: Math.round(x), y: Math.round(y), click_count: count }
+    rows.push({ kind: "rage_click", number: next(state, "rage_click"), at: timeOf(at), base: page.base, columns })
+  }
+  return rows
+}
+
+function next(state: SessionState, kind: DerivedKind): number {
+  const number = (state.numbers[kind] ?? 0) + 1
+  state.numbers[kind] = number
+  return number
+}

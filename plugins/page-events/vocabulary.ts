@@ -1,0 +1,115 @@
+// The fixed vocabulary of page events: what browsers may submit, what of each kind is kept, and the names that are the
+// server's own. Pure.
+import { z } from "zod"
+import { AppError, type Json } from "#core"
+
+export const submittedKinds = [
+  "pageview",
+  "scroll_milestone",
+  "section_view",
+  "cta_click",
+  "form_start",
+  "lead",
+  "video_play",
+  "web_vital",
+] as const
+export type SubmittedKind = (typeof submittedKinds)[number]
+
+export const derivedKinds = ["rage_click", "scroll_bail", "form_abandon"] as const
+export type DerivedKind = (typeof derivedKinds)[number]
+
+/** A name that the page's author gave an element; anything else a visitor could have put there is dropped, not refused. */
+const ElementName = z
+  .string()
+  .max(500)
+  .default("")
+  .transform((name) => (/^[\p{L}\p{N}_.:[\] -]{1,80}$/u.test(name) && !looksTyped(name) ? name : ""))
+
+const Coordinate = z.number().finite().min(-100_000).max(10_000_000).transform(Math.round).optional()
+
+const ofKind = {
+  pageview: z.object({}),
+  scroll_milestone: z.object({ scroll_depth: z.literal([25, 50, 75, 90, 100], "one of 25, 50, 75, 90, 100") }),
+  section_view: z.object({ section: ElementName }),
+  cta_click: z.object({ element: ElementName, x: Coordinate, y: Coordinate }),
+  form_start: z.object({ form: ElementName, field: ElementName }),
+  lead: z.object({ form: ElementName }),
+  video_play: z.object({ video: ElementName }),
+  web_vital: z.object({ vital_name: z.enum(["LCP", "INP", "CLS"]), vital_value: z.number().finite().min(0).max(3_600_000) }),
+} satisfies Record<SubmittedKind, z.ZodType>
+
+/** Bounds of web-vitals: at most the first is good, at most the second needs improvement. LCP and INP in milliseconds. */
+const bounds = { LCP: [2_500, 4_000], INP: [200, 500], CLS: [0.1, 0.25] } as const
+
+export function ratingOf(name: keyof typeof bounds, value: number): "good" | "needs-improvement" | "poor" {
+  const [good, fair] = bounds[name]
+  return value <= good ? "good" : value <= fair ? "needs-improvement" : "poor"
+}
+
+export const EventId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/, "8 to 64 letters, digits, _ or -, drawn for each event")
+
+const Common = z.object({
+  event_id: EventId,
+  at: z.union([z.number().finite(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))]).optional(),
+})
+
+export interface SubmittedEvent {
+  readonly kind: SubmittedKind
+  readonly event_id: string
+  /** Milliseconds since the epoch by the browser's clock; undefined where it says nothing. */
+  readonly at: number | undefined
+  /** The columns of its kind. */
+  readonly columns: Readonly<Record<string, Json>>
+}
+
+export type ReadEvent =
+  | { readonly ok: true; readonly event: SubmittedEvent }
+  | { readonly ok: false; readonly cause: string; readonly error: AppError }
+
+/** One element of a batch. Never throws; a refusal says which field and why. */
+export function readEvent(element: Json): ReadEvent {
+  if (typeof element !== "object" || element === null || Array.isArray(element))
+    return refused("invalid_event", "An event is an object with `event` and `event_id`.", "")
+  const name = element["event"]
+  if (typeof name !== "string") return refused("invalid_event", "`event` is absent; it names the kind of event.", "event")
+  if ((derivedKinds as readonly string[]).includes(name))
+    return refused("reserved_event", `"${name}" is made by the server and cannot be submitted.`, "event")
+  const kind = submittedKinds.find((known) => known === name)
+  if (!kind) return refused("unknown_event", `"${name.slice(0, 60)}" is no page event; there are ${submittedKinds.join(", ")}.`, "event")
+  const common = Common.safeParse(element)
+  const columns = ofKind[kind].safeParse(element)
+  if (!common.success || !columns.success) {
+    const issue = (common.error ?? columns.error)?.issues[0]
+    const path = issue?.path.join(".") ?? ""
+    return refused("invalid_event", `${path}: ${issue?.message ?? "is not as it should be"}.`, path)
+  }
+  const { event_id, at } = common.data
+  return { ok: true, event: { kind, event_id, at, columns: kept(columns.data) } }
+}
+
+/** Without what is absent, and with the rating that the value has. */
+function kept(columns: Readonly<Record<string, Json | undefined>>): Record<string, Json> {
+  const out: Record<string, Json> = {}
+  for (const [name, value] of Object.entries(columns)) if (value !== undefined) out[name] = value
+  const { vital_name, vital_value } = out
+  if (typeof vital_name === "string" && typeof vital_value === "number") {
+    out["vital_rating"] = ratingOf(vital_name as keyof typeof bounds, vital_value)
+  }
+  return out
+}
+
+/** The name, or "" where it is none. */
+export function elementName(value: unknown): string {
+  const read = ElementName.safeParse(value)
+  return read.success ? read.data : ""
+}
+
+/** Long runs of digits (telephone, card) are no author's name for an element. */
+function looksTyped(name: string): boolean {
+  return name.replace(/[^0-9]/g, "").length > 6 || name.split(" ").length > 4
+}
+
+function refused(cause: string, message: string, path: string): ReadEvent {
+  const fields = path === "" ? [] : [{ path, message }]
+  return { ok: false, cause, error: new AppError("invalid_argument", message, { reason: cause, fields }) }
+}

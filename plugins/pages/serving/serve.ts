@@ -1,0 +1,166 @@
+// GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and the beacon put in. Whatever is
+// not there, or not public, is the same 404.
+import { randomBytes } from "node:crypto"
+import type { Authenticator, PageEnvelope, RouteRequest, RouteResponse } from "#core"
+import type { Organization, Organizations } from "../../organizations/index.ts"
+import type { StoredPage, Variant } from "../collections.ts"
+import type { Pages } from "../pages.ts"
+import type { PageSettings } from "../settings.ts"
+import type { Visitors } from "../visitors.ts"
+import { campaignOf } from "./campaign.ts"
+import { pageHeaders } from "./headers.ts"
+import { escapeAttribute, fill, type Prepared, prepare } from "./html.ts"
+import type { PageParts } from "./parts.ts"
+import { chooseVariant } from "./variants.ts"
+
+export interface ServingDeps {
+  readonly settings: PageSettings
+  readonly pages: Pages
+  readonly organizations: Organizations
+  readonly visitors: Visitors
+  readonly parts: PageParts
+  readonly authenticator: Authenticator
+  readonly publicUrl: () => string
+}
+
+export interface PublicPage {
+  readonly organization: Organization
+  readonly page: StoredPage
+}
+
+const cookieName = "mr_visitor"
+const cookieValue = /^[A-Za-z0-9_-]{22}$/
+const maxPrepared = 500
+
+export class PageServing {
+  readonly #deps: ServingDeps
+  /** By page, revision and variant. */
+  readonly #prepared = new Map<string, Prepared>()
+
+  constructor(deps: ServingDeps) {
+    this.#deps = deps
+  }
+
+  /** Where pages are served from. */
+  get origin(): string {
+    return this.#deps.settings.origin ?? new URL(this.#deps.publicUrl()).origin
+  }
+
+  async serve(request: RouteRequest): Promise<RouteResponse> {
+    const elsewhere = this.#elsewhere(request)
+    if (elsewhere) return elsewhere
+    const found = await this.published(request)
+    if (!found) return notFound()
+    const { organization, page } = found
+    const { settings, visitors, parts } = this.#deps
+    const refusesTracking = settings.honour_gpc && request.headers["sec-gpc"] === "1"
+    const cookie = settings.visitor_cookie && !refusesTracking ? this.#cookie(request) : undefined
+    const agent = request.headers["user-agent"] ?? ""
+    const visitor =
+      cookie?.id ?? (await visitors.of({ organization: organization.id, origin: this.origin, address: request.address, agent }))
+    const preview = await this.#preview(request, found)
+    const variant = preview ?? chooseVariant(page.variants, visitor, page.id)
+    if (!variant) return notFound()
+    const envelope: PageEnvelope = {
+      page_url: `${this.origin}/p/${organization.slug}/${page.slug}`,
+      artifact_id: page.id,
+      variant: variant.key,
+      visitor_id: visitor,
+      ...campaignOf(request.query),
+    }
+    const endpoint = refusesTracking ? undefined : await parts.eventTarget(organization, page)
+    const proof = endpoint === undefined ? "" : visitors.prove(organization.id, page.id, visitor)
+    const form = await parts.formTarget(organization, page)
+    const html = fill(this.#prepare(page, variant), {
+      head: endpoint === undefined ? "" : this.#beacon(endpoint, { ...envelope, visitor_proof: proof }, preview !== undefined),
+      tag: form === undefined ? "" : ` action="${escapeAttribute(formPath(organization, page))}" method="post"`,
+      form: form === undefined ? "" : hiddenFields(envelope, preview !== undefined),
+    })
+    const own = [this.origin, new URL(this.#deps.publicUrl()).origin]
+    const headers = pageHeaders(settings, own)
+    return { headers: cookie ? { ...headers, "Set-Cookie": cookie.header } : headers, body: html }
+  }
+
+  /** The page of a path, where anybody may see it. */
+  async published({ params }: Pick<RouteRequest, "params">): Promise<PublicPage | undefined> {
+    const organization = await this.#deps.organizations.bySlug(params["org"] ?? "")
+    if (!organization) return undefined
+    const page = await this.#deps.pages.servable(organization.id, params["page"] ?? "")
+    return page && { organization, page }
+  }
+
+  /** With an origin of their own, pages are shown nowhere else. */
+  #elsewhere({ headers, url }: RouteRequest): RouteResponse | undefined {
+    const { origin } = this.#deps.settings
+    if (origin === undefined || headers["host"] === new URL(origin).host) return undefined
+    return { status: 308, headers: { Location: origin + url, "Cache-Control": "no-store" } }
+  }
+
+  /** `?variant=` counts for who has a key of this organization; for everybody else it is as if it were not there. */
+  async #preview(request: RouteRequest, { organization, page }: PublicPage): Promise<Variant | undefined> {
+    const wanted = request.query.get("variant")
+    const bearer = /^Bearer +(\S+)$/i.exec(request.headers["authorization"] ?? "")?.[1]
+    if (wanted === null || bearer === undefined) return undefined
+    const { requestId, log, address } = request
+    const credentials = { bearer, organization: organization.slug, surface: "rest" as const, address, requestId, log }
+    const caller = await this.#deps.authenticator.authenticate(credentials).catch(() => undefined)
+    const may = caller?.organization.id === organization.id && (caller.scopes === undefined || caller.scopes.has("pages:read"))
+    return may ? page.variants.find(({ key }) => key === wanted) : undefined
+  }
+
+  #cookie({ headers }: RouteRequest): { id: string; header: string } {
+    const pairs = (headers["cookie"] ?? "").split(";").map((pair) => pair.trim().split("="))
+    const known = pairs.find(([name, value]) => name === cookieName && cookieValue.test(value ?? ""))?.[1]
+    const id = known ?? randomBytes(17).toString("base64url").slice(0, 22)
+    const seconds = this.#deps.settings.visitor_cookie_days * 86_400
+    const secure = this.origin.startsWith("https:") ? "; Secure" : ""
+    return { id, header: `${cookieName}=${id}; Max-Age=${seconds}; Path=/p/; HttpOnly; SameSite=Lax${secure}` }
+  }
+
+  #beacon(endpoint: string, envelope: object, isTest: boolean): string {
+    const base = this.origin
+    const given = {
+      u: `${base}/v1/inbound/${endpoint}`,
+      e: envelope,
+      ...(isTest ? { t: 1 } : {}),
+      ...(this.#deps.settings.honour_gpc ? { g: 1 } : {}),
+    }
+    return `<script defer src="${escapeAttribute(base)}/v1/beacon.js" data-mr="${escapeAttribute(JSON.stringify(given))}"></script>`
+  }
+
+  #prepare(page: StoredPage, variant: Variant): Prepared {
+    const key = `${page.id} ${page.revision} ${variant.key}`
+    const known = this.#prepared.get(key)
+    if (known) return known
+    if (this.#prepared.size >= maxPrepared) this.#prepared.clear()
+    const made = prepare(variant.html)
+    this.#prepared.set(key, made)
+    return made
+  }
+}
+
+export function formPath(organization: Organization, page: StoredPage): string {
+  return `/p/${organization.slug}/${page.slug}`
+}
+
+/** The envelope as a form without scripts carries it. */
+function hiddenFields(envelope: PageEnvelope, isTest: boolean): string {
+  const fields = Object.entries(envelope).map(([name, value]): [string, string] => [`_envelope.${name}`, String(value)])
+  if (isTest) fields.push(["is_test", "true"])
+  return fields.map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeAttribute(value)}">`).join("")
+}
+
+/** The same for what never was, is not published, is archived, or belongs to nobody. */
+export function notFound(): RouteResponse {
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+  }
+  return { status: 404, headers, body: notFoundPage }
+}
+
+const notFoundPage =
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><p style="font:1rem sans-serif;margin:4rem">There is no page here.</p></html>'

@@ -1,0 +1,19 @@
+// Which variant a visitor sees: by a hash of visitor and page, so that it is the same every time and on every node, and
+// close to the weights over many visitors. Pure.
+import { createHash } from "node:crypto"
+import type { Variant } from "../collections.ts"
+
+/** Undefined only where nothing has a weight. Weights are taken in the order of the keys, so that reordering variants moves nobody. */
+export function chooseVariant(variants: readonly Variant[], visitor: string, page: string): Variant | undefined {
+  const weighted = variants.filter(({ weight }) => weight > 0).sort((one, other) => (one.key < other.key ? -1 : 1))
+  const total = weighted.reduce((sum, { weight }) => sum + weight, 0)
+  const hash = createHash("sha256")
+    .update(JSON.stringify([page, visitor]))
+    .digest()
+  let point = (hash.readUIntBE(0, 6) / 2 ** 48) * total
+  for (const variant of weighted) {
+    point -= variant.weight
+    if (point < 0) return variant
+  }
+  return weighted.at(-1)
+}

@@ -1,0 +1,111 @@
+// Who a visitor is, without keeping who: an id made of organization, page origin, address and agent under a salt that is
+// drawn anew each day and gone two days later, so that nobody can go back from the id. A session that is open when the
+// salt changes keeps its id. With the cookie configured, the id is the cookie's and lives longer.
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { type Clock, type Document, defineCollection, type Sealed, type Store, timestamp, token, type Vault, type Works } from "#core"
+
+interface SaltDocument extends Document {
+  sealed: Sealed
+  expires_at: string
+}
+
+/** `id` is the day, in UTC. */
+export const SaltsCollection = defineCollection<SaltDocument>()({
+  name: "page_visitor_salts",
+  scope: "global",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
+
+export interface Visit {
+  readonly organization: string
+  /** Where pages are served from. */
+  readonly origin: string
+  readonly address: string
+  readonly agent: string
+}
+
+export interface Visitors {
+  /** The id without a cookie: of the day before while its session is open, else of today. */
+  of(visit: Visit): Promise<string>
+  /** Shows later, to this service only, that it said who the visitor of this page is; good for a day. */
+  prove(organization: string, page: string, visitor: string): string
+  proven(organization: string, page: string, visitor: string, proof: string): boolean
+  /** Says whether a visitor has an open session. To be called while services are created; without it none has. */
+  openSessions(isOpen: (organization: string, visitor: string) => Promise<boolean>): void
+}
+
+export const Visitors = token<Visitors>("Visitors")
+
+const dayMs = 86_400_000
+const minuteMs = 60_000
+
+export function createVisitors(deps: { store: Store; works: Works; vault: Vault; clock: Clock }): Visitors {
+  const { clock, vault } = deps
+  const key = vault.keyFor("page visitors")
+  const salts = new Map<string, Promise<Buffer>>()
+  let isOpen: (organization: string, visitor: string) => Promise<boolean> = async () => false
+
+  function salt(day: string): Promise<Buffer> {
+    let loading = salts.get(day)
+    if (!loading) {
+      for (const old of salts.keys()) if (salts.size >= 3) salts.delete(old)
+      loading = loadSalt(deps, day).catch((error: unknown) => {
+        salts.delete(day)
+        throw error
+      })
+      salts.set(day, loading)
+    }
+    return loading
+  }
+  const idOf = async (day: string, { organization, origin, address, agent }: Visit) =>
+    createHmac("sha256", await salt(day))
+      .update(JSON.stringify([organization, origin, address, agent]))
+      .digest("base64url")
+      .slice(0, 22)
+  const mac = (...parts: string[]) => createHmac("sha256", key).update(JSON.stringify(parts)).digest("base64url").slice(0, 22)
+
+  return {
+    async of(visit) {
+      const now = clock.now()
+      const today = await idOf(dayOf(now), visit)
+      if (await isOpen(visit.organization, today)) return today
+      const before = await idOf(dayOf(now - dayMs), visit)
+      return (await isOpen(visit.organization, before)) ? before : today
+    },
+    prove(organization, page, visitor) {
+      const minute = Math.floor(clock.now() / minuteMs).toString(36)
+      return `${minute}.${mac(organization, page, visitor, minute)}`
+    },
+    proven(organization, page, visitor, proof) {
+      const [minute = "", given = ""] = proof.split(".", 2)
+      const age = clock.now() - Number.parseInt(minute, 36) * minuteMs
+      const expected = mac(organization, page, visitor, minute)
+      const same = given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+      return same && age > -minuteMs && age < dayMs
+    },
+    openSessions(asked) {
+      isOpen = asked
+    },
+  }
+}
+
+function dayOf(now: number): string {
+  return timestamp(now).slice(0, 10)
+}
+
+/** Drawn once for all nodes: of two that draw at the same time the first stays. */
+async function loadSalt({ store, works, vault }: { store: Store; works: Works; vault: Vault }, day: string): Promise<Buffer> {
+  const kept = () => store.open(SaltsCollection).get(day)
+  const context = `page visitors ${day}`
+  const drawn = async () => {
+    const sealed = vault.seal(randomBytes(32).toString("base64"), context)
+    const expires_at = timestamp(Date.parse(day) + 3 * dayMs)
+    await works.run((work) => work.in(SaltsCollection).insert({ id: day, sealed, expires_at }, { ifPresent: "keep" }))
+    return kept()
+  }
+  const stored = (await kept()) ?? (await drawn())
+  if (!stored) throw new Error(`The salt of ${day} was written and cannot be read back.`)
+  return Buffer.from(vault.open(stored.sealed, context), "base64")
+}

@@ -1,0 +1,62 @@
+// How often device, browser family and in-app container are told right. The fixture is two halves by hash: rules may be
+// fitted to the one, and the other says what that is worth.
+import { createHash } from "node:crypto"
+import { expect } from "chai"
+import { classifyUserAgent } from "../../core/pipeline/stamp/user-agent.ts"
+import { readUserAgents, userAgentAccuracy } from "../bench/user-agents.ts"
+
+const goals = { device_type: 0.93, browser: 0.955, in_app: 0.95 } as const
+const fixture = readUserAgents(new URL("../fixtures/user-agents.json", import.meta.url))
+const isHeldOut = (ua: string) => (createHash("sha256").update(ua).digest()[0] ?? 0) % 2 === 1
+
+describe("user agents", () => {
+  for (const [half, agents] of [
+    ["for fitting", fixture.filter(({ ua }) => !isHeldOut(ua))],
+    ["held out", fixture.filter(({ ua }) => isHeldOut(ua))],
+  ] as const) {
+    it(`are classified right, by the half ${half}`, () => {
+      expect(agents.length).to.be.at.least(200)
+      const accuracy = userAgentAccuracy(agents)
+      for (const name of ["device_type", "browser", "in_app"] as const) {
+        const { share, misses } = accuracy[name]
+        expect(share, `${name}: ${JSON.stringify(misses.slice(0, 3))}`).to.be.at.least(goals[name])
+      }
+    })
+  }
+
+  it("come with every value that the specification names, and none besides", () => {
+    const found = fixture.map(({ ua }) => classifyUserAgent(ua))
+    expect([...new Set(found.map(({ device_type }) => device_type))].sort()).to.deep.equal(["", "desktop", "mobile", "tablet"])
+    expect([...new Set(found.map(({ browser }) => browser))].sort()).to.deep.equal([
+      "",
+      "chrome",
+      "edge",
+      "firefox",
+      "opera",
+      "other",
+      "safari",
+      "samsung",
+    ])
+    for (const { in_app } of found) expect(in_app).to.match(/^[a-z0-9-]*$/)
+  })
+
+  it("take no longer when they are long or made to be slow", () => {
+    const slow = [
+      "Android ".repeat(5_000),
+      `Mozilla/5.0 (iPhone) ${"Version/1 ".repeat(5_000)}`,
+      "(".repeat(50_000),
+      "TAB ".repeat(20_000),
+      "a".repeat(1_000_000),
+    ]
+    for (const agent of slow) {
+      const started = performance.now()
+      classifyUserAgent(agent)
+      expect(performance.now() - started).to.be.below(100)
+    }
+  })
+
+  it("count wrong answers as wrong", () => {
+    const { device_type, in_app } = userAgentAccuracy([{ ua: "curl/8.0", device_type: "tablet", in_app: "" }])
+    expect([device_type.share, in_app.share, device_type.misses[0]?.found]).to.deep.equal([0, 1, ""])
+  })
+})

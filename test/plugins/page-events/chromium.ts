@@ -1,0 +1,42 @@
+// A real Chromium for tests, as a person's browser would be: with an agent that is no bot's. One for all tests of a file.
+import bundled from "@sparticuz/chromium"
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { desktopChrome } from "./loop.ts"
+
+export type { Page } from "playwright-core"
+
+export class Chromium {
+  readonly #browser: Browser
+
+  constructor(browser: Browser) {
+    this.#browser = browser
+  }
+
+  static async start(): Promise<Chromium> {
+    // Contexts of their own need processes of their own.
+    const args = bundled.args.filter((argument) => !["--single-process", "--no-zygote"].includes(argument))
+    const executablePath = await bundled.executablePath()
+    return new Chromium(await chromium.launch({ executablePath, args: [...args, "--no-sandbox"], headless: true }))
+  }
+
+  /** A visitor with nothing remembered. What the page throws is kept in `faults`. */
+  async visitor(options: { userAgent?: string; javaScriptEnabled?: boolean } = {}): Promise<Visitor> {
+    const viewport = { width: 1000, height: 700 }
+    const context = await this.#browser.newContext({ userAgent: desktopChrome, viewport, locale: "de-AT", ...options })
+    const page = await context.newPage()
+    const faults: string[] = []
+    page.on("pageerror", (error) => faults.push(error.message))
+    page.on("console", (message) => message.type() === "error" && faults.push(message.text()))
+    return { context, page, faults }
+  }
+
+  stop(): Promise<void> {
+    return this.#browser.close()
+  }
+}
+
+export interface Visitor {
+  readonly context: BrowserContext
+  readonly page: Page
+  readonly faults: string[]
+}
