@@ -93,12 +93,12 @@ class Ground {
     return new CopyStore({ store: host.get(Store), works: host.get(Works), clock: host.get(Clock), files }, host.organization.id)
   }
 
-  sealer(copies: CopyStore, rowAtIndex: (index: number) => DatasetRow, count: number): Sealer {
+  sealer(copies: CopyStore, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Sealer {
     const { host, files, engine } = this
     const stream = async function* (filter: { created_at?: { $gte?: string } }) {
       const from = Date.parse(filter.created_at?.$gte ?? "") - firstAt
-      const span = timeOf(count, count) - firstAt
-      for (let index = Math.max(0, Math.ceil((from / span) * count)); index < count; index++) yield rowAtIndex(index)
+      const span = timeOf(total, total) - firstAt
+      for (let index = Math.max(0, Math.ceil((from / span) * total)); index < count; index++) yield rowAtIndex(index)
     }
     const datasets = { rows: () => ({ stream }) } as unknown as Datasets
     return new Sealer(
@@ -117,21 +117,24 @@ class Ground {
 }
 
 /** The copy of these rows from nothing; returns when its last segment is committed. */
-async function seal(ground: Ground, rowAtIndex: (index: number) => DatasetRow, count: number): Promise<void> {
+async function seal(ground: Ground, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Promise<void> {
   const copies = ground.copies()
-  const sealer = ground.sealer(copies, rowAtIndex, count)
+  const sealer = ground.sealer(copies, rowAtIndex, count, total)
   let step = await sealer.advance(await ground.live(), ground.dataset, [])
   while (!step.caughtUp) step = await sealer.advance(step.copy, ground.dataset, [])
 }
 
+/** Rows follow one another as they do when ten million come in a month. */
+const asMany = 10_000_000
+
 async function ingest(ground: Ground, count: number, runs: number): Promise<Row> {
-  const rows = Array.from({ length: count }, (_, index) => rowAt(index, count, ground.dataset.id))
+  const rows = Array.from({ length: count }, (_, index) => rowAt(index, asMany, ground.dataset.id))
   const figures = { ours: [] as number[], peer: [] as number[] }
-  await seal(ground, (index) => rows[index] as DatasetRow, Math.min(count, 1_000))
+  await seal(ground, (index) => rows[index] as DatasetRow, Math.min(count, 1_000), asMany)
   await drop(ground)
   for (let run = 0; run < runs; run++) {
     figures.peer.push(await timed(count, () => append(rows)))
-    figures.ours.push(await timed(count, () => seal(ground, (index) => rows[index] as DatasetRow, count)))
+    figures.ours.push(await timed(count, () => seal(ground, (index) => rows[index] as DatasetRow, count, asMany)))
     const held = (await ground.copies().segments(await ground.live())).reduce((sum, segment) => sum + segment.rows, 0)
     if (held !== count) throw new Error(`analytics/ingest: the run is void: ${held} of ${count} rows were sealed`)
     await drop(ground)

@@ -1,0 +1,90 @@
+// What is kept of the columnar copy. The rows themselves are in the dataset `page-events`; all of this can be made again
+// from them.
+import { type Document, defineCollection } from "#core"
+
+/** One copy of an organization's events. While one is being rebuilt there are two; queries read the live one. */
+export interface Copy extends Document {
+  state: "live" | "building"
+  /** `created_at` of the last row that was read in order; null before the first. */
+  cursor: string | null
+  /** Every row committed before then is in the copy; null until it has caught up once. */
+  as_of: string | null
+  /** Whether the last reading reached the end; `passed_at` of the lease then counts as well. */
+  caught_up: boolean
+  /** Counts changes of the copy: of two nodes that seal at once, one is refused. */
+  revision: number
+  created_at: string
+}
+
+/** One Parquet file. Never changed once it is there: what changes is written as another. */
+export interface Segment extends Document {
+  copy_id: string
+  /** UTC day that its rows were received on, `2026-11-20`. */
+  day: string
+  /** In the bucket. */
+  key: string
+  rows: number
+  bytes: number
+  /** Version of the columns that it was written with. */
+  schema: number
+  first_at: string
+  last_at: string
+  sealed_at: string
+  /** Since when no new query reads it; its file goes when no old one can. Null: live. */
+  replaced_at: string | null
+}
+
+/** A row whose place in the copy must be looked at again: removed, or written long after it was received. */
+export interface RowNote extends Document {
+  row_id: string
+  /** Of the row. */
+  received_at: string
+}
+
+/** An organization whose events are copied. */
+export interface CopiedOrganization extends Document {
+  since: string
+}
+
+/** One node seals at a time. */
+export interface SealerLease extends Document {
+  holder: string
+  until: string
+  /** When the last pass over all copies began that left each caught up, or marked as not. Null: none did. */
+  passed_at: string | null
+}
+
+export const CopiesCollection = defineCollection<Copy>()({
+  name: "page_analytics_copies",
+  scope: "organization",
+  times: ["cursor", "as_of", "created_at"],
+  indexes: [],
+})
+
+export const SegmentsCollection = defineCollection<Segment>()({
+  name: "page_analytics_segments",
+  scope: "organization",
+  times: ["first_at", "last_at", "sealed_at", "replaced_at"],
+  indexes: [{ fields: ["copy_id", "replaced_at"] }],
+})
+
+export const NotesCollection = defineCollection<RowNote>()({
+  name: "page_analytics_notes",
+  scope: "organization",
+  times: ["received_at"],
+  indexes: [],
+})
+
+export const CopiedOrganizations = defineCollection<CopiedOrganization>()({
+  name: "page_analytics_organizations",
+  scope: "global",
+  times: ["since"],
+  indexes: [],
+})
+
+export const LeaseCollection = defineCollection<SealerLease>()({
+  name: "page_analytics_leases",
+  scope: "global",
+  times: ["until", "passed_at"],
+  indexes: [],
+})

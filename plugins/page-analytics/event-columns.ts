@@ -1,0 +1,101 @@
+// The typed columns of page events, as the columnar copy keeps them: pure data that the sealing process, the query
+// process and the documentation read. A value that does not fit its column's type becomes NULL there, never an error.
+
+export interface EventColumn {
+  readonly name: string
+  readonly type: "VARCHAR" | "DOUBLE" | "BIGINT" | "BOOLEAN" | "TIMESTAMP" | "JSON"
+  readonly about: string
+}
+
+const text = (name: string, about: string): EventColumn => ({ name, type: "VARCHAR", about })
+const number = (name: string, about: string): EventColumn => ({ name, type: "DOUBLE", about })
+const whole = (name: string, about: string): EventColumn => ({ name, type: "BIGINT", about })
+
+/** Columns of a page event's row, by the names that the dataset has. Raise `schemaVersion` when this list changes. */
+export const rowColumns: readonly EventColumn[] = [
+  text("event_id", "The event's own id; the dataset's key."),
+  text(
+    "event",
+    "What happened: pageview, scroll_milestone, section_view, cta_click, form_start, lead, video_play, web_vital, rage_click, scroll_bail, form_abandon.",
+  ),
+  text("artifact_id", "The page's id."),
+  text("page_url", "Address of the page as the visitor had it."),
+  text("variant", "Experiment variant that was shown."),
+  text("session_id", "One visit: 30 minutes idle or 24 hours end it."),
+  text("utm_source", "Campaign source."),
+  text("utm_medium", "Campaign medium."),
+  text("utm_campaign", "Campaign name."),
+  text("utm_term", "Campaign term."),
+  text("utm_content", "Campaign content."),
+  text("click_id", "Click id of the advertising network."),
+  text("click_id_type", "Which network's click id it is, such as gclid."),
+  { name: "at", type: "TIMESTAMP", about: 'When it happened, UTC. A reserved word: write "at" in quotes, or occurred_at.' },
+  { name: "is_test", type: "BOOLEAN", about: "True for tagged test traffic." },
+  text("device_type", "mobile, tablet, desktop or empty."),
+  text("browser", "chrome, safari, firefox, edge, samsung, opera, other or empty."),
+  text("in_app", "Name of the in-app browser; empty for a standalone one."),
+  text("language", "Primary tag of the visitor's language."),
+  text("country", "ISO country."),
+  text("region", "ISO region."),
+  text("city", "City."),
+  text("vital_name", "LCP, INP or CLS; of web_vital rows."),
+  { name: "vital_value", type: "DOUBLE", about: "Milliseconds for LCP and INP, a score for CLS." },
+  text("vital_rating", "good, needs-improvement or poor."),
+  number("scroll_depth", "Per cent of the page, of scroll_milestone: 25, 50, 75, 90 or 100."),
+  text("section", "Section that came into view."),
+  text("element", "What was clicked, by its author's name for it."),
+  number("x", "Where it was clicked, pixels from the left."),
+  number("y", "Where it was clicked, pixels from the top."),
+  text("form", "Form, by its name."),
+  text("field", "Form field, by its name."),
+  text("video", "Video, by its name."),
+  whole("click_count", "Clicks in the burst, of rage_click."),
+  number("max_scroll_depth", "Deepest scroll in per cent, of scroll_bail."),
+  whole("duration_ms", "Milliseconds from the first to the last event on the page, of scroll_bail and form_abandon."),
+  whole("field_count", "How many fields were touched, of form_abandon."),
+  text("fields_touched", "Their names, with commas, in the order of the first touch."),
+  text("last_field", "The one touched last."),
+]
+
+/** Of the copy itself. */
+export const ownColumns: readonly EventColumn[] = [
+  text("row_id", "Id of the dataset's row."),
+  { name: "received_at", type: "TIMESTAMP", about: "When the service received it, UTC; the copy is partitioned by its day." },
+  { name: "properties", type: "JSON", about: "Columns of the row that have no typed column here, as JSON; NULL when there are none." },
+]
+
+/** Kept to tell versions of a row apart; not shown to queries. */
+export const versionColumn = "updated_at"
+
+export const schemaVersion = 1
+
+/** Columns made when read, for what marketers ask most. */
+export const madeColumns: readonly (EventColumn & { readonly sql: string })[] = [
+  { name: "occurred_at", type: "TIMESTAMP", about: 'The same as "at", without the need of quotes.', sql: 'coalesce("at", received_at)' },
+]
+
+const kindsOnly = rowColumns.findIndex(({ name }) => name === "vital_name")
+const blank = new Set(rowColumns.slice(0, kindsOnly).flatMap(({ name, type }) => (type === "VARCHAR" ? [name] : [])))
+
+/** Columns of every event: absent and blank are one, "no signal" (specification 2.11). Those of some kinds are NULL in the others. */
+export function blankWhenAbsent(column: string): boolean {
+  return blank.has(column)
+}
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** A string literal of SQL. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** Every column of a segment with its type, in order. */
+export const segmentColumns: readonly { readonly name: string; readonly type: string }[] = [
+  { name: "row_id", type: "VARCHAR" },
+  { name: "received_at", type: "TIMESTAMP" },
+  { name: versionColumn, type: "TIMESTAMP" },
+  ...rowColumns,
+  { name: "properties", type: "JSON" },
+]

@@ -1,0 +1,89 @@
+// Page analytics: a columnar copy of each organization's page events, and SQL over it in a process that can do nothing
+// else. The dataset `page-events` stays the source of truth.
+import { join } from "node:path"
+import { Clock, definePlugin, Ids, Log, Settings, Store, token, Works } from "#core"
+import { Buckets } from "../buckets/index.ts"
+import { Datasets } from "../datasets/index.ts"
+import { EventPipelinesService } from "../event-pipelines/index.ts"
+import { Organizations } from "../organizations/index.ts"
+import { CopiedOrganizations, CopiesCollection, LeaseCollection, NotesCollection, SegmentsCollection } from "./collections.ts"
+import { analyticsSchema, analyticsStatus, queryAnalytics, rebuildAnalytics } from "./operations.ts"
+import { createPageAnalytics, PageAnalytics } from "./page-analytics.ts"
+import { QueryPool } from "./query/query-pool.ts"
+import { eventsDataset, Passes } from "./sealing/passes.ts"
+import { rowNotes } from "./sealing/row-notes.ts"
+import { SegmentEngine } from "./sealing/segment-engine.ts"
+import { SegmentFiles } from "./segments/segment-files.ts"
+import { AnalyticsSettings } from "./settings.ts"
+
+export { PageAnalytics } from "./page-analytics.ts"
+
+const Files = token<SegmentFiles>("analytics segment files")
+const Engine = token<SegmentEngine>("analytics segment engine")
+const Pool = token<QueryPool>("analytics query pool")
+
+export default definePlugin({
+  id: "page-analytics",
+  needs: ["buckets", "datasets", "event-pipelines", "organizations"],
+  config: AnalyticsSettings,
+  register(reg, config) {
+    /** Organizations that have a copy, as this node last saw them. */
+    const copied = new Set<string>()
+    reg.collections(CopiedOrganizations, CopiesCollection, LeaseCollection, NotesCollection, SegmentsCollection)
+    reg.operations(queryAnalytics, analyticsSchema, analyticsStatus, rebuildAnalytics)
+    reg.provide(Files, {
+      inject: { settings: Settings, buckets: Buckets, ids: Ids },
+      create: ({ settings, ...deps }) =>
+        new SegmentFiles({ ...deps, folder: join(settings.data_dir, "page-analytics"), cacheBytes: config.cache_bytes }),
+      start: (files) => files.start(),
+    })
+    reg.provide(Engine, { create: () => new SegmentEngine(), stop: (engine) => engine.stop() })
+    reg.provide(Pool, {
+      inject: { settings: Settings },
+      create: ({ settings }) =>
+        new QueryPool({
+          codeCache: join(settings.data_dir, "page-analytics", "code-cache"),
+          threads: config.threads,
+          memoryMb: config.memory_mb,
+          deadlineMs: config.deadline_ms,
+          concurrency: config.concurrency,
+          maxWaiting: config.max_waiting,
+          idleMs: config.idle_ms,
+        }),
+      stop: (pool) => pool.stop(),
+    })
+    reg.run("passes", {
+      inject: {
+        store: Store,
+        works: Works,
+        clock: Clock,
+        ids: Ids,
+        log: Log,
+        datasets: Datasets,
+        files: Files,
+        engine: Engine,
+        pool: Pool,
+      },
+      create: (deps) => {
+        deps.datasets.watch(eventsDataset, rowNotes({ clock: deps.clock, ids: deps.ids, copied }))
+        return new Passes({ ...deps, settings: config, copied, wanted: () => deps.pool.start() })
+      },
+      start: (passes) => (passes as Passes).start(),
+      stop: (passes) => (passes as Passes).stop(),
+    })
+    reg.provide(PageAnalytics, {
+      inject: {
+        store: Store,
+        works: Works,
+        clock: Clock,
+        ids: Ids,
+        datasets: Datasets,
+        organizations: Organizations,
+        pipelines: EventPipelinesService,
+        files: Files,
+        pool: Pool,
+      },
+      create: (deps) => createPageAnalytics({ ...deps, settings: config }),
+    })
+  },
+})

@@ -1,0 +1,155 @@
+// Page analytics as operations use it: a query over the caller's own organization, how fresh its copy is, and making the
+// copy again.
+import { AppError, type Caller, type Clock, type Ids, roleAtLeast, type Store, timestamp, token, type Works } from "#core"
+import type { Datasets } from "../datasets/index.ts"
+import type { EventPipelinesService } from "../event-pipelines/index.ts"
+import type { Organizations } from "../organizations/index.ts"
+import { CopiedOrganizations, CopiesCollection, type Copy, type Segment } from "./collections.ts"
+import { schemaVersion } from "./event-columns.ts"
+import type { QueryTable } from "./query/protocol.ts"
+import type { QueryPool } from "./query/query-pool.ts"
+import { CopyStore, type CopyStoreDeps, liveSegments } from "./sealing/copy-store.ts"
+import { passedAt } from "./sealing/lease.ts"
+import { eventsDataset } from "./sealing/passes.ts"
+import type { SegmentFiles } from "./segments/segment-files.ts"
+import type { AnalyticsSettings } from "./settings.ts"
+
+export interface AnalyticsResult extends QueryTable {
+  readonly enabled: boolean
+  readonly as_of: string | null
+}
+
+export interface AnalyticsStatus {
+  readonly enabled: boolean
+  readonly as_of: string | null
+  readonly rows: number
+  readonly segments: number
+  readonly bytes: number
+  readonly rebuilding: boolean
+}
+
+export interface PageAnalytics {
+  /** Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`. */
+  query(caller: Caller, sql: string, signal: AbortSignal): Promise<AnalyticsResult>
+  status(organization: string): Promise<AnalyticsStatus>
+  /** Stages nothing: the copy is made again beside the live one, which answers until the new one has caught up. */
+  rebuild(organization: string): Promise<void>
+}
+
+export const PageAnalytics = token<PageAnalytics>("PageAnalytics")
+
+interface AnalyticsDeps extends CopyStoreDeps {
+  readonly store: Store
+  readonly works: Works
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly datasets: Datasets
+  readonly organizations: Organizations
+  readonly pipelines: Pick<NonNullable<(typeof EventPipelinesService)["type"]>, "list">
+  readonly files: SegmentFiles
+  readonly pool: QueryPool
+  readonly settings: AnalyticsSettings
+}
+
+interface Snapshot {
+  readonly segments: readonly Segment[]
+  readonly as_of: string | null
+}
+
+export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
+  const { store, works, clock, ids, datasets, organizations, pipelines, files, pool, settings } = deps
+
+  /** Read again at each call: whoever made the key may have left since it was made. */
+  async function assertMember({ organization, user, credential }: Caller): Promise<void> {
+    const managedBy = (await organizations.byId(organization.id))?.managed_by
+    if (user === undefined) {
+      // A service principal: its own organization's, or one that manages this one. The credential says which it may be.
+      if (!credential.manager || managedBy) return
+    } else {
+      const own = await organizations.membership(organization.id, user.id)
+      const member = own ?? (managedBy ? await organizations.membership(managedBy.id, user.id) : undefined)
+      if (member && roleAtLeast(member.role, "member")) return
+    }
+    throw new AppError("permission_denied", `Whoever made this key is no member of "${organization.slug}" who may read its analytics.`, {
+      reason: "not_a_member",
+    })
+  }
+
+  /** Analytics are on where a page's events are taken: a page_events pipeline that is active. */
+  async function enabled(organization: string): Promise<boolean> {
+    const { items } = await pipelines.list(organization, { purpose: "page_events", state: "active", limit: 1, cursor: "" })
+    return items.length > 0
+  }
+
+  async function liveCopy(organization: string): Promise<Copy | undefined> {
+    const live = await store.open(CopiesCollection, organization).first({ state: "live" })
+    if (!live && (await datasets.get(organization, eventsDataset))) {
+      // Events from before this plugin was there.
+      await works.run((work) =>
+        work.in(CopiedOrganizations).insert({ id: organization, since: timestamp(clock.now()) }, { ifPresent: "keep" }),
+      )
+    }
+    return live
+  }
+
+  /** The live copy, its files and how fresh they are, of one moment: a merge or a rebuild meanwhile has it read again. */
+  async function snapshot(organization: string): Promise<Snapshot> {
+    for (let tries = 0; tries < 8; tries++) {
+      // Before the copy: whoever passes marks a copy that is behind first, and says that all was passed afterwards.
+      const passed = await passedAt(store)
+      const copy = await liveCopy(organization)
+      if (!copy) return { segments: [], as_of: null }
+      const segments = await liveSegments(store, organization, copy.id)
+      const now = await store.open(CopiesCollection, organization).get(copy.id)
+      if (now?.revision !== copy.revision) continue
+      const sincePass = copy.caught_up && passed !== null && (copy.as_of === null || passed > copy.as_of)
+      return { segments, as_of: sincePass ? passed : copy.as_of }
+    }
+    throw new AppError(
+      "unavailable",
+      "The copy of the events is being changed again and again; ask once more.",
+      { reason: "copy_changing" },
+      { retryAfterS: 1 },
+    )
+  }
+
+  return {
+    async query(caller, sql, signal) {
+      await assertMember(caller)
+      const organization = caller.organization.id
+      const [on, { segments, as_of }] = await Promise.all([enabled(organization), snapshot(organization)])
+      const task = {
+        sql,
+        files: await files.local(organization, segments),
+        mixed: segments.some(({ schema }) => schema !== schemaVersion),
+        limits: { rows: settings.max_rows, bytes: settings.max_result_bytes },
+      }
+      const outcome = await pool.run(organization, task, signal)
+      if (outcome.kind === "table") return { ...outcome.table, enabled: on, as_of }
+      throw refusal(outcome.kind, outcome.message)
+    },
+    async status(organization) {
+      const { segments, as_of } = await snapshot(organization)
+      const { building } = await new CopyStore(deps, organization).copies()
+      return {
+        enabled: await enabled(organization),
+        as_of,
+        rows: segments.reduce((sum, { rows }) => sum + rows, 0),
+        segments: segments.length,
+        bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
+        rebuilding: building !== undefined,
+      }
+    },
+    async rebuild(organization) {
+      const live = await liveCopy(organization)
+      const copies = new CopyStore(deps, organization)
+      if (live && !(await copies.copies()).building) await copies.rebuild(ids.uuid())
+    },
+  }
+}
+
+function refusal(kind: "refused" | "memory" | "deadline" | "crashed", message: string): AppError {
+  if (kind === "deadline") return new AppError("deadline_exceeded", message, { reason: "query_deadline" })
+  const reason = { refused: "query_rejected", memory: "query_memory", crashed: "query_crashed" }[kind]
+  return new AppError("invalid_argument", message, { reason, fields: [{ path: "query", message }] })
+}

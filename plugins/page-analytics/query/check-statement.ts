@@ -1,0 +1,162 @@
+// Decides whether a statement's tree, as json_serialize_sql gives it, only reads the tables that queries may read: every
+// node must be of a known kind, every table and function on its list. Names of WITH are known where SQL makes them
+// visible and nowhere else, so that none opens a table of the catalog behind it. Pure.
+import { tableNames } from "../views.ts"
+import { allowedFunctions, allowedTableFunctions } from "./functions.ts"
+
+/** What is refused, as a sentence; undefined when the statement may run. */
+export function problemOfTree(serialized: string): string | undefined {
+  const tree = JSON.parse(serialized) as { error: boolean; error_message?: string; statements?: unknown[] }
+  if (tree.error) return tree.error_message ?? "The statement could not be read."
+  const statements = tree.statements ?? []
+  if (statements.length !== 1) return `Send exactly one statement; this is ${statements.length}.`
+  try {
+    walk(statements[0], new Set())
+    return undefined
+  } catch (error) {
+    if (error instanceof Refused) return error.message
+    if (error instanceof RangeError) return "The statement is nested too deeply."
+    throw error
+  }
+}
+
+class Refused extends Error {}
+
+type Scope = ReadonlySet<string>
+type Node = Readonly<Record<string, unknown>>
+
+const expressionClasses = new Set([
+  "BETWEEN",
+  "CASE",
+  "CAST",
+  "COLLATE",
+  "COLUMN_REF",
+  "COMPARISON",
+  "CONJUNCTION",
+  "CONSTANT",
+  "FUNCTION",
+  "LAMBDA",
+  "LAMBDA_REF",
+  "OPERATOR",
+  "POSITIONAL_REFERENCE",
+  "STAR",
+  "SUBQUERY",
+  "WINDOW",
+])
+
+const plainTypes = new Set([
+  // Queries and what they read.
+  "SELECT_NODE",
+  "SET_OPERATION_NODE",
+  "RECURSIVE_CTE_NODE",
+  "CTE_NODE",
+  "BASE_TABLE",
+  "EMPTY",
+  "EXPRESSION_LIST",
+  "JOIN",
+  "PIVOT",
+  "SUBQUERY",
+  "TABLE_FUNCTION",
+  // How they order and cut.
+  "ORDER_MODIFIER",
+  "LIMIT_MODIFIER",
+  "LIMIT_PERCENT_MODIFIER",
+  "DISTINCT_MODIFIER",
+  "ORDER_DEFAULT",
+  "ASCENDING",
+  "DESCENDING",
+  // What types are made of.
+  "DECIMAL_TYPE_INFO",
+  "STRING_TYPE_INFO",
+  "LIST_TYPE_INFO",
+  "STRUCT_TYPE_INFO",
+  "ARRAY_TYPE_INFO",
+  "ENUM_TYPE_INFO",
+  "UNBOUND_TYPE_INFO",
+  "INTEGER_LITERAL_TYPE_INFO",
+])
+
+const explained: Readonly<Record<string, string>> = {
+  PARAMETER: "Parameters such as $1 are not taken; write the value into the query.",
+  SHOW_REF: "DESCRIBE, SHOW and SUMMARIZE are not taken; GET /v1/page-analytics/schema lists tables and columns.",
+}
+
+function walk(value: unknown, scope: Scope): void {
+  if (typeof value !== "object" || value === null) return
+  if (Array.isArray(value)) {
+    for (const item of value) walk(item, scope)
+    return
+  }
+  const node = value as Node
+  if (typeof node["class"] === "string") checkExpression(node, node["class"])
+  else if (typeof node["type"] === "string") checkPlain(node, node["type"], scope)
+  const inner = withNames(node, scope)
+  for (const [name, child] of Object.entries(node)) {
+    if (name === "cte_map") continue
+    walk(child, name === "right" && node["type"] === "RECURSIVE_CTE_NODE" ? new Set([...inner, nameOf(node["cte_name"])]) : inner)
+  }
+}
+
+function checkExpression(node: Node, kind: string): void {
+  if (!expressionClasses.has(kind)) throw new Refused(explained[kind] ?? `${kind} expressions are not taken.`)
+  if (kind === "FUNCTION" || kind === "WINDOW") checkFunction(node, allowedFunctions)
+}
+
+function checkPlain(node: Node, kind: string, scope: Scope): void {
+  if (!plainTypes.has(kind)) throw new Refused(explained[kind] ?? `${kind} is not taken.`)
+  if (kind === "BASE_TABLE") checkTable(node, scope)
+  if (kind === "TABLE_FUNCTION") checkTableFunction(node)
+}
+
+/** Schemas of the engine's own functions; the grammar qualifies some of them itself. */
+const functionSchemas = new Set(["main", "pg_catalog"])
+
+function checkFunction(node: Node, allowed: ReadonlySet<string>): void {
+  const name = nameOf(node["function_name"])
+  const elsewhere = isQualified(node["schema"]) && !functionSchemas.has(nameOf(node["schema"]))
+  if (isQualified(node["catalog"]) || elsewhere) throw new Refused(`The function "${name}" may not be qualified.`)
+  if (!allowed.has(name)) throw new Refused(`The function "${name}" is not allowed; GET /v1/page-analytics/schema lists those that are.`)
+}
+
+function checkTableFunction(node: Node): void {
+  const call = node["function"] as Node | null
+  if (call?.["class"] !== "FUNCTION") throw new Refused("Only a function may stand in FROM like a table.")
+  checkFunction(call, allowedTableFunctions)
+}
+
+function checkTable(node: Node, scope: Scope): void {
+  const name = nameOf(node["table_name"])
+  if (isQualified(node["catalog_name"]) || isQualified(node["schema_name"]))
+    throw new Refused(`The table "${name}" may not be qualified; there is one schema.`)
+  if (node["at_clause"]) throw new Refused("AT (VERSION ...) is not taken.")
+  if (!scope.has(name) && !tableNames.includes(name)) throw new Refused(`There is no table "${name}"; there are ${tableNames.join(", ")}.`)
+}
+
+function isQualified(name: unknown): boolean {
+  return name !== "" && name !== undefined && name !== null
+}
+
+/** The scope inside a node: its WITH names. Each of their queries sees the ones before it, never itself. */
+function withNames(node: Node, scope: Scope): Scope {
+  const map = (node["cte_map"] as { map?: { key: string; value: unknown }[] } | undefined)?.map
+  if (!map || map.length === 0) return scope
+  const seen = new Set(scope)
+  for (const { key, value } of map) {
+    walk(value, new Set(seen))
+    seen.add(checkedName(key))
+  }
+  return seen
+}
+
+/** A name that no file, and no view of the engine's own, answers to. */
+function checkedName(key: string): string {
+  const name = key.toLowerCase()
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new Refused(`WITH "${key.slice(0, 80)}": name it with letters, digits and _.`)
+  if (/^(?:duckdb|pragma|sqlite|pg)_/.test(name) || name === "information_schema")
+    throw new Refused(`WITH "${key}": names of the engine's own tables are not taken.`)
+  return name
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === "string" ? value.toLowerCase() : ""
+}

@@ -1,0 +1,32 @@
+// What the service and its query process say to each other, over the IPC channel.
+
+export interface QueryTask {
+  readonly id: number
+  readonly sql: string
+  /** Absolute paths: all that the query can read. */
+  readonly files: readonly string[]
+  /** Some files were written before a column existed. */
+  readonly mixed: boolean
+  readonly limits: QueryLimits
+}
+
+export interface QueryLimits {
+  readonly rows: number
+  /** Of the answer as JSON. */
+  readonly bytes: number
+}
+
+export interface QueryTable {
+  readonly columns: string[]
+  readonly types: string[]
+  readonly rows: unknown[][]
+  readonly truncated: boolean
+}
+
+export type QueryAnswer =
+  | { readonly id: number; readonly table: QueryTable }
+  /** The engine's own message, or why the query was not let at it. */
+  | { readonly id: number; readonly refused: string; readonly memory: boolean }
+
+/** First message of a process: it has loaded the engine. */
+export const ready = "ready"

@@ -1,0 +1,83 @@
+// The query process: one organization's SQL, in an engine of its own for each query. Started by the pool with an empty
+// environment and a limit on its memory; whatever goes wrong here, it is killed from outside.
+import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api"
+import { literal } from "../event-columns.ts"
+import { eventsView, views } from "../views.ts"
+import { problemOfTree } from "./check-statement.ts"
+import { lockDown, startSettings } from "./engine-limits.ts"
+import { type QueryAnswer, type QueryTable, type QueryTask, ready } from "./protocol.ts"
+import { jsonOf, typeName } from "./result-json.ts"
+
+const [threads = "1", memoryMb = "512"] = process.argv.slice(2)
+
+interface Engine {
+  readonly instance: DuckDBInstance
+  readonly connection: DuckDBConnection
+}
+
+async function open(): Promise<Engine> {
+  const instance = await DuckDBInstance.create(":memory:", startSettings(Number(threads), Number(memoryMb)))
+  const connection = await instance.connect()
+  await connection.run("SET temp_directory = ''; SET TimeZone = 'UTC'")
+  // What is loaded on first use is loaded before somebody waits for it.
+  await connection.runAndReadAll("SELECT json_serialize_sql('SELECT 1')")
+  return { instance, connection }
+}
+
+async function run({ connection }: Engine, task: QueryTask): Promise<QueryTable> {
+  await connection.run(eventsView(task.files, task.mixed))
+  for (const view of views) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`)
+  await lockDown(connection, task.files)
+  const problem = await problemOf(connection, task.sql)
+  if (problem !== undefined) throw new Error(problem)
+  const extracted = await connection.extractStatements(task.sql)
+  if (extracted.count !== 1) throw new Error(`Send exactly one statement; this is ${extracted.count}.`)
+  const statement = await extracted.prepare(0)
+  if (statement.statementType !== StatementType.SELECT) throw new Error("Only SELECT is taken.")
+  return read(await statement.stream(), task)
+}
+
+/** The text is read as SQL twice: as data here, and as a statement only once its tree is known. */
+async function problemOf(connection: DuckDBConnection, sql: string): Promise<string | undefined> {
+  if (sql.includes("\0")) return "The query holds a NUL character."
+  const serialized = await connection.runAndReadAll(`SELECT json_serialize_sql(${literal(sql)}::VARCHAR)`)
+  return problemOfTree(String(serialized.getRows()[0]?.[0]))
+}
+
+async function read(result: Awaited<ReturnType<DuckDBConnection["stream"]>>, { limits }: QueryTask): Promise<QueryTable> {
+  const columnTypes = result.columnTypes()
+  const rows: unknown[][] = []
+  let bytes = 0
+  const table = (truncated: boolean): QueryTable => ({ columns: result.columnNames(), types: columnTypes.map(typeName), rows, truncated })
+  for (;;) {
+    const chunk = await result.fetchChunk()
+    if (!chunk || chunk.rowCount === 0) return table(false)
+    const columns = columnTypes.map((_, column) => chunk.getColumnValues(column))
+    for (let index = 0; index < chunk.rowCount; index++) {
+      if (rows.length === limits.rows) return table(true)
+      const row = columns.map((values) => jsonOf(values[index] ?? null))
+      bytes += JSON.stringify(row).length
+      if (bytes > limits.bytes) return table(true)
+      rows.push(row)
+    }
+  }
+}
+
+let spare: Promise<Engine> = open()
+process.on("message", async (task: QueryTask) => {
+  let answer: QueryAnswer
+  const engine = await spare
+  try {
+    answer = { id: task.id, table: await run(engine, task) }
+  } catch (error) {
+    const refused = error instanceof Error ? error.message : String(error)
+    answer = { id: task.id, refused, memory: /^Out of Memory Error/.test(refused) }
+  }
+  process.send?.(answer)
+  engine.connection.closeSync()
+  engine.instance.closeSync()
+  spare = open()
+})
+process.on("disconnect", () => process.exit(0))
+await spare
+process.send?.(ready)

@@ -1,0 +1,173 @@
+// Query processes: one spare is kept started, so that nobody waits for a start; once an organization's query has run in
+// one it is that organization's until it is idle for a while or killed. Queries wait in a line with a bound.
+import { AppError } from "#core"
+import type { QueryTask } from "./protocol.ts"
+import { type ProcessLimits, type QueryOutcome, QueryProcess } from "./query-process.ts"
+
+export interface PoolLimits extends ProcessLimits {
+  /** Queries at once on this node. */
+  readonly concurrency: number
+  /** Queries that wait; a further one is refused. */
+  readonly maxWaiting: number
+  readonly idleMs: number
+}
+
+/** Queries that one process runs before it is replaced: what native code leaks stays small. */
+const queriesEach = 200
+
+interface Owned {
+  readonly process: QueryProcess
+  served: number
+  idle: NodeJS.Timeout | undefined
+  /** When it became idle; a count, not a time. */
+  since: number
+}
+
+export class QueryPool {
+  readonly #limits: PoolLimits
+  /** Idle ones, by organization. */
+  readonly #owned = new Map<string, Owned[]>()
+  readonly #waiting: { readonly organization: string; readonly go: () => void }[] = []
+  readonly #running = new Map<string, number>()
+  readonly #busy = new Set<QueryProcess>()
+  #spare: QueryProcess | undefined
+  #stopped = false
+  #wanted = false
+  #ticks = 0
+
+  constructor(limits: PoolLimits) {
+    this.#limits = limits
+  }
+
+  /** Has a spare started from now on; until then a process is started by the query that needs one. */
+  start(): void {
+    this.#wanted = true
+    this.#keepSpare()
+  }
+
+  /** Throws `resource_exhausted` when too many wait. An aborted query's process is killed. */
+  async run(organization: string, task: Omit<QueryTask, "id">, signal: AbortSignal): Promise<QueryOutcome> {
+    this.#wanted = true
+    await this.#turn(organization)
+    try {
+      if (this.#stopped) throw stopping()
+      const owned = this.#take(organization)
+      const abort = () => owned.process.kill()
+      if (signal.aborted) abort()
+      signal.addEventListener("abort", abort, { once: true })
+      this.#busy.add(owned.process)
+      try {
+        return await owned.process.run(task)
+      } finally {
+        signal.removeEventListener("abort", abort)
+        this.#busy.delete(owned.process)
+        this.#giveBack(organization, owned)
+      }
+    } finally {
+      this.#release(organization)
+    }
+  }
+
+  /** Those that wait for a query, and whose they are; undefined: nobody's yet. */
+  processes(): { readonly pid: number | undefined; readonly organization: string | undefined }[] {
+    const owned = [...this.#owned].flatMap(([organization, list]) => list.map(({ process }) => ({ pid: process.pid, organization })))
+    return this.#spare?.alive ? [...owned, { pid: this.#spare.pid, organization: undefined }] : owned
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    const all = [...this.#busy, ...[...this.#owned.values()].flat().map((owned) => owned.process)]
+    if (this.#spare) all.push(this.#spare)
+    for (const owned of [...this.#owned.values()].flat()) clearTimeout(owned.idle)
+    this.#owned.clear()
+    await Promise.all(all.map((process) => process.stop()))
+  }
+
+  #keepSpare(): void {
+    if (this.#wanted && !this.#stopped && !this.#spare?.alive) this.#spare = new QueryProcess(this.#limits)
+  }
+
+  #take(organization: string): Owned {
+    const own = this.#owned.get(organization)?.pop()
+    if (own?.process.alive) {
+      clearTimeout(own.idle)
+      return own
+    }
+    const process = this.#spare?.alive ? this.#spare : new QueryProcess(this.#limits)
+    this.#spare = undefined
+    // The next one starts while this one works.
+    this.#keepSpare()
+    return { process, served: 0, idle: undefined, since: 0 }
+  }
+
+  #giveBack(organization: string, owned: Owned): void {
+    owned.served++
+    owned.since = ++this.#ticks
+    if (owned.process.alive && owned.served < queriesEach && !this.#stopped) {
+      const list = this.#owned.get(organization) ?? []
+      list.push(owned)
+      this.#owned.set(organization, list)
+      owned.idle = setTimeout(() => this.#retire(organization, owned), this.#limits.idleMs)
+      owned.idle.unref()
+      this.#keepFew()
+    } else owned.process.kill()
+    this.#keepSpare()
+  }
+
+  #retire(organization: string, owned: Owned): void {
+    const left = (this.#owned.get(organization) ?? []).filter((one) => one !== owned)
+    if (left.length > 0) this.#owned.set(organization, left)
+    else this.#owned.delete(organization)
+    owned.process.kill()
+  }
+
+  /** As many idle ones as may run: the one that has waited longest goes first. */
+  #keepFew(): void {
+    const idle = [...this.#owned].flatMap(([organization, list]) => list.map((one) => ({ organization, one })))
+    if (idle.length <= this.#limits.concurrency) return
+    const [oldest] = idle.sort((a, b) => a.one.since - b.one.since)
+    if (!oldest) return
+    clearTimeout(oldest.one.idle)
+    this.#retire(oldest.organization, oldest.one)
+  }
+
+  /** An organization holds at most half of the places while others may want theirs. */
+  #mayRun(organization: string): boolean {
+    const { concurrency } = this.#limits
+    const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0)
+    return all < concurrency && (this.#running.get(organization) ?? 0) < Math.max(1, Math.ceil(concurrency / 2))
+  }
+
+  async #turn(organization: string): Promise<void> {
+    if (this.#stopped) throw stopping()
+    if (!this.#mayRun(organization)) {
+      if (this.#waiting.length >= this.#limits.maxWaiting) {
+        const message = `${this.#waiting.length} analytics queries wait already; try again in a few seconds.`
+        throw new AppError("resource_exhausted", message, { reason: "too_many_queries" }, { retryAfterS: 5 })
+      }
+      await new Promise<void>((go) => this.#waiting.push({ organization, go }))
+      return
+    }
+    this.#count(organization, 1)
+  }
+
+  #release(organization: string): void {
+    this.#count(organization, -1)
+    const next = this.#waiting.findIndex((waiting) => this.#mayRun(waiting.organization))
+    if (next < 0) return
+    const [first] = this.#waiting.splice(next, 1)
+    if (!first) return
+    this.#count(first.organization, 1)
+    first.go()
+  }
+
+  #count(organization: string, change: 1 | -1): void {
+    const count = (this.#running.get(organization) ?? 0) + change
+    if (count > 0) this.#running.set(organization, count)
+    else this.#running.delete(organization)
+  }
+}
+
+function stopping(): AppError {
+  return new AppError("unavailable", "The service is stopping; ask again.", { reason: "stopping" })
+}

@@ -1,0 +1,51 @@
+// Which small segments to merge: those of one day and about one size, eight at a time, so that a row is rewritten a few
+// times in its life and a query opens few files. Pure.
+import type { Segment } from "../collections.ts"
+
+const together = 8
+/** Segments up to this size count as the smallest. */
+const smallest = 1_000
+
+/** Segments to become one; undefined when nothing is worth it. Oldest day first. */
+export function toMerge(segments: readonly Segment[], fullRows: number): Segment[] | undefined {
+  const groups = new Map<string, Segment[]>()
+  for (const segment of segments) {
+    if (segment.rows >= fullRows / 2) continue
+    const group = `${segment.day} ${tierOf(segment.rows)}`
+    groups.set(group, [...(groups.get(group) ?? []), segment])
+  }
+  for (const [, group] of [...groups].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (group.length < together) continue
+    return upTo(
+      group.sort((a, b) => (a.first_at < b.first_at ? -1 : 1)),
+      fullRows,
+    )
+  }
+  return undefined
+}
+
+/** Of each day that is over: all that is small becomes one, whatever its sizes. */
+export function toFinish(segments: readonly Segment[], fullRows: number, today: string): Segment[] | undefined {
+  const days = new Map<string, Segment[]>()
+  for (const segment of segments) {
+    if (segment.day >= today || segment.rows >= fullRows / 2) continue
+    days.set(segment.day, [...(days.get(segment.day) ?? []), segment])
+  }
+  for (const day of days.values()) if (day.length > 1) return upTo(day, fullRows)
+  return undefined
+}
+
+function upTo(segments: readonly Segment[], fullRows: number): Segment[] {
+  const taken: Segment[] = []
+  let rows = 0
+  for (const segment of segments) {
+    if (taken.length >= 2 && rows + segment.rows > fullRows) break
+    taken.push(segment)
+    rows += segment.rows
+  }
+  return taken
+}
+
+function tierOf(rows: number): number {
+  return Math.max(0, Math.floor(Math.log(rows / smallest) / Math.log(together)))
+}

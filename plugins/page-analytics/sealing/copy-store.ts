@@ -1,0 +1,140 @@
+// What the copies of one organization are made of, as the store has it, and changes to it: each is one commit that
+// moves files in and out of the copy, refused when another node has changed the copy meanwhile.
+import { AppError, type Clock, derivedUuid, type Store, timestamp, type Works } from "#core"
+import { CopiesCollection, type Copy, NotesCollection, type RowNote, type Segment, SegmentsCollection } from "../collections.ts"
+import { schemaVersion } from "../event-columns.ts"
+import type { SegmentFiles } from "../segments/segment-files.ts"
+import type { WrittenSegment } from "./segment-tasks.ts"
+
+export interface CopyStoreDeps {
+  readonly store: Store
+  readonly works: Works
+  readonly clock: Clock
+  readonly files: SegmentFiles
+}
+
+export interface NewSegment extends WrittenSegment {
+  readonly id: string
+  readonly day: string
+  readonly draft: string
+}
+
+export interface CopyChange {
+  readonly add: readonly NewSegment[]
+  readonly replace: readonly Segment[]
+  readonly set: Partial<Pick<Copy, "cursor" | "as_of" | "caught_up">>
+}
+
+export class CopyStore {
+  readonly #deps: CopyStoreDeps
+  readonly organization: string
+
+  constructor(deps: CopyStoreDeps, organization: string) {
+    this.#deps = deps
+    this.organization = organization
+  }
+
+  async copies(): Promise<{ live: Copy | undefined; building: Copy | undefined }> {
+    const all = await this.#deps.store.open(CopiesCollection, this.organization).find({}, { limit: 10 })
+    return { live: all.find(({ state }) => state === "live"), building: all.find(({ state }) => state === "building") }
+  }
+
+  /** The first copy of an organization, made once whichever node comes first. */
+  async first(): Promise<void> {
+    const id = derivedUuid("page-analytics-copy", this.organization)
+    await this.#insert({ ...this.#fresh(id), state: "live" })
+  }
+
+  /** A second copy, to take the live one's place when it has caught up. */
+  async rebuild(id: string): Promise<void> {
+    await this.#insert({ ...this.#fresh(id), state: "building" })
+  }
+
+  segments(copy: Copy): Promise<Segment[]> {
+    return liveSegments(this.#deps.store, this.organization, copy.id)
+  }
+
+  notes(limit: number): Promise<RowNote[]> {
+    return this.#deps.store.open(NotesCollection, this.organization).find({}, { limit })
+  }
+
+  async removeNotes(notes: readonly RowNote[]): Promise<void> {
+    if (notes.length === 0) return
+    await this.#deps.works.run((work) => {
+      for (const { id } of notes) work.in(NotesCollection, this.organization).remove(id, { optional: true })
+    })
+  }
+
+  /** Files first, then the commit; a file whose commit is refused is taken away again. Returns the copy as it is now. */
+  async change(copy: Copy, { add, replace, set }: CopyChange): Promise<Copy> {
+    const { files, works, clock } = this.#deps
+    const keys = add.map(({ day, id }) => files.keyOf(day, id))
+    try {
+      for (const [index, { draft }] of add.entries()) await files.store(this.organization, keys[index] ?? "", draft)
+      const now = timestamp(clock.now())
+      await works.run((work) => {
+        const segments = work.in(SegmentsCollection, this.organization)
+        for (const [index, { draft: _, ...written }] of add.entries()) {
+          segments.insert({
+            ...written,
+            copy_id: copy.id,
+            key: keys[index] ?? "",
+            schema: schemaVersion,
+            sealed_at: now,
+            replaced_at: null,
+          })
+        }
+        for (const { id } of replace) segments.update(id, { $set: { replaced_at: now } }, { where: { replaced_at: null } })
+        work
+          .in(CopiesCollection, this.organization)
+          .update(copy.id, { $set: { ...set, revision: copy.revision + 1 } }, { where: { revision: copy.revision } })
+      })
+    } catch (error) {
+      for (const key of keys) await files.remove(this.organization, key).catch(() => undefined)
+      throw error
+    }
+    return { ...copy, ...set, revision: copy.revision + 1 }
+  }
+
+  /** The building copy becomes the live one; what the live one had is replaced. */
+  async promote(live: Copy, building: Copy): Promise<void> {
+    const old = await this.segments(live)
+    const now = timestamp(this.#deps.clock.now())
+    await this.#deps.works.run((work) => {
+      for (const { id } of old) work.in(SegmentsCollection, this.organization).update(id, { $set: { replaced_at: now } })
+      const copies = work.in(CopiesCollection, this.organization)
+      copies.remove(live.id, { where: { revision: live.revision } })
+      copies.update(building.id, { $set: { state: "live", revision: building.revision + 1 } }, { where: { revision: building.revision } })
+    })
+  }
+
+  /** Files that no query can be reading any more. */
+  async sweep(before: number): Promise<void> {
+    const { store, files, works } = this.#deps
+    const gone = await store.open(SegmentsCollection, this.organization).find({ replaced_at: { $lt: timestamp(before) } }, { limit: 500 })
+    if (gone.length === 0) return
+    for (const { key } of gone) await files.remove(this.organization, key)
+    await works.run((work) => {
+      for (const { id } of gone) work.in(SegmentsCollection, this.organization).remove(id, { optional: true })
+    })
+  }
+
+  #fresh(id: string): Omit<Copy, "state"> {
+    return { id, cursor: null, as_of: null, caught_up: false, revision: 1, created_at: timestamp(this.#deps.clock.now()) }
+  }
+
+  async #insert(copy: Copy): Promise<void> {
+    await this.#deps.works.run((work) => work.in(CopiesCollection, this.organization).insert(copy, { ifPresent: "keep" }))
+  }
+}
+
+export async function liveSegments(store: Store, organization: string, copyId: string): Promise<Segment[]> {
+  const segments: Segment[] = []
+  const filter = { copy_id: copyId, replaced_at: null }
+  for await (const segment of store.open(SegmentsCollection, organization).stream(filter)) segments.push(segment)
+  return segments
+}
+
+export function isConflict(error: unknown): boolean {
+  return error instanceof AppError && (error.code === "aborted" || error.code === "not_found")
+}

@@ -1,0 +1,180 @@
+// The passes over all copies: every couple of seconds the node that holds the lease brings each copy up to date, merges
+// what is small, and now and then counts days. One organization's trouble is logged and marks its copy; the others go on.
+import { type Clock, type Ids, type Logger, type Store, timestamp } from "#core"
+import type { Dataset, Datasets } from "../../datasets/index.ts"
+import { CopiedOrganizations, type Copy } from "../collections.ts"
+import type { AnalyticsSettings } from "../settings.ts"
+import { CopyStore, type CopyStoreDeps, isConflict } from "./copy-store.ts"
+import { DayCheck } from "./day-check.ts"
+import { SealerHold } from "./lease.ts"
+import { Sealer, type SealerDeps } from "./sealer.ts"
+
+export const eventsDataset = "page-events"
+
+export interface PassesDeps extends CopyStoreDeps, Omit<SealerDeps, "segmentRows" | "keepDays"> {
+  readonly store: Store
+  readonly datasets: Datasets
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Logger
+  readonly settings: AnalyticsSettings
+  /** Kept to the organizations there are, for who watches rows. */
+  readonly copied: Set<string>
+  /** Called when there is something to query on any node. */
+  readonly wanted: () => void
+}
+
+/** How long one organization's backlog may keep the others waiting. */
+const sliceMs = 1_500
+const notesEach = 2_000
+
+export class Passes {
+  readonly #deps: PassesDeps
+  readonly #hold: SealerHold
+  readonly #check: DayCheck
+  readonly #sealers = new Map<string, Sealer>()
+  readonly #checked = new Map<string, number>()
+  #held = false
+  #cancel: () => void = () => undefined
+  #under: Promise<void> = Promise.resolve()
+  #stopped = true
+
+  constructor(deps: PassesDeps) {
+    this.#deps = deps
+    this.#hold = new SealerHold(deps)
+    this.#check = new DayCheck({ ...deps, keepDays: deps.settings.keep_days })
+  }
+
+  start(): void {
+    this.#stopped = false
+    this.#next(0)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel()
+    await this.#under
+    if (this.#held) await this.#hold.release().catch(() => undefined)
+  }
+
+  #next(afterMs: number): void {
+    if (this.#stopped) return
+    this.#cancel = this.#deps.clock.after(afterMs, () => {
+      const began = this.#deps.clock.monotonic()
+      this.#under = this.#pass()
+        .catch((error: unknown) => this.#deps.log.error({ err: error }, "page analytics: a pass failed; the next one tries again"))
+        .then(() => this.#next(Math.max(50, this.#deps.settings.seal_every_ms - (this.#deps.clock.monotonic() - began))))
+    })
+  }
+
+  async #pass(): Promise<void> {
+    const { store, clock, files, settings } = this.#deps
+    const beganAt = timestamp(clock.now())
+    const organizations: string[] = []
+    for await (const { id } of store.open(CopiedOrganizations).stream({})) organizations.push(id)
+    for (const id of organizations) this.#deps.copied.add(id)
+    if (organizations.length === 0) return
+    this.#deps.wanted()
+    const held = await this.#hold.claim()
+    if (!held || !this.#held) this.#forget()
+    this.#held = held
+    if (held) {
+      let whole = true
+      for (const organization of organizations) {
+        if (this.#stopped) return
+        whole = (await this.#one(organization)) && whole
+      }
+      if (whole) await this.#hold.claim(beganAt)
+    }
+    await files.evict(clock.now(), settings.keep_replaced_ms)
+  }
+
+  /** Whatever another node may have done meanwhile is read again. */
+  #forget(): void {
+    this.#sealers.clear()
+  }
+
+  /** False when the copy is neither caught up nor marked as behind. */
+  async #one(organization: string): Promise<boolean> {
+    const copies = new CopyStore(this.#deps, organization)
+    try {
+      await this.#bringUpToDate(copies)
+      return true
+    } catch (error) {
+      this.#sealers.get(organization)?.forget()
+      const level = isConflict(error) ? "debug" : "error"
+      this.#deps.log[level](
+        { err: error, organization },
+        "page analytics: a copy could not be brought up to date; the next pass tries again",
+      )
+      return this.#markBehind(copies)
+    }
+  }
+
+  async #markBehind(copies: CopyStore): Promise<boolean> {
+    try {
+      const { live } = await copies.copies()
+      if (live?.caught_up) await copies.change(live, { add: [], replace: [], set: { caught_up: false } })
+      return true
+    } catch {
+      // Storage is down, most likely: the pass is then not counted as one, for anybody.
+      return false
+    }
+  }
+
+  async #bringUpToDate(copies: CopyStore): Promise<void> {
+    const { datasets, clock, settings } = this.#deps
+    const dataset = await datasets.get(copies.organization, eventsDataset)
+    if (!dataset) return
+    const sealer = this.#sealerOf(copies)
+    let { live, building } = await copies.copies()
+    if (!live) {
+      await copies.first()
+      live = (await copies.copies()).live
+      if (!live) return
+    }
+    const notes = await copies.notes(notesEach)
+    live = (await this.#advance(sealer, live, dataset, notes)).copy
+    if (building) {
+      const built = await this.#advance(sealer, building, dataset, notes)
+      if (built.caughtUp) await copies.promote(live, built.copy)
+    }
+    await copies.removeNotes(notes)
+    for (const copy of await this.#currentOf(copies)) await sealer.compact(copy)
+    await this.#checkDays(copies, sealer, dataset)
+    await copies.sweep(clock.now() - settings.keep_replaced_ms)
+  }
+
+  async #advance(sealer: Sealer, from: Copy, dataset: Dataset, notes: Parameters<Sealer["advance"]>[2]) {
+    const until = this.#deps.clock.monotonic() + sliceMs
+    let step = await sealer.advance(from, dataset, notes)
+    while (!step.caughtUp && !this.#stopped && this.#deps.clock.monotonic() < until) step = await sealer.advance(step.copy, dataset, [])
+    return step
+  }
+
+  async #currentOf(copies: CopyStore): Promise<Copy[]> {
+    const { live, building } = await copies.copies()
+    return [live, building].filter((copy) => copy !== undefined)
+  }
+
+  async #checkDays(copies: CopyStore, sealer: Sealer, dataset: Dataset): Promise<void> {
+    const { clock, settings, log } = this.#deps
+    const now = clock.monotonic()
+    if (now < (this.#checked.get(copies.organization) ?? 0)) return
+    const { live } = await copies.copies()
+    if (!live?.caught_up) return
+    this.#checked.set(copies.organization, now + settings.check_every_ms)
+    const days = await this.#check.run(copies, sealer, live, dataset)
+    if (days.length > 0)
+      log.info({ organization: copies.organization, days }, "page analytics: days differed from the store and were sealed again")
+  }
+
+  #sealerOf(copies: CopyStore): Sealer {
+    const { settings } = this.#deps
+    const known = this.#sealers.get(copies.organization)
+    if (known) return known
+    const sealer = new Sealer({ ...this.#deps, segmentRows: settings.segment_rows, keepDays: settings.keep_days }, copies)
+    this.#sealers.set(copies.organization, sealer)
+    return sealer
+  }
+}

@@ -1,0 +1,127 @@
+// Where segments are: in the bucket, by organization and day, `<organization>/page-events/day=2026-11-20/<id>.parquet`,
+// so that any engine that knows Hive partitions reads them; and on this node's disk, where queries need them. A bucket that
+// is a folder is read in place; what comes from S3 is kept in a cache, each file whole or not at all.
+import { createWriteStream } from "node:fs"
+import { mkdir, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { Readable } from "node:stream"
+import { pipeline } from "node:stream/promises"
+import { AppError, type Ids } from "#core"
+import type { Buckets } from "../../buckets/index.ts"
+import type { Segment } from "../collections.ts"
+
+export interface SegmentFilesDeps {
+  readonly buckets: Buckets
+  readonly ids: Ids
+  /** `<data_dir>/page-analytics`. */
+  readonly folder: string
+  readonly cacheBytes: number
+}
+
+export class SegmentFiles {
+  readonly #deps: SegmentFilesDeps
+  readonly #fetching = new Map<string, Promise<string>>()
+
+  constructor(deps: SegmentFilesDeps) {
+    this.#deps = deps
+  }
+
+  /** Drafts of a process that died are of no use to anyone. */
+  async start(): Promise<void> {
+    await rm(this.#drafts, { recursive: true, force: true })
+    await mkdir(this.#drafts, { recursive: true, mode: 0o700 })
+  }
+
+  get #drafts(): string {
+    return join(this.#deps.folder, "drafts")
+  }
+
+  /** A path for a file that is being made. */
+  draft(ending: string): string {
+    return join(this.#drafts, `${this.#deps.ids.uuid()}.${ending}`)
+  }
+
+  keyOf(day: string, id: string): string {
+    return `page-events/day=${day}/${id}.parquet`
+  }
+
+  /** Moves a draft to where it belongs; durable when it resolves. */
+  async store(organization: string, key: string, draft: string): Promise<void> {
+    const bucket = this.#deps.buckets.open(organization)
+    await bucket.put(key, await readFile(draft))
+    if (bucket.fileOf(key) !== undefined) return rm(draft, { force: true })
+    const cached = this.#cached(organization, key)
+    await mkdir(dirname(cached), { recursive: true, mode: 0o700 })
+    await rename(draft, cached)
+  }
+
+  async remove(organization: string, key: string): Promise<void> {
+    await this.#deps.buckets.open(organization).remove(key)
+    await rm(this.#cached(organization, key), { force: true })
+  }
+
+  /** Paths on this node, fetched where they are not there. */
+  async local(organization: string, segments: readonly Segment[]): Promise<string[]> {
+    const paths: string[] = []
+    for (let first = 0; first < segments.length; first += 8) {
+      paths.push(...(await Promise.all(segments.slice(first, first + 8).map(({ key }) => this.#local(organization, key)))))
+    }
+    return paths
+  }
+
+  async #local(organization: string, key: string): Promise<string> {
+    const inPlace = this.#deps.buckets.open(organization).fileOf(key)
+    if (inPlace !== undefined) return inPlace
+    const path = this.#cached(organization, key)
+    const now = new Date()
+    // Also says that it was used, to the eviction below.
+    if (
+      await utimes(path, now, now).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path
+    const fetching = this.#fetching.get(path) ?? this.#fetch(organization, key, path).finally(() => this.#fetching.delete(path))
+    this.#fetching.set(path, fetching)
+    return fetching
+  }
+
+  async #fetch(organization: string, key: string, path: string): Promise<string> {
+    const found = await this.#deps.buckets.open(organization).get(key)
+    if (!found)
+      throw new AppError("unavailable", "A segment is not in the bucket; ask again, and rebuild the copy if this stays so.", {
+        reason: "segment_missing",
+      })
+    const draft = this.draft("parquet")
+    await pipeline(Readable.from(found.chunks), createWriteStream(draft, { mode: 0o600 }))
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await rename(draft, path)
+    return path
+  }
+
+  #cached(organization: string, key: string): string {
+    return join(this.#deps.folder, "cache", organization, key)
+  }
+
+  /** Brings the cache down to its size. Files used in the last minutes stay: a query may be about to open them. */
+  async evict(now: number, graceMs: number): Promise<void> {
+    const root = join(this.#deps.folder, "cache")
+    const names = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => [])
+    const files = await Promise.all(
+      names
+        .filter((entry) => entry.isFile())
+        .map(async (entry) => {
+          const path = join(entry.parentPath, entry.name)
+          const found = await stat(path).catch(() => undefined)
+          return { path, size: found?.size ?? 0, used: found?.mtimeMs ?? 0 }
+        }),
+    )
+    let total = files.reduce((sum, { size }) => sum + size, 0)
+    for (const { path, size, used } of files.sort((a, b) => a.used - b.used)) {
+      if (total <= this.#deps.cacheBytes || now - used < graceMs) return
+      await rm(path, { force: true })
+      total -= size
+    }
+  }
+}

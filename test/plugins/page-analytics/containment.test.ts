@@ -1,0 +1,125 @@
+// What holds where the list of functions would not: the engine's own lock, the process's limits, and that a process
+// belongs to one organization.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DuckDBInstance } from "@duckdb/node-api"
+import { expect } from "chai"
+import { lockDown, startSettings } from "../../../plugins/page-analytics/query/engine-limits.ts"
+import { QueryPool } from "../../../plugins/page-analytics/query/query-pool.ts"
+import { QueryProcess } from "../../../plugins/page-analytics/query/query-process.ts"
+
+const limits = { threads: 1, memoryMb: 128, deadlineMs: 5_000 }
+const task = { files: [], mixed: false, limits: { rows: 10, bytes: 10_000 } }
+const never = new AbortController().signal
+
+describe("containment of analytics queries", () => {
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-analytics-"))
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  it("locks the engine to the files it was given, by itself", async () => {
+    writeFileSync(join(folder, "secret.txt"), "secret")
+    const own = join(folder, "own.parquet")
+    const instance = await DuckDBInstance.create(":memory:", startSettings(1, 128))
+    const connection = await instance.connect()
+    await connection.run(`COPY (SELECT 1 AS n) TO '${own}'`)
+    await connection.run(`COPY (SELECT 2 AS n) TO '${join(folder, "other.parquet")}'`)
+    await lockDown(connection, [own])
+    expect((await connection.runAndReadAll(`SELECT n FROM read_parquet('${own}')`)).getRows()).to.deep.equal([[1]])
+    for (const [sql, words] of [
+      [`SELECT * FROM read_text('${folder}/secret.txt')`, /Permission Error/],
+      [`SELECT * FROM read_parquet('${folder}/other.parquet')`, /Permission Error/],
+      [`SELECT * FROM read_parquet('${folder}/own.parquet/../other.parquet')`, /Permission Error/],
+      [`SELECT * FROM glob('${folder}/*')`, /Permission Error/],
+      [`COPY (SELECT 1) TO '${folder}/made.csv'`, /Permission Error/],
+      [`ATTACH '${folder}/made.duckdb'`, /Permission Error/],
+      ["SET enable_external_access = true", /locked|Cannot/],
+      ["SET allowed_paths = ['/']", /locked|Cannot/],
+      ["SET memory_limit = '9GiB'", /locked/],
+      ["INSTALL httpfs", /Permission Error|disabled/],
+    ] as const) {
+      const refused = await connection.runAndReadAll(sql).then(
+        () => "it was let through",
+        (error: Error) => error.message,
+      )
+      expect(refused, sql).to.match(words)
+    }
+    connection.closeSync()
+    instance.closeSync()
+  })
+
+  it("gives the process nothing of the service's environment", async () => {
+    process.env["MILLRACE_TEST_PLANTED"] = "planted"
+    const query = new QueryProcess(limits)
+    await query.ready
+    const { readFileSync } = await import("node:fs")
+    if (process.platform === "linux") {
+      const environment = readFileSync(`/proc/${query.pid}/environ`, "utf8")
+      expect(environment).to.contain("TZ=UTC").and.not.to.contain("planted")
+    }
+    await query.stop()
+    delete process.env["MILLRACE_TEST_PLANTED"]
+  })
+
+  it("kills a process at its deadline, and the next query has another", async () => {
+    const pool = new QueryPool({ ...limits, deadlineMs: 1_000, concurrency: 1, maxWaiting: 4, idleMs: 60_000 })
+    pool.start()
+    const endless = { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }
+    const began = performance.now()
+    expect((await pool.run("o", endless, never)).kind).to.equal("deadline")
+    expect(performance.now() - began).to.be.lessThan(3_000)
+    expect((await pool.run("o", { ...task, sql: "SELECT 1" }, never)).kind).to.equal("table")
+    await pool.stop()
+  })
+
+  it("kills a process when whoever asked has gone", async () => {
+    const pool = new QueryPool({ ...limits, deadlineMs: 30_000, concurrency: 1, maxWaiting: 4, idleMs: 60_000 })
+    const gone = new AbortController()
+    const asked = pool.run("o", { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }, gone.signal)
+    gone.abort()
+    expect((await asked).kind).to.equal("crashed")
+    await pool.stop()
+  })
+
+  it("never gives one organization's process to another, and keeps a spare", async () => {
+    const pool = new QueryPool({ ...limits, concurrency: 4, maxWaiting: 4, idleMs: 60_000 })
+    pool.start()
+    const pids = new Map<number, string>()
+    for (const organization of ["a", "b", "a", "c", "b", "a"]) {
+      expect((await pool.run(organization, { ...task, sql: "SELECT 1" }, never)).kind).to.equal("table")
+      for (const { pid, organization: owner } of pool.processes()) {
+        if (owner === undefined || pid === undefined) continue
+        expect(pids.get(pid) ?? owner).to.equal(owner)
+        pids.set(pid, owner)
+      }
+    }
+    expect([...pids.values()].sort()).to.deep.equal(["a", "b", "c"])
+    expect(pool.processes().some(({ organization }) => organization === undefined)).to.equal(true)
+    await pool.stop()
+  })
+
+  it("leaves nothing of a query to the next one of the same process", async () => {
+    const query = new QueryProcess(limits)
+    expect((await query.run({ ...task, sql: "WITH t AS (SELECT 1 AS a) SELECT a FROM t" })).kind).to.equal("table")
+    const after = await query.run({ ...task, sql: "SELECT a FROM t" })
+    expect(after).to.deep.include({ kind: "refused" })
+    await query.stop()
+  })
+
+  it("refuses a query when too many wait, and serves those that wait in turn", async () => {
+    const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 1, idleMs: 60_000 })
+    const ask = (organization: string) => pool.run(organization, { ...task, sql: "SELECT 1" }, never)
+    const first = ask("a")
+    const second = ask("b")
+    const refused = await ask("c").then(
+      () => "answered",
+      (error: { code: string }) => error.code,
+    )
+    expect(refused).to.equal("resource_exhausted")
+    expect([(await first).kind, (await second).kind]).to.deep.equal(["table", "table"])
+    await pool.stop()
+  })
+})

@@ -1,0 +1,128 @@
+// A service whose copy is sealed several times a second, a way to write page events as their plugin does, and waiting for
+// the copy to hold what was committed.
+import type { Json } from "#core"
+import { Ids, Works } from "#core"
+import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
+import { Datasets } from "../../../plugins/datasets/index.ts"
+import { Organizations } from "../../../plugins/organizations/index.ts"
+import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+
+let drawn = 0
+
+export interface Answer {
+  readonly columns: string[]
+  readonly types: string[]
+  readonly rows: unknown[][]
+  readonly truncated: boolean
+  readonly enabled: boolean
+  readonly as_of: string | null
+  readonly code?: string
+  readonly message?: string
+  readonly details?: { readonly reason?: string }
+}
+
+export type EventValues = Record<string, Json> & { event_id: string; event: string }
+
+export class AnalyticsHost {
+  readonly host: TestHost
+  readonly organization: { readonly id: string; readonly slug: string }
+
+  constructor(host: TestHost, organization: { readonly id: string; readonly slug: string } = host.organization) {
+    this.host = host
+    this.organization = organization
+  }
+
+  /** The same service for another organization, which the host's own one manages. */
+  async another(): Promise<AnalyticsHost> {
+    const organizations = this.host.get(Organizations)
+    const made = await this.host.get(Works).run((work) => organizations.create(work, { name: `Organization ${++drawn}` }))
+    await this.host.get(Works).run((work) => organizations.setManager(work, made.id, { id: this.host.organization.id, role: "admin" }))
+    return new AnalyticsHost(this.host, made)
+  }
+
+  /** A call inside the organization. */
+  api<T = Record<string, unknown>>(method: string, path: string, body?: unknown) {
+    return this.host.api<T>(method, path, body, { headers: { "x-organization-id": this.organization.id } })
+  }
+
+  static async start(
+    settings: Record<string, unknown> = {},
+    others: Record<string, unknown> = {},
+    options: TestHostOptions = {},
+  ): Promise<AnalyticsHost> {
+    const env = pluginSettings({ "page-analytics": { seal_every_ms: 100, ...settings }, ...others })
+    return new AnalyticsHost(await testHost({ ...options, env: { ...env, ...options.env } }))
+  }
+
+  /** Commits events, received at that time; returns their rows' ids. */
+  async write(events: readonly EventValues[], receivedAt = new Date().toISOString()): Promise<string[]> {
+    const { organization } = this
+    const dataset = this.host.get(Datasets).reserve("page-events", "page analytics")
+    await this.host.get(Works).run((work) => dataset.ensure(work, organization, { class: "events" }))
+    const ids: string[] = []
+    for (let first = 0; first < events.length; first += 500) {
+      await this.host.get(Works).run(async (work) => {
+        const executionId = this.host.get(Ids).uuid()
+        for (const [itemIndex, values] of events.slice(first, first + 500).entries()) {
+          const origin = { executionId, stepId: "save", itemIndex, receivedAt }
+          ids.push((await dataset.write(work, { organization, key: "event_id", values, origin })).row_id)
+        }
+      })
+    }
+    return ids
+  }
+
+  async query(sql: string): Promise<Answer> {
+    return (await this.api<Answer>("POST", "/v1/page-analytics/query", { query: sql })).body
+  }
+
+  /** Rows of a query that must not be refused. */
+  async rows(sql: string): Promise<unknown[][]> {
+    const answer = await this.query(sql)
+    if (!answer.rows) throw new Error(`${sql} was refused: ${answer.message}`)
+    return answer.rows
+  }
+
+  /** Resolves when the copy holds all that is committed now. */
+  async caughtUp(): Promise<void> {
+    const now = new Date().toISOString()
+    await until(async () => {
+      const { as_of } = await this.host.get(PageAnalytics).status(this.organization.id)
+      return as_of !== null && as_of >= now
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.host.stop()
+  }
+}
+
+export async function until(met: () => Promise<boolean>, withinMs = 15_000): Promise<void> {
+  const give = performance.now() + withinMs
+  while (!(await met())) {
+    if (performance.now() > give) throw new Error(`not so within ${withinMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** An event with every column that a page view has. */
+export function event(kind: string, values: Record<string, Json> = {}): EventValues {
+  return {
+    event_id: `event-${process.pid}-${++drawn}`,
+    event: kind,
+    artifact_id: "0190f0c0-0000-7000-8000-000000000001",
+    page_url: "https://acme.test/offer",
+    variant: "a",
+    session_id: "s1",
+    utm_source: "",
+    at: new Date().toISOString(),
+    is_test: false,
+    device_type: "mobile",
+    browser: "chrome",
+    in_app: "",
+    language: "en",
+    country: "DE",
+    ...values,
+  }
+}

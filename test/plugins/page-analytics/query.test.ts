@@ -1,0 +1,264 @@
+// Asking: what comes back in which form, what is refused in whose words, and who may ask.
+import { expect } from "chai"
+import { type AppError, Authenticator, Coherence, Works } from "#core"
+import { MembershipsCollection } from "../../../plugins/organizations/collections.ts"
+import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/organizations/index.ts"
+import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"
+import { AnalyticsHost, event } from "./host.ts"
+
+describe("page analytics query", () => {
+  let service: AnalyticsHost
+  before(async () => {
+    service = await AnalyticsHost.start({ max_result_bytes: 4_000_000 })
+    const at = (second: number) => new Date(Date.UTC(2026, 10, 20, 10, 0, second)).toISOString()
+    await service.write([
+      event("pageview", { session_id: "s1", utm_source: "ads", at: at(0) }),
+      event("scroll_milestone", { session_id: "s1", scroll_depth: 50, at: at(5) }),
+      event("cta_click", { session_id: "s1", at: at(10) }),
+      event("form_start", { session_id: "s1", at: at(20) }),
+      event("lead", { session_id: "s1", at: at(42) }),
+      event("pageview", { session_id: "s2", variant: "b", at: at(1) }),
+      event("scroll_bail", { session_id: "s2", variant: "b", max_scroll_depth: 10, duration_ms: 900, at: at(2) }),
+      event("web_vital", { session_id: "s2", variant: "b", vital_name: "LCP", vital_value: 1234.5, vital_rating: "good", at: at(2) }),
+      event("pageview", { session_id: "s3", is_test: true, at: at(3) }),
+    ])
+    await service.caughtUp()
+  })
+  after(() => service.stop())
+
+  it("answers columns, types and rows in parallel, as the specification shapes them", async () => {
+    const { body } = await service.host.api("POST", "/v1/page-analytics/query", {
+      query: "SELECT event, count(*) AS n FROM events GROUP BY ALL ORDER BY n DESC, event LIMIT 2",
+    })
+    expect(Object.keys(body)).to.have.members(["columns", "types", "rows", "truncated", "enabled", "as_of"])
+    expect(body).to.deep.include({
+      columns: ["event", "n"],
+      types: ["VARCHAR", "BIGINT"],
+      rows: [
+        ["pageview", 3],
+        ["cta_click", 1],
+      ],
+      truncated: false,
+    })
+  })
+
+  it("has sessions, leads, pages, web_vitals and funnel, without test traffic", async () => {
+    expect(
+      await service.rows(
+        "SELECT session_id, utm_source, pageviews, max_scroll, converted, bailed, duration_s FROM sessions ORDER BY session_id",
+      ),
+    ).to.deep.equal([
+      ["s1", "ads", 1, 50, true, false, 42],
+      ["s2", null, 1, 0, false, true, 1],
+    ])
+    expect(await service.rows("SELECT session_id, time_to_lead_s, session_started_at FROM leads")).to.deep.equal([
+      ["s1", 42, "2026-11-20T10:00:00.000Z"],
+    ])
+    expect(await service.rows("SELECT page_url, pageviews, visitors, leads, conversion_rate FROM pages")).to.deep.equal([
+      ["https://acme.test/offer", 2, 2, 1, 0.5],
+    ])
+    expect(await service.rows("SELECT name, value, rating FROM web_vitals")).to.deep.equal([["LCP", 1234.5, "good"]])
+    expect(await service.rows("SELECT step, sessions FROM funnel WHERE variant = 'a' ORDER BY position")).to.deep.equal([
+      ["viewed", 1],
+      ["scrolled_half", 1],
+      ["clicked", 1],
+      ["started_form", 1],
+      ["became_lead", 1],
+    ])
+  })
+
+  it("documents every column that the tables have, and only those", async () => {
+    const { body } = await service.host.api<{ tables: { name: string; columns: { name: string; type: string }[] }[] }>(
+      "GET",
+      "/v1/page-analytics/schema",
+    )
+    for (const { name, columns } of body.tables) {
+      const there = (await service.query(`SELECT * FROM ${name} LIMIT 0`)).columns
+      const documented = columns.flatMap((column) => column.name.split(", ")).filter((column) => column !== "every column of events")
+      expect(there, name).to.include.members(documented)
+      if (name !== "leads") expect(documented, name).to.have.members(there)
+    }
+  })
+
+  it("gives what JSON cannot hold in its documented form", async () => {
+    const forms: [sql: string, type: string, form: unknown][] = [
+      ["9007199254740991::BIGINT", "BIGINT", 9_007_199_254_740_991],
+      ["9007199254740993::BIGINT", "BIGINT", "9007199254740993"],
+      ["170141183460469231731687303715884105727::HUGEINT", "HUGEINT", "170141183460469231731687303715884105727"],
+      ["-12.50::DECIMAL(10,2)", "DECIMAL(10,2)", -12.5],
+      ["12345678901234567890.12::DECIMAL(38,2)", "DECIMAL(38,2)", "12345678901234567890.12"],
+      ["'NaN'::DOUBLE", "DOUBLE", "NaN"],
+      ["'-inf'::DOUBLE", "DOUBLE", "-Infinity"],
+      ["DATE '2026-11-20'", "DATE", "2026-11-20"],
+      ["TIMESTAMP '2026-11-20 10:00:00.123456'", "TIMESTAMP", "2026-11-20T10:00:00.123456Z"],
+      ["TIMESTAMP '1969-12-31 23:59:59.9'", "TIMESTAMP", "1969-12-31T23:59:59.900Z"],
+      ["TIMESTAMPTZ '2026-11-20 10:00:00+02'", "TIMESTAMP WITH TIME ZONE", "2026-11-20T08:00:00.000Z"],
+      ["'infinity'::TIMESTAMP", "TIMESTAMP", "infinity"],
+      ["TIME '10:00:00.5'", "TIME", "10:00:00.5"],
+      ["INTERVAL '1 month 2 days 3.5 seconds'", "INTERVAL", "P1M2DT3.5S"],
+      ["INTERVAL 0 DAY", "INTERVAL", "PT0S"],
+      ["'\\xAA\\x00'::BLOB", "BLOB", "qgA="],
+      ["'0101'::BIT", "BIT", "0101"],
+      ["[1, NULL, 3]", "INTEGER[]", [1, null, 3]],
+      ["{'a': 1, 'b': {'c': [DATE '2026-01-01']}}", 'STRUCT("a" INTEGER, "b" STRUCT("c" DATE[]))', { a: 1, b: { c: ["2026-01-01"] } }],
+      [
+        "MAP {'a': 1, 'b': 9007199254740993}",
+        "MAP(VARCHAR, BIGINT)",
+        [
+          ["a", 1],
+          ["b", "9007199254740993"],
+        ],
+      ],
+      ["'0190f0c0-0000-7000-8000-000000000001'::UUID", "UUID", "0190f0c0-0000-7000-8000-000000000001"],
+      ["NULL", "INTEGER", null],
+    ]
+    for (const [sql, type, form] of forms) {
+      const answer = await service.query(`SELECT ${sql} AS value`)
+      expect([sql, answer.types, answer.rows, answer.message]).to.deep.equal([sql, [type], [[form]], undefined])
+    }
+  })
+
+  it("cuts at 50,000 rows and says so, and not at exactly as many", async () => {
+    const cut = await service.query("SELECT n FROM range(50001) AS t(n)")
+    expect([cut.rows.length, cut.truncated]).to.deep.equal([50_000, true])
+    const whole = await service.query("SELECT n FROM range(50000) AS t(n)")
+    expect([whole.rows.length, whole.truncated]).to.deep.equal([50_000, false])
+  })
+
+  it("cuts rows that are too large together", async () => {
+    const answer = await service.query("SELECT string_agg(md5(n::VARCHAR), '') FROM range(300000) AS t(n) GROUP BY n // 30000")
+    expect(answer.truncated).to.equal(true)
+    expect(answer.rows.length).to.be.within(1, 9)
+  })
+
+  it("refuses in the engine's own words, as invalid_argument", async () => {
+    for (const [sql, words] of [
+      ["SELEC 1", 'syntax error at or near "SELEC"'],
+      ["SELECT colour FROM events", 'Referenced column "colour" not found'],
+      ["SELECT sum(event) FROM events", "No function matches"],
+      ["SELECT 1 / 'a'", "Conversion Error"],
+      ["", "query"],
+    ]) {
+      const answer = await service.query(sql ?? "")
+      expect(answer.code).to.equal("invalid_argument")
+      expect(answer.message).to.contain(words)
+    }
+  })
+
+  it("says what to do instead where the engine would have had no objection", async () => {
+    expect((await service.query("SELECT $1")).message).to.contain("write the value into the query")
+    expect((await service.query("DESCRIBE events")).message).to.contain("/v1/page-analytics/schema")
+    expect((await service.query("SELECT * FROM clicks")).message).to.contain("events, sessions, leads, pages, web_vitals, funnel")
+    expect((await service.query("SELECT getenv('HOME')")).message).to.contain('"getenv" is not allowed')
+  })
+
+  it("lets marketers' SQL through: windows, WITH, pivots, lists, dates and JSON", async () => {
+    for (const sql of [
+      "WITH daily AS (SELECT date_trunc('day', occurred_at) AS day, count(*) AS n FROM events GROUP BY 1) SELECT day, n, lag(n) OVER (ORDER BY day) FROM daily",
+      "SELECT * FROM (PIVOT (SELECT event, variant FROM events) ON variant IN ('a', 'b') USING count(*))",
+      "SELECT variant, quantile_cont(vital_value, 0.75) FILTER (vital_name = 'LCP') FROM events GROUP BY variant HAVING count(*) > 0 QUALIFY row_number() OVER () = 1",
+      "SELECT list_transform(string_split(page_url, '/'), lambda x: upper(x)) FROM events",
+      "SELECT \"at\", extract('hour' FROM \"at\"), strftime(\"at\", '%d.%m.') , \"at\" AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/Berlin' FROM events",
+      "SELECT properties->>'a', json_extract_string(properties, '$.b') FROM events",
+      "SELECT event, count(*) FROM events WHERE page_url ILIKE '%offer%' AND country IN ('DE', 'AT') GROUP BY ROLLUP (event)",
+      "SELECT * EXCLUDE (city) REPLACE (upper(event) AS event) FROM events USING SAMPLE 2",
+      "SELECT a.session_id FROM events a ASOF JOIN events b ON a.session_id = b.session_id AND a.occurred_at >= b.occurred_at",
+      "WITH RECURSIVE days(d) AS (SELECT DATE '2026-11-01' UNION ALL SELECT (d + INTERVAL 1 DAY)::DATE FROM days WHERE d < DATE '2026-11-05') SELECT d, current_date >= d FROM days",
+      "FROM events SELECT count(*)",
+    ]) {
+      const answer = await service.query(sql)
+      expect(answer.message, sql).to.equal(undefined)
+    }
+  })
+
+  it("allows only functions that the engine has, and none of its pragmas", async () => {
+    const { DuckDBInstance } = await import("@duckdb/node-api")
+    const { allowedFunctions } = await import("../../../plugins/page-analytics/query/functions.ts")
+    const connection = await (await DuckDBInstance.create(":memory:")).connect()
+    const known = await connection.runAndReadAll(
+      "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro')",
+    )
+    const names = new Set(known.getRows().map(([name]) => name))
+    // Forms of the grammar, and table functions that may also stand in SELECT.
+    const grammar = [
+      "coalesce",
+      "if",
+      "ifnull",
+      "nullif",
+      "grouping",
+      "unnest",
+      "try",
+      "position",
+      "current_timestamp",
+      "rank_dense",
+      "count_star",
+      "->",
+    ]
+    expect([...allowedFunctions].filter((name) => !names.has(name) && !grammar.includes(name))).to.deep.equal([])
+  })
+
+  it("never sees another organization's events, in no table", async () => {
+    const other = await service.another()
+    await other.write([event("lead", { session_id: "other" })])
+    await other.caughtUp()
+    expect(await other.rows("SELECT session_id FROM events")).to.deep.equal([["other"]])
+    for (const table of ["events", "sessions", "leads"]) {
+      expect((await service.rows(`SELECT session_id FROM ${table}`)).flat()).not.to.include("other")
+    }
+  })
+
+  it("answers an organization without events with no rows, not enabled", async () => {
+    const empty = await service.another()
+    expect(await empty.query("SELECT * FROM sessions")).to.deep.include({ rows: [], enabled: false, as_of: null, truncated: false })
+  })
+
+  it("asks again, at each call, whether the key's maker is a member", async () => {
+    const { host } = service
+    const organizations = host.get(Organizations)
+    const works = host.get(Works)
+    const organization = host.organization.id
+    const user = await works.run((work) => organizations.addUser(work, { email: "member@acme.test" }))
+    await works.run((work) => organizations.addMember(work, organization, user.id, "member"))
+    const { text } = await works.run((work) =>
+      host.get(ApiKeys).mint(work, organization, { name: "member's", kind: "api_key", role: "member", scopes: null, user: user.id }),
+    )
+    const ask = () => host.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" }, { key: text })
+    expect((await ask()).status).to.equal(200)
+    // As it was when the call was let in: what happens in between counts.
+    const credentials = { bearer: text, organization: undefined, surface: "rest", requestId: "r", log: host.house.log } as const
+    const caller = await host.get(Authenticator).authenticate(credentials)
+    const analytics = host.get(PageAnalytics)
+    const signal = new AbortController().signal
+    expect((await analytics.query(caller, "SELECT 1", signal)).rows).to.deep.equal([[1]])
+
+    await works.run((work) => organizations.addMember(work, organization, user.id, "guest"))
+    expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied")
+    expect((await ask()).status).to.equal(403)
+
+    const membership = await organizations.membership(organization, user.id)
+    await works.run((work) => {
+      work.in(MembershipsCollection, organization).remove(membership?.id ?? "")
+      host.get(Coherence).announce(work, organizationsTopic, organization, { settled: true })
+    })
+    expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied")
+    expect((await ask()).status).to.equal(401)
+  })
+
+  it("lets a scoped token ask only with page_analytics:read", async () => {
+    const { host } = service
+    const mint = (scopes: string[]) =>
+      host
+        .get(Works)
+        .run((work) => host.get(ApiKeys).mint(work, host.organization.id, { name: "t", kind: "token", role: "member", scopes, user: null }))
+    const ask = async (scopes: string[]) =>
+      (await host.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" }, { key: (await mint(scopes)).text })).status
+    expect([await ask(["page_analytics:read"]), await ask(["datasets:read"])]).to.deep.equal([200, 403])
+  })
+})
+
+function refusalOf(asked: Promise<unknown>): Promise<string> {
+  return asked.then(
+    () => "answered",
+    (error: AppError) => error.code,
+  )
+}
