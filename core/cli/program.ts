@@ -4,19 +4,26 @@ import { join } from "node:path"
 import { Command, CommanderError } from "commander"
 import { type Declarations, frameworkRoot, loadDeclarations, loadPlugins } from "../house/plugins.ts"
 import { type LoadedConfig, loadConfig } from "../kernel/config.ts"
+import { addBackupCommands } from "./backup.ts"
+import { addClientCommands } from "./client-commands.ts"
 import { describeConfig } from "./describe-config.ts"
 import { checkGenerated, writeGenerated } from "./generate.ts"
 import { generatedFiles } from "./generated-files.ts"
+import { addOperationCommands, type CommandContext } from "./operations/commands.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
+import { addPipelineCommands } from "./pipelines/commands.ts"
+import { addPluginCommand } from "./plugin-command.ts"
+import { processTerminal, type Terminal } from "./terminal.ts"
 
 const defaults = join(frameworkRoot, "config/default.yaml")
 
 /** Runs one command line; returns the exit code. Throws BootError where configuration or plugins are refused. */
-export async function runCommand(args: readonly string[]): Promise<number> {
+export async function runCommand(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
   let exitCode = 0
   const program = new Command("millrace")
     .description("Durable event pipelines: runs the service, and what goes with it.")
     .exitOverride()
+    .configureOutput({ writeOut: (text) => void terminal.stdout.write(text), writeErr: (text) => void terminal.stderr.write(text) })
     .configureHelp({ showGlobalOptions: true })
 
   program
@@ -53,8 +60,14 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       exitCode = check ? checkGenerated(files) : writeGenerated(files)
     })
 
+  const end = (code: number) => {
+    exitCode = code
+  }
+  addBackupCommands(program, () => ownConfig().config)
+  addPipelineCommands(program, { config: () => ownConfig().config, root: process.cwd(), end })
   program.showSuggestionAfterError()
-  if (!program.commands.some((command) => command.name() === args[0])) await addPluginCommands(program)
+  addClientCommands(program, { terminal, exit: end }, ownDeclarations)
+  if (needsPlugins(program, args)) await addDeclaredCommands(program, { terminal, exit: end })
   try {
     await program.parseAsync(args, { from: "user" })
   } catch (error) {
@@ -72,12 +85,15 @@ function ownDeclarations(): Promise<Declarations> {
   return loadDeclarations({ config: ownConfig().config, root: process.cwd() })
 }
 
-async function addPluginCommands(program: Command): Promise<void> {
-  const { plugins } = await ownDeclarations()
-  for (const { name, summary, run } of plugins.flatMap(({ plugin }) => plugin.commands ?? [])) {
-    program
-      .command(name)
-      .description(summary)
-      .action(async () => console.log(await run()))
-  }
+/** Plugins are loaded where a name is none of the core's own commands. */
+function needsPlugins(program: Command, [first = "", second = ""]: readonly string[]): boolean {
+  const known = program.commands.find((command) => command.name() === first)
+  if (!known || known.commands.length === 0) return !known
+  return !known.commands.some((command) => command.name() === second)
+}
+
+async function addDeclaredCommands(program: Command, context: CommandContext): Promise<void> {
+  const { plugins, registry } = await ownDeclarations()
+  for (const command of plugins.flatMap(({ plugin }) => plugin.commands ?? [])) addPluginCommand(program, command, context.exit)
+  addOperationCommands(program, registry, context)
 }

@@ -1,0 +1,22 @@
+// `millrace/client`: a client of the operations that ship, typed by their own schemas. For Node and browsers.
+import type { ClientOptions } from "../core/client/caller.ts"
+import { createClient, type Client as OperationsClient } from "../core/client/client.ts"
+import { type Operations, routes } from "./operations.generated.ts"
+
+export type { ClientStream } from "../core/client/answer.ts"
+export type { ClientOptions } from "../core/client/caller.ts"
+/** For sets of plugins other than what ships: `createClient<Operations & Mine>({ ...routes, ...mine }, options)`. */
+export { createClient } from "../core/client/client.ts"
+export { ClientError } from "../core/client/error.ts"
+export type { Live, LiveMessage, LiveOptions, SubscribeOptions, Subscription } from "../core/client/live.ts"
+export type { RetryPolicy } from "../core/client/retry.ts"
+export type { ClientRoute } from "../core/client/route.ts"
+export type { AnswerOf, CallOptions, InputOf, OperationMap } from "../core/client/shape.ts"
+export type { ErrorCode, ErrorDetails, FieldProblem } from "../core/kernel/errors.ts"
+export { type Operations, routes } from "./operations.generated.ts"
+
+export type Client = OperationsClient<Operations>
+
+export function millrace(options: ClientOptions): Client {
+  return createClient<Operations>(routes, options)
+}

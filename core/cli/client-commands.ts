@@ -1,0 +1,34 @@
+// Commands of whoever uses a service, beside its operations: keys, shell completion, MCP.
+import type { Command } from "commander"
+import type { Declarations } from "../house/plugins.ts"
+import { completionScript } from "./completion.ts"
+import { addLoginCommands } from "./login.ts"
+import { addOperationCommands, type CommandContext, told } from "./operations/commands.ts"
+import { targetOf } from "./profiles.ts"
+
+export function addClientCommands(program: Command, context: CommandContext, declarations: () => Promise<Declarations>): void {
+  addLoginCommands(program, context)
+  program
+    .command("completion")
+    .description("Print the completion script of a shell: bash, zsh or fish.")
+    .argument("<shell>", "bash, zsh or fish")
+    .action((shell: string) =>
+      told({ context }, async () => {
+        const { registry } = await declarations()
+        addOperationCommands(program, registry, context)
+        context.terminal.stdout.write(completionScript(shell, program))
+      }),
+    )
+  program
+    .command("mcp")
+    .description("Serve the operations as MCP tools over standard input and output, with the key of a profile.")
+    .option("--profile <name>", "of `millrace login`")
+    .option("--organization <slug>", "act in this organization")
+    .action((asked: { profile?: string; organization?: string }) =>
+      told({ context }, async () => {
+        const target = targetOf(context.terminal.env, asked)
+        const [{ serveMcp }, { registry }] = await Promise.all([import("./mcp.ts"), declarations()])
+        await serveMcp(registry, target, context.terminal)
+      }),
+    )
+}

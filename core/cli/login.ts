@@ -1,0 +1,124 @@
+// `millrace login`, `logout` and `profiles`: keys kept for later commands. A key is never taken from the command line,
+// where others can see it and the shell remembers it.
+import { readFileSync } from "node:fs"
+import { createInterface } from "node:readline"
+import { Writable } from "node:stream"
+import type { Command } from "commander"
+import { z } from "zod"
+import { baseOf, createCaller } from "../client/caller.ts"
+import { type CommandContext, told } from "./operations/commands.ts"
+import { CommandProblem } from "./operations/problem.ts"
+import { tableText } from "./operations/show.ts"
+import { defaultUrl, type Profile, profilesFile, readProfiles, unknownProfile, writeProfiles } from "./profiles.ts"
+import { readAll, type Terminal } from "./terminal.ts"
+
+const FirstStart = z.object({ base_url: z.string(), admin_key: z.string() })
+/** What the service says of a key; any service has it. */
+const who = { "me.get": { method: "GET", path: "/v1/me", repeatable: true } } as const
+const Me = z.object({ role: z.string(), organization: z.object({ slug: z.string() }) })
+
+interface LoginOptions {
+  readonly url?: string
+  readonly from?: string
+  readonly organization?: string
+  readonly profile: string
+}
+
+export function addLoginCommands(program: Command, context: CommandContext): void {
+  const { terminal } = context
+  program
+    .command("login")
+    .description("Keep a key for later commands; it is asked for, or read from standard input.")
+    .option("--url <url>", `where the service is; ${defaultUrl} unless given`)
+    .option("--from <file>", "take address and key from what a first start wrote: data/bootstrap.json")
+    .option("--organization <slug>", "act in this organization unless told otherwise")
+    .option("--profile <name>", "name to keep it under", "default")
+    .action((options: LoginOptions) => told({ context }, () => login(options, terminal)))
+  program
+    .command("logout")
+    .description("Forget a profile and its key; the key itself stays valid until it is revoked.")
+    .argument("[profile]", "name of the profile; the current one unless given")
+    .action((name: string | undefined) => told({ context }, () => logout(name, terminal)))
+  program
+    .command("profiles")
+    .description("List the profiles, or make one the current one.")
+    .option("--use <name>", "make this the current one")
+    .action(({ use }: { use?: string }) => told({ context }, () => profiles(use, terminal)))
+}
+
+/** Nothing is kept until the service has taken the key. */
+async function login(options: LoginOptions, terminal: Terminal): Promise<void> {
+  const { env, stdout, stderr } = terminal
+  const started = options.from === undefined ? undefined : firstStart(options.from)
+  const url = baseOf(options.url ?? started?.base_url ?? (env["MILLRACE_URL"] || defaultUrl))
+  if (isOpen(url)) stderr.write(`${url} is not encrypted: whoever is on the way can read the key.\n`)
+  const key = started?.admin_key ?? (await askForKey(url, terminal))
+  if (key === "") throw new CommandProblem("No key was given; nothing is kept.")
+  const organization = options.organization
+  const me = Me.parse(await createCaller(who, { baseUrl: url, key, organization })("me.get"))
+  const profile: Profile = { url, key, ...(organization === undefined ? {} : { organization }) }
+  const before = readProfiles(env)
+  writeProfiles(env, { current: options.profile, profiles: { ...before.profiles, [options.profile]: profile } })
+  stdout.write(`${url}: ${me.role} of ${me.organization.slug}. Kept as "${options.profile}" in ${profilesFile(env)}.\n`)
+}
+
+async function logout(name: string | undefined, { env, stdout }: Terminal): Promise<void> {
+  const { current, profiles: kept } = readProfiles(env)
+  const gone = name ?? current
+  if (!Object.hasOwn(kept, gone)) throw unknownProfile(gone, kept)
+  const { [gone]: _gone, ...rest } = kept
+  writeProfiles(env, { current: gone === current ? (Object.keys(rest)[0] ?? "default") : current, profiles: rest })
+  stdout.write(`The profile "${gone}" is forgotten.\n`)
+}
+
+async function profiles(use: string | undefined, { env, stdout }: Terminal): Promise<void> {
+  const { current, profiles: kept } = readProfiles(env)
+  if (use !== undefined && !Object.hasOwn(kept, use)) throw unknownProfile(use, kept)
+  if (use !== undefined) writeProfiles(env, { current: use, profiles: kept })
+  const rows = Object.entries(kept).map(([name, { url, organization = "", key }]) => ({
+    profile: name,
+    current: name === (use ?? current) ? "yes" : "",
+    url,
+    organization,
+    // Prefix and id, which are public, tell keys apart.
+    key: `${key.split("_").slice(0, 3).join("_")}_…`,
+  }))
+  stdout.write(`${tableText(rows, Number.POSITIVE_INFINITY)}\n`)
+}
+
+function firstStart(file: string): z.infer<typeof FirstStart> {
+  let text: string
+  try {
+    text = readFileSync(file, "utf8")
+  } catch (error) {
+    throw new CommandProblem(`${file} cannot be read: ${(error as Error).message}`)
+  }
+  try {
+    return FirstStart.parse(JSON.parse(text))
+  } catch {
+    throw new CommandProblem(`${file} is not what a first start writes (base_url and admin_key).`)
+  }
+}
+
+function isOpen(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+}
+
+async function askForKey(url: string, terminal: Terminal): Promise<string> {
+  const { stdin, stderr } = terminal
+  if (!stdin.isTTY) return (await readAll(stdin)).trim().split("\n")[0] ?? ""
+  stderr.write(`Key for ${url} (not shown): `)
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: stdin, output: silent, terminal: true })
+  return await new Promise((resolve) => {
+    lines.once("line", (line) => {
+      resolve(line.trim())
+      lines.close()
+    })
+    lines.once("close", () => {
+      stderr.write("\n")
+      resolve("")
+    })
+  })
+}

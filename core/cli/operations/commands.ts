@@ -1,0 +1,137 @@
+// `millrace <area> <verb>`: a command for every operation, with flags from its input schema.
+import { type Command, Option } from "commander"
+import { ClientError } from "../../client/error.ts"
+import { type AnyOperation, Operations } from "../../contract/operation.ts"
+import type { Registry } from "../../kernel/registry.ts"
+import { clientRoute } from "../client-operations.ts"
+import { byName } from "../markdown.ts"
+import { targetOf } from "../profiles.ts"
+import type { Terminal } from "../terminal.ts"
+import { type Flag, flagsOf, parseFlag, placeholderOf } from "./flags.ts"
+import { CommandProblem, describeError, errorAsJson, exitCodeOf, exitCodesHelp } from "./problem.ts"
+import { readInput, readJsonFlag } from "./read-input.ts"
+import { runOperation } from "./run.ts"
+
+export interface CommandContext {
+  readonly terminal: Terminal
+  readonly exit: (code: number) => void
+}
+
+interface OwnOptions {
+  readonly file?: string
+  readonly json?: boolean
+  readonly all?: boolean
+  readonly output?: string
+  readonly profile?: string
+  readonly organization?: string
+}
+
+export function addOperationCommands(program: Command, registry: Registry, context: CommandContext): void {
+  const operations = byName(registry.items(Operations), ({ name }) => name)
+  for (const [area, inArea] of Map.groupBy(operations, ({ name }) => dashed(name.split(".")[0] ?? name))) {
+    const verbs = inArea.map(({ name }) => verbOf(name))
+    const group = program.commands.find((command) => command.name() === area) ?? program.command(area).description(`${verbs.join(", ")}.`)
+    for (const operation of inArea) addCommand(group, operation, context)
+  }
+}
+
+function addCommand(group: Command, operation: AnyOperation, context: CommandContext): void {
+  const { flags, positional } = flagsOf(operation)
+  const route = clientRoute(operation)
+  const command = group
+    .command(verbOf(operation.name))
+    .description(operation.description ? `${operation.summary}\n\n${operation.description}` : operation.summary)
+  command.summary(operation.summary)
+  for (const name of positional) command.argument(`[${name}]`, flags.find(({ field }) => field === name)?.description)
+  for (const flag of flags) for (const option of optionsOf(flag)) command.addOption(option)
+  command.option("--file <file>", "the input as JSON or YAML; - is standard input; flags win over it")
+  command.option("--output <file>", "write to a file, whole or not at all")
+  if (!operation.streams) command.option("--json", "print the answer as JSON, and errors too")
+  if (route.list !== undefined) command.option("--all", "every page; with --json one item a line")
+  command.option("--organization <slug>", "act in this organization")
+  command.option("--profile <name>", "of `millrace login`")
+  command.addHelpText("after", exitCodesHelp)
+  command.action(async (...given: unknown[]) => {
+    const own = command.opts<OwnOptions & Record<string, unknown>>()
+    const words = given.slice(0, positional.length) as (string | undefined)[]
+    await told({ context, flags, json: own.json === true }, async () => {
+      const values = await valuesOf(flags, command, context.terminal)
+      const input = await readInput({ flags, positional, words, values, file: own.file }, context.terminal)
+      const target = targetOf(context.terminal.env, own)
+      const { json = false, all = false, output } = own
+      await runOperation({ name: operation.name, route, input, target, terminal: context.terminal, json, all, output })
+    })
+  })
+}
+
+function optionsOf(flag: Flag): Option[] {
+  const notes = [
+    flag.required ? "required" : "",
+    flag.list ? "may be repeated" : "",
+    flag.default === undefined ? "" : `default ${flag.default}`,
+  ]
+  const said = notes.filter(Boolean).join("; ")
+  const description = [flag.description, said && `(${said})`].filter(Boolean).join(" ")
+  if (flag.kind === "boolean" && !flag.list) {
+    return [new Option(flag.name, description), new Option(flag.name.replace(/^--/, "--no-"), `${flag.field}: false`).hideHelp()]
+  }
+  const option = new Option(`${flag.name} ${placeholderOf(flag)}`, description)
+  // For completion; what is wrong is told by parseFlag.
+  if (flag.choices) option.argChoices = [...flag.choices]
+  if (flag.list) option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text])
+  return [option]
+}
+
+/** Values of the flags that were given. */
+async function valuesOf(flags: readonly Flag[], command: Command, terminal: Terminal): Promise<Map<string, unknown>> {
+  const values = new Map<string, unknown>()
+  for (const flag of flags) {
+    const given: unknown = command.getOptionValue(new Option(flag.name).attributeName())
+    if (given === undefined || command.getOptionValueSource(new Option(flag.name).attributeName()) !== "cli") continue
+    if (typeof given === "boolean") values.set(flag.field, given)
+    else if (flag.list)
+      values.set(
+        flag.field,
+        (given as string[]).map((text) => parseFlag(flag, text)),
+      )
+    else if (flag.kind === "json" && !(flag.nullable && given === "null"))
+      values.set(flag.field, await readJsonFlag(flag.name, String(given), terminal))
+    else values.set(flag.field, parseFlag(flag, String(given)))
+  }
+  return values
+}
+
+/** Runs a command's work; says what went wrong, and ends with its code. */
+export async function told(
+  args: { context: CommandContext; flags?: readonly Flag[]; json?: boolean },
+  run: () => Promise<void>,
+): Promise<void> {
+  const { context, flags = [], json = false } = args
+  const { stderr } = context.terminal
+  try {
+    await run()
+  } catch (error) {
+    if (isClosedPipe(error)) return
+    if (error instanceof ClientError) {
+      const text = json ? errorAsJson(error) : describeError(error, { flagOf: (field) => flags.find((flag) => flag.field === field)?.name })
+      stderr.write(`${text}\n`)
+      return context.exit(exitCodeOf[error.code] ?? 8)
+    }
+    if (!(error instanceof CommandProblem)) throw error
+    stderr.write(`${error.message}\n`)
+    context.exit(error.exitCode)
+  }
+}
+
+/** Whoever read has seen enough, as in `| head`. */
+function isClosedPipe(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | undefined)?.code === "EPIPE"
+}
+
+function verbOf(name: string): string {
+  return dashed(name.slice(name.indexOf(".") + 1))
+}
+
+function dashed(text: string): string {
+  return text.replaceAll(/[._]/g, "-")
+}

@@ -1,0 +1,74 @@
+// The input of a call from a command line: the file given, then path parameters, then flags; the later wins.
+import { readFileSync } from "node:fs"
+import { parse } from "yaml"
+import { readAll, type Terminal } from "../terminal.ts"
+import type { Flag } from "./flags.ts"
+import { CommandProblem } from "./problem.ts"
+
+export interface GivenInput {
+  readonly flags: readonly Flag[]
+  readonly positional: readonly string[]
+  /** Texts of the path parameters, in order. */
+  readonly words: readonly (string | undefined)[]
+  /** Values of flags by field. */
+  readonly values: ReadonlyMap<string, unknown>
+  readonly file: string | undefined
+}
+
+/** Throws CommandProblem for a file that cannot be read or holds no object. */
+export async function readInput(given: GivenInput, terminal: Terminal): Promise<Record<string, unknown>> {
+  const { positional, words, values, file } = given
+  const input = file === undefined ? {} : objectOf(file, await textOf(file, terminal))
+  for (const [index, name] of positional.entries()) if (words[index] !== undefined) input[name] = words[index]
+  for (const [field, value] of values) input[field] = value
+  const missing = given.flags.filter((flag) => flag.required && input[flag.field] === undefined)
+  if (missing.length > 0) {
+    const names = missing.map((flag) => (positional.includes(flag.field) ? `<${flag.field}>` : flag.name))
+    throw new CommandProblem(`Missing: ${names.join(", ")}. Give ${names.length > 1 ? "them" : "it"}, or --file with all of the input.`)
+  }
+  return input
+}
+
+/** A flag's JSON: as it stands, or `@file` (JSON or YAML; `@-` is standard input). */
+export async function readJsonFlag(name: string, text: string, terminal: Terminal): Promise<unknown> {
+  if (text.startsWith("@")) return documentOf(text.slice(1), await textOf(text.slice(1), terminal))
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const hint = "Quote it for the shell, or name a file: @file.json."
+    throw new CommandProblem(`${name}: ${shortened(text)} is no JSON: ${(error as Error).message}. ${hint}`)
+  }
+}
+
+async function textOf(file: string, terminal: Terminal): Promise<string> {
+  return file === "-" ? await readAll(terminal.stdin) : fileText(file)
+}
+
+function fileText(file: string): string {
+  try {
+    return readFileSync(file, "utf8")
+  } catch (error) {
+    throw new CommandProblem(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function objectOf(file: string, text: string): Record<string, unknown> {
+  const value = documentOf(file, text)
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new CommandProblem(`${file} must hold an object (JSON or YAML) with the fields of the input.`)
+  }
+  return { ...value }
+}
+
+/** YAML, and so JSON. */
+function documentOf(file: string, text: string): unknown {
+  try {
+    return parse(text)
+  } catch (error) {
+    throw new CommandProblem(`${file} is neither JSON nor YAML: ${(error as Error).message}`)
+  }
+}
+
+function shortened(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}

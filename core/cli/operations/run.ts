@@ -1,0 +1,140 @@
+// Runs one operation for a command: calls it through the client and writes what it answers.
+import { once } from "node:events"
+import { createWriteStream } from "node:fs"
+import { rename, rm } from "node:fs/promises"
+import type { Writable } from "node:stream"
+import type { ClientStream } from "../../client/answer.ts"
+import { createCaller } from "../../client/caller.ts"
+import { pagesOf } from "../../client/paging.ts"
+import type { ClientRoute, Fields } from "../../client/route.ts"
+import type { Target } from "../profiles.ts"
+import { harmless, type Terminal } from "../terminal.ts"
+import { CommandProblem } from "./problem.ts"
+import { bytesText, type Progress, progressOn } from "./progress.ts"
+import { recordText, tableText } from "./show.ts"
+
+export interface RunArgs {
+  readonly name: string
+  readonly route: ClientRoute
+  readonly input: Fields
+  readonly target: Target
+  readonly terminal: Terminal
+  readonly json: boolean
+  readonly all: boolean
+  /** A file in place of standard output. */
+  readonly output: string | undefined
+}
+
+/** Throws ClientError or CommandProblem. */
+export async function runOperation(args: RunArgs): Promise<void> {
+  const { name, route, terminal } = args
+  const progress = progressOn(terminal, `Waiting for ${name}`)
+  const call = createCaller(
+    { [name]: route },
+    {
+      baseUrl: args.target.url,
+      key: args.target.key,
+      organization: args.target.organization,
+      onRetry: ({ error, delayMs }) => progress.say(`${error.code}: trying again in ${Math.ceil(delayMs / 1_000)} s`),
+    },
+  )
+  const signal = terminal.interrupted?.()
+  const ask = (input: Fields) => call(name, input, { signal })
+  try {
+    if (route.streams) await writeStream((await ask(args.input)) as ClientStream, args, progress)
+    else if (args.all && route.list !== undefined) await writeAll(ask, route.list, args, progress)
+    else await writeAnswer(await ask(args.input), args, progress)
+  } finally {
+    progress.end()
+  }
+}
+
+async function writeAnswer(answer: unknown, args: RunArgs, progress: Progress): Promise<void> {
+  const text = args.json || args.output !== undefined ? harmless(JSON.stringify(answer, null, 2)) : textOf(answer, args)
+  await writeTo(args, progress, async (write) => await write(`${text}\n`))
+}
+
+function textOf(answer: unknown, { route, terminal }: RunArgs): string {
+  const list = route.list ?? soleList(answer)
+  if (list === undefined) return recordText(answer)
+  const page = answer as Fields
+  const items = page[list] as readonly unknown[]
+  const more =
+    typeof page["next_cursor"] === "string" && page["next_cursor"] !== ""
+      ? ["There is more: --all, or --cursor with `next_cursor` of --json."]
+      : []
+  const short =
+    route.offset && Number(page["total"]) > items.length ? [`${items.length} of ${String(page["total"])}: --all, or --offset.`] : []
+  return [tableText(items, widthOf(terminal)), ...more, ...short].join("\n")
+}
+
+/** Of an answer that holds nothing but one list. */
+function soleList(answer: unknown): string | undefined {
+  const entries = Object.entries(typeof answer === "object" && answer !== null ? answer : {})
+  const [only] = entries
+  return entries.length === 1 && only && Array.isArray(only[1]) ? only[0] : undefined
+}
+
+/** Page after page: a table a page would not line up, so people get it at the end; programs get a line an item at once. */
+async function writeAll(ask: (input: Fields) => Promise<unknown>, list: string, args: RunArgs, progress: Progress): Promise<void> {
+  const { pages } = pagesOf((input) => ask(input) as Promise<Fields>, { list, by: args.route.offset ? "offset" : "cursor" })
+  const kept: unknown[] = []
+  const lines = args.json || args.output !== undefined
+  let count = 0
+  await writeTo(args, progress, async (write) => {
+    for await (const page of pages(args.input)) {
+      const items = page[list] as readonly unknown[]
+      count += items.length
+      progress.say(`${count} ${list.replaceAll("_", " ")}`)
+      if (!lines) kept.push(...items)
+      else if (items.length > 0) await write(items.map((item) => `${harmless(JSON.stringify(item))}\n`).join(""))
+    }
+    if (!lines) await write(`${tableText(kept, widthOf(args.terminal))}\n`)
+  })
+}
+
+async function writeStream(stream: ClientStream, args: RunArgs, progress: Progress): Promise<void> {
+  let bytes = 0
+  const shown = args.output === undefined && args.terminal.stdout.isTTY ? new TextDecoder() : undefined
+  await writeTo(args, progress, async (write) => {
+    for await (const chunk of stream) {
+      await write(shown ? harmless(shown.decode(chunk, { stream: true }).replaceAll("\r\n", "\n")) : chunk)
+      bytes += chunk.length
+      progress.say(`${stream.fileName}: ${bytesText(bytes)}`)
+    }
+  })
+}
+
+/** To standard output, or to a file that is there whole or not at all. */
+async function writeTo(
+  { output, terminal }: RunArgs,
+  progress: Progress,
+  run: (write: (chunk: string | Uint8Array) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  if (output === undefined) return await run((chunk) => written(terminal.stdout, chunk, progress))
+  const draft = `${output}.${process.pid}.part`
+  const file = createWriteStream(draft, { flags: "wx", mode: 0o600 })
+  try {
+    await once(file, "open").catch((cause: Error) => {
+      throw new CommandProblem(`${output} cannot be written: ${cause.message}`)
+    })
+    await run((chunk) => written(file, chunk))
+    file.end()
+    await once(file, "close")
+    await rename(draft, output)
+  } catch (error) {
+    file.destroy()
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+/** Waits where the reader is slower than the service. */
+async function written(to: Writable, chunk: string | Uint8Array, progress?: Progress): Promise<void> {
+  if (typeof chunk === "string") progress?.end()
+  await new Promise<void>((resolve, reject) => to.write(chunk, (error) => (error ? reject(error) : resolve())))
+}
+
+function widthOf({ stdout }: Terminal): number {
+  return stdout.isTTY ? (stdout.columns ?? 80) : Number.POSITIVE_INFINITY
+}

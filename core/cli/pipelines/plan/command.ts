@@ -1,0 +1,116 @@
+// `millrace pipelines plan` and `apply`: files against a running service.
+import type { Command } from "commander"
+import { Workbench } from "../../../house/workbench.ts"
+import { BootError } from "../../../kernel/config.ts"
+import type { CommandContext } from "../command-context.ts"
+import { openCompiler } from "../compiler.ts"
+import { formatFindings } from "../finding-formats.ts"
+import { addRemoteOptions, openRemote, type Remote, type RemoteOptions } from "../remote.ts"
+import { type LocalDocuments, localDocuments } from "./documents.ts"
+import { type Plan, planText } from "./plan-text.ts"
+import { type ReplayedPipeline, replayPipeline, replayText } from "./replay.ts"
+
+interface PlanOptions extends RemoteOptions {
+  readonly json?: boolean
+  readonly replay?: string
+  readonly force?: boolean
+}
+
+export function addPlan(group: Command, context: CommandContext): void {
+  const command = group
+    .command("plan")
+    .description(
+      "Show what applying pipeline files to a running service would make, change and disable. Exit code 1 when an apply would be refused.",
+    )
+    .argument("[files...]", "files or folders; the configured folders, as a whole, where none is named")
+    .option("--replay <count>", "run the last journalled events of each changed pipeline through the old and the new document")
+    .option("--json", "print the plan as JSON")
+  addRemoteOptions(command).action(async (given: string[], options: PlanOptions) => {
+    await withDocuments(given, options, context, async (documents, remote) => {
+      const plan = await remote.call<Plan>("POST", "/v1/event-pipelines/plan", bodyOf(documents))
+      const replayed = options.replay === undefined ? [] : await replayAll(plan, documents, remote, countOf(options.replay), context)
+      if (options.json) console.log(JSON.stringify({ ...plan, ...(options.replay === undefined ? {} : { replayed }) }, null, 2))
+      else console.log([planText(plan), ...(replayed.length > 0 ? ["", replayText(replayed)] : [])].join("\n"))
+      context.end(plan.blocked ? 1 : 0)
+    })
+  })
+}
+
+export function addApply(group: Command, context: CommandContext): void {
+  const command = group
+    .command("apply")
+    .description("Make a running service's pipelines as the files say, all of them or none.")
+    .argument("[files...]", "files or folders; the configured folders, as a whole, where none is named")
+    .option("--force", "go over what was changed on the server since the last apply")
+    .option("--json", "print what was done as JSON")
+  addRemoteOptions(command).action(async (given: string[], options: PlanOptions) => {
+    await withDocuments(given, options, context, async (documents, remote) => {
+      const plan = await remote.call<Plan>("POST", "/v1/event-pipelines/plan", bodyOf(documents))
+      if (plan.blocked && (!options.force || plan.changes.some(({ action }) => action === "refused"))) {
+        console.log(options.json ? JSON.stringify(plan, null, 2) : planText(plan))
+        console.error(
+          "Nothing was applied. Take what was changed on the server into the files, or use --force to go over it; correct what is refused.",
+        )
+        return context.end(1)
+      }
+      const applied = await remote.call<Plan>("POST", "/v1/event-pipelines/apply", { ...bodyOf(documents), force: options.force ?? false })
+      console.log(options.json ? JSON.stringify(applied, null, 2) : planText(applied, { applied: true }))
+    })
+  })
+}
+
+function bodyOf({ sent, complete }: LocalDocuments) {
+  return { documents: sent, complete }
+}
+
+async function withDocuments(
+  given: readonly string[],
+  options: PlanOptions,
+  { config, root, end }: CommandContext,
+  run: (documents: LocalDocuments, remote: Remote) => Promise<void>,
+): Promise<void> {
+  const settings = config()
+  const remote = openRemote(options, settings.data_dir)
+  const compiler = await openCompiler({ config: settings, root })
+  let documents: Awaited<ReturnType<typeof localDocuments>>
+  try {
+    documents = await localDocuments(given, settings, compiler)
+  } finally {
+    await compiler.stop()
+  }
+  if ("refused" in documents) {
+    console.log(formatFindings(documents.refused, "text"))
+    return end(1)
+  }
+  await run(documents, remote)
+}
+
+async function replayAll(
+  plan: Plan,
+  { bySlug }: LocalDocuments,
+  remote: Remote,
+  count: number,
+  { config, root }: CommandContext,
+): Promise<ReplayedPipeline[]> {
+  const changed = plan.changes
+    .filter(({ action }) => action === "change")
+    .flatMap(({ slug }) => {
+      const document = bySlug.get(slug)
+      return document ? [{ slug, document }] : []
+    })
+  if (changed.length === 0) return []
+  const bench = await Workbench.open({ config: config(), root })
+  try {
+    const replayed: ReplayedPipeline[] = []
+    for (const one of changed) replayed.push(await replayPipeline({ ...one, count, remote, bench }))
+    return replayed
+  } finally {
+    await bench.stop()
+  }
+}
+
+function countOf(text: string): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count >= 1 && count <= 200) return count
+  throw new BootError([`--replay takes a number from 1 to 200, not "${text}".`])
+}

@@ -1,0 +1,52 @@
+// `millrace pipelines tail`: a running service's events as they come, one line each.
+import { styleText } from "node:util"
+import { type Command, Option } from "commander"
+import type { CommandContext } from "./command-context.ts"
+import { yamlLines } from "./line-diff.ts"
+import { hearEvents, type LiveEvent } from "./live-events.ts"
+import { addRemoteOptions, openRemote, type RemoteOptions } from "./remote.ts"
+
+interface TailOptions extends RemoteOptions {
+  readonly pipeline?: string[]
+  readonly status?: string[]
+  readonly details?: boolean
+  readonly json?: boolean
+}
+
+export function addTail(group: Command, { config }: CommandContext): void {
+  const command = group
+    .command("tail")
+    .description("Show a running service's events as they come; Ctrl-C ends it.")
+    .option("--pipeline <slug...>", "only of these pipelines")
+    .addOption(new Option("--status <status...>", "only with these outcomes").choices(["accepted", "rejected", "failed"]))
+    .option("--details", "the whole journal entry below each line")
+    .option("--json", "one JSON object a line")
+  addRemoteOptions(command).action(async (options: TailOptions) => {
+    const remote = openRemote(options, config().data_dir)
+    await hearEvents({
+      remote,
+      organization: options.organization,
+      connected: () => console.error(styleText("dim", `Listening to ${remote.url}.`)),
+      heard: async (event) => {
+        if (!wanted(event, options)) return
+        const entry = options.details ? await remote.execution(event.pipeline, event.id) : undefined
+        if (options.json) console.log(JSON.stringify(entry ?? event))
+        else console.log([eventLine(event), ...(entry ? yamlLines(entry as never).map((line) => `    ${line}`) : [])].join("\n"))
+      },
+    })
+  })
+}
+
+export function wanted(
+  event: LiveEvent,
+  { pipeline, status }: { readonly pipeline?: readonly string[]; readonly status?: readonly string[] },
+): boolean {
+  return (pipeline === undefined || pipeline.includes(event.pipeline)) && (status === undefined || status.includes(event.status))
+}
+
+const colours = { accepted: "green", rejected: "yellow", failed: "red" } as const
+
+export function eventLine({ received_at, status, pipeline, cause, id, is_test }: LiveEvent): string {
+  const marks = [cause, is_test ? "test" : ""].filter((mark) => mark !== "").join(", ")
+  return `${styleText("dim", received_at)} ${styleText(colours[status], status.padEnd(8))} ${pipeline.padEnd(20)} ${styleText("dim", id)}${marks ? `  ${marks}` : ""}`
+}

@@ -1,0 +1,85 @@
+// `millrace pipelines test`: the real engine, without a server and a network. Exit code 0 when all passed, 1 when a test
+// failed, 2 when a file could not be run.
+import { watch, writeFileSync } from "node:fs"
+import { dirname } from "node:path"
+import type { Command } from "commander"
+import { Workbench } from "../../../house/workbench.ts"
+import type { CommandContext } from "../command-context.ts"
+import { type LocalCompiler, openCompiler } from "../compiler.ts"
+import { findFiles, shownPath } from "../files.ts"
+import { junit, testReport, totalsOf } from "./report.ts"
+import { type FileResult, runTestFile } from "./run-tests.ts"
+
+export function addTest(group: Command, { config, root, end }: CommandContext): void {
+  group
+    .command("test")
+    .description("Run the *.test.yaml files beside pipelines through the real engine; needs no service and no network.")
+    .argument("[files...]", "test files, pipelines or folders; the configured folders where none is named")
+    .option("--watch", "run again when a file changes")
+    .option("--junit <file>", "write the results as JUnit XML as well")
+    .action(async (given: string[], options: { watch?: boolean; junit?: string }) => {
+      const settings = config()
+      const files = () => findFiles({ given, configured: settings.pipelines.paths, kind: "test" })
+      const found = files()
+      if (found.length === 0 && !options.watch) {
+        console.error("There are no *.test.yaml files to run.")
+        return end(2)
+      }
+      const compiler = await openCompiler({ config: settings, root })
+      const bench = await Workbench.open({ config: settings, root })
+      try {
+        const results = await runAll(found, bench, compiler)
+        console.log(testReport(results))
+        if (options.junit !== undefined) writeFileSync(options.junit, junit(results))
+        end(exitCodeOf(results))
+        if (options.watch) await watchAndRun(results, files, bench, compiler)
+      } finally {
+        await bench.stop()
+        await compiler.stop()
+      }
+    })
+}
+
+function exitCodeOf(results: readonly FileResult[]): number {
+  const { failed, unreadable } = totalsOf(results)
+  return unreadable > 0 ? 2 : failed > 0 ? 1 : 0
+}
+
+async function runAll(files: readonly string[], bench: Workbench, compiler: LocalCompiler): Promise<FileResult[]> {
+  const results: FileResult[] = []
+  for (const file of files) results.push(await runTestFile(file, bench, compiler, shownPath(file)))
+  return results
+}
+
+/** Until the process is asked to stop. Only the files are run again that a change concerns. */
+async function watchAndRun(first: readonly FileResult[], files: () => string[], bench: Workbench, compiler: LocalCompiler): Promise<void> {
+  const known = new Map(first.map((result) => [result.path, result]))
+  const folders = new Set([...first.flatMap((result) => result.sources), ...files()].map((file) => dirname(file)))
+  const changed = new Set<string>()
+  let wake = () => {}
+  const stop = new AbortController()
+  for (const folder of folders) {
+    watch(folder, { signal: stop.signal }, (_event, name) => {
+      if (name === null) return
+      changed.add(`${folder}/${name}`)
+      // Editors write a file in several steps.
+      setTimeout(() => wake(), 50)
+    })
+  }
+  const stopped = new Promise<void>((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve))
+  stopped.then(() => stop.abort()).catch(() => undefined)
+  console.log("\nWatching; Ctrl-C ends it.")
+  while (!stop.signal.aborted) {
+    await Promise.race([stopped, new Promise<void>((resolve) => (wake = resolve))])
+    if (stop.signal.aborted) return
+    const concerned = files().filter((file) => {
+      const sources = known.get(shownPath(file))?.sources ?? [file]
+      return sources.some((source) => changed.has(source))
+    })
+    changed.clear()
+    if (concerned.length === 0) continue
+    const results = await runAll(concerned, bench, compiler)
+    for (const result of results) known.set(result.path, result)
+    console.log(`\n${testReport(results)}`)
+  }
+}

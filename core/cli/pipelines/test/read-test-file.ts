@@ -1,0 +1,71 @@
+// Reads a test file and the pipelines that it names. What is wrong is a list of findings with their places, in whichever
+// file they are.
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { schemaProblems } from "../../../pipeline/compile/schema-problems.ts"
+import { PipelineDocument } from "../../../pipeline/document.ts"
+import { parseText } from "../../../pipeline/parse.ts"
+import type { LocalCompiler } from "../compiler.ts"
+import { shownPath } from "../files.ts"
+import { type CheckedFile, placedIn } from "../validate.ts"
+import { TestFile } from "./test-document.ts"
+
+export interface ReadTests {
+  readonly path: string
+  readonly folder: string
+  readonly tests: TestFile
+  readonly pipeline: PipelineDocument
+  readonly others: readonly PipelineDocument[]
+  /** Line of a JSON pointer in the test file. */
+  readonly lineOf: (pointer: string) => number
+  /** Files that the tests depend on, absolute. */
+  readonly sources: readonly string[]
+}
+
+export type Unreadable = { readonly problems: readonly CheckedFile[]; readonly sources: readonly string[] }
+
+export async function readTestFile(file: string, compiler: LocalCompiler): Promise<ReadTests | Unreadable> {
+  const path = shownPath(file)
+  if (!existsSync(file)) return { problems: [problemOf(path, "", "There is no such file.")], sources: [file] }
+  const text = readFileSync(file, "utf8")
+  const { value, findings, locate } = parseText(text)
+  if (value === undefined) return { problems: [{ path, ok: false, findings: findings.map((one) => placedIn(text, one)) }], sources: [file] }
+  const parsed = TestFile.safeParse(value)
+  if (!parsed.success) {
+    const problems = schemaProblems(parsed.error.issues, TestFile, value, "")
+    const placed = problems.map((one) => placedIn(text, { ...one, level: "error", ...locate(one.pointer) }))
+    return { problems: [{ path, ok: false, findings: placed }], sources: [file] }
+  }
+  const folder = dirname(file)
+  const named = parsed.data.pipeline === undefined ? besideOf(file) : join(folder, parsed.data.pipeline)
+  const sources = [named, ...parsed.data.with.map((other) => join(folder, other))]
+  const read = await Promise.all(sources.map((source) => readPipeline(source, compiler)))
+  const problems = read.flatMap((one) => ("problem" in one ? [one.problem] : []))
+  const [pipeline, ...others] = read.flatMap((one) => ("document" in one ? [one.document] : []))
+  if (problems.length > 0 || !pipeline) return { problems, sources: [file, ...sources] }
+  const lineOf = (pointer: string) => locate(pointer)?.line ?? 1
+  return { path, folder, tests: parsed.data, pipeline, others, lineOf, sources: [file, ...sources] }
+}
+
+/** `x.test.yaml` tests `x.yaml`, or the `x.json` beside it. */
+function besideOf(file: string): string {
+  const stem = file.replace(/\.test\.(ya?ml|json)$/, "")
+  return [".yaml", ".yml", ".json"].map((ending) => stem + ending).find((candidate) => existsSync(candidate)) ?? `${stem}.yaml`
+}
+
+/** A pipeline's document, or what stands in its way as a file with findings. */
+export async function readPipeline(
+  file: string,
+  compiler: LocalCompiler,
+): Promise<{ document: PipelineDocument } | { problem: CheckedFile }> {
+  const path = shownPath(file)
+  if (!existsSync(file)) return { problem: problemOf(path, "", "There is no such file.") }
+  const text = readFileSync(file, "utf8")
+  const { compilation, document } = await compiler.compile(text)
+  if (compilation.ok) return { document: PipelineDocument.parse(document) }
+  return { problem: { path, ok: false, findings: compilation.findings.map((one) => placedIn(text, one)) } }
+}
+
+function problemOf(path: string, text: string, message: string): CheckedFile {
+  return { path, ok: false, findings: [placedIn(text, { rule: "invalid-syntax", level: "error", message, pointer: "" })] }
+}

@@ -1,0 +1,132 @@
+// Runs the tests of a file: each at a desk of its own, so that nothing of one test reaches another.
+
+import type { Workbench } from "../../../house/workbench.ts"
+import { AppError } from "../../../kernel/errors.ts"
+import { PipelineDocument } from "../../../pipeline/document.ts"
+import type { JournalEntry } from "../../../pipeline/journal/entry.ts"
+import type { LocalCompiler } from "../compiler.ts"
+import { Desk, type MadePipeline } from "../desk.ts"
+import type { CheckedFile } from "../validate.ts"
+import { requestOf } from "./event-request.ts"
+import { unmet } from "./expectations.ts"
+import { setFixtures } from "./fixtures.ts"
+import type { Difference } from "./matching.ts"
+import { type ReadTests, readTestFile } from "./read-test-file.ts"
+import type { EventDocument, Expectations, TestDocument } from "./test-document.ts"
+
+export interface TestResult {
+  readonly name: string
+  readonly line: number
+  readonly ok: boolean
+  readonly skipped: boolean
+  readonly milliseconds: number
+  readonly differences: readonly Difference[]
+  /** Why the test could not be carried out. */
+  readonly fault: string | undefined
+  /** What the journal has to say of events that were not accepted, where something differs. */
+  readonly said: readonly string[]
+}
+
+export interface FileResult {
+  readonly path: string
+  readonly results: readonly TestResult[]
+  /** What stood in the way of running any of it. */
+  readonly problems: readonly CheckedFile[]
+  readonly milliseconds: number
+  /** Files that a change of means running it again. */
+  readonly sources: readonly string[]
+}
+
+export async function runTestFile(file: string, bench: Workbench, compiler: LocalCompiler, path: string): Promise<FileResult> {
+  const started = performance.now()
+  const read = await readTestFile(file, compiler)
+  if ("problems" in read)
+    return { path, results: [], problems: read.problems, milliseconds: performance.now() - started, sources: read.sources }
+  const only = read.tests.tests.some((test) => test.only)
+  const results: TestResult[] = []
+  for (const [index, test] of read.tests.tests.entries()) {
+    const line = read.lineOf(`/tests/${index}/name`)
+    const skipped = only && !test.only
+    results.push(
+      skipped ? { ...nothing, name: test.name, line, skipped } : { ...(await runTest(read, test, bench)), name: test.name, line },
+    )
+  }
+  return { path, results, problems: [], milliseconds: performance.now() - started, sources: read.sources }
+}
+
+const nothing = {
+  ok: true,
+  skipped: false,
+  milliseconds: 0,
+  differences: [] as readonly Difference[],
+  fault: undefined,
+  said: [] as readonly string[],
+}
+
+async function runTest(read: ReadTests, test: TestDocument, bench: Workbench): Promise<Omit<TestResult, "name" | "line">> {
+  const started = performance.now()
+  const found: Difference[] = []
+  const said: string[] = []
+  let fault: string | undefined
+  try {
+    bench.clock.set(test.clock ?? read.tests.clock)
+    const { desk, pipeline } = await prepare(read, test, bench)
+    for (const [index, { after, event, expect }] of exchanges(test).entries()) {
+      if (after !== undefined) bench.clock.move(durationMs(after))
+      const outcome = await desk.send(pipeline, requestOf(event, read.folder))
+      const at = test.events ? `events[${index}]: ` : ""
+      const differing = unmet(expect, outcome).map((one) => ({ ...one, at: at + one.at }))
+      if (differing.length > 0) said.push(...saidBy(outcome.entry))
+      found.push(...differing)
+    }
+  } catch (error) {
+    fault = messageOf(error)
+  }
+  return {
+    ok: found.length === 0 && fault === undefined,
+    skipped: false,
+    milliseconds: performance.now() - started,
+    differences: found,
+    fault,
+    said,
+  }
+}
+
+async function prepare(read: ReadTests, test: TestDocument, bench: Workbench): Promise<{ desk: Desk; pipeline: MadePipeline }> {
+  const desk = new Desk(bench)
+  setFixtures(bench.outside, test)
+  for (const [slug, { base_url, headers }] of Object.entries(test.integrations)) {
+    const connection = { app: "http", name: slug, credentials: { base_url, headers }, share_with_org: true }
+    await bench.invoke(desk.caller, "integrations.connect", connection)
+  }
+  for (const other of read.others) await desk.make(other)
+  return { desk, pipeline: await desk.make(PipelineDocument.parse(read.pipeline), read.tests.secret) }
+}
+
+function exchanges({ event, expect, events }: TestDocument): { after?: string | undefined; event: EventDocument; expect: Expectations }[] {
+  if (events) {
+    if (event || expect) throw new AppError("invalid_argument", 'A test has either "events", or one "event" with "expect".')
+    return events
+  }
+  if (!event || !expect) throw new AppError("invalid_argument", 'A test needs "event" and "expect", or a list of "events".')
+  return [{ event, expect }]
+}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function durationMs(text: string): number {
+  const [, count = "0", unit = "s"] = /^(\d+)([a-z]+)$/.exec(text) ?? []
+  return Number(count) * (units[unit] ?? 0)
+}
+
+function saidBy({ status, cause, error, schema_errors, steps }: JournalEntry): string[] {
+  const problems = schema_errors.map(({ pointer, message }) => `${pointer || "/"}: ${message}`)
+  const failed = Object.entries(steps).flatMap(([id, step]) => (step.error ? [`step ${id}: ${step.error.message}`] : []))
+  if (status === "accepted") return failed
+  return [`The event was ${status} (${cause})${error ? `: ${error.message}` : ""}`, ...problems, ...failed]
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AppError) return error.message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

@@ -1,0 +1,84 @@
+// Which service a command talks to, and with which key: variables, or a profile that `millrace login` has written into
+// the user's own configuration folder, readable by them alone.
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { z } from "zod"
+import { didYouMean } from "../kernel/guess.ts"
+import { CommandProblem } from "./operations/problem.ts"
+import { configFolder } from "./terminal.ts"
+
+const Profile = z.object({ url: z.string(), key: z.string(), organization: z.string().optional() })
+const ProfilesFile = z.object({ current: z.string(), profiles: z.record(z.string(), Profile) })
+export type Profile = z.infer<typeof Profile>
+export type Profiles = z.infer<typeof ProfilesFile>
+
+export interface Target {
+  readonly url: string
+  readonly key: string
+  readonly organization?: string | undefined
+}
+
+export const defaultUrl = "http://127.0.0.1:8080"
+
+export function profilesFile(env: NodeJS.ProcessEnv): string {
+  return join(configFolder(env), "profiles.json")
+}
+
+export function readProfiles(env: NodeJS.ProcessEnv): Profiles {
+  const file = profilesFile(env)
+  let text: string
+  try {
+    text = readFileSync(file, "utf8")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { current: "default", profiles: {} }
+    throw new CommandProblem(`${file} cannot be read: ${(error as Error).message}`)
+  }
+  // Others on this machine have no business with the keys in it.
+  if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
+  const parsed = ProfilesFile.safeParse(jsonOf(text))
+  if (!parsed.success) throw new CommandProblem(`${file} is not what \`millrace login\` writes; correct it, or remove it and log in again.`)
+  return parsed.data
+}
+
+/** Whole or not at all, readable by the user alone. */
+export function writeProfiles(env: NodeJS.ProcessEnv, profiles: Profiles): void {
+  const file = profilesFile(env)
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 })
+  renameSync(draft, file)
+}
+
+/** Throws CommandProblem where there is no key, or no such profile. */
+export function targetOf(env: NodeJS.ProcessEnv, asked: { profile?: string | undefined; organization?: string | undefined }): Target {
+  const name = asked.profile ?? (env["MILLRACE_PROFILE"] || undefined)
+  const [givenUrl, givenKey] = [env["MILLRACE_URL"] || undefined, env["MILLRACE_KEY"] || undefined]
+  const profile = givenUrl && givenKey && name === undefined ? undefined : profileNamed(env, name)
+  const url = givenUrl ?? profile?.url ?? defaultUrl
+  // A profile's key goes to the profile's service, and nowhere else.
+  const key = givenKey ?? (givenUrl === undefined || givenUrl === profile?.url ? profile?.key : undefined)
+  if (key === undefined) throw new CommandProblem(`There is no key for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`, 3)
+  const organization = asked.organization ?? (env["MILLRACE_ORGANIZATION"] || (givenKey === undefined ? profile?.organization : undefined))
+  return { url, key, organization }
+}
+
+function profileNamed(env: NodeJS.ProcessEnv, name: string | undefined): Profile | undefined {
+  const { current, profiles } = readProfiles(env)
+  if (name !== undefined && !Object.hasOwn(profiles, name)) throw unknownProfile(name, profiles)
+  return profiles[name ?? current]
+}
+
+export function unknownProfile(name: string, profiles: Profiles["profiles"]): CommandProblem {
+  const names = Object.keys(profiles)
+  const known =
+    names.length === 0 ? " There is none yet: run `millrace login`." : didYouMean(name, names) || ` There are: ${names.join(", ")}.`
+  return new CommandProblem(`There is no profile "${name}".${known}`)
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

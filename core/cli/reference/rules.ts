@@ -1,0 +1,89 @@
+// docs/rules: a page for each lint rule, from its own text, with what the compiler says of its examples.
+import { join } from "node:path"
+import { Actions, type AnyAction } from "../../contract/action.ts"
+import type { LintRule } from "../../contract/lint-rule.ts"
+import { type Declarations, frameworkRoot } from "../../house/plugins.ts"
+import { loadConfig } from "../../kernel/config.ts"
+import { rules as compilerRules } from "../../pipeline/lint/rules.ts"
+import { byName, generatedNote, table } from "../markdown.ts"
+import { codeFrame } from "../pipelines/code-frame.ts"
+import { compilerFor, type LocalCompiler } from "../pipelines/compiler.ts"
+
+export interface NamedRule extends LintRule {
+  readonly id: string
+  /** The action type whose rule it is; undefined for one of the compiler. */
+  readonly action: string | undefined
+}
+
+/** Of the compiler and of every action type, by name. */
+export function allRules(actions: readonly AnyAction[]): NamedRule[] {
+  const own = Object.entries<LintRule>(compilerRules).map(([id, rule]) => ({ ...rule, id, action: undefined }))
+  const theirs = actions.flatMap(({ type, rules = {} }) =>
+    Object.entries<LintRule>(rules).map(([id, rule]) => ({ ...rule, id, action: type })),
+  )
+  return byName([...own, ...theirs], ({ id }) => id)
+}
+
+/** Texts by path. The examples are compiled as documents of an organization "acme". */
+export async function rulePages(declarations: Declarations): Promise<Record<string, string>> {
+  const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: {} })
+  const rules = allRules(declarations.registry.items(Actions))
+  const compiler = compilerFor(declarations, config, "acme")
+  try {
+    const pages: Record<string, string> = { "docs/rules/README.md": indexPage(rules) }
+    for (const rule of rules) pages[`docs/rules/${rule.id}.md`] = await page(rule, compiler)
+    return pages
+  } finally {
+    await compiler.stop()
+  }
+}
+
+function indexPage(rules: readonly NamedRule[]): string {
+  const rows = rules.map(({ id, level, summary, action }) => [
+    `[${id}](${id}.md)`,
+    level,
+    action === undefined ? "" : `\`${action}\``,
+    summary,
+  ])
+  return `${[
+    "# Lint rules",
+    generatedNote("the rules in `core/pipeline/lint` and of the actions"),
+    "What `millrace pipelines validate` and every save hold a document against. Errors refuse it, warnings do not.",
+    table(["rule", "", "action", ""], rows),
+  ].join("\n\n")}\n`
+}
+
+async function page(rule: NamedRule, compiler: LocalCompiler): Promise<string> {
+  const { id, level, summary, why, remedy, bad, good, action } = rule
+  const [badText, goodText] = [documentOf(bad), documentOf(good)]
+  return `${[
+    `# ${id}`,
+    generatedNote(action === undefined ? "the rules in `core/pipeline/lint`" : `the rules of \`${action}\``),
+    `**${level === "error" ? "Error" : "Warning"}**${action === undefined ? "" : ` of \`${action}\``}. ${summary}`,
+    why,
+    `**What to do.** ${remedy}`,
+    "## Found in",
+    fenced("yaml", badText),
+    fenced("", await said(badText, compiler)),
+    "## Not in",
+    fenced("yaml", goodText),
+  ].join("\n\n")}\n`
+}
+
+export function documentOf(example: string): string {
+  return `name: Example\n${example}\n`
+}
+
+async function said(text: string, compiler: LocalCompiler): Promise<string> {
+  const { findings } = (await compiler.compile(text)).compilation
+  return findings
+    .map(
+      ({ line = 1, column = 1, level, rule, message }) =>
+        `${line}:${column} ${level} ${rule}\n  ${message}\n\n${codeFrame(text, { line, column })}`,
+    )
+    .join("\n\n")
+}
+
+function fenced(language: string, text: string): string {
+  return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``
+}

@@ -1,0 +1,52 @@
+// What a command reads and writes: the process's own streams and variables, or a test's.
+import { homedir } from "node:os"
+import type { Readable, Writable } from "node:stream"
+
+export interface Terminal {
+  readonly env: NodeJS.ProcessEnv
+  readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(on: boolean): unknown }
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number }
+  /** From now on an interrupt aborts this, and only a second one ends the process. */
+  interrupted?(): AbortSignal
+}
+
+export function processTerminal(): Terminal {
+  // A reader that has gone away is told to whoever writes.
+  process.stdout.on("error", () => {})
+  return {
+    env: process.env,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    interrupted() {
+      const interrupt = new AbortController()
+      process.once("SIGINT", () => interrupt.abort())
+      return interrupt.signal
+    },
+  }
+}
+
+/** Where settings of the user are kept: https://specifications.freedesktop.org/basedir-spec/latest/ */
+export function configFolder(env: NodeJS.ProcessEnv): string {
+  const given = env["XDG_CONFIG_HOME"]
+  // The specification says to ignore a relative one.
+  if (given?.startsWith("/")) return `${given}/millrace`
+  if (process.platform === "win32" && env["APPDATA"]) return `${env["APPDATA"]}\\millrace`
+  return `${env["HOME"] || homedir()}/.config/millrace`
+}
+
+/** Text of a stream to its end. */
+export async function readAll(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Uint8Array | string))
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+/** Control characters but tab and line feed (C0, DEL, C1), and those that turn the direction of text. */
+const commanding = /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/gu
+
+/** Without what would move the cursor or change colours: data may come from strangers. */
+export function harmless(text: string): string {
+  return text.replace(commanding, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
+}

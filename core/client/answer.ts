@@ -1,0 +1,103 @@
+// Answers of the service as what a call gives: its JSON, a stream, or the error thrown.
+import type { ErrorBody, ErrorCode } from "../kernel/errors.ts"
+import { ClientError } from "./error.ts"
+
+/** An export: taken chunk by chunk, once, as fast as it is read. */
+export interface ClientStream extends AsyncIterable<Uint8Array> {
+  readonly contentType: string
+  readonly fileName: string
+  /** All of it as text; for what is known to be small. */
+  text(): Promise<string>
+}
+
+/** Throws ClientError where the body is no JSON. */
+export async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text()
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const message = `The answer is no JSON; is this the address of a Millrace service? It starts: ${text.slice(0, 100)}`
+    throw new ClientError("unknown", message, { reason: "not_json" }, { status: response.status, cause })
+  }
+}
+
+export async function errorOf(response: Response): Promise<ClientError> {
+  const text = await response.text().catch(() => "")
+  const { status, headers } = response
+  const waits = Number(headers.get("retry-after") ?? Number.NaN)
+  const options = { status, requestId: headers.get("x-request-id") ?? undefined, retryAfterS: Number.isNaN(waits) ? undefined : waits }
+  const own = ownBody(text)
+  if (own) return new ClientError(own.code, own.message, own.details, options)
+  const message = `The answer is ${status}, and not from the service itself${text === "" ? "." : `: ${text.slice(0, 200)}`}`
+  return new ClientError(codeOf(status), message, { reason: "foreign_answer" }, options)
+}
+
+/** Cut short on the way, it fails instead of ending as if it were whole. */
+export function streamOf(response: Response): ClientStream {
+  const { body, headers } = response
+  return {
+    contentType: headers.get("content-type") ?? "application/octet-stream",
+    fileName: fileNameOf(headers.get("content-disposition") ?? ""),
+    async text() {
+      const decoder = new TextDecoder()
+      let text = ""
+      for await (const chunk of this) text += decoder.decode(chunk, { stream: true })
+      return text + decoder.decode()
+    },
+    async *[Symbol.asyncIterator]() {
+      // Not every browser iterates over streams.
+      const reader = body?.getReader()
+      let taken = 0
+      try {
+        for (;;) {
+          const next = await reader?.read()
+          if (!next || next.done) return
+          taken += next.value.length
+          yield next.value
+        }
+      } catch (cause) {
+        const { name } = cause as Error
+        if (name === "AbortError") throw new ClientError("canceled", "The export was canceled.", { reason: "client_canceled" }, { cause })
+        if (name === "TimeoutError")
+          throw new ClientError("deadline_exceeded", "The export took longer than the time given.", { reason: "client_timeout" }, { cause })
+        throw new ClientError(
+          "unavailable",
+          `The connection was lost after ${taken} bytes; what came is not the whole.`,
+          { reason: "cut_short", bytes: taken },
+          { cause },
+        )
+      } finally {
+        // Whoever stops early lets the connection go.
+        await reader?.cancel().catch(() => undefined)
+      }
+    },
+  }
+}
+
+function ownBody(text: string): ErrorBody | undefined {
+  try {
+    const body = JSON.parse(text) as Partial<ErrorBody> | null
+    return typeof body?.code === "string" && typeof body.message === "string"
+      ? { code: body.code, message: body.message, details: body.details ?? {} }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** For answers of proxies and the like. */
+function codeOf(status: number): ErrorCode {
+  if (status === 502 || status === 503 || status === 504) return "unavailable"
+  if (status === 401) return "unauthenticated"
+  if (status === 403 || status === 407) return "permission_denied"
+  if (status === 404 || status === 410) return "not_found"
+  if (status === 413 || status === 429) return "resource_exhausted"
+  return status >= 500 ? "internal" : "unknown"
+}
+
+/** RFC 6266, the true name before the plain one. */
+function fileNameOf(disposition: string): string {
+  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1]
+  if (encoded !== undefined) return decodeURIComponent(encoded)
+  return /filename="([^"]*)"/i.exec(disposition)?.[1] ?? ""
+}

@@ -1,0 +1,153 @@
+// One call: the request, its repeats, and the answer or the error. Knows operations by their routes only.
+import { type ClientStream, errorOf, jsonOf, streamOf } from "./answer.ts"
+import { ClientError } from "./error.ts"
+import { defaultRetries, delayBeforeNext, pause, type RetryPolicy } from "./retry.ts"
+import { type ClientRoute, type Fields, requestOf } from "./route.ts"
+import type { CallOptions } from "./shape.ts"
+
+export interface ClientOptions {
+  /** Where the service is: `https://api.example.com`. */
+  readonly baseUrl: string
+  /** API key or scoped token, or what gives one. */
+  readonly key: string | (() => string | Promise<string>)
+  /** UUID or slug of the organization to act in; the key's own unless given. */
+  readonly organization?: string | undefined
+  readonly retries?: Partial<RetryPolicy>
+  /** For each call as a whole; none unless given. */
+  readonly timeoutMs?: number | undefined
+  readonly fetch?: typeof fetch
+  /** Told before each wait. */
+  readonly onRetry?: (retry: {
+    readonly operation: string
+    readonly attempt: number
+    readonly delayMs: number
+    readonly error: ClientError
+  }) => void
+}
+
+export type CallByName = (name: string, input?: Fields, options?: CallOptions) => Promise<unknown>
+
+interface Sending {
+  readonly name: string
+  readonly route: ClientRoute
+  readonly input: Fields
+  readonly headers: Headers
+  readonly signal: AbortSignal | undefined
+}
+
+export function createCaller(routes: Readonly<Record<string, ClientRoute>>, options: ClientOptions): CallByName {
+  const base = baseOf(options.baseUrl)
+  const policy = { ...defaultRetries, ...options.retries }
+  const send = options.fetch ?? ((input, init) => fetch(input, init))
+
+  async function once({ route, input, headers, signal }: Sending): Promise<Response> {
+    const { method, path, body } = requestOf(route, input)
+    let response: Response
+    try {
+      response = await send(base + path, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        ...(signal ? { signal } : {}),
+        redirect: "error",
+      })
+    } catch (cause) {
+      throw failureOf(cause, signal, base)
+    }
+    if (!response.ok) throw await errorOf(response)
+    return response
+  }
+
+  async function answerOf(sending: Sending, attempt: number): Promise<unknown> {
+    const response = await once(sending)
+    if (sending.route.streams) return streamOf(response) satisfies ClientStream
+    let body: unknown
+    try {
+      body = await jsonOf(response)
+    } catch (cause) {
+      throw cause instanceof ClientError ? cause : failureOf(cause, sending.signal, base)
+    }
+    if (attempt > 1) refuseLostSecret(body, response)
+    return body
+  }
+
+  async function sendingOf(name: string, input: Fields, own: CallOptions): Promise<Sending> {
+    const { timeoutMs = options.timeoutMs, idempotencyKey, organization = options.organization } = own
+    const route = Object.hasOwn(routes, name) ? routes[name] : undefined
+    if (!route) throw new ClientError("unimplemented", `The client knows no operation "${name}".`, { reason: "unknown_operation" })
+    const headers = new Headers({ authorization: `Bearer ${typeof options.key === "string" ? options.key : await options.key()}` })
+    if (organization) headers.set("x-organization-id", organization)
+    if (route.method !== "GET" && route.method !== "DELETE") headers.set("content-type", "application/json")
+    if (route.keyed) headers.set("idempotency-key", idempotencyKey ?? drawnKey())
+    return { name, route, input, headers, signal: signalOf(own.signal, timeoutMs) }
+  }
+
+  /** Waits where the failure may pass; throws it where it stands. */
+  async function outlast(error: unknown, attempt: number, { name, route, signal }: Sending): Promise<void> {
+    if (!(error instanceof ClientError)) throw error
+    const delayMs = delayBeforeNext({ attempt, error, route, policy })
+    if (delayMs === undefined) throw error
+    options.onRetry?.({ operation: name, attempt, delayMs, error })
+    await pause(delayMs, signal).catch((cause: unknown) => {
+      throw failureOf(cause, signal, base)
+    })
+  }
+
+  return async (name, input = {}, own = {}) => {
+    const sending = await sendingOf(name, input, own)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await answerOf(sending, attempt)
+      } catch (error) {
+        await outlast(error, attempt, sending)
+      }
+    }
+  }
+}
+
+function signalOf(given: AbortSignal | undefined, timeoutMs: number | undefined): AbortSignal | undefined {
+  if (timeoutMs === undefined) return given
+  const late = AbortSignal.timeout(timeoutMs)
+  return given ? AbortSignal.any([given, late]) : late
+}
+
+/** Throws ClientError for an address that is none. */
+export function baseOf(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new ClientError("invalid_argument", `"${address}" is no address of a service; give one such as http://127.0.0.1:8080.`, {
+      reason: "invalid_base_url",
+    })
+  }
+  return url.origin + url.pathname.replace(/\/+$/, "")
+}
+
+/** Why there was no answer. */
+function failureOf(cause: unknown, signal: AbortSignal | undefined, base: string): ClientError {
+  if (signal?.aborted) {
+    const late = (signal.reason as Error | undefined)?.name === "TimeoutError"
+    return late
+      ? new ClientError("deadline_exceeded", "There was no answer in the time given.", { reason: "client_timeout" }, { cause })
+      : new ClientError("canceled", "The call was canceled.", { reason: "client_canceled" }, { cause })
+  }
+  const { cause: inner, message } = cause as Error & { cause?: Error & { code?: string } }
+  const why = inner?.message || inner?.code || message
+  return new ClientError("unavailable", `${base} cannot be reached: ${why}`, { reason: "no_answer" }, { cause })
+}
+
+/** A repeat of a call that had gone through is answered without the secret that was shown once, and lost on the way. */
+function refuseLostSecret(body: unknown, response: Response): void {
+  const details = (body as { details?: { reason?: unknown } } | null)?.details
+  if (response.headers.get("idempotency-replayed") !== "true" || details?.reason !== "secret_shown_once") return
+  throw new ClientError(
+    "data_loss",
+    "The call went through, but the answer that showed its secret was lost on the way; make a fresh secret (rotate it, or revoke and create again).",
+    { reason: "secret_lost", answer: body },
+    { status: response.status },
+  )
+}
+
+/** Not crypto.randomUUID, which pages on plain http lack. */
+function drawnKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
+}

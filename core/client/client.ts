@@ -1,0 +1,46 @@
+// A client of a set of operations: each a method of its area, lists with iterators beside them, and live updates. Runs
+// in Node and browsers.
+import { type CallByName, type ClientOptions, createCaller } from "./caller.ts"
+import type { Live, LiveOptions } from "./live.ts"
+import { type PageAsker, pagesOf } from "./paging.ts"
+import type { ClientRoute, Fields } from "./route.ts"
+import type { AnswerOf, Areas, CallOptions, InputOf, OperationMap } from "./shape.ts"
+
+export type Client<M extends OperationMap> = Areas<M> & {
+  /** By the operation's name, for what is known at run time only. */
+  call<Name extends keyof M & string>(name: Name, input: InputOf<M[Name]>, options?: CallOptions): Promise<AnswerOf<M[Name]>>
+  /** Live updates with the same address and credential; brings socket.io's client along when it is first asked for. */
+  live<Channels extends object = Record<string, unknown>>(
+    options?: Omit<LiveOptions, "url" | "token" | "organization">,
+  ): Promise<Live<Channels>>
+}
+
+export function createClient<M extends OperationMap>(
+  routes: { readonly [Name in keyof M]: ClientRoute },
+  options: ClientOptions,
+): Client<M> {
+  const table = routes as Readonly<Record<string, ClientRoute>>
+  const call = createCaller(table, options)
+  const areas: Record<string, Record<string, unknown>> = {}
+  for (const [name, route] of Object.entries(table)) {
+    const [area = "", verb = ""] = name.split(".")
+    areas[camel(area)] = { ...areas[camel(area)], [camel(verb)]: methodOf(call, name, route) }
+  }
+  return { ...areas, call, live: (own?: Partial<LiveOptions>) => liveOf(options, own) } as unknown as Client<M>
+}
+
+function methodOf(call: CallByName, name: string, route: ClientRoute): unknown {
+  const method = (input?: Fields, options?: CallOptions) => call(name, input, options)
+  if (route.list === undefined) return method
+  const ask: PageAsker = (input, options) => call(name, input, options) as Promise<Fields>
+  return Object.assign(method, pagesOf(ask, { list: route.list, by: route.offset ? "offset" : "cursor" }))
+}
+
+async function liveOf({ baseUrl, key, organization }: ClientOptions, own: Partial<LiveOptions> = {}): Promise<unknown> {
+  const { connectLive } = await import("./live.ts")
+  return connectLive({ ...own, url: baseUrl, token: key, ...(organization ? { organization } : {}) })
+}
+
+function camel(text: string): string {
+  return text.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase())
+}

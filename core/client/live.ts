@@ -1,0 +1,241 @@
+// Live updates for pages and programs: subscriptions that survive lost connections. Each one remembers the newest id it
+// has handed out and the ids of the 10 s before that; the service sends again what is newer than that, and what was
+// handed out already is dropped (docs/architecture.md, Live). Stands beside socket.io's client.
+import { io } from "socket.io-client"
+import type { ErrorBody } from "../kernel/errors.ts"
+import { ClientError } from "./error.ts"
+import { newPosition, type Position } from "./position.ts"
+
+export interface LiveMessage<Data = unknown, Name extends string = string> {
+  readonly id: string
+  readonly channel: Name
+  readonly event: string
+  readonly data: Data
+  /** RFC 3339. */
+  readonly at: string
+}
+
+export interface LiveOptions {
+  /** Where the service is: `https://api.example.com`. */
+  readonly url: string
+  /** A key or token with the scope `live:subscribe`, or what gives one; asked for with each connection. */
+  readonly token?: string | (() => string | Promise<string>) | undefined
+  /** UUID or slug; the token's own unless given. */
+  readonly organization?: string
+  /** In place of a token: public channels of this endpoint. */
+  readonly endpointId?: string
+  /** Wait before the first try to connect again; doubles up to 10 s, with jitter. 250 unless given. */
+  readonly reconnectMs?: number
+  readonly onState?: (state: "connected" | "connecting" | "closed") => void
+}
+
+export interface SubscribeOptions {
+  /** Where an earlier subscription stood (its `position()`), or the id of the last message seen. */
+  readonly after?: string
+  /** More was missed than the service keeps: what is shown should be read anew. */
+  readonly onGap?: () => void
+  /** The subscription has ended: the credential no longer counts, or the channel is out of reach. */
+  readonly onError?: (error: ClientError) => void
+}
+
+export interface Subscription {
+  /** Settles with the first subscription: from then on nothing is missed. Rejects where it is refused. */
+  readonly ready: Promise<void>
+  /** To go on from elsewhere, after a page was loaded again, say. Empty before the first message or `ready`. */
+  position(): string
+  close(): void
+}
+
+export interface Live<Channels extends object = Record<string, unknown>> {
+  /** Hands out each message once, in the order in which they come. One subscription a channel. */
+  subscribe<Name extends keyof Channels & string>(
+    channel: Name,
+    onMessage: (message: LiveMessage<Channels[Name], Name>) => void,
+    options?: SubscribeOptions,
+  ): Subscription
+  close(): void
+}
+
+interface Held {
+  readonly channel: string
+  readonly options: SubscribeOptions
+  readonly position: Position
+  readonly hand: (message: LiveMessage) => void
+  readonly ready: () => void
+  readonly refuse: (error: ClientError) => void
+  /** The connection it was last asked for on. */
+  asked: string | undefined
+}
+
+interface Failing {
+  emit(event: "error", error: Error): void
+}
+
+type Acknowledgement = { ok: true; truncated?: true; from?: string[] } | ErrorBody
+
+const acknowledgedMs = 15_000
+/** Trying again cannot help. */
+const final = /^(invalid_argument|unauthenticated|permission_denied|not_found|failed_precondition)$/
+
+export function connectLive<Channels extends object = Record<string, unknown>>(options: LiveOptions): Live<Channels> {
+  const { url, token, organization, endpointId: endpoint_id, reconnectMs = 250, onState = () => {} } = options
+  const { origin, pathname } = new URL(url)
+  const held = new Map<string, Held>()
+  let closed = false
+  let turn = Promise.resolve()
+  const timers = new Set<ReturnType<typeof setTimeout>>()
+  const socket = io(origin, {
+    path: `${pathname.replace(/\/+$/, "")}/live`,
+    forceNew: true,
+    transports: ["websocket", "polling"],
+    tryAllTransports: true,
+    reconnectionDelay: reconnectMs,
+    reconnectionDelayMax: 10_000,
+    auth: (give: (auth: object) => void) => {
+      if (endpoint_id !== undefined) return give({ endpoint_id })
+      Promise.resolve(typeof token === "function" ? token() : token).then(
+        (text) => give({ token: text, organization }),
+        (cause: unknown) => endAll(new ClientError("unauthenticated", "The token could not be had.", {}, { cause })),
+      )
+    },
+  })
+
+  /** A connection that is cut while it opens closes without an error, and socket.io's client would wait for its time limit. */
+  const watch = () => {
+    const { engine } = socket.io
+    let opened = false
+    engine.once("open", () => {
+      opened = true
+    })
+    engine.once("close", () => {
+      if (!opened && !closed) (engine as unknown as Failing).emit("error", new Error("The connection was cut while it opened."))
+    })
+  }
+  const dial = () => {
+    socket.connect()
+    watch()
+  }
+  watch()
+  socket.io.on("reconnect_attempt", () => queueMicrotask(watch))
+
+  const later = (run: () => void) => {
+    if (closed) return
+    const timer = setTimeout(
+      () => {
+        timers.delete(timer)
+        if (!closed) run()
+      },
+      reconnectMs * (2 + 2 * Math.random()),
+    )
+    timers.add(timer)
+  }
+  const end = (one: Held, error: ClientError) => {
+    if (held.get(one.channel) === one) held.delete(one.channel)
+    one.refuse(error)
+    one.options.onError?.(error)
+  }
+  const endAll = (error: ClientError) => {
+    for (const one of [...held.values()]) end(one, error)
+    close()
+  }
+  const close = () => {
+    if (closed) return
+    closed = true
+    for (const timer of timers) clearTimeout(timer)
+    socket.disconnect()
+    onState("closed")
+  }
+
+  async function ask(one: Held): Promise<void> {
+    const { channel, position, options: own } = one
+    const connection = socket.id
+    if (!socket.connected || one.asked === connection || held.get(channel) !== one) return
+    one.asked = connection
+    const after = position.newest()
+    let answer: Acknowledgement
+    try {
+      const request = after === undefined ? { channel, resumable: true } : { channel, after }
+      answer = (await socket.timeout(acknowledgedMs).emitWithAck("subscribe", request)) as Acknowledgement
+    } catch {
+      // Lost on the way: a new connection asks again. A connection that stands and says nothing is given up.
+      if (socket.connected && socket.id === connection) {
+        socket.disconnect()
+        dial()
+      }
+      return
+    }
+    if ("code" in answer) {
+      if (final.test(answer.code)) return end(one, errorOf(answer))
+      return later(() => {
+        if (one.asked === connection) one.asked = undefined
+        queue(one)
+      })
+    }
+    position.start(answer.from ?? [])
+    if (answer.truncated) own.onGap?.()
+    one.ready()
+  }
+  /** One at a time: the service lets a socket wait for few. */
+  const queue = (one: Held) => {
+    turn = turn.then(() => ask(one))
+  }
+
+  socket.on("connect", () => {
+    onState("connected")
+    for (const one of held.values()) queue(one)
+  })
+  socket.on("disconnect", (reason) => {
+    if (closed) return
+    onState("connecting")
+    // The service stops, or the credential changed: socket.io leaves it to us to come back.
+    if (reason === "io server disconnect") later(dial)
+  })
+  socket.on("connect_error", (error: Error & { data?: ErrorBody }) => {
+    if (error.data && final.test(error.data.code)) return endAll(errorOf(error.data))
+    if (!socket.active) later(dial)
+  })
+  socket.on("message", (message: LiveMessage) => {
+    const one = held.get(message.channel)
+    if (one?.position.take(message.id)) one.hand(message)
+  })
+
+  return {
+    subscribe(channel, onMessage, own = {}) {
+      if (closed) throw new ClientError("failed_precondition", "These live updates are closed.")
+      if (held.has(channel)) throw new ClientError("already_exists", `There is a subscription to "${channel}" already.`)
+      const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
+      // Whoever does not look at it is told by onError.
+      ready.catch(() => {})
+      const one: Held = {
+        channel,
+        options: own,
+        position: newPosition(own.after),
+        hand: onMessage as (message: LiveMessage) => void,
+        ready: resolve,
+        refuse: reject,
+        asked: undefined,
+      }
+      held.set(channel, one)
+      queue(one)
+      return {
+        ready,
+        position: one.position.text,
+        close() {
+          if (held.get(channel) !== one) return
+          held.delete(channel)
+          if (socket.connected) socket.emit("unsubscribe", { channel })
+          reject(new ClientError("canceled", "The subscription was closed."))
+        },
+      }
+    },
+    close() {
+      for (const one of held.values()) one.refuse(new ClientError("canceled", "The live updates were closed."))
+      held.clear()
+      close()
+    },
+  }
+}
+
+function errorOf({ code, message, details }: ErrorBody): ClientError {
+  return new ClientError(code, message, details)
+}

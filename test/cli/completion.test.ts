@@ -1,0 +1,46 @@
+// Completion scripts: bash's run in a real bash, the others for every command and flag they must name.
+import { spawnSync } from "node:child_process"
+import { expect } from "chai"
+import { runMillrace } from "./command-line.ts"
+
+async function script(shell: string): Promise<string> {
+  const { code, out, err } = await runMillrace(["completion", shell])
+  expect(code, err).to.equal(0)
+  return out
+}
+
+describe("shell completion", () => {
+  it("completes areas, verbs, flags and choices in bash, and leaves files to the shell", async () => {
+    const text = await script("bash")
+    const complete = (line: string) => {
+      const words = line.split(" ")
+      const asked = `${text}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _millrace; printf '%s\\n' "\${COMPREPLY[@]}"`
+      const { stdout, stderr, status } = spawnSync("bash", ["--norc", "-c", asked], { encoding: "utf8" })
+      expect([status, stderr]).to.deep.equal([0, ""])
+      return stdout.split("\n").filter(Boolean)
+    }
+    expect(complete("millrace data")).to.deep.equal(["datasets"])
+    expect(complete("millrace ")).to.include.members(["start", "login", "datasets", "event-pipelines", "completion"])
+    expect(complete("millrace datasets li")).to.have.members(["list", "list-rows"])
+    expect(complete("millrace datasets list-rows leads --l")).to.deep.equal(["--limit"])
+    expect(complete("millrace datasets create --name x --class ")).to.have.members(["table", "events"])
+    expect(complete("millrace datasets create --file ")).to.deep.equal([])
+    expect(complete("millrace nonsense zzz")).to.deep.equal([])
+  })
+
+  it("names every command and flag for zsh and fish too, and refuses other shells", async () => {
+    const zsh = await script("zsh")
+    expect(zsh).to.match(/^#compdef millrace\n/)
+    for (const words of ["list list-rows", "--expected-revision", '--class) found="table events"']) expect(zsh).to.include(words)
+    const fish = await script("fish")
+    expect(fish).to.include(
+      `complete -c millrace -f -n '__millrace_at "datasets"' -a 'list-rows' -d 'List rows of a dataset, newest first unless sorted otherwise.'`,
+    )
+    expect(fish).to.include(`-l 'class' -d`).and.include("-x -a 'table events'")
+    expect(await runMillrace(["completion", "powershell"])).to.deep.equal({
+      code: 1,
+      out: "",
+      err: 'There is no completion for "powershell"; there is for bash, zsh, fish.\n',
+    })
+  })
+})

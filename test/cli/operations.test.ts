@@ -1,0 +1,203 @@
+// `millrace <area> <verb>` against a real service: flags, files, tables, JSON, pages, exports, errors and exit codes.
+import { execFile } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { expect } from "chai"
+import { Declared } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { exitCodeOf } from "../../core/cli/operations/problem.ts"
+import { Operations } from "../../core/contract/operation.ts"
+import { httpStatusOf } from "../../core/kernel/errors.ts"
+import { cuttingProxy } from "../client/cutting-proxy.ts"
+import { projectRoot } from "../import-graph.ts"
+import { type RunOptions, runMillrace } from "./command-line.ts"
+
+describe("operations as commands", () => {
+  let host: TestHost
+  let folder: string
+  before(async () => {
+    host = await testHost()
+    folder = mkdtempSync(join(tmpdir(), "millrace-commands-"))
+  })
+  after(async () => {
+    await host.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const env = () => ({ MILLRACE_URL: host.url, MILLRACE_KEY: host.adminKey, XDG_CONFIG_HOME: folder })
+  const run = (args: string[], { env: more = {}, ...options }: RunOptions = {}) =>
+    runMillrace(args, { env: { ...env(), ...more }, ...options })
+  const json = async (args: string[], options?: RunOptions) => {
+    const { code, out, err } = await run([...args, "--json"], options)
+    expect(code, err).to.equal(0)
+    return JSON.parse(out) as Record<string, never>
+  }
+
+  it("are there for every operation, with its summary and every input field", async () => {
+    const operations = host.get(Declared).items(Operations)
+    expect(operations.length).to.be.at.least(40)
+    const areas = await run(["--help"])
+    for (const { name, summary, http } of operations) {
+      const [area = "", verb = ""] = name.replaceAll("_", "-").split(".")
+      expect(areas.out).to.match(new RegExp(`^  ${area} `, "m"))
+      const { code, out } = await run([area, verb, "--help"], { columns: 500 })
+      expect(code, name).to.equal(0)
+      expect(out.replaceAll(/\s+/g, " "), name).to.include(summary.slice(0, 40))
+      for (const [, parameter] of http.path.matchAll(/\{(\w+)\}/g)) expect(out, name).to.include(`[${parameter}]`)
+    }
+  }).timeout(120_000)
+
+  it("take flags of each type, lists again and again, objects as JSON", async () => {
+    const made = await json(["datasets", "create", "--name", "Flags", "--class", "events"])
+    expect(made).to.include({ slug: "flags", class: "events" })
+    const key = await json([
+      "api-keys",
+      "create",
+      "--name",
+      "Two",
+      "--kind",
+      "token",
+      "--scopes",
+      "datasets:read",
+      "--scopes",
+      "pages:read",
+      "--no-manager",
+    ])
+    expect(key).to.deep.include({ kind: "token", scopes: ["datasets:read", "pages:read"], manager: false })
+    const rows = await json(["datasets", "insert-rows", "flags", "--rows", '[{"n":1},{"n":-2}]'])
+    expect(rows["row_ids"]).to.have.length(2)
+    const listed = await json(["datasets", "list-rows", "flags", "--sort", "n", "--limit", "1"])
+    expect(listed["rows"]).to.have.length(1)
+    const { revision } = await json(["datasets", "get", "flags"])
+    expect((await run(["datasets", "update", "flags", "--status", "archived", "--expected-revision", "0"])).code).to.equal(5)
+    expect(await json(["datasets", "update", "flags", "--status", "archived", "--expected-revision", String(revision)])).to.include({
+      status: "archived",
+    })
+  })
+
+  it("take the input from a file or standard input, flags over it", async () => {
+    const file = join(folder, "dataset.yaml")
+    writeFileSync(file, "name: From a file\nslug: from-a-file\ndescription: |\n  Two\n  lines\n")
+    expect(await json(["datasets", "create", "--file", file, "--slug", "over"])).to.include({
+      name: "From a file",
+      slug: "over",
+      description: "Two\nlines\n",
+    })
+    expect(await json(["datasets", "create", "--file", "-"], { stdin: '{"name":"From a pipe"}' })).to.include({ slug: "from-a-pipe" })
+    const rows = join(folder, "rows.json")
+    writeFileSync(rows, '[{"a":1}]')
+    expect((await json(["datasets", "insert-rows", "over", "--rows", `@${rows}`]))["row_ids"]).to.have.length(1)
+    const pipeline = await json(["event-pipelines", "validate", "--document", `@${join(projectRoot, "pipelines/website-lead.yaml")}`])
+    expect(pipeline).to.include({ ok: true })
+    writeFileSync(file, "- a list\n")
+    expect(await run(["datasets", "create", "--file", file])).to.include({ code: 1, out: "" })
+    expect((await run(["datasets", "create", "--file", join(folder, "none.yaml")])).err).to.include("none.yaml cannot be read")
+  })
+
+  it("show a list as a table that fits, an answer as YAML, and nothing that a terminal would obey", async () => {
+    await run(["datasets", "create", "--name", "Shown"])
+    await run(["datasets", "insert-rows", "shown", "--rows", '[{"who":"Ada\\u001b[31m\\u202e","note":"one\\ntwo"}]'])
+    const table = await run(["datasets", "list-rows", "shown"], { columns: 200 })
+    expect(table.out.split("\n")[0]).to.match(/^ID +VALUES\.NOTE +VALUES\.WHO +CREATED_AT|^ID +VALUES\.WHO +VALUES\.NOTE +CREATED_AT/)
+    expect(table.out).to.include("Ada\\u001b[31m\\u202e").and.include("one ↵ two")
+    const narrow = await run(["datasets", "list-rows", "shown"], { columns: 60 })
+    expect(narrow.out).to.include("--json shows them")
+    for (const line of narrow.out.split("\n").filter((one) => !one.startsWith("Also"))) expect(line.length).to.be.at.most(60)
+    const one = await run(["datasets", "get", "shown"])
+    expect(one.out).to.match(/^id: .*\nslug: shown\nname: Shown\n/)
+    await run(["datasets", "create", "--name", "Empty"])
+    expect((await run(["datasets", "list-rows", "empty"])).out).to.equal("(none)\n")
+  })
+
+  it("read every page with --all, and say that there is more without", async () => {
+    await run(["datasets", "create", "--name", "Many"])
+    const rows = JSON.stringify(Array.from({ length: 23 }, (_, n) => ({ n })))
+    await run(["datasets", "insert-rows", "many", "--file", "-"], { stdin: `{"rows":${rows}}` })
+    const page = await run(["datasets", "list-rows", "many", "--limit", "10"])
+    expect(page.out).to.include("There is more: --all")
+    const all = await run(["datasets", "list-rows", "many", "--limit", "10", "--all", "--json"])
+    expect(
+      all.out
+        .trim()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { values: { n: number } }).values.n)
+        .sort((a, b) => a - b),
+    ).to.deep.equal(Array.from({ length: 23 }, (_, n) => n))
+    expect((await run(["datasets", "list-rows", "many", "--limit", "10", "--all"])).out.trim().split("\n")).to.have.length(24)
+    expect((await run(["datasets", "list", "--limit", "2", "--all", "--json"])).out.trim().split("\n")).to.have.length(
+      Number((await json(["datasets", "list"]))["total"]),
+    )
+  })
+
+  it("stream exports to standard output or a file, whole or not at all", async () => {
+    await run(["datasets", "create", "--name", "Export"])
+    await run(["datasets", "insert-rows", "export", "--rows", '[{"n":1},{"n":2}]'])
+    const out = await run(["datasets", "export", "export"])
+    expect(out.out.split("\r\n").filter(Boolean)).to.have.length(3)
+    const file = join(folder, "export.ndjson")
+    expect(await run(["datasets", "export", "export", "--format", "ndjson", "--output", file])).to.include({ code: 0, out: "", err: "" })
+    expect(readFileSync(file, "utf8").trim().split("\n")).to.have.length(2)
+    const noise = Array.from({ length: 40 }, () => ({ noise: randomBytes(800).toString("base64") }))
+    await run(["datasets", "insert-rows", "export", "--file", "-"], { stdin: JSON.stringify({ rows: noise }) })
+    const proxy = await cuttingProxy(host.url)
+    try {
+      proxy.cutAfter([5_000])
+      const cut = await run(["datasets", "export", "export", "--output", join(folder, "cut.csv")], { env: { MILLRACE_URL: proxy.url } })
+      expect(cut.code).to.equal(7)
+      expect(cut.err).to.include("what came is not the whole")
+    } finally {
+      await proxy.close()
+    }
+    expect(readdirSync(folder).filter((name) => name.startsWith("cut.csv"))).to.deep.equal([])
+    expect((await run(["datasets", "export", "export", "--output", join(folder, "no/such/folder.csv")])).code).to.equal(1)
+  })
+
+  it("say what is wrong field by field, and end with a code for the kind of error", async () => {
+    const refused = await run(["datasets", "create", "--name", "", "--slug", "Bad Slug"])
+    expect(refused).to.deep.include({ code: 2, out: "" })
+    expect(refused.err).to.match(/^The input is refused \(invalid_argument\)\.\n {2}--name: Too small.*\n {2}--slug: lower-case/)
+    const cases: [string[], number, RegExp, Record<string, string>?][] = [
+      [["datasets", "get", "none"], 4, /There is no dataset "none"\. \(not_found\)/],
+      [["datasets", "create", "--name", "Empty", "--slug", "shown"], 5, /already_exists/],
+      [["datasets", "list"], 3, /millrace login/, { MILLRACE_KEY: "mr_api_wrong" }],
+      [["datasets", "get"], 1, /Missing: <slug>/],
+      [["datasets", "create"], 1, /Missing: --name/],
+      [["datasets", "create", "--name", "x", "--class", "tabel"], 1, /--class: "tabel" is none of table, events\. Did you mean "table"\?/],
+      [["datasets", "list", "--limit", "ten"], 1, /--limit: "ten" is no number/],
+      [["datasets", "list", "--limit", "1.5"], 1, /--limit: "1.5" is no whole number/],
+      [["datasets", "insert-rows", "shown", "--rows", "[{]"], 1, /--rows: \[\{\] is no JSON/],
+      [["datasets", "lits"], 1, /Did you mean list/],
+      [["datsets", "list"], 1, /Did you mean datasets/],
+      [["datasets", "list", "--limti", "1"], 1, /unknown option '--limti'[\s\S]*--limit/],
+      [["datasets", "list", "--organization", "nobody"], 4, /not_found/],
+    ]
+    for (const [args, code, said, more = {}] of cases) {
+      const ran = await run(args, { env: more })
+      expect(ran.code, `${args.join(" ")}: ${ran.err}`).to.equal(code)
+      expect(ran.err, args.join(" ")).to.match(said)
+      expect(ran.out).to.equal("")
+      expect(ran.err).to.not.match(/^ {4}at /m)
+    }
+    const asJson = await run(["datasets", "get", "none", "--json"])
+    expect(JSON.parse(asJson.err)).to.include({ code: "not_found" })
+    expect(Object.keys(exitCodeOf).sort()).to.deep.equal(Object.keys(httpStatusOf).sort())
+  })
+
+  it("act in another organization only where the key may", async () => {
+    expect(await json(["me", "get", "--organization", host.organization.slug])).to.deep.include({ role: "owner" })
+    expect((await run(["me", "get"], { env: { MILLRACE_ORGANIZATION: "nobody" } })).code).to.equal(4)
+  })
+
+  it("end quietly when the reader has seen enough, as a process of their own too", async () => {
+    const line = `set -o pipefail; "${process.execPath}" "${join(projectRoot, "core/millrace.js")}" datasets list-rows many --all --json | head -1 | wc -l`
+    const { stdout } = await promisify(execFile)("bash", ["--norc", "-c", line], {
+      env: { PATH: process.env["PATH"], ...env() },
+      cwd: folder,
+    })
+    expect(stdout.trim()).to.equal("1")
+    expect(existsSync(join(folder, "data"))).to.equal(false)
+  })
+})

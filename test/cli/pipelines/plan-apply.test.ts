@@ -1,0 +1,214 @@
+// `plan`, `apply`, `run --from-execution`, `tail` and `listen` against a running service.
+import { createServer, type IncomingHttpHeaders } from "node:http"
+import type { AddressInfo } from "node:net"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { finished, outputUntil } from "../../processes.ts"
+import { CommandFolder } from "./command.ts"
+
+const lead = (status: number, extra = "") => `name: Lead
+state: active
+auth_mode: none
+transform_js: |
+  function transform(event) { return { email: event.email.toLowerCase(), budget: event.budget } }
+pipeline:
+  - { id: save, type: dataset.write, dataset_slug: leads, key: email }
+  - { id: tell, type: email.send, when: event.budget >= 100, to: sales@example.com, heading: A lead }
+${extra}  - { type: respond, status: ${status}, body: { ok: true } }
+`
+
+interface Wire {
+  readonly slug: string
+  readonly state: string
+  readonly revision: number
+  readonly inbound_url: string
+}
+
+describe("pipelines against a running service", () => {
+  let host: TestHost
+  let folder: CommandFolder
+  let env: Record<string, string>
+  before(async () => {
+    host = await testHost({ capture: true })
+  })
+  after(() => host.stop())
+  beforeEach(async () => {
+    folder = new CommandFolder()
+    env = { MILLRACE_URL: host.url, MILLRACE_KEY: host.adminKey }
+  })
+  afterEach(() => folder.remove())
+
+  const pipelines = async () => (await host.api<{ event_pipelines: Wire[] }>("GET", "/v1/event-pipelines")).body.event_pipelines
+  const lead_ = async () => (await host.api<Wire>("GET", "/v1/event-pipelines/lead")).body
+
+  it("plans, applies, applies nothing twice, and replays what came through what would be", async function () {
+    this.timeout(120_000)
+    folder.write("pipelines/lead.yaml", lead(200))
+    const planned = await folder.run(["plan"], env)
+    expect([planned.code, planned.output]).to.deep.equal([0, "+ create     lead  pipelines/lead.yaml\n1 to create\n"])
+    expect(await pipelines()).to.deep.equal([])
+    const applied = await folder.run(["apply"], env)
+    expect([applied.code, applied.output]).to.deep.equal([0, "+ created    lead  pipelines/lead.yaml\n1 created\n"])
+    const made = await lead_()
+    const again = await folder.run(["apply"], env)
+    expect([again.code, again.output]).to.deep.equal([0, "1 unchanged\n"])
+    expect((await lead_()).revision).to.equal(made.revision)
+
+    for (const budget of [50, 150, 500]) expect((await host.send(made, { email: `B${budget}@example.com`, budget })).status).to.equal(200)
+    folder.write("pipelines/lead.yaml", lead(200).replace(">= 100", ">= 200"))
+    const replayed = await folder.run(["plan", "--replay", "100"], env)
+    expect(replayed.code).to.equal(0)
+    expect(replayed.output)
+      .to.include("~ change     lead")
+      .and.include("-   when: event.budget >= 100")
+      .and.include("+   when: event.budget >= 200")
+    expect(replayed.output).to.include("lead: 1 of 3 replayed events would differ")
+    expect(replayed.output).to.match(/-\s+to: sales@example\.com/)
+    expect(
+      await host.api("GET", "/v1/event-pipelines/lead/executions").then(({ body }) => (body["executions"] as object[]).length),
+    ).to.equal(3)
+    expect((await lead_()).revision).to.equal(made.revision)
+  })
+
+  it("shows what was changed on the server since, field by field, and goes over it only when forced", async function () {
+    this.timeout(120_000)
+    folder.write("pipelines/lead.yaml", lead(201))
+    expect((await folder.run(["apply"], env)).code).to.equal(0)
+    await host.api("PUT", "/v1/event-pipelines/lead", { name: "Renamed by hand" })
+    const before = await lead_()
+    folder.write("pipelines/lead.yaml", lead(202))
+    const refused = await folder.run(["apply"], env)
+    expect(refused.code).to.equal(1)
+    expect(refused.output).to.match(/! It was changed on the server since the last apply \(revision \d+ was applied, \d+ is there\)/)
+    expect(refused.output).to.include("name: Lead → Renamed by hand").and.include("Nothing was applied")
+    expect(await lead_()).to.deep.equal(before)
+    const forced = await folder.run(["apply", "--force"], env)
+    expect([forced.code, forced.output.split("\n")[0]]).to.deep.equal([0, "~ changed    lead  pipelines/lead.yaml"])
+    expect((await folder.run(["plan"], env)).output).to.equal("1 unchanged\n")
+  })
+
+  it("leaves nothing half done: one refused document keeps the others from being applied", async function () {
+    this.timeout(120_000)
+    folder.write("pipelines/lead.yaml", lead(200).replace("auth_mode: none", "auth_mode: hmac_sha256"))
+    folder.write("pipelines/other.yaml", "name: Other\nauth_mode: none\n")
+    const before = await pipelines()
+    const { code, output } = await folder.run(["apply"], env)
+    expect(code).to.equal(1)
+    expect(output)
+      .to.match(/! refused +lead/)
+      .and.include("fixed when the pipeline is created")
+      .and.include("+ create     other")
+    expect(await pipelines()).to.deep.equal(before)
+    // The service refuses it likewise, whoever asks.
+    const document = { name: "Lead", state: "active", auth_mode: "hmac_sha256" }
+    const answer = await host.api("POST", "/v1/event-pipelines/apply", {
+      documents: [
+        { path: "a", document },
+        { path: "b", document: { name: "Other", auth_mode: "none" } },
+      ],
+    })
+    expect([answer.status, (answer.body["details"] as { reason?: string }).reason]).to.deep.equal([400, "refused"])
+    expect(await pipelines()).to.deep.equal(before)
+  })
+
+  it("disables what no file has any more when all files are applied, and only then", async function () {
+    this.timeout(120_000)
+    folder.write("pipelines/gone.yaml", "name: Gone\nstate: active\nauth_mode: none\n")
+    folder.write("pipelines/lead.yaml", lead(200))
+    expect((await folder.run(["apply", "--force"], env)).code).to.equal(0)
+    const left = new CommandFolder()
+    try {
+      left.write("pipelines/lead.yaml", lead(200))
+      expect((await left.run(["apply", "pipelines/lead.yaml"], env)).output).to.equal("1 unchanged\n")
+      expect((await pipelines()).find(({ slug }) => slug === "gone")?.state).to.equal("active")
+      expect((await left.run(["apply"], env)).output).to.include("- disabled   gone  its file is gone")
+      expect((await pipelines()).find(({ slug }) => slug === "gone")?.state).to.equal("disabled")
+      expect((await left.run(["plan"], env)).output).to.equal("1 unchanged\n")
+    } finally {
+      left.remove()
+    }
+  })
+
+  it("refuses what does not compile before it asks the service, and says which service it cannot reach", async () => {
+    folder.write("bad.yaml", "name: Bad\npipelnie: []\n")
+    folder.write("good.yaml", "name: Good\n")
+    const closed = createServer()
+    await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve))
+    const nobody = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`
+    await new Promise((resolve) => closed.close(resolve))
+    const [bad, nowhere, nokey] = await Promise.all([
+      folder.run(["apply", "bad.yaml"], { ...env, MILLRACE_URL: nobody }),
+      folder.run(["plan", "good.yaml"], { ...env, MILLRACE_URL: nobody }),
+      folder.run(["plan", "good.yaml"]),
+    ])
+    expect([bad.code, nowhere.code, nokey.code]).to.deep.equal([1, 1, 1])
+    expect(bad.output).to.include("bad.yaml:2:1 error unknown-field")
+    expect(nowhere.output).to.include(`${nobody} cannot be reached (ECONNREFUSED)`)
+    expect(nokey.output).to.include("MILLRACE_URL").and.include("MILLRACE_KEY")
+    for (const { output } of [bad, nowhere, nokey]) expect(output).to.not.match(/\n {4}at /)
+  })
+
+  it("runs a journalled event through a file, as it came", async function () {
+    this.timeout(60_000)
+    await host.api("POST", "/v1/event-pipelines", { name: "Taken", state: "active", auth_mode: "none", pipeline: [] })
+    const { body } = await host.api<Wire>("GET", "/v1/event-pipelines/taken")
+    const { body: answer } = await host.send<{ execution_id: string }>(body, { email: "Ada@Example.com", budget: 7 })
+    folder.write("taken.yaml", lead(202).replace("name: Lead", "name: Taken"))
+    const { code, output } = await folder.run(["run", "taken.yaml", "--from-execution", answer.execution_id], env)
+    expect(code, output).to.equal(0)
+    expect(output).to.include("- email: Ada@Example.com").and.include("+ email: ada@example.com").and.include("answered     202")
+    expect(host.mails.filter(({ subject }) => subject === "Taken")).to.deep.equal([])
+  })
+
+  it("tails events, filtered, and sends accepted ones on", async function () {
+    this.timeout(60_000)
+    const heard: { headers: IncomingHttpHeaders; body: string }[] = []
+    let told = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      told = resolve
+    })
+    const local = createServer((request, response) => {
+      let body = ""
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()))
+      request.on("end", () => {
+        heard.push({ headers: request.headers, body })
+        response.end("ok")
+        told()
+      })
+    })
+    await new Promise<void>((resolve) => local.listen(0, "127.0.0.1", resolve))
+    const target = `http://127.0.0.1:${(local.address() as AddressInfo).port}/hook`
+    const schema = { type: "object", required: ["email"] }
+    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", {
+      name: "Tailed",
+      state: "active",
+      auth_mode: "none",
+      request_schema: schema,
+    })
+    const { body: other } = await host.api<Wire>("POST", "/v1/event-pipelines", { name: "Untailed", state: "active", auth_mode: "none" })
+    const tail = folder.start(["tail", "--pipeline", "tailed"], env)
+    const listen = folder.start(["listen", "--forward", target, "--pipeline", "tailed"], env)
+    const children = [tail, listen]
+    const endings = children.map((child) => finished(child))
+    try {
+      await Promise.all([outputUntil(tail, /Listening to/), outputUntil(listen, /Sending accepted/)])
+      const lines = outputUntil(tail, /accepted +tailed/)
+      await host.send(other, { email: "not@this.one" })
+      await host.send(made, { name: nobody })
+      await host.send(made, { email: "ada@example.com" }, { headers: { "x-own": "kept" } })
+      expect(await lines).to.match(/rejected +tailed .*schema_mismatch/)
+      await arrived
+    } finally {
+      for (const child of children) child.kill("SIGTERM")
+      const ended = await Promise.all(endings)
+      local.close()
+      expect(
+        ended.map(({ code }) => code),
+        ended[0]?.output,
+      ).to.deep.equal([0, 0])
+      expect(ended[0]?.output).to.not.include("untailed")
+    }
+    expect(heard.map(({ body }) => body)).to.deep.equal(['{"email":"ada@example.com"}'])
+    expect(heard[0]?.headers).to.include({ "x-own": "kept", "x-millrace-pipeline": "tailed" })
+  })
+})

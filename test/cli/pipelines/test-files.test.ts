@@ -1,0 +1,136 @@
+// `millrace pipelines test`: the shipped tests pass, a wrong expectation is told so that it can be read, and what cannot be
+// run is not taken for a success.
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { projectRoot } from "../../import-graph.ts"
+import { outputUntil } from "../../processes.ts"
+import { CommandFolder } from "./command.ts"
+
+const pipeline = `name: Orders
+auth_mode: shared_secret_header
+pipeline:
+  - id: look_up
+    type: http.request
+    await: true
+    retry: { max_attempts: 2, initial_delay_ms: 1 }
+    url: https://rates.example.com/latest
+    body: { currency: "{{ event.currency }}" }
+  - id: contact
+    type: integration.call
+    integration: crm
+    path: /contacts
+    body: { email: "{{ event.email }}" }
+  - type: respond
+    body: { rate: "{{ steps.look_up.body.rate }}" }
+`
+
+const tests = (rate: string) => `tests:
+  - name: answers with the rate that another system gave at the second try, and tells the CRM
+    http:
+      - { method: POST, url: https://rates.example.com/latest, answers: [{ status: 503 }, { json: { rate: 1.25 } }] }
+    integrations:
+      crm: { base_url: https://crm.example.com/v1, headers: { authorization: Bearer crm-SECRET }, calls: [{ url: /contacts, answer: { status: 201, json: { id: 7 } } }] }
+    event: { body: { email: ada@example.com, currency: eur } }
+    expect:
+      verdict: verified
+      response: { status: 200, body: { $exactly: { rate: ${rate} } } }
+      calls:
+        - { url: https://rates.example.com/latest }
+        - { url: https://rates.example.com/latest, body: { currency: eur } }
+        - { method: POST, url: https://crm.example.com/v1/contacts, body: { email: ada@example.com }, headers: { authorization: Bearer crm-SECRET } }
+      journal: { steps: { look_up: { attempts: 2 }, contact: { result: { status: 201 } } } }
+  - name: fails when nothing answers
+    event: { body: { currency: eur } }
+    expect: { status: failed, response: { status: 500 }, rows: {}, journal: { error: { step: look_up } } }
+`
+
+describe("pipelines test", () => {
+  let folder: CommandFolder
+  beforeEach(() => {
+    folder = new CommandFolder()
+  })
+  afterEach(() => folder.remove())
+
+  it("passes the tests that ship, and every shipped pipeline has some", async () => {
+    const shipped = join(projectRoot, "pipelines")
+    const { code, output } = await folder.run(["test", shipped])
+    expect(code, output).to.equal(0)
+    const names = readdirSync(shipped)
+    for (const name of names.filter((one) => !one.includes(".test."))) expect(names).to.include(name.replace(".yaml", ".test.yaml"))
+    expect(Number(/(\d+) passed/.exec(output)?.[1])).to.be.at.least(25)
+    const slowest = Math.max(...[...output.matchAll(/\.test\.yaml (\d+) ms/g)].map(([, time]) => Number(time)))
+    expect(slowest).to.be.below(8_000)
+    expect(readdirSync(folder.path)).to.deep.equal([])
+  })
+
+  it("answers calls from fixtures, retries included, and sends nothing anywhere", async () => {
+    folder.write("pipelines/orders.yaml", pipeline)
+    folder.write("pipelines/orders.test.yaml", tests("1.25"))
+    const { code, output } = await folder.run(["test"])
+    expect(code, output).to.equal(0)
+    expect(output).to.include("2 passed")
+  })
+
+  it("shows what differs, in the terminal and as JUnit, and ends with 1", async () => {
+    folder.write("pipelines/orders.yaml", pipeline)
+    folder.write("pipelines/orders.test.yaml", tests("1.5"))
+    const { code, output } = await folder.run(["test", "--junit", "out.xml"])
+    expect(code).to.equal(1)
+    expect(output).to.match(/✗ answers with the rate .* pipelines\/orders\.test\.yaml:2\n/)
+    expect(output).to.include("response.body\n").and.include("-   rate: 1.5").and.include("+ rate: 1.25")
+    expect(output).to.include("1 passed, 1 failed")
+    const xml = readFileSync(join(folder.path, "out.xml"), "utf8")
+    expect(xml).to.match(/<testsuites tests="2" failures="1" errors="0" skipped="0">/)
+    expect(xml).to.match(/<failure message="response\.body">[\s\S]*rate: 1\.25[\s\S]*<\/failure>/)
+    expect(xml).to.match(/<testcase name="fails when nothing answers"[^>]*\/>/)
+  })
+
+  it("ends with 2 where a file cannot be run, with the line: a mistyped test, a pipeline that does not compile, no file", async () => {
+    folder.write("typo.yaml", "name: Typo\nauth_mode: none\n")
+    folder.write("typo.test.yaml", "tests:\n  - name: One\n    event: { body: {} }\n    expect: { staus: accepted }\n")
+    folder.write("broken.yaml", "name: Broken\nsteps: []\n")
+    folder.write("broken.test.yaml", "tests: [{ name: One, event: { body: {} }, expect: { status: accepted } }]\n")
+    const [typo, broken, none] = await Promise.all([
+      folder.run(["test", "typo.test.yaml"]),
+      folder.run(["test", "broken.yaml"]),
+      folder.run(["test"], { MILLRACE_PIPELINES_PATHS: "nowhere" }),
+    ])
+    expect(typo.code).to.equal(2)
+    expect(typo.output)
+      .to.match(/typo\.test\.yaml:4:\d+ error unknown-field/)
+      .and.include('Did you mean "status"?')
+    expect(broken.code).to.equal(2)
+    expect(broken.output).to.include("broken.yaml:2:1 error unknown-field").and.include("1 file could not be run")
+    expect([none.code, none.output.trim()]).to.deep.equal([2, "There are no *.test.yaml files to run."])
+  })
+
+  it("keeps tests apart: no row, repeat or mail of one reaches another", async () => {
+    folder.write(
+      "p.yaml",
+      'name: P\nauth_mode: none\ndedupe: { key: "{{ payload.id }}" }\npipeline: [{ type: dataset.write, dataset_slug: rows, key: id }]\n',
+    )
+    const one =
+      "event: { body: { id: a } }, expect: { status: accepted, rows: { rows: [{ id: a }] }, journal: { repeat_of: { $absent: true } }, emails: [] }"
+    folder.write("p.test.yaml", `tests:\n  - { name: first, ${one} }\n  - { name: second, ${one} }\n`)
+    const { code, output } = await folder.run(["test", "p.yaml"])
+    expect(code, output).to.equal(0)
+  })
+
+  it("runs again when a file changes, until it is stopped", async () => {
+    folder.write("pipelines/w.yaml", "name: W\nauth_mode: none\npipeline: [{ type: respond, status: 201 }]\n")
+    folder.write("pipelines/w.test.yaml", "tests: [{ name: answers, event: { body: {} }, expect: { response: { status: 202 } } }]\n")
+    const child = folder.start(["test", "--watch"])
+    try {
+      const first = await outputUntil(child, /Watching/)
+      expect(first).to.include("1 failed")
+      const again = outputUntil(child, /1 passed/)
+      folder.write("pipelines/w.yaml", "name: W\nauth_mode: none\npipeline: [{ type: respond, status: 202 }]\n")
+      expect(await again).to.include("✓ answers")
+    } finally {
+      const ended = new Promise((resolve) => child.once("close", resolve))
+      child.kill("SIGTERM")
+      await ended
+    }
+  })
+})

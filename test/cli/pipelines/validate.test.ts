@@ -1,0 +1,144 @@
+// `millrace pipelines validate`: every mistake at its line, in every format, without a service.
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { projectRoot } from "../../import-graph.ts"
+import { CommandFolder } from "./command.ts"
+
+const twelve = `name: Twelve mistakes
+state: activ
+sorce_kind: browser_form
+auth_mode: hmac_sha265
+request_schema: { type: objekt }
+dedupe: { key: always }
+pipeline:
+  - id: save
+    type: dataset.wirte
+  - id: row
+    type: dataset.write
+    dataset_slug: leads
+    key: email
+    wehn: event.budget
+  - type: email.send
+    needs: [sav]
+    to: not an address
+    heading: "{{ event.name | upcas }}"
+  - type: live.broadcast
+    channel: executions
+  - type: respond
+    status: 204
+    body: { id: "{{ steps.rwo.row_id }}" }
+`
+
+/** Rule and line of each mistake. */
+const mistakes = [
+  ["invalid-field", 2],
+  ["unknown-field", 3],
+  ["unknown-auth-mode", 4],
+  ["invalid-schema", 5],
+  ["constant-dedupe-key", 6],
+  ["unknown-action", 9],
+  ["unknown-field", 14],
+  ["unknown-need", 16],
+  ["invalid-field", 17],
+  ["invalid-template", 18],
+  ["reserved-channel", 20],
+  ["body-without-status", 23],
+  ["reads-non-ancestor", 23],
+] as const
+
+interface Report {
+  readonly ok: boolean
+  readonly errors: number
+  readonly files: readonly {
+    readonly path: string
+    readonly findings: readonly { rule: string; line: number; column: number; message: string; frame: string }[]
+  }[]
+}
+
+describe("pipelines validate", () => {
+  let folder: CommandFolder
+  beforeEach(() => {
+    folder = new CommandFolder()
+  })
+  afterEach(() => folder.remove())
+
+  it("finds every mistake at its own line, guesses what was meant, and leaves nothing behind", async () => {
+    folder.write("pipelines/twelve.yaml", twelve)
+    const { code, output } = await folder.run(["validate", "--format", "json"])
+    expect(code).to.equal(1)
+    const report = JSON.parse(output) as Report
+    const found = report.files[0]?.findings ?? []
+    const places = new Set(found.map(({ rule, line }) => `${rule} ${line}`))
+    expect([...places]).to.include.members(mistakes.map(([rule, line]) => `${rule} ${line}`))
+    // Nothing at a line where nothing is wrong.
+    expect(found.map(({ line }) => line).filter((line) => !mistakes.some(([, place]) => place === line))).to.deep.equal([])
+    const said = found.map(({ message }) => message).join("\n")
+    for (const meant of ["active", "source_kind", "hmac_sha256", "dataset.write", "when", "save", "row", "upcase"])
+      expect(said, meant).to.include(`"${meant}"`)
+    expect(readdirSync(folder.path)).to.deep.equal(["pipelines"])
+  })
+
+  it("shows people the line, with a mark below the place", async () => {
+    folder.write("one.yaml", "name: One\npipeline:\n  - type: dataset.wirte\n    dataset_slug: leads\n")
+    const { code, output } = await folder.run(["validate", "one.yaml"])
+    expect(code).to.equal(1)
+    expect(output).to.match(
+      /^one\.yaml:3:5 error unknown-action\n {2}There is no action type "dataset\.wirte"\. Did you mean "dataset\.write"\?/,
+    )
+    expect(output).to.include("> 3 |   - type: dataset.wirte\n      |     ^")
+    expect(output).to.include("1 file, 1 error, 0 warnings")
+  })
+
+  it("writes SARIF and GitHub's commands", async () => {
+    folder.write("one.yaml", "name: One\npipelnie: []\nstate: activ\n")
+    const [sarif, github] = await Promise.all([
+      folder.run(["validate", "one.yaml", "--format", "sarif", "--output", "out.sarif"]),
+      folder.run(["validate", "one.yaml", "--format", "github"]),
+    ])
+    expect([sarif.code, sarif.output, github.code]).to.deep.equal([1, "", 1])
+    expect(github.output).to.match(/^::error file=one\.yaml,line=2,col=1,title=unknown-field::A pipeline has no field "pipelnie"/m)
+    const log = JSON.parse(readFileSync(join(folder.path, "out.sarif"), "utf8")) as {
+      version: string
+      runs: {
+        tool: { driver: { rules: { id: string }[] } }
+        results: { ruleId: string; level: string; ruleIndex: number; locations: object[] }[]
+      }[]
+    }
+    const [run] = log.runs
+    expect(log.version).to.equal("2.1.0")
+    expect(run?.results.map(({ ruleId }) => ruleId).sort()).to.deep.equal(["invalid-field", "unknown-field"])
+    for (const { ruleId, ruleIndex } of run?.results ?? []) expect(run?.tool.driver.rules[ruleIndex]?.id).to.equal(ruleId)
+    const places = run?.results.map(({ locations }) => locations[0])
+    expect(JSON.stringify(places)).to.include('"startLine":2').and.include('"uri":"one.yaml"')
+  })
+
+  it("ends with 0 where nothing is wrong, warnings included, and takes the shipped pipelines", async () => {
+    folder.write("warned.yaml", "name: Warned\npipeline:\n  - { type: respond, body: 1 }\n  - { type: respond, body: 2 }\n")
+    const [warned, shipped] = await Promise.all([
+      folder.run(["validate", "warned.yaml"]),
+      folder.run(["validate", join(projectRoot, "pipelines")]),
+    ])
+    expect(warned.code).to.equal(0)
+    expect(warned.output).to.include("warning several-responds").and.include("0 errors, 1 warning")
+    expect(shipped.code, shipped.output).to.equal(0)
+    expect(shipped.output).to.match(/^6 files, 0 errors/m)
+  })
+
+  it("refuses two files of one slug, a file that is not there, and text that is no YAML", async () => {
+    folder.write("a.yaml", "name: Lead\n")
+    folder.write("b.yaml", "name: lead\nslug: lead\n")
+    folder.write("c.yaml", "state: [active\n")
+    const [twins, missing, syntax] = await Promise.all([
+      folder.run(["validate", "a.yaml", "b.yaml"]),
+      folder.run(["validate", "none.yaml"]),
+      folder.run(["validate", "c.yaml"]),
+    ])
+    expect(twins.code).to.equal(1)
+    expect(twins.output).to.include('b.yaml:2:1 error invalid-field\n  The slug "lead" is that of a.yaml already')
+    expect([missing.code, missing.output.trim()]).to.deep.equal([1, "There is no file or folder none.yaml."])
+    expect(syntax.code).to.equal(1)
+    expect(syntax.output).to.include("error invalid-syntax")
+    for (const { output } of [twins, missing, syntax]) expect(output).to.not.match(/\n {4}at /)
+  })
+})

@@ -1,0 +1,63 @@
+// Every lint rule, of the compiler and of the actions that ship: its bad example has the finding as the real compiler
+// makes it, its good one has not, and its page says both.
+import { join } from "node:path"
+import { expect } from "chai"
+import { compilerFor, type LocalCompiler } from "../../core/cli/pipelines/compiler.ts"
+import { allRules, documentOf, type NamedRule, rulePages } from "../../core/cli/reference/rules.ts"
+import { Actions } from "../../core/contract/action.ts"
+import { type Declarations, loadDeclarations } from "../../core/house/plugins.ts"
+import { loadConfig } from "../../core/kernel/config.ts"
+import { projectRoot, readModules } from "../import-graph.ts"
+
+const { config } = loadConfig({ defaults: join(projectRoot, "config/default.yaml"), env: {} })
+/** Refused by the schema of every action that ships; the rule is for those of plugins. */
+const elsewhere = new Set(["dataset-uuid"])
+
+describe("lint rules as they are compiled", () => {
+  let declarations: Declarations
+  let compiler: LocalCompiler
+  let rules: NamedRule[]
+  before(async () => {
+    declarations = await loadDeclarations({ config, root: projectRoot })
+    compiler = compilerFor(declarations, config, "acme")
+    rules = allRules(declarations.registry.items(Actions))
+  })
+  after(() => compiler.stop())
+
+  it("are found in their bad examples, at their level, and not in their good ones", async () => {
+    for (const { id, level, bad, good } of rules) {
+      const { findings } = (await compiler.compile(documentOf(bad))).compilation
+      const own = findings.filter(({ rule }) => rule === id)
+      if (!elsewhere.has(id))
+        expect(
+          own.map((finding) => finding.level),
+          `${id}\n${bad}`,
+        ).to.include(level)
+      expect(findings.length, id).to.be.at.least(1)
+      const others = (await compiler.compile(documentOf(good))).compilation.findings.filter(
+        (finding) => finding.rule === id || finding.level === "error",
+      )
+      expect(others, `${id}\n${good}`).to.deep.equal([])
+    }
+  })
+
+  it("each have a name of their own and a page, with what the compiler says", async () => {
+    expect(rules.length).to.be.at.least(36)
+    expect(new Set(rules.map(({ id }) => id)).size).to.equal(rules.length)
+    const pages = await rulePages(declarations)
+    for (const { id, summary, why, remedy } of rules) {
+      const page = pages[`docs/rules/${id}.md`] ?? ""
+      expect(page, id).to.include(summary).and.include(why).and.include(remedy)
+      expect(pages["docs/rules/README.md"]).to.include(`[${id}](${id}.md)`)
+      if (!elsewhere.has(id)) expect(page, id).to.match(new RegExp(`^\\d+:\\d+ (error|warning) ${id}$`, "m"))
+    }
+  })
+
+  it("are declared wherever an action speaks of one", () => {
+    const spoken = [...readModules(["plugins/actions"]).values()].flatMap(({ text }) =>
+      [...text.matchAll(/\brule: "([a-z-]+)"/g)].map(([, id = ""]) => id),
+    )
+    expect(spoken.length).to.be.at.least(8)
+    expect(rules.map(({ id }) => id)).to.include.members(spoken)
+  })
+})

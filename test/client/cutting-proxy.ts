@@ -1,0 +1,63 @@
+// A TCP proxy that cuts connections after a number of bytes towards the client, wherever in a message that is.
+import { type AddressInfo, connect, createServer, type Socket } from "node:net"
+
+export interface CuttingProxy {
+  readonly url: string
+  /** Connections that were cut so far. */
+  readonly cuts: number
+  /** Bytes after which each of the next connections is cut; those after them are left alone. */
+  cutAfter(bytes: readonly number[]): void
+  /** Cuts what is open. */
+  cutNow(): void
+  close(): Promise<void>
+}
+
+export async function cuttingProxy(target: string): Promise<CuttingProxy> {
+  const { hostname, port } = new URL(target)
+  const open = new Set<Socket>()
+  const plan: number[] = []
+  let cuts = 0
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname)
+    let left = plan.shift() ?? Number.POSITIVE_INFINITY
+    for (const socket of [client, upstream]) {
+      open.add(socket)
+      socket.on("error", () => {})
+      socket.on("close", () => {
+        open.delete(socket)
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    client.pipe(upstream)
+    upstream.on("data", (chunk: Buffer) => {
+      if (client.destroyed) return
+      if (chunk.length < left) {
+        left -= chunk.length
+        client.write(chunk)
+        return
+      }
+      cuts++
+      // What was let through arrives; nothing after it does.
+      upstream.removeAllListeners("data")
+      client.write(chunk.subarray(0, left), () => client.destroy())
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get cuts() {
+      return cuts
+    },
+    cutAfter(bytes) {
+      plan.splice(0, plan.length, ...bytes)
+    },
+    cutNow() {
+      for (const socket of open) socket.destroy()
+    },
+    async close() {
+      for (const socket of open) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,248 @@
+// Live subscriptions of the client through connections that are cut: every message once, in order, none lost, and none
+// from before the subscription.
+import { expect } from "chai"
+import fc from "fast-check"
+import { ClientError, connectLive, type Live, type LiveOptions } from "../../client/live.ts"
+import { newPosition } from "../../core/client/position.ts"
+import type { Json } from "../../core/contract/collection.ts"
+import { endpoint, type House, openHouse } from "../surface/house.ts"
+import { orgA, orgB } from "../surface/operations.ts"
+import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
+
+type Channels = Record<string, number>
+
+describe("live client", () => {
+  let house: House
+  let proxy: CuttingProxy
+  const open: Live<Channels>[] = []
+  let channels = 0
+  before(async () => {
+    house = await openHouse({ keepMessages: 200, endpointOrganization: orgA.id })
+    proxy = await cuttingProxy(house.url)
+  })
+  afterEach(() => {
+    for (const live of open.splice(0)) live.close()
+    proxy.cutAfter([])
+  })
+  after(async () => {
+    await proxy.close()
+    await house.close()
+  })
+
+  const dial = (options: Partial<LiveOptions> = {}) => {
+    const live = connectLive<Channels>({ url: proxy.url, token: "a-member", reconnectMs: 1, ...options })
+    open.push(live)
+    return live
+  }
+  const tell = (channel: string, data: Json, organization = orgA.id) =>
+    house.works.run((work) => house.live.live.stage(work, organization, { channel, event: "n", data }))
+  const freshChannel = () => `channel-${++channels}`
+  /** What a subscription hands out, with a promise of as many as are waited for. */
+  function listener() {
+    const heard: number[] = []
+    let wake = () => {}
+    return {
+      heard,
+      hear: ({ data }: { data: number }) => {
+        heard.push(data)
+        wake()
+      },
+      async until(count: number) {
+        while (heard.length < count) await new Promise<void>((resolve) => (wake = resolve))
+      },
+    }
+  }
+
+  it("hands out each message once and in order, wherever connections are cut", async () => {
+    const count = 24
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: 6_000 }), { maxLength: 6 }),
+        fc.infiniteStream(fc.boolean()),
+        async (cuts, waits) => {
+          const channel = freshChannel()
+          await tell(channel, -1)
+          proxy.cutAfter(cuts)
+          const { heard, hear, until } = listener()
+          const live = dial()
+          await live.subscribe(channel, hear).ready
+          for (let n = 0; n < count; n++) {
+            await tell(channel, n)
+            if (waits.next().value) await new Promise((resolve) => setImmediate(resolve))
+          }
+          await until(count)
+          await tell(channel, count)
+          await until(count + 1)
+          live.close()
+          expect(heard).to.deep.equal(Array.from({ length: count + 1 }, (_, n) => n))
+        },
+      ),
+      { numRuns: 30 },
+    )
+    expect(proxy.cuts).to.be.at.least(15)
+  })
+
+  it("misses nothing that was told while the connection was down, also before the first message", async () => {
+    const channel = freshChannel()
+    await tell(channel, -1)
+    const { heard, hear, until } = listener()
+    await dial().subscribe(channel, hear).ready
+    proxy.cutNow()
+    for (let n = 0; n < 3; n++) await tell(channel, n)
+    await until(3)
+    expect(heard).to.deep.equal([0, 1, 2])
+  })
+
+  it("keeps many channels apart, and asks for all of them again", async () => {
+    const names = Array.from({ length: 40 }, freshChannel)
+    const live = dial()
+    const heard = new Map<string, number[]>()
+    const subscriptions = names.map((name) =>
+      live.subscribe(name, (message) => heard.set(message.channel, [...(heard.get(message.channel) ?? []), message.data])),
+    )
+    await Promise.all(subscriptions.map(({ ready }) => ready))
+    proxy.cutNow()
+    for (const [n, name] of names.entries()) await tell(name, n)
+    while (heard.size < names.length) await new Promise((resolve) => setImmediate(resolve))
+    expect([...heard].sort(([, [left = 0]], [, [right = 0]]) => left - right)).to.deep.equal(names.map((name, n) => [name, [n]]))
+  })
+
+  it("goes on from a position in another connection, without repeats", async () => {
+    const channel = freshChannel()
+    const first = listener()
+    const live = dial()
+    const subscription = live.subscribe(channel, first.hear)
+    await subscription.ready
+    for (let n = 0; n < 3; n++) await tell(channel, n)
+    await first.until(3)
+    const position = subscription.position()
+    live.close()
+    for (let n = 3; n < 6; n++) await tell(channel, n)
+    const second = listener()
+    await dial().subscribe(channel, second.hear, { after: position }).ready
+    await second.until(3)
+    expect(second.heard).to.deep.equal([3, 4, 5])
+  })
+
+  it("says when more was missed than is kept", async () => {
+    const channel = freshChannel()
+    const { hear, until, heard } = listener()
+    let gaps = 0
+    const live = dial()
+    const subscription = live.subscribe(channel, hear)
+    await subscription.ready
+    await tell(channel, 0)
+    await until(1)
+    live.close()
+    for (let n = 1; n <= 210; n++) await tell(channel, n)
+    const again = listener()
+    await dial().subscribe(channel, again.hear, { after: subscription.position(), onGap: () => gaps++ }).ready
+    expect(gaps).to.equal(1)
+    expect(heard).to.deep.equal([0])
+    expect(again.heard).to.deep.equal(Array.from({ length: 200 }, (_, n) => n + 11))
+  })
+
+  it("comes back after the service ends its connections, and stays away once the credential is refused", async () => {
+    const channel = freshChannel()
+    const { heard, hear, until } = listener()
+    const errors: ClientError[] = []
+    let token = "a-member"
+    const states: string[] = []
+    const live = dial({ token: async () => token, onState: (state) => states.push(state) })
+    await live.subscribe(channel, hear, { onError: (error) => errors.push(error) }).ready
+    await house.credentialChanged("*")
+    await house.credentialChanged("a-member")
+    await tell(channel, 1)
+    await until(1)
+    token = "nobody"
+    proxy.cutNow()
+    while (errors.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(errors.map(({ code }) => code)).to.deep.equal(["unauthenticated"])
+    expect(states.at(-1)).to.equal("closed")
+    expect(heard).to.deep.equal([1])
+    expect(() => live.subscribe("more", hear))
+      .to.throw(ClientError)
+      .with.property("code", "failed_precondition")
+  })
+
+  it("is refused what is out of reach, and nothing of another organization or channel comes through", async () => {
+    const channel = freshChannel()
+    const { heard, hear, until } = listener()
+    const live = dial()
+    await live.subscribe(channel, hear).ready
+    expect(() => live.subscribe(channel, hear))
+      .to.throw(ClientError)
+      .with.property("code", "already_exists")
+    const refused = await live.subscribe("no such channel!", hear).ready.catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(ClientError).with.property("code", "invalid_argument")
+    await tell(channel, 100, orgB.id)
+    await tell(freshChannel(), 200)
+    await tell(channel, 1)
+    await until(1)
+    expect(heard).to.deep.equal([1])
+    const nobody = connectLive({ url: proxy.url, token: "nobody" }).subscribe("leads", () => {})
+    expect(await nobody.ready.catch((error: unknown) => error)).to.have.property("code", "unauthenticated")
+  })
+
+  it("hears public channels of an endpoint without a token", async () => {
+    const { heard, hear, until } = listener()
+    await dial({ token: undefined, endpointId: endpoint }).subscribe("stage", hear).ready
+    await tell("stage", 1)
+    await house.works.run((work) =>
+      house.live.live.stage(work, orgA.id, { channel: "stage", event: "n", data: 2, publicEndpoint: endpoint }),
+    )
+    await until(1)
+    expect(heard).to.deep.equal([2])
+  })
+
+  it("hears nothing after it was closed", async () => {
+    const channel = freshChannel()
+    const closed = listener()
+    const going = listener()
+    const live = dial()
+    const subscription = live.subscribe(channel, closed.hear)
+    await subscription.ready
+    subscription.close()
+    await live.subscribe(channel, going.hear).ready
+    await tell(channel, 1)
+    await going.until(1)
+    expect(closed.heard).to.deep.equal([])
+  })
+})
+
+describe("position of a subscription", () => {
+  /** UUIDv7 of a millisecond. */
+  const idAt = (ms: number, tail: number) => {
+    const time = ms.toString(16).padStart(12, "0")
+    return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${tail.toString(16).padStart(12, "0")}`
+  }
+
+  it("takes each id once, however often ids of the last 10 s come again", () => {
+    const delivery = fc.record({ ms: fc.integer({ min: 1_000_000, max: 1_030_000 }), tail: fc.integer({ min: 0, max: 3 }) })
+    fc.assert(
+      fc.property(fc.array(delivery, { maxLength: 200 }), (deliveries) => {
+        const position = newPosition()
+        const taken = new Set<string>()
+        let newest = ""
+        for (const { ms, tail } of deliveries) {
+          const id = idAt(ms, tail)
+          // The service sends nothing again from further back.
+          if (newest !== "" && Number.parseInt(newest.replaceAll("-", "").slice(0, 12), 16) - ms > 10_000) continue
+          expect(position.take(id)).to.equal(!taken.has(id))
+          taken.add(id)
+          if (id > newest) newest = id
+        }
+        expect(position.newest() ?? "").to.equal(newest)
+        const again = newPosition(position.text())
+        expect(again.newest() ?? "").to.equal(newest)
+        for (const id of position.text().split(",").filter(Boolean)) expect(again.take(id)).to.equal(false)
+      }),
+    )
+  })
+
+  it("holds no more than the last 10 s", () => {
+    const position = newPosition()
+    for (let ms = 0; ms < 60_000; ms += 10) position.take(idAt(1_000_000 + ms, 0))
+    expect(position.text().split(",").length).to.be.within(1_000, 1_001)
+  })
+})

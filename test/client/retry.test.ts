@@ -1,0 +1,90 @@
+// Properties of what the client decides by itself: when to try again, and where a call goes.
+import { expect } from "chai"
+import fc from "fast-check"
+import { ClientError } from "../../core/client/error.ts"
+import { defaultRetries, delayBeforeNext } from "../../core/client/retry.ts"
+import { type ClientRoute, requestOf } from "../../core/client/route.ts"
+import { type ErrorCode, httpStatusOf } from "../../core/kernel/errors.ts"
+
+const code = fc.constantFrom(...(Object.keys(httpStatusOf) as ErrorCode[]))
+
+describe("retries of the client", () => {
+  it("wait at least as asked, at most the backoff more, and end", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 10 }),
+        fc.option(fc.integer({ min: 0, max: 60 })),
+        fc.double({ min: 0, max: 0.999 }),
+        (attempt, asked, chance) => {
+          const error = new ClientError("unavailable", "", {}, { retryAfterS: asked ?? undefined })
+          const delay = delayBeforeNext({
+            attempt,
+            error,
+            route: { method: "GET", path: "/", repeatable: true },
+            policy: defaultRetries,
+            random: () => chance,
+          })
+          const askedMs = (asked ?? 0) * 1_000
+          if (attempt >= defaultRetries.attempts || askedMs > defaultRetries.maxRetryAfterMs) return void expect(delay).to.equal(undefined)
+          expect(delay).to.be.within(
+            askedMs,
+            askedMs + Math.min(defaultRetries.maxDelayMs, defaultRetries.firstDelayMs * 2 ** (attempt - 1)),
+          )
+        },
+      ),
+    )
+  })
+
+  it("never repeat what may not be done twice, except what was refused unseen", () => {
+    fc.assert(
+      fc.property(
+        code,
+        fc.constantFrom(undefined, "rate_limited", "still_running", "no_answer"),
+        fc.boolean(),
+        (one, reason, committed) => {
+          const error = new ClientError(one, "", { ...(reason ? { reason } : {}), ...(committed ? { committed } : {}) })
+          const delayFor = (route: ClientRoute) => delayBeforeNext({ attempt: 1, error, route, policy: defaultRetries })
+          const plain = delayFor({ method: "DELETE", path: "/" })
+          expect(plain !== undefined).to.equal(reason === "rate_limited" && !committed)
+          if (committed) expect(delayFor({ method: "POST", path: "/", keyed: true })).to.equal(undefined)
+        },
+      ),
+    )
+  })
+})
+
+describe("requests of the client", () => {
+  it("keep whatever stands in a path in its own segment", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", minLength: 1 }), (slug) => {
+        let path: string
+        try {
+          path = requestOf({ method: "GET", path: "/v1/a/{slug}/rows" }, { slug }).path
+        } catch (error) {
+          expect(slug === "." || slug === ".." || !slug.isWellFormed()).to.equal(true)
+          return void expect(error).to.be.instanceOf(ClientError)
+        }
+        const segments = new URL(path, "http://host").pathname.split("/")
+        expect(segments).to.have.length(5)
+        expect(decodeURIComponent(segments[3] ?? "")).to.equal(slug)
+      }),
+    )
+  })
+
+  it("carry every other field in query or body", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.oneof(fc.string({ unit: "grapheme" }), fc.integer(), fc.boolean())),
+        (fields) => {
+          const { slug: _slug, ...rest } = fields
+          const query = requestOf({ method: "GET", path: "/v1/a" }, rest)
+          expect(query.body).to.equal(undefined)
+          const read = Object.fromEntries(new URL(query.path, "http://host").searchParams)
+          expect(read).to.deep.equal(Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, String(value)])))
+          const { path, body } = requestOf({ method: "PUT", path: "/v1/a/{slug}" }, { ...rest, slug: "s" })
+          expect([path, JSON.parse(body ?? "")]).to.deep.equal(["/v1/a/s", rest])
+        },
+      ),
+    )
+  })
+})
