@@ -6,6 +6,7 @@ import type { Logger } from "../kernel/log.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Json } from "./collection.ts"
 import type { Envelope } from "./envelope.ts"
+import type { LintRule } from "./lint-rule.ts"
 import type { Rendered } from "./template.ts"
 import type { Work } from "./work.ts"
 
@@ -86,6 +87,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   keyedBy?(config: z.output<C>): string | undefined
   /** Live channels that this use sends to, where they are known before an event; reserved ones are refused. */
   broadcastsTo?(config: z.output<C>): readonly string[]
+  /** The rules that `lint` speaks of, by id; each gets a page under docs/rules. */
+  readonly rules?: Readonly<Record<string, LintRule>>
   /** What is wrong with this use that the schema cannot say. Pure. */
   lint?(config: z.output<C>): readonly ActionFinding[]
   /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not tried again. */

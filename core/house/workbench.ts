@@ -49,7 +49,16 @@ export class Workbench {
     const logged: string[] = []
     const log = createLog("warn", { write: (line) => void logged.push(line) })
     try {
-      const house = await buildHouse({ config: tried(config, folder), log, plugins, root, clock, capture: outside, serve: false, production: false })
+      const house = await buildHouse({
+        config: tried(config, folder),
+        log,
+        plugins,
+        root,
+        clock,
+        capture: outside,
+        serve: false,
+        production: false,
+      })
       await house.start()
       return new Workbench({ house, clock, outside, logged }, folder)
     } catch (error) {

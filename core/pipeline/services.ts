@@ -236,7 +236,10 @@ export function provideEngine(
         if (intakes.of(stored.document.purpose)) throw takenAtItsEndpoint(stored.slug)
         return engine.internal.submit(stored, event)
       },
-      dryRun: engine.dry,
+      dryRun: (stored, event) => {
+        if (intakes.of(stored.document.purpose)) throw takenAtItsEndpoint(stored.slug)
+        return engine.dry(stored, event)
+      },
       replay: (stored, executionId, caller) => {
         const intake = intakes.of(stored.document.purpose)
         if (intake) return engine.intakeLife.replay(intake, stored, executionId, caller)

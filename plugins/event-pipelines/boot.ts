@@ -6,6 +6,7 @@ import { AppError, type CoreConfig, type Finding, type Listening, type Logger, t
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, type FileProblem, pipelineFiles, readPipelineFile } from "./files.ts"
 import type { EventPipelines } from "./pipelines.ts"
+import { PipelineWatch } from "./watch.ts"
 
 export interface FilesAtBootDeps {
   readonly settings: CoreConfig
@@ -18,6 +19,7 @@ export interface FilesAtBootDeps {
 
 export class FilesAtBoot {
   readonly #deps: FilesAtBootDeps
+  #watch: PipelineWatch | undefined
 
   constructor(deps: FilesAtBootDeps) {
     this.#deps = deps
@@ -28,8 +30,9 @@ export class FilesAtBoot {
   async start(): Promise<void> {
     const { settings, organizations } = this.#deps
     const root = process.cwd()
-    const files = pipelineFiles(settings.pipelines.paths.map((path) => folderOf(path, root)))
-    if (files.length === 0) return
+    const folders = settings.pipelines.paths.map((path) => folderOf(path, root))
+    const files = pipelineFiles(folders)
+    if (files.length === 0 && !settings.pipelines.watch) return
     const organization = await organizations.first()
     const problems: string[] = []
     const seen = new Map<string, string>()
@@ -52,6 +55,12 @@ export class FilesAtBoot {
       }
     }
     if (problems.length > 0) throw new Error(`Pipeline files are refused:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`)
+    if (settings.pipelines.watch)
+      this.#watch = new PipelineWatch({ ...this.#deps, folders: folders.filter((folder) => existsSync(folder)), root, organization })
+  }
+
+  async stop(): Promise<void> {
+    await this.#watch?.stop()
   }
 
   async #greeting(baseUrl: string): Promise<string | undefined> {

@@ -49,6 +49,7 @@ export default definePlugin({
       },
       create: (deps) => new FilesAtBoot(deps),
       start: (files) => (files as FilesAtBoot).start(),
+      stop: (files) => (files as FilesAtBoot).stop(),
     })
     registrar.run("page forms", {
       inject: { parts: PageParts, pipelines: EventPipelinesService, coherence: Coherence },

@@ -1,7 +1,8 @@
 // How inbound events prove where they come from: the six auth modes, and what others may ask about known providers.
 import { z } from "zod"
-import { definePlugin } from "#core"
+import { type Capture, definePlugin, Outside } from "#core"
 import { Pages } from "../pages/index.ts"
+import { verifyCommand } from "./commands/verify.ts"
 import { createKeyFetcher, KeyFetcher } from "./key-fetcher.ts"
 import { authenticatedViewer } from "./modes/authenticated-viewer.ts"
 import { hmacSha256 } from "./modes/hmac-sha256.ts"
@@ -18,8 +19,20 @@ export default definePlugin({
   id: "inbound-auth",
   needs: ["organizations", "pages"],
   config: z.strictObject({}),
+  commands: [verifyCommand],
   register(reg) {
-    reg.provide(KeyFetcher, { create: () => createKeyFetcher() })
+    reg.provide(KeyFetcher, {
+      inject: { outside: Outside },
+      create: ({ outside }) => createKeyFetcher(outside.capture && captured(outside.capture)),
+    })
     reg.authModes(hmacSha256, sharedSecretHeader, providerSignature, authenticatedViewer, publicArtifactMode(Pages), noAuth)
   },
 })
+
+/** Keys fetched as the capture answers. */
+function captured(capture: Capture): (url: string) => Promise<Response> {
+  return async (url) => {
+    const { status, headers, body } = await capture.call({ method: "GET", url, headers: {}, body: null })
+    return new Response(body, { status, headers: { ...headers } })
+  }
+}

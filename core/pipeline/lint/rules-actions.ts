@@ -25,8 +25,8 @@ export const actionRules = {
     summary: "A template reads what can never be there.",
     why: "It would be empty for every event: a misspelt name, `item` without `for_each`, `event` in a dedupe key.",
     remedy: "Read one of the names listed.",
-    bad: write('key: email, row: { page: "{{ envelope.page }}" }'),
-    good: write('key: email, row: { page: "{{ envelope.page_url }}" }'),
+    bad: write('key: email, row: { email: "{{ event.email }}", page: "{{ envelope.page }}" }'),
+    good: write('key: email, row: { email: "{{ event.email }}", page: "{{ envelope.page_url }}" }'),
   },
   "reads-non-ancestor": {
     level: "error",

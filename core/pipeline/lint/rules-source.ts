@@ -87,7 +87,7 @@ export const sourceRules = {
     summary: "The steps before the reply may take longer than the sender waits.",
     why: "A sender that gave up sends again, though the first event is still under way.",
     remedy: "Lower `timeout_ms`, run awaited steps side by side with `needs`, or do not await them.",
-    bad: "pipeline:\n  - { type: http.request, url: https://a.test, await: true, timeout_ms: 30000 }",
-    good: "pipeline:\n  - { type: http.request, url: https://a.test, await: true, timeout_ms: 3000 }",
+    bad: "auth_mode: provider_signature\nauth_config: { provider: slack }\npipeline:\n  - { type: http.request, url: https://a.test, await: true, timeout_ms: 30000 }",
+    good: "auth_mode: provider_signature\nauth_config: { provider: slack }\npipeline:\n  - { type: http.request, url: https://a.test, await: true, timeout_ms: 2000 }",
   },
 } as const satisfies Record<string, Rule>

@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { AppError, defineAction, type Json, templateRecord } from "#core"
 import { DatasetReference, Datasets, problemOfName } from "../../datasets/index.ts"
+import { datasetWriteRules } from "./rules.ts"
 import { stamped } from "./stamp.ts"
 
 const Column = z
@@ -45,6 +46,7 @@ row:
   inject: { datasets: Datasets },
   writesTo: (config) => [config.dataset_slug],
   keyedBy: (config) => config.key,
+  rules: datasetWriteRules,
   lint({ key, row }) {
     const names = namesOf(row?.source)
     const findings = names.flatMap((name) => {

@@ -4,6 +4,7 @@
 import { z } from "zod"
 import { defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
 import { encodeBody, OutgoingHttp, outcomeOf, withQuery } from "../../outgoing-http/index.ts"
+import { httpRequestRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
 
@@ -50,6 +51,7 @@ await: true`,
     },
   ],
   inject: { http: OutgoingHttp },
+  rules: httpRequestRules,
   lint(config) {
     const findings = []
     const headers = config.headers?.source

@@ -4,6 +4,7 @@ import { z } from "zod"
 import { defineAction, type Json, SlugOrId, template, templateJson, templateRecord } from "#core"
 import { Integrations } from "../../integrations/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
+import { integrationCallRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
 
@@ -46,6 +47,7 @@ body: { stage: won }`,
     },
   ],
   inject: { integrations: Integrations },
+  rules: integrationCallRules,
   lint(config) {
     const path = typeof config.path.source === "string" ? config.path.source : ""
     const findings = []

@@ -3,6 +3,7 @@
 import { z } from "zod"
 import { AppError, defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
 import { checkHeaders, refusedHeaders } from "../../outgoing-http/index.ts"
+import { respondRules } from "./rules.ts"
 
 /** The server's own, beside what belongs to the connection: an answer must not set cookies or open origins for the service. */
 const refused: ReadonlySet<string> = new Set([
@@ -52,6 +53,7 @@ status: 303
 headers: { Location: https://acme.test/thanks }`,
     },
   ],
+  rules: respondRules,
   lint(config) {
     const findings = []
     const status = config.status?.source

@@ -1,6 +1,6 @@
 // The kept payload of an execution, for trying a changed document on events that really came.
 import { z } from "zod"
-import { AppError, Clock, defineOperation, EntryCollection, PayloadCollection, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { AppError, Clock, defineOperation, EntryCollection, keptEvent, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { EventPipelinesService } from "../pipelines.ts"
 
 export const getPayload = defineOperation({
@@ -16,19 +16,22 @@ export const getPayload = defineOperation({
     event_id: z.string().nullable(),
     event_type: z.string().nullable(),
     is_test: z.boolean(),
-    body: z.string().nullable().describe("JSON text; null where the body was none."),
+    body: z.string().describe("JSON text."),
     headers: z.record(z.string(), z.string()),
     query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   }),
   errors: ["not_found", "failed_precondition"],
-  inject: { pipelines: EventPipelinesService, store: Store, clock: Clock },
+  inject: { pipelines: EventPipelinesService, store: Store, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const pipeline = await deps.pipelines.get(organization, input.slug)
-    const entry = await deps.store.open(EntryCollection, organization).get(input.id)
+    const entries = deps.store.open(EntryCollection, organization)
+    const entry = await entries.get(input.id)
     if (entry?.pipeline_id !== pipeline.id) throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`)
-    const kept = await deps.store.open(PayloadCollection, organization).get(entry.replay_of ?? entry.repeat_of ?? entry.id)
-    if (!kept || Date.parse(kept.expires_at) <= deps.clock.now())
+    const first = entry.replay_of ?? entry.repeat_of
+    const origin = first === null ? entry : await entries.get(first)
+    const kept = origin && (await keptEvent(deps.store, organization, origin, deps.settings.retention.payloads_days, deps.clock.now()))
+    if (!kept)
       throw new AppError("failed_precondition", "The event's payload is not kept: it was refused, or its time is over.", {
         reason: "payload_gone",
       })

@@ -56,6 +56,11 @@ export const authenticatedViewer = defineAuthMode({
     }
     return { verify: guarded(verify), coversBody: false, retries: false }
   },
+  async sign({ pipeline, deps }) {
+    const page = pipeline.owner_artifact_id
+    const claims = { organization_id: pipeline.organization_id, ...(page !== null && { artifact_id: page }) }
+    return { headers: { authorization: `Bearer ${(await deps.sessions.mint(claims, 3_600)).token}` } }
+  },
 })
 
 function badToken(error: "expired" | "invalid", header: string): Refused {

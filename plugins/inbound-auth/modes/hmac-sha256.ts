@@ -6,6 +6,7 @@ import { plainSecret } from "../providers/secret.ts"
 import { guarded } from "../request/guarded.ts"
 import { prepareDigest } from "../schemes/digest.ts"
 import type { DigestScheme } from "../schemes/scheme.ts"
+import { signDigest } from "../signing/sign-digest.ts"
 import { HeaderName } from "./header-name.ts"
 import { noFetcher, verdictOf } from "./plain-verifier.ts"
 
@@ -31,6 +32,7 @@ export const hmacSha256 = defineAuthMode({
     const match = prepareDigest(schemeOf(config), { secrets: secrets.filter(({ value }) => value !== ""), config: {}, fetcher: noFetcher })
     return { verify: guarded((view) => verdictOf(match(view))), coversBody: true, retries: true }
   },
+  sign: ({ config, secret, request }) => signDigest({ scheme: schemeOf(config), secret, request, settings: {} }),
 })
 
 function schemeOf({ header, encoding, require_timestamp, tolerance_s }: z.output<typeof config>): DigestScheme {

@@ -9,4 +9,5 @@ export const noAuth = defineAuthMode({
   config: z.strictObject({}),
   secret: () => "none",
   prepare: () => ({ verify: () => ({ ok: true }), coversBody: false, retries: true }),
+  sign: () => ({}),
 })

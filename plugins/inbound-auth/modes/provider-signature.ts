@@ -6,6 +6,7 @@ import { ProviderConfig } from "../providers/config.ts"
 import type { ProviderRow } from "../providers/row.ts"
 import { checkProviderSecret, secretOf } from "../providers/secret.ts"
 import { findProvider } from "../providers/table.ts"
+import { signAsProvider, testSecretOf } from "../signing/sign-as-provider.ts"
 
 export const providerSignature = defineAuthMode({
   mode: "provider_signature",
@@ -17,9 +18,12 @@ export const providerSignature = defineAuthMode({
   checkSecret: (secret, config) => checkProviderSecret(secret, rowOf(config), config),
   inject: { fetcher: KeyFetcher, log: Log },
   prepare({ config, secrets, pipeline, deps }) {
-    const log = deps.log.child({ pipeline_id: pipeline.id, organization_id: pipeline.organization_id })
-    return providerVerifier({ row: rowOf(config), config, secrets, fetcher: deps.fetcher, note: (message) => log.info(message) })
+    // Asked for when there is something to say: a verifier is also prepared without services, for what is known of it.
+    const note = (message: string) => deps.log.child({ pipeline_id: pipeline.id, organization_id: pipeline.organization_id }).info(message)
+    return providerVerifier({ row: rowOf(config), config, secrets, fetcher: deps.fetcher, note })
   },
+  sign: ({ config, secret, request }) => signAsProvider({ row: rowOf(config), config, secret, request }),
+  testSecret: (config) => testSecretOf(rowOf(config)),
 })
 
 function rowOf({ provider }: { readonly provider: string }): ProviderRow {

@@ -34,6 +34,7 @@ export function publicArtifactMode(pages: Token<PublishedPages>) {
       }
       return { verify: guarded(verify), coversBody: false, retries: false }
     },
+    sign: () => ({}),
   })
 }
 

@@ -25,4 +25,5 @@ export const sharedSecretHeader = defineAuthMode({
     )
     return { verify: guarded((view) => verdictOf(match(view))), coversBody: false, retries: true }
   },
+  sign: ({ config, secret }) => ({ headers: { [config.header.toLowerCase()]: secret } }),
 })

@@ -1,0 +1,21 @@
+// The rules of http.request, beside what its schema says.
+import type { LintRule } from "#core"
+
+export const httpRequestRules = {
+  "credential-in-document": {
+    level: "warning",
+    summary: "A header that looks like a credential.",
+    why: "Documents are read, shown and committed; a credential in one is soon no secret.",
+    remedy: "Connect an integration with the credential and use `integration.call`.",
+    bad: "pipeline:\n  - { type: http.request, url: https://api.example.com/leads, headers: { Authorization: Bearer 1234 } }",
+    good: "pipeline:\n  - { type: integration.call, integration: crm, path: /leads }",
+  },
+  "body-without-method": {
+    level: "error",
+    summary: "A body on a request whose method carries none.",
+    why: "GET and HEAD requests have no body; the other side would not see it.",
+    remedy: "Use `query`, or another method.",
+    bad: "pipeline:\n  - { type: http.request, method: GET, url: https://api.example.com/rates, body: { currency: eur } }",
+    good: "pipeline:\n  - { type: http.request, method: GET, url: https://api.example.com/rates, query: { currency: eur } }",
+  },
+} as const satisfies Record<string, LintRule>

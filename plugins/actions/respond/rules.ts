@@ -1,0 +1,29 @@
+// The rules of respond, beside what its schema says.
+import type { LintRule } from "#core"
+
+export const respondRules = {
+  "refused-header": {
+    level: "error",
+    summary: "A header that a pipeline cannot set.",
+    why: "It belongs to the connection or to the service: cookies, origins and lengths are not for a pipeline to say.",
+    remedy: "Leave the header out.",
+    bad: "pipeline:\n  - { type: respond, headers: { Set-Cookie: seen=1 } }",
+    good: "pipeline:\n  - { type: respond, headers: { Cache-Control: no-store } }",
+  },
+  "redirect-without-location": {
+    level: "error",
+    summary: "A redirect that does not say where to.",
+    why: "A browser shows an empty page for a redirect without a `Location` header.",
+    remedy: "Add the header `Location`, or use another status.",
+    bad: "pipeline:\n  - { type: respond, status: 303 }",
+    good: "pipeline:\n  - { type: respond, status: 303, headers: { Location: https://acme.test/thanks } }",
+  },
+  "body-without-status": {
+    level: "error",
+    summary: "A body with a status that has none.",
+    why: "Answers of status 204, 205 and 304 have no body; it would be lost.",
+    remedy: "Leave `body` out, or use status 200.",
+    bad: "pipeline:\n  - { type: respond, status: 204, body: { ok: true } }",
+    good: "pipeline:\n  - { type: respond, status: 200, body: { ok: true } }",
+  },
+} as const satisfies Record<string, LintRule>

@@ -1,0 +1,80 @@
+// While developing, a pipeline file that changes is applied at once: a valid one is live as soon as it is saved, an
+// invalid one is reported and what was there stays.
+import { type FSWatcher, watch } from "node:fs"
+import { join } from "node:path"
+import { AppError, type Finding } from "#core"
+import { type ApplyDeps, applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
+import type { Organization } from "./pipelines.ts"
+
+export interface WatchArgs extends ApplyDeps {
+  readonly folders: readonly string[]
+  readonly root: string
+  readonly organization: Organization
+}
+
+/** Editors write a file in several steps; what follows within this time is one change. */
+const settleMs = 50
+
+export class PipelineWatch {
+  readonly #args: WatchArgs
+  readonly #watchers: FSWatcher[]
+  readonly #waiting = new Map<string, NodeJS.Timeout>()
+  #work: Promise<void> = Promise.resolve()
+
+  constructor(args: WatchArgs) {
+    this.#args = args
+    this.#watchers = args.folders.map((folder) =>
+      watch(folder, (_event, name) => {
+        if (name !== null) this.#soon(join(folder, name), folder)
+      }),
+    )
+    for (const watcher of this.#watchers) watcher.on("error", (err) => args.log.warn({ err }, "a folder of pipelines is no longer watched"))
+  }
+
+  /** Lets what is being applied finish. */
+  async stop(): Promise<void> {
+    for (const watcher of this.#watchers) watcher.close()
+    for (const timer of this.#waiting.values()) clearTimeout(timer)
+    this.#waiting.clear()
+    await this.#work
+  }
+
+  #soon(file: string, folder: string): void {
+    clearTimeout(this.#waiting.get(file))
+    const timer = setTimeout(() => {
+      this.#waiting.delete(file)
+      // A file that is gone, a test or an editor's own is none of these.
+      if (!pipelineFiles([folder]).includes(file)) return
+      // One after the other: two changes of one file must not race.
+      this.#work = this.#work.then(() => this.#apply(file))
+    }, settleMs)
+    this.#waiting.set(file, timer)
+  }
+
+  async #apply(file: string): Promise<void> {
+    const { root, organization, log } = this.#args
+    try {
+      const read = readPipelineFile(file, process.env, root)
+      if ("findings" in read) return this.#refused(read.path, describeFindings(read))
+      await applyFile(organization, read, this.#args).catch((error: unknown) => {
+        if (!(error instanceof AppError) || error.code === "unavailable") throw error
+        const findings = findingsOf(error).map((finding) => ({ ...finding, ...read.locate(finding.pointer) }))
+        this.#refused(read.path, findings.length > 0 ? describeFindings({ path: read.path, findings }) : [`${read.path}: ${error.message}`])
+      })
+    } catch (err) {
+      log.error({ err, file }, "a pipeline file that changed could not be applied; what was there stays")
+    }
+  }
+
+  #refused(path: string, problems: readonly string[]): void {
+    this.#args.log.warn(
+      { file: path, problems },
+      `${path} is refused, and what was there stays:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`,
+    )
+  }
+}
+
+function findingsOf(error: AppError): readonly Finding[] {
+  const { findings } = error.details
+  return Array.isArray(findings) ? (findings as Finding[]).filter(({ level }) => level === "error") : []
+}

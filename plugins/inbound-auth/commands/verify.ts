@@ -1,0 +1,128 @@
+// `millrace pipelines verify`: a captured request judged against a provider's scheme, with the verdict and its cause.
+import { readFileSync } from "node:fs"
+import { z } from "zod"
+import { AppError, type PluginCommand, type Verdict } from "#core"
+import { type CapturedRequest, verifyCaptured } from "../captured.ts"
+import { createKeyFetcher } from "../key-fetcher.ts"
+import { selfTest } from "./self-test.ts"
+
+const Captured = z.strictObject({
+  method: z.string().min(1).optional(),
+  url: z.string().min(1).optional(),
+  headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  body: z.string().default(""),
+})
+
+type Options = Readonly<Record<string, string | boolean | undefined>>
+type Result = { readonly text: string; readonly exitCode: number }
+
+export const verifyCommand: PluginCommand = {
+  name: "verify",
+  group: "pipelines",
+  summary: "Judge a captured request against a scheme and say why it fails; exit 0 only when it verifies.",
+  options: [
+    { flags: "--provider <name>", summary: "a provider, hmac_sha256 or shared_secret_header" },
+    { flags: "--secret <secret>", summary: "the verification secret, as the provider shows it" },
+    { flags: "--request <file>", summary: "JSON { method, url, headers, body }; - reads it from standard input" },
+    { flags: "--now <seconds>", summary: "seconds since the epoch at which it arrived; now when absent" },
+    { flags: "--config <json>", summary: "the rest of auth_config, as JSON" },
+    { flags: "--fetch-keys", summary: "fetch keys that the provider publishes, where its scheme needs them" },
+    { flags: "--json", summary: "print the verdict as JSON" },
+    { flags: "--self-test", summary: "judge every published vector that ships with the project" },
+  ],
+  run: (options) => (options["selfTest"] === true ? testVectors(options) : verifyOne(options)),
+}
+
+async function testVectors(options: Options): Promise<Result> {
+  const results = await selfTest()
+  const exitCode = results.length > 0 && results.every(({ ok }) => ok) ? 0 : 1
+  if (options["json"] === true) return { text: JSON.stringify({ ok: exitCode === 0, vectors: results }, null, 2), exitCode }
+  const lines = results.map(
+    ({ ok, provider, source, problem }) =>
+      `${ok ? "ok    " : "FAILED"} ${provider.padEnd(18)} ${source}${problem && `\n       ${problem}`}`,
+  )
+  const good = results.filter(({ ok }) => ok).length
+  return { text: [...lines, `${good} of ${results.length} published vectors verify, and none of them changed.`].join("\n"), exitCode }
+}
+
+async function verifyOne(options: Options): Promise<Result> {
+  const json = options["json"] === true
+  try {
+    const { provider, secret, request } = {
+      provider: text(options, "provider"),
+      secret: text(options, "secret"),
+      request: text(options, "request"),
+    }
+    const verdict = await verifyCaptured({
+      provider,
+      secret,
+      request: capturedOf(readRequest(request)),
+      now: nowOf(options["now"]),
+      config: configOf(options["config"]),
+      ...(options["fetchKeys"] === true ? { fetcher: createKeyFetcher() } : {}),
+    })
+    return { text: json ? JSON.stringify(shown(verdict), null, 2) : told(verdict, provider), exitCode: verdict.ok ? 0 : 1 }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { text: json ? JSON.stringify({ ok: false, cause: error.code, message: error.message }, null, 2) : error.message, exitCode: 2 }
+  }
+}
+
+function shown(verdict: Verdict) {
+  if (!verdict.ok) return { ok: false, cause: verdict.cause, message: verdict.message }
+  const { eventId = null, eventType = null, proof = {} } = verdict
+  return { ok: true, cause: "", event_id: eventId, event_type: eventType, proof }
+}
+
+function told(verdict: Verdict, provider: string): string {
+  if (!verdict.ok) return `Not verified (${verdict.cause}).\n${verdict.message}`
+  const event = [verdict.eventType && `type ${verdict.eventType}`, verdict.eventId && `id ${verdict.eventId}`].filter(Boolean).join(", ")
+  return `Verified: the request is from ${provider}, and what its signature covers is unchanged.${event ? ` Event: ${event}.` : ""}`
+}
+
+function text(options: Options, name: string): string {
+  const value = options[name]
+  if (typeof value === "string" && value !== "") return value
+  throw invalid(`--${name}`, "is needed (or --self-test alone)")
+}
+
+function readRequest(file: string): z.output<typeof Captured> {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(readFileSync(file === "-" ? 0 : file, "utf8"))
+  } catch (error) {
+    throw invalid("--request", `${file} is not readable as JSON: ${(error as Error).message}`)
+  }
+  const checked = Captured.safeParse(parsed)
+  if (checked.success) return checked.data
+  const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "(whole)"}: ${message}`)
+  throw invalid("--request", `${file} is not { method, url, headers, body }: ${problems.join("; ")}`)
+}
+
+function capturedOf({ method, url, headers, body }: z.output<typeof Captured>): CapturedRequest {
+  return { headers, body, ...(method !== undefined && { method }), ...(url !== undefined && { url }) }
+}
+
+function nowOf(given: string | boolean | undefined): number {
+  if (given === undefined) return Date.now()
+  if (typeof given === "string" && /^\d{1,12}(\.\d+)?$/.test(given)) return Number(given) * 1_000
+  throw invalid("--now", `"${given}" is no number of seconds since 1970`)
+}
+
+function configOf(given: string | boolean | undefined): Record<string, unknown> {
+  if (typeof given !== "string") return {}
+  try {
+    const parsed: unknown = JSON.parse(given)
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>
+  } catch {
+    // Told below, as for any other text that is no object.
+  }
+  throw invalid("--config", 'expected a JSON object, such as {"tolerance_s":600}')
+}
+
+function invalid(option: string, problem: string): AppError {
+  return new AppError("invalid_argument", `${option} ${problem}.`, {
+    reason: "invalid_option",
+    fields: [{ path: option, message: problem }],
+  })
+}

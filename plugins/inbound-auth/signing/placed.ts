@@ -1,0 +1,12 @@
+// Puts a proof where the table says it stands.
+import type { SignedParts } from "#core"
+import { onlySender } from "./only-sender.ts"
+
+/** At the first of the places; a numbered header is its first. */
+export function placed([place = ""]: readonly string[], value: string): SignedParts {
+  const colon = place.indexOf(":")
+  const name = place.slice(colon + 1).replace(/-\*$/, "-1")
+  if (place.startsWith("header:")) return { headers: { [name]: value } }
+  if (place.startsWith("query:")) return { query: { [name]: value } }
+  throw onlySender(`its proof stands in the body (${name}), which is given whole`)
+}

@@ -1,0 +1,64 @@
+// Signs a request as a known provider does, from the same row of the table that verifies it.
+import { createHmac } from "node:crypto"
+import type { InboundRequest, SignedParts } from "#core"
+import { keyBytes } from "../checks/key.ts"
+import type { ProviderRow } from "../providers/row.ts"
+import type { ProviderConfig } from "../providers/settings.ts"
+import { RequestView } from "../request/view.ts"
+import { settingsOf } from "../schemes/context.ts"
+import { onlySender } from "./only-sender.ts"
+import { placed } from "./placed.ts"
+import { signDigest, timeText } from "./sign-digest.ts"
+
+export interface SignAsProviderArgs {
+  readonly row: ProviderRow
+  readonly config: Omit<ProviderConfig, "provider">
+  readonly secret: string
+  readonly request: InboundRequest
+}
+
+export function signAsProvider({ row, config, secret, request }: SignAsProviderArgs): SignedParts {
+  const { scheme } = row
+  switch (scheme.kind) {
+    case "standard_webhooks":
+      return standardWebhook(secret, request)
+    case "token_header": {
+      const place = scheme.renameable && config.header !== undefined ? `header:${config.header.toLowerCase()}` : scheme.at
+      return placed([place], scheme.word && place === "header:authorization" ? `${scheme.word} ${secret}` : secret)
+    }
+    case "basic_auth":
+      return { headers: { authorization: `Basic ${Buffer.from(secret).toString("base64")}` } }
+    case "none":
+      return config.query_parameter === undefined ? {} : { query: { [config.query_parameter]: secret } }
+    case "hmac":
+    case "hmac_timestamped":
+    case "url_params_hmac":
+    case "sha256_concat":
+      if ("items" in scheme) throw onlySender("each element of the body is signed by itself")
+      return signDigest({ scheme, secret, request, settings: settingsOf(config) })
+    case "token_body":
+      throw onlySender(`the token stands in the body (${scheme.at}), which is given whole`)
+    default:
+      throw onlySender("it signs with a private key of its own")
+  }
+}
+
+function standardWebhook(secret: string, request: InboundRequest): SignedParts {
+  const key = keyBytes(secret, "whsec")
+  if (!key || secret.startsWith("whpk_")) throw onlySender("the secret is no symmetric key (`whsec_` and base64)")
+  const view = new RequestView(request)
+  const id = view.header("webhook-id") ?? "msg_test"
+  const timestamp = timeText(request.receivedAt, "s")
+  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(request.body).digest("base64")
+  return { headers: { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${signature}` } }
+}
+
+/** A secret of the form that the provider's have; the same each time. */
+export function testSecretOf(row: ProviderRow): string {
+  const { scheme } = row
+  if (scheme.kind === "basic_auth") return "tester:test-secret"
+  if (scheme.kind === "standard_webhooks") return "whsec_dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ="
+  const key = "key" in scheme ? scheme.key : "utf8"
+  if (key === "hex") return "7465737473656372657474657374736563726574"
+  return key === "base64" ? "dGVzdC1zZWNyZXQtdGVzdC1zZWNyZXQ=" : "test-secret-test-secret-test-secret"
+}

@@ -1,0 +1,53 @@
+// Signs a request as a sender does whose proof is a MAC (or the older plain hash) over a template of the request: the
+// counterpart of schemes/digest.ts, for tests of pipelines.
+import { createHash, createHmac } from "node:crypto"
+import { AppError, type InboundRequest, type SignedParts } from "#core"
+import { keyBytes, keyForm } from "../checks/key.ts"
+import type { SignatureText } from "../checks/signature-text.ts"
+import { compileSignedText } from "../checks/signed-text.ts"
+import type { TimeUnit } from "../checks/timestamp.ts"
+import { urlForms } from "../checks/url-forms.ts"
+import { RequestView } from "../request/view.ts"
+import type { DigestScheme } from "../schemes/scheme.ts"
+import { onlySender } from "./only-sender.ts"
+import { placed } from "./placed.ts"
+
+export interface SignDigestArgs {
+  readonly scheme: DigestScheme
+  readonly secret: string
+  readonly request: InboundRequest
+  readonly settings: Readonly<Record<string, string | undefined>>
+}
+
+/** Throws AppError: `unimplemented` for forms that no template expresses, `invalid_argument` for a secret that is no key. */
+export function signDigest({ scheme, secret, request, settings }: SignDigestArgs): SignedParts {
+  if (scheme.canonical !== undefined) throw onlySender(`its canonical form (${scheme.canonical}) is only checked here, not made`)
+  const key = keyBytes(secret, scheme.key)
+  if (!key) throw new AppError("invalid_argument", `The secret must be ${keyForm[scheme.key]}.`, { reason: "unusable_secret" })
+  const headers: Record<string, string> = { ...scheme.require }
+  const timestamp = scheme.timestamp && timeText(request.receivedAt, scheme.timestamp.unit)
+  const timePlace = scheme.timestamp?.at.find((place) => place.startsWith("header:"))
+  if (timestamp !== undefined && timePlace !== undefined) headers[timePlace.slice("header:".length)] = timestamp
+  const stated = { ...request, headers: { ...headers, ...request.headers } }
+  const view = new RequestView(stated)
+  const url = scheme.url === undefined ? request.url : (urlForms(request.url, scheme.url)[0] ?? request.url)
+  const sent = timePlace === undefined ? timestamp : (view.header(timePlace.slice("header:".length)) ?? timestamp)
+  const pieces = compileSignedText(scheme.signed)(view, { timestamp: sent, url, settings })
+  const mac = scheme.kind === "sha256_concat" ? createHash(scheme.hash).update(key) : createHmac(scheme.hash, key)
+  for (const piece of pieces) mac.update(piece)
+  const claimed = written(scheme.signature, mac.digest(scheme.signature.encoding), sent)
+  const proof = placed(scheme.signature.at, claimed)
+  return { ...proof, headers: { ...headers, ...proof.headers } }
+}
+
+function written(text: SignatureText, signature: string, timestamp: string | undefined): string {
+  if (!text.keys) return `${text.prefix ?? ""}${signature}`
+  const separator = typeof text.separator === "string" ? text.separator : ","
+  const time = text.keys.timestamp === undefined || timestamp === undefined ? [] : [`${text.keys.timestamp}=${timestamp}`]
+  return [...time, `${text.keys.signature}=${signature}`].join(separator)
+}
+
+export function timeText(at: number, unit: TimeUnit): string {
+  if (unit === "ms") return String(at)
+  return unit === "iso" ? new Date(at).toISOString() : String(Math.floor(at / 1_000))
+}
