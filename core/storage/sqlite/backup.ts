@@ -1,0 +1,137 @@
+// A copy of the data file while a service writes it, and putting such a copy in its place. The copy carries a checksum
+// of all documents, taken from the same moment of the original, and is read back and compared before it counts.
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs"
+import { dirname } from "node:path"
+import { backup, DatabaseSync } from "node:sqlite"
+import { backupTable, type Checksum, checksumOf } from "./checksum.ts"
+import { lockFile } from "./lock.ts"
+
+export interface BackupReport extends Checksum {
+  readonly made_at: string
+}
+
+export interface RestoreReport extends BackupReport {
+  /** Where the data file that was there before is now; undefined where there was none. */
+  readonly aside: string | undefined
+}
+
+/** All in one step: a copy in several would begin again whenever the service writes between them. */
+const everyPage = 0x7fff_ffff
+
+/** Writes a copy of `source` to `target`. Throws where `target` is there already, or the copy is not what was read. */
+export async function backUp(source: string, target: string, madeAt: string): Promise<BackupReport> {
+  if (!existsSync(source)) throw new Error(`There is no data file ${source}; set MILLRACE_DATA_DIR to the folder of the service.`)
+  if (existsSync(target)) throw new Error(`${target} exists already; name a new file.`)
+  const draft = `${target}.partial`
+  removeFile(draft)
+  const database = new DatabaseSync(source, { readOnly: true })
+  try {
+    database.exec("PRAGMA busy_timeout=5000; BEGIN")
+    // The first read fixes the moment; the copy is then made of the same one, whatever is written meanwhile.
+    const sum = checksumOf(database)
+    await backup(database, draft, { rate: everyPage })
+    database.exec("COMMIT")
+    seal(draft, { ...sum, made_at: madeAt })
+    const report = verifyBackup(draft)
+    if (report.sha256 !== sum.sha256) throw new Error("The copy differs from what was read; the disk may be failing. Nothing was kept.")
+    flush(draft)
+    renameSync(draft, target)
+    flush(dirname(target))
+    return report
+  } finally {
+    database.close()
+    removeFile(draft)
+  }
+}
+
+/** Reads a backup whole. Throws where it is none, or no longer holds what it held when it was made. */
+export function verifyBackup(file: string): BackupReport {
+  if (!existsSync(file)) throw new Error(`There is no file ${file}.`)
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    const sealed = sealOf(database, file)
+    const [integrity] = database.prepare("PRAGMA integrity_check(1)").all()
+    if (integrity?.["integrity_check"] !== "ok") throw new Error(`${file} is damaged: ${String(integrity?.["integrity_check"])}.`)
+    const sum = checksumOf(database)
+    if (sum.sha256 !== sealed.sha256)
+      throw new Error(`${file} is damaged: its documents have the checksum ${sum.sha256}, and had ${sealed.sha256} when it was made.`)
+    return { ...sum, made_at: sealed.made_at }
+  } finally {
+    database.close()
+  }
+}
+
+/** Puts the backup where a service looks for its data file. Throws where one is running on it, or the backup is damaged; then nothing has changed. */
+export async function restore(from: string, target: string, now: string): Promise<RestoreReport> {
+  const report = verifyBackup(from)
+  const lock = lockFile(target)
+  const draft = `${target}.restoring`
+  try {
+    removeFile(draft)
+    const source = new DatabaseSync(from, { readOnly: true })
+    await backup(source, draft, { rate: everyPage }).finally(() => source.close())
+    unseal(draft)
+    const copied = new DatabaseSync(draft, { readOnly: true })
+    const sum = checksumOf(copied)
+    copied.close()
+    if (sum.sha256 !== report.sha256) throw new Error("The restored copy differs from the backup; the disk may be failing. Nothing was changed.")
+    flush(draft)
+    const aside = existsSync(target) ? setAside(target, now) : undefined
+    // Renamed over the old one: at no instant is there no data file.
+    renameSync(draft, target)
+    flush(dirname(target))
+    return { ...report, aside }
+  } finally {
+    removeFile(draft)
+    lock.release()
+  }
+}
+
+/** The log is carried over first: what lay in it would be replayed onto the restored file. */
+function setAside(target: string, now: string): string {
+  const database = new DatabaseSync(target)
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE")
+  database.close()
+  for (const suffix of ["-wal", "-shm"]) rmSync(target + suffix, { force: true })
+  const aside = `${target}.before-${now.replaceAll(/[:.]/g, "-")}`
+  linkSync(target, aside)
+  return aside
+}
+
+function seal(file: string, { sha256, documents, made_at }: BackupReport): void {
+  const database = new DatabaseSync(file)
+  // One file, to be carried about alone.
+  database.exec("PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL")
+  database.exec(`CREATE TABLE ${backupTable}(sha256 TEXT NOT NULL, documents INTEGER NOT NULL, made_at TEXT NOT NULL)`)
+  database.prepare(`INSERT INTO ${backupTable} VALUES(?,?,?)`).run(sha256, documents, made_at)
+  database.close()
+}
+
+function unseal(file: string): void {
+  const database = new DatabaseSync(file)
+  database.exec(`PRAGMA synchronous=FULL; DROP TABLE ${backupTable}`)
+  database.close()
+}
+
+function sealOf(database: DatabaseSync, file: string): { sha256: string; made_at: string } {
+  try {
+    const row = database.prepare(`SELECT sha256,made_at FROM ${backupTable}`).get()
+    if (row) return { sha256: String(row["sha256"]), made_at: String(row["made_at"]) }
+  } catch (cause) {
+    throw new Error(`${file} is no backup that \`millrace backup\` made.`, { cause })
+  }
+  throw new Error(`${file} is an unfinished backup.`)
+}
+
+function flush(path: string): void {
+  const descriptor = openSync(path, "r")
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function removeFile(path: string): void {
+  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(path + suffix, { force: true })
+}

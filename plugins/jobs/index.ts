@@ -1,0 +1,12 @@
+// Work that outlives the call that asked for it, as people see it: what waits, what has failed for good, and trying that
+// again.
+import { z } from "zod"
+import { definePlugin } from "#core"
+import { getJob, listJobs, retryJob } from "./operations.ts"
+
+export default definePlugin({
+  id: "jobs",
+  needs: [],
+  config: z.strictObject({}),
+  register: (registrar) => registrar.operations(listJobs, getJob, retryJob),
+})

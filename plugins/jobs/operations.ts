@@ -1,0 +1,112 @@
+// The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
+// until someone has it tried again.
+import { z } from "zod"
+import {
+  AppError,
+  defineOperation,
+  JobCollection,
+  type JobDocument,
+  JobQueue,
+  Pager,
+  PipelineEngine,
+  PipelineSource,
+  pageInput,
+  Store,
+  Timestamp,
+  Uuid,
+} from "#core"
+import { executionOf, stageRetry } from "./retry.ts"
+
+const State = z.enum(["queued", "dead"])
+
+const jobShape = z.object({
+  id: z.string(),
+  type: z.string().describe("What it does, such as pipeline.deferred."),
+  state: State.describe("`queued`: waiting, running or waiting for its next try. `dead`: its tries are used up."),
+  attempts: z.int().describe("Tries so far that failed."),
+  max_attempts: z.int(),
+  run_at: Timestamp.describe("When it is due; while it runs, when its lease ends."),
+  last_error: z.string().nullable(),
+  execution_id: Uuid.nullable().describe("The execution whose deferred steps it runs; null for other work."),
+  created_at: Timestamp,
+})
+
+const Job = jobShape.meta({ id: "Job" })
+const JobDetail = jobShape.extend({ payload: z.json().describe("What it was given.") }).meta({ id: "JobDetail" })
+
+export const listJobs = defineOperation({
+  name: "jobs.list",
+  summary: "List jobs that failed for good, or those that wait, newest first.",
+  http: { method: "GET", path: "/v1/jobs" },
+  access: { scope: "jobs:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({
+    state: State.default("dead"),
+    type: z.string().min(1).max(200).optional().describe("Only jobs of this type."),
+    ...pageInput,
+  }),
+  output: z.object({ jobs: z.array(Job), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager },
+  async handle({ input: { state, type, limit, cursor }, caller, deps }) {
+    const organization = caller.organization.id
+    const page = await deps.pager.page({
+      collection: deps.store.open(JobCollection),
+      organization,
+      bound: `jobs ${state} ${type ?? ""}`,
+      filter: { organization, state, ...(type === undefined ? {} : { type }) },
+      sort: { created_at: -1 },
+      request: { limit, cursor },
+    })
+    return { jobs: page.items.map(shown), next_cursor: page.next_cursor }
+  },
+})
+
+export const getJob = defineOperation({
+  name: "jobs.get",
+  summary: "Read a job that waits or has failed for good, with what it was given.",
+  http: { method: "GET", path: "/v1/jobs/{id}" },
+  access: { scope: "jobs:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ id: z.string().min(1).max(200) }),
+  output: JobDetail,
+  errors: ["not_found"],
+  inject: { store: Store },
+  async handle({ input, caller, deps }) {
+    const job = await jobOf(deps.store, caller.organization.id, input.id)
+    return { ...shown(job), payload: job.payload }
+  },
+})
+
+export const retryJob = defineOperation({
+  name: "jobs.retry",
+  summary: "Try a job again that failed for good, from its first try.",
+  description: "Deferred steps of a pipeline keep the idempotency keys of before; steps that succeeded are not run again.",
+  http: { method: "POST", path: "/v1/jobs/{id}/retry" },
+  access: { scope: "jobs:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({ id: z.string().min(1).max(200) }),
+  output: z.object({ id: z.string(), steps: z.array(z.string()).describe("Of deferred work: ids of the steps that are tried again.") }),
+  errors: ["not_found", "failed_precondition", "aborted"],
+  inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource },
+  async handle({ input, caller, deps, work }) {
+    const job = await jobOf(deps.store, caller.organization.id, input.id)
+    if (job.state !== "dead") {
+      const message = `Job ${job.id} has not failed for good: it is ${job.state}, due at ${job.run_at}. Only a dead one can be tried again.`
+      throw new AppError("failed_precondition", message, { reason: "not_dead" })
+    }
+    return { id: job.id, steps: [...(await stageRetry(deps, caller.organization.id, job, work))] }
+  },
+})
+
+/** Throws `not_found` for a job of another organization, or of the service's own. */
+async function jobOf(store: Store, organization: string, id: string): Promise<JobDocument> {
+  const job = await store.open(JobCollection).get(id)
+  if (job?.organization !== organization) throw new AppError("not_found", `There is no job ${id}: it never was, or it is done.`)
+  return job
+}
+
+function shown(job: JobDocument): z.input<typeof Job> {
+  const { id, type, state, attempts, retry, run_at, last_error, created_at } = job
+  return { id, type, state, attempts, max_attempts: retry.max_attempts, run_at, last_error, execution_id: executionOf(job)?.execution_id ?? null, created_at }
+}

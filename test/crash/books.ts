@@ -1,0 +1,115 @@
+// Checks the books of a service after kills, through the doors that users have: what was acknowledged against the
+// journal, the rows, the jobs and the calls that the peer received.
+import type { Peer } from "./peer.ts"
+import { notifyEvery } from "./sender.ts"
+import type { Api } from "./service-process.ts"
+
+/** What was sent to one data folder, over all its kills. */
+export interface Sent {
+  /** Execution id by number of the event. */
+  readonly acknowledged: ReadonlyMap<number, string>
+  readonly unanswered: ReadonlySet<number>
+  /** Answered, and not with 2xx. */
+  readonly refused: ReadonlyMap<number, number>
+}
+
+export interface Findings {
+  readonly problems: readonly string[]
+  readonly entries: number
+  /** Unanswered events that were kept, whole. */
+  readonly kept: number
+  /** Calls beyond the first for the same event. */
+  readonly repeatedCalls: number
+}
+
+interface Entry {
+  readonly id: string
+  readonly status: string
+  readonly payload_preview: string
+}
+
+export interface Shelves {
+  readonly pipeline: string
+  /** A dataset with a row for each event, and one with a row for each email. */
+  readonly unkeyed: string
+  readonly keyed: string
+}
+
+const shown = 5
+
+export async function checkBooks(api: Api, shelves: Shelves, sent: Sent, peer: Pick<Peer, "calls">): Promise<Findings> {
+  const entries = await entriesOf(api, shelves.pipeline)
+  const [lines, leads] = await Promise.all([rowsOf(api, shelves.unkeyed), rowsOf(api, shelves.keyed)])
+  const problems: string[] = []
+  const complain = (what: string, numbers: readonly number[]) => {
+    if (numbers.length > 0) problems.push(`${numbers.length} ${what} (${numbers.slice(0, shown).join(", ")})`)
+  }
+  const known = [...entries.keys()]
+  const acknowledged = [...sent.acknowledged]
+  complain(
+    "acknowledged events without their entry",
+    acknowledged.filter(([n, id]) => !entries.get(n)?.includes(id)).map(([n]) => n),
+  )
+  complain("events with more than one entry", known.filter((n) => (entries.get(n)?.length ?? 0) > 1))
+  complain("entries of events that were never sent", known.filter((n) => !sent.acknowledged.has(n) && !sent.unanswered.has(n)))
+  complain("refused events with an entry", known.filter((n) => sent.refused.has(n)))
+  for (const [name, rows] of [
+    [shelves.unkeyed, lines],
+    [shelves.keyed, leads],
+  ] as const) {
+    complain(`entries without a row in ${name}`, known.filter((n) => !rows.has(n)))
+    complain(`events with more than one row in ${name}`, [...rows].flatMap(([n, count]) => (count > 1 ? [n] : [])))
+    complain(`rows in ${name} without an entry`, [...rows.keys()].filter((n) => !entries.has(n)))
+  }
+  const owed = known.filter((n) => n % notifyEvery === 0)
+  complain("events whose call never came", owed.filter((n) => !peer.calls.has(n)))
+  complain("calls of events without an entry, or that ask for none", [...peer.calls.keys()].filter((n) => !entries.has(n) || n % notifyEvery !== 0))
+  complain("events called with several idempotency keys", [...peer.calls].flatMap(([n, keys]) => (new Set(keys).size > 1 ? [n] : [])))
+  const repeatedCalls = [...peer.calls.values()].reduce((sum, keys) => sum + keys.length - 1, 0)
+  const kept = known.filter((n) => sent.unanswered.has(n)).length
+  return { problems, entries: known.length, kept, repeatedCalls }
+}
+
+/** Resolves when no deferred work waits any more, with what is wrong with it. */
+export async function jobsSettled(api: Api, withinMs: number): Promise<string[]> {
+  const until = performance.now() + withinMs
+  for (;;) {
+    const listed = (state: string) => api<{ jobs: { last_error: string | null }[] }>("GET", `/v1/jobs?limit=200&state=${state}`)
+    const { jobs: waiting } = await listed("queued")
+    const { jobs: dead } = await listed("dead")
+    if (dead.length > 0) return [`${dead.length} dead jobs, such as: ${dead[0]?.last_error}`]
+    if (waiting.length === 0) return []
+    if (performance.now() > until) return [`${waiting.length} jobs are still waiting after ${withinMs} ms`]
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** Ids of the accepted entries by number of the event; throws at an entry that is not accepted. */
+async function entriesOf(api: Api, pipeline: string): Promise<Map<number, string[]>> {
+  const found = new Map<number, string[]>()
+  let cursor = ""
+  do {
+    const page = await api<{ executions: Entry[]; next_cursor: string }>(
+      "GET",
+      `/v1/event-pipelines/${pipeline}/executions?limit=200&cursor=${encodeURIComponent(cursor)}`,
+    )
+    for (const { id, status, payload_preview } of page.executions) {
+      const n = Number(/"n":(\d+)/.exec(payload_preview)?.[1])
+      if (status !== "accepted" || Number.isNaN(n)) throw new Error(`An entry is ${status}: ${id} ${payload_preview}`)
+      found.set(n, [...(found.get(n) ?? []), id])
+    }
+    cursor = page.next_cursor
+  } while (cursor !== "")
+  return found
+}
+
+/** Rows by number of the event. */
+async function rowsOf(api: Api, dataset: string): Promise<Map<number, number>> {
+  const found = new Map<number, number>()
+  const text = await api.text(`/v1/datasets/${dataset}/export?format=ndjson`)
+  for (const line of text.split("\n").filter(Boolean)) {
+    const { n } = (JSON.parse(line) as { values: { n: number } }).values
+    found.set(n, (found.get(n) ?? 0) + 1)
+  }
+  return found
+}

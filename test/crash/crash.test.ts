@@ -1,0 +1,56 @@
+// What was acknowledged survives: the process killed at random instants, the disk asked before each answer. A few kills
+// here, twenty where CI=true, hundreds by `npm run test:crash -- --kills 500`; and faults made on purpose are found.
+import { expect } from "chai"
+import { traceAnswers } from "./durability.ts"
+import { killRound, leastUnanswered } from "./rounds.ts"
+import { straceMissing } from "./trace.ts"
+
+const kills = process.env["CI"] === "true" ? 20 : 5
+
+describe("a service killed under load", () => {
+  it(`keeps the books right over ${kills} kills`, async function () {
+    this.timeout(kills * 15_000)
+    const { kills: reports, problems } = await killRound({ kills })
+    expect(problems).to.deep.equal([])
+    expect(reports).to.have.length(kills)
+    for (const { unanswered, acknowledged } of reports) {
+      expect(unanswered).to.be.at.least(leastUnanswered)
+      expect(acknowledged).to.be.greaterThan(0)
+    }
+    // At least once: beyond the first only what a dead node was in the middle of.
+    expect(reports.at(-1)?.findings.repeatedCalls).to.be.at.most(kills * 2 * 16)
+  })
+
+  it("is found out when it answers before the commit", async function () {
+    this.timeout(60_000)
+    const { problems } = await killRound({ kills: 1, faults: ["reply-early"] })
+    expect(problems.join("\n")).to.include("acknowledged events without their entry")
+  })
+})
+
+describe("an answer of 2xx", () => {
+  before(function () {
+    const missing = straceMissing()
+    if (missing === undefined) return
+    console.warn(`\n  SKIPPED: that the log is flushed before each answer was not looked at, because ${missing}.`)
+    this.skip()
+  })
+
+  it("follows the flush of the log that holds its entry, every time", async function () {
+    this.timeout(60_000)
+    const { answered, acknowledged, flushes, early } = await traceAnswers([])
+    expect(early).to.deep.equal([])
+    expect(answered).to.equal(acknowledged)
+    expect(answered).to.be.at.least(100)
+    expect(flushes).to.be.greaterThan(0)
+  })
+
+  it("is found out when the log is not flushed (synchronous=OFF), and when it comes before the commit", async function () {
+    this.timeout(120_000)
+    for (const fault of process.env["CI"] === "true" ? ["synchronous-off", "reply-early"] : ["synchronous-off"]) {
+      const { answered, early } = await traceAnswers([fault])
+      expect(answered, fault).to.be.at.least(100)
+      expect(early.length, fault).to.be.greaterThan(answered / 2)
+    }
+  })
+})

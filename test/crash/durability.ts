@@ -1,0 +1,28 @@
+// The service under strace, with events sent to it: what the trace says of its answers.
+import { join } from "node:path"
+import { makePipeline } from "./rounds.ts"
+import { Sender } from "./sender.ts"
+import { apiOf, freshFolder, startService } from "./service-process.ts"
+import { readTrace, straceTo, type TraceReport } from "./trace.ts"
+
+const connections = 8
+/** Enough for many groups of commits; each costs some 100 KB of trace. */
+const leastAnswered = 100
+
+export async function traceAnswers(faults: readonly string[]): Promise<TraceReport & { acknowledged: number }> {
+  const folder = freshFolder()
+  const trace = join(folder.path, "trace.log")
+  const service = await startService({ dataDir: folder.path, faults, under: straceTo(trace) })
+  try {
+    const { endpoint_id, secret } = await makePipeline(apiOf(service, folder.path), "http://127.0.0.1:9/nobody")
+    const sender = new Sender({ url: `${service.url}/v1/inbound/${endpoint_id}`, secret, connections, from: 1 })
+    sender.start()
+    while (sender.acknowledged.size < leastAnswered && sender.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await sender.stop()
+    await service.kill()
+    return { ...(await readTrace(trace)), acknowledged: sender.acknowledged.size }
+  } finally {
+    await service.kill()
+    folder.remove()
+  }
+}

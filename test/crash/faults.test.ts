@@ -1,0 +1,183 @@
+// Single faults under load, on a real process: a killed sandbox, a full disk, a stop, floods and hostile clients. The
+// books must be right after each, and the service at work again.
+import { execFileSync } from "node:child_process"
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { connect, type Socket } from "node:net"
+import { join } from "node:path"
+import { expect } from "chai"
+import { freshFolder } from "./service-process.ts"
+import { acknowledged, childrenOf, residentMb, underLoad } from "./under-load.ts"
+
+const onLinux = process.platform === "linux" ? it : it.skip
+
+describe("a fault under load", function () {
+  this.timeout(60_000)
+
+  onLinux("of the sandbox's processes, killed again and again, costs no event", async () => {
+    let killed = 0
+    const { sender, findings } = await underLoad({
+      async happens(service, load) {
+        for (let round = 0; round < 3; round++) {
+          for (const pid of childrenOf(service.pid)) {
+            process.kill(pid, "SIGKILL")
+            killed++
+          }
+          await acknowledged(load, 200)
+        }
+      },
+    })
+    expect(findings.problems).to.deep.equal([])
+    expect([...sender.refused.values(), sender.unanswered.size]).to.deep.equal([0])
+    expect(killed).to.be.at.least(3)
+  })
+
+  it("SIGTERM loses nothing that was taken, and ends within its time", async () => {
+    let code: number | string | null = null
+    let milliseconds = 0
+    const { sender, findings } = await underLoad({
+      env: { MILLRACE_SERVER_DRAIN_MS: "5000" },
+      async happens(service) {
+        const began = performance.now()
+        service.signal("SIGTERM")
+        code = await service.ended()
+        milliseconds = performance.now() - began
+      },
+    })
+    expect(findings.problems).to.deep.equal([])
+    expect(code).to.equal(0)
+    expect(milliseconds).to.be.lessThan(8_000)
+    expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])
+    // Taken and then dropped would be an event that is kept and was never answered.
+    expect(findings.kept).to.equal(0)
+  })
+
+  it("of a full disk is answered 503, keeps what was acknowledged, and passes when there is room again", async function () {
+    const folder = freshFolder()
+    const disk = join(folder.path, "disk")
+    mkdirSync(disk)
+    try {
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m", "tmpfs", disk], { stdio: "pipe" })
+    } catch (error) {
+      folder.remove()
+      console.warn(`\n  SKIPPED: a full disk was not tried, because no small file system can be mounted here: ${(error as Error).message.split("\n")[1] ?? ""}`)
+      this.skip()
+    }
+    try {
+      const ballast = join(disk, "ballast")
+      const { sender, findings } = await underLoad({
+        dataDir: disk,
+        async happens(_service, load) {
+          const before = load.refused.size
+          fill(ballast)
+          while (load.refused.size < before + 20) await new Promise((resolve) => setTimeout(resolve, 5))
+          rmSync(ballast)
+          await acknowledged(load, 100)
+        },
+      })
+      expect(findings.problems).to.deep.equal([])
+      expect(new Set(sender.refused.values())).to.deep.equal(new Set([503]))
+    } finally {
+      execFileSync("umount", ["-l", disk])
+      folder.remove()
+    }
+  })
+
+  onLinux("ten times what it takes is shed with 429 and Retry-After, in bounded memory, and it recovers at once", async () => {
+    let grown = 0
+    let recovered = 0
+    let retryAfter: string | null = null
+    const { sender, findings } = await underLoad({
+      connections: 320,
+      env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "32" },
+      async happens(service, load, endpoint) {
+        const before = residentMb(service.pid)
+        while (load.refused.size < 2_000) await new Promise((resolve) => setTimeout(resolve, 10))
+        while (retryAfter === null) {
+          const shed = await fetch(endpoint, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })
+          if (shed.status === 429) retryAfter = shed.headers.get("retry-after")
+          await shed.arrayBuffer()
+        }
+        grown = residentMb(service.pid) - before
+        await load.stop()
+        const began = performance.now()
+        expect((await fetch(endpoint, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).status).to.equal(401)
+        recovered = performance.now() - began
+      },
+    })
+    expect(findings.entries).to.equal(sender.acknowledged.size)
+    expect(new Set(sender.refused.values())).to.deep.equal(new Set([429]))
+    expect(Number(retryAfter)).to.be.greaterThan(0)
+    expect(grown).to.be.lessThan(250)
+    expect(recovered).to.be.lessThan(1_000)
+  })
+})
+
+describe("hostile clients", function () {
+  this.timeout(60_000)
+
+  it("that send slowly, half, without end or garbage are refused, and hold up nobody", async () => {
+    const sockets: Socket[] = []
+    const answers: Record<string, string> = {}
+    let slowest = 0
+    const { sender, findings } = await underLoad({
+      connections: 8,
+      async happens(_service, load, endpoint) {
+        const { hostname, port, pathname } = new URL(endpoint)
+        const open = (text: string) => {
+          const socket = connect(Number(port), hostname)
+          socket.on("error", () => undefined)
+          socket.write(text)
+          sockets.push(socket)
+          return socket
+        }
+        const head = `POST ${pathname} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`
+        for (let index = 0; index < 200; index++) open("POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        for (let index = 0; index < 200; index++) open(`${head}Content-Length: 1000\r\n\r\n{"half":`)
+        for (let index = 0; index < 50; index++) open(`${head}Content-Length: 1000\r\n\r\n{`).end()
+        answers["endless headers"] = await answerTo(open(`${head}X-Long: ${"x".repeat(40_000)}`))
+        answers["garbage"] = await answerTo(open(`${head}Content-Length: 2\r\n\r\n{}\u0000\u0001 garbage\r\n\r\n`), /HTTP[\s\S]*HTTP/)
+        answers["a bomb"] = await answerTo(open(`${head}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}`))
+        answers["two lengths"] = await answerTo(open(`${head}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`))
+        const began = performance.now()
+        await acknowledged(load, 100)
+        slowest = performance.now() - began
+        for (const socket of sockets) socket.destroy()
+      },
+    })
+    expect(statuses(answers["endless headers"])).to.deep.equal(["431"])
+    expect(statuses(answers["garbage"])).to.deep.equal(["401", "400"])
+    expect(statuses(answers["a bomb"])).to.deep.equal(["415"])
+    expect(statuses(answers["two lengths"])).to.deep.equal(["400"])
+    expect(slowest).to.be.lessThan(5_000)
+    // What half a body would have left, or what was refused, is no accepted entry and no row.
+    expect(findings.entries).to.equal(sender.acknowledged.size)
+    expect([...sender.refused.values(), sender.unanswered.size]).to.deep.equal([0])
+  })
+})
+
+function statuses(text = ""): string[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? "")
+}
+
+/** What the server says until the pattern is seen; what it said so far when it hangs up. */
+function answerTo(socket: Socket, until = /HTTP\/1\.1 \d+/): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ""
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString()
+      if (until.test(text)) resolve(text)
+    })
+    socket.on("close", () => resolve(text))
+  })
+}
+
+/** Writes until nothing more fits. */
+function fill(file: string): void {
+  for (let bytes = 1 << 20; bytes >= 1_024; bytes >>= 1) {
+    try {
+      for (;;) writeFileSync(file, Buffer.alloc(bytes), { flag: "a" })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error
+    }
+  }
+}

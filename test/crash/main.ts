@@ -1,0 +1,39 @@
+// `npm run test:crash -- --kills N`: kills by the hundred, 25 to a data folder. Prints a line a folder and the sums; ends
+// with 1 when the books of any kill are wrong. `--fault NAME` loads a module of faults/ and expects them to be.
+import { parseArgs } from "node:util"
+import { type KillReport, killRound } from "./rounds.ts"
+
+const { values } = parseArgs({ options: { kills: { type: "string", default: "20" }, fault: { type: "string" } } })
+const kills = Number(values.kills)
+if (!Number.isInteger(kills) || kills < 1) {
+  console.error(`--kills takes a whole number from 1 up, and was given "${values.kills}".`)
+  process.exit(2)
+}
+
+const killsPerFolder = 25
+const all: KillReport[] = []
+const problems: string[] = []
+const began = performance.now()
+while (all.length < kills && problems.length === 0) {
+  const round = await killRound({ kills: Math.min(killsPerFolder, kills - all.length), faults: values.fault === undefined ? [] : [values.fault] })
+  all.push(...round.kills)
+  problems.push(...round.problems)
+  console.log(lineOf(round.kills))
+}
+for (const problem of problems) console.log(`  ${problem}`)
+const total = (of: (report: KillReport) => number) => all.reduce((sum, report) => sum + of(report), 0)
+console.log(
+  `\n${all.length} kills in ${Math.round((performance.now() - began) / 1_000)} s: ${total(({ acknowledged }) => acknowledged)} events acknowledged, ` +
+    `${total(({ unanswered }) => unanswered)} unanswered at the kills (${Math.min(...all.map(({ unanswered }) => unanswered))} at least), ${problems.length} problems`,
+)
+const found = problems.length > 0
+process.exitCode = found === (values.fault !== undefined) ? 0 : 1
+
+function lineOf(reports: readonly KillReport[]): string {
+  const last = reports.at(-1)?.findings
+  const restarts = reports.map(({ restart_ms }) => restart_ms).sort((a, b) => a - b)
+  return (
+    `${reports.length} kills: ${last?.entries} entries, of them ${last?.kept} of unanswered events; ${last?.repeatedCalls} calls repeated; ` +
+    `start after a kill ${restarts[restarts.length >> 1]} ms in the median, ${restarts.at(-1)} ms at most`
+  )
+}

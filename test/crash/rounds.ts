@@ -1,0 +1,114 @@
+// Kills in rounds: each round starts the service on a fresh folder, and then again and again puts it under load, kills
+// its whole process group at a random instant with events unanswered, starts it on the same folder and checks the books.
+import { checkBooks, type Findings, jobsSettled, type Shelves } from "./books.ts"
+import { startPeer } from "./peer.ts"
+import { Sender } from "./sender.ts"
+import { type Api, apiOf, freshFolder, killGroup, launch, type ServiceProcess, startService } from "./service-process.ts"
+
+export interface RoundOptions {
+  readonly kills: number
+  readonly faults?: readonly string[]
+  /** Draws the instants; default Math.random. */
+  readonly random?: () => number
+  readonly connections?: number
+  /** Told after each kill. */
+  readonly observe?: (kill: KillReport) => void
+}
+
+export interface KillReport {
+  readonly kill: number
+  readonly unanswered: number
+  readonly acknowledged: number
+  readonly restart_ms: number
+  readonly findings: Findings
+}
+
+export interface RoundReport {
+  readonly kills: readonly KillReport[]
+  /** Of all kills; empty when the books are right. */
+  readonly problems: readonly string[]
+}
+
+/** Unanswered events that each kill finds at least. */
+export const leastUnanswered = 32
+
+const document = (peerUrl: string) => ({
+  name: "Kept",
+  state: "active",
+  auth_mode: "hmac_sha256",
+  request_schema: { type: "object", required: ["n", "email"], properties: { n: { type: "integer" }, email: { type: "string", format: "email" } } },
+  transform_js: "function transform(event) { return { n: event.n, email: event.email.trim().toLowerCase(), notify: event.notify } }",
+  pipeline: [
+    { id: "line", type: "dataset.write", dataset_slug: "lines", row: { n: "{{ event.n }}" } },
+    { id: "lead", type: "dataset.write", dataset_slug: "leads", key: "email", row: { n: "{{ event.n }}", email: "{{ event.email }}" } },
+    { id: "tell", type: "http.request", when: "event.notify", url: peerUrl, body: { n: "{{ event.n }}" }, retry: { max_attempts: 20, initial_delay_ms: 50 } },
+  ],
+})
+
+export const shelves: Shelves = { pipeline: "kept", unkeyed: "lines", keyed: "leads" }
+
+export interface MadePipeline {
+  readonly endpoint_id: string
+  readonly secret: string
+}
+
+export function makePipeline(api: Api, peerUrl: string): Promise<MadePipeline> {
+  return api<{ endpoint_id: string; secret: string }>("POST", "/v1/event-pipelines", document(peerUrl))
+}
+
+export async function killRound({ kills, faults = [], random = Math.random, connections = 64, observe }: RoundOptions): Promise<RoundReport> {
+  const folder = freshFolder()
+  const peer = await startPeer()
+  const options = { dataDir: folder.path, faults, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host } }
+  let service: ServiceProcess | undefined
+  const reports: KillReport[] = []
+  const sent = { acknowledged: new Map<number, string>(), unanswered: new Set<number>(), refused: new Map<number, number>() }
+  try {
+    service = await startService(options)
+    const made = await makePipeline(apiOf(service, folder.path), peer.url)
+    for (let kill = 1, from = 1; kill <= kills; kill++) {
+      const sender = new Sender({ url: `${service.url}/v1/inbound/${made.endpoint_id}`, secret: made.secret, connections, from })
+      const unanswered = await killUnderLoad(service, sender, random)
+      from = sender.next
+      for (const [n, id] of sender.acknowledged) sent.acknowledged.set(n, id)
+      for (const [n, status] of sender.refused) sent.refused.set(n, status)
+      for (const n of sender.unanswered) sent.unanswered.add(n)
+      // Now and then it dies again while it is coming up, before it has answered anyone.
+      if (random() < 0.2) await killWhileStarting(options, random)
+      const began = performance.now()
+      service = await startService(options)
+      const restart_ms = Math.round(performance.now() - began)
+      const api = apiOf(service, folder.path)
+      const troubles = await jobsSettled(api, 30_000)
+      const checked = await checkBooks(api, shelves, sent, peer)
+      const findings = { ...checked, problems: [...troubles, ...checked.problems] }
+      const report = { kill, unanswered, acknowledged: sender.acknowledged.size, restart_ms, findings }
+      reports.push(report)
+      observe?.(report)
+    }
+  } finally {
+    await service?.kill()
+    await peer.stop()
+    folder.remove()
+  }
+  const problems = reports.flatMap(({ kill, findings }) => findings.problems.map((problem) => `kill ${kill}: ${problem}`))
+  return { kills: reports, problems }
+}
+
+/** Resolves with how many events were unanswered at the instant of the kill. */
+async function killUnderLoad(service: ServiceProcess, sender: Sender, random: () => number): Promise<number> {
+  sender.start()
+  await new Promise((resolve) => setTimeout(resolve, 150 + random() * 600))
+  while (sender.inFlight < leastUnanswered || sender.acknowledged.size === 0) await new Promise((resolve) => setImmediate(resolve))
+  const unanswered = sender.inFlight
+  await Promise.all([service.kill(), sender.stop()])
+  return unanswered
+}
+
+async function killWhileStarting(options: Parameters<typeof launch>[0], random: () => number): Promise<void> {
+  const child = launch(options)
+  const gone = new Promise((resolve) => child.once("exit", resolve))
+  await new Promise((resolve) => setTimeout(resolve, random() * 1_500))
+  killGroup(child)
+  await gone
+}

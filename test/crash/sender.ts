@@ -1,0 +1,102 @@
+// Sends numbered events as fast as they are answered, over a fixed number of connections, and remembers what became of
+// each: acknowledged with which execution, refused, or unanswered when the service died.
+import { createHmac } from "node:crypto"
+import { Agent, type ClientRequest, request } from "node:http"
+
+export interface SenderArgs {
+  readonly url: string
+  readonly secret: string
+  readonly connections: number
+  /** Number of the first event. */
+  readonly from: number
+}
+
+/** Every so many events one asks for a call to the peer. */
+export const notifyEvery = 20
+
+export class Sender {
+  readonly acknowledged = new Map<number, string>()
+  /** Answered with anything but 2xx, by status. */
+  readonly refused = new Map<number, number>()
+  /** Sent whole, with no answer when the connection broke. */
+  readonly unanswered = new Set<number>()
+  readonly #args: SenderArgs
+  readonly #agent: Agent
+  readonly #open = new Map<number, ClientRequest>()
+  #next: number
+  #stopped = false
+  #whenIdle: (() => void) | undefined
+
+  constructor(args: SenderArgs) {
+    this.#args = args
+    this.#next = args.from
+    this.#agent = new Agent({ keepAlive: true, maxSockets: args.connections })
+  }
+
+  /** Number that the next event would have. */
+  get next(): number {
+    return this.#next
+  }
+
+  /** Events sent whole and not answered yet. */
+  get inFlight(): number {
+    return this.#open.size
+  }
+
+  start(): void {
+    for (let index = 0; index < this.#args.connections; index++) this.#send()
+  }
+
+  /** Sends nothing further; resolves when each event that was sent is answered or known to stay unanswered. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    if (this.#open.size > 0) await new Promise<void>((resolve) => void (this.#whenIdle = resolve))
+    this.#agent.destroy()
+  }
+
+  #send(): void {
+    if (this.#stopped) return
+    const n = this.#next++
+    const body = eventBody(n)
+    const signature = createHmac("sha256", this.#args.secret).update(body).digest("hex")
+    const sent = request(this.#args.url, {
+      method: "POST",
+      agent: this.#agent,
+      headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), "x-signature-256": `sha256=${signature}` },
+    })
+    this.#open.set(n, sent)
+    let text = ""
+    sent.on("response", (answer) => {
+      answer.on("data", (chunk: Buffer) => void (text += chunk.toString()))
+      answer.on("close", () => (answer.complete ? this.#answered(n, answer.statusCode ?? 0, text) : this.#lost(n)))
+    })
+    sent.on("error", () => this.#lost(n))
+    sent.end(body)
+  }
+
+  #answered(n: number, status: number, text: string): void {
+    if (!this.#open.delete(n)) return
+    if (status >= 200 && status < 300) this.acknowledged.set(n, (JSON.parse(text) as { execution_id: string }).execution_id)
+    else this.refused.set(n, status)
+    this.#after()
+  }
+
+  #lost(n: number): void {
+    if (!this.#open.delete(n)) return
+    this.unanswered.add(n)
+    // The service is gone; another try would only be refused a connection.
+    this.#stopped = true
+    this.#after()
+  }
+
+  #after(): void {
+    if (!this.#stopped) this.#send()
+    else if (this.#open.size === 0) this.#whenIdle?.()
+  }
+}
+
+export function eventBody(n: number): string {
+  const lead = { n, email: `lead-${n}@example.com`, name: "Ada Lovelace", budget: 12_500, notify: n % notifyEvery === 0, message: "" }
+  lead.message = "x".repeat(Math.max(0, 300 - JSON.stringify(lead).length))
+  return JSON.stringify(lead)
+}

@@ -1,0 +1,118 @@
+// The service as an operator runs it: a process of its own, at the head of a process group of its own, so that a kill
+// takes its children along as a power switch would.
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { projectRoot } from "../import-graph.ts"
+import { outputUntil } from "../processes.ts"
+
+export interface ServiceOptions {
+  readonly dataDir: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Modules of faults/ that are loaded before the service, in its threads too. */
+  readonly faults?: readonly string[]
+  /** A command that runs the service's own, such as strace. */
+  readonly under?: readonly string[]
+}
+
+export interface ServiceProcess {
+  readonly url: string
+  readonly pid: number
+  /** SIGKILL to the whole group; resolves when the service is gone. */
+  kill(): Promise<void>
+  /** Resolves with the exit code (or the signal) once it has ended. */
+  ended(): Promise<number | string | null>
+  signal(signal: NodeJS.Signals): void
+  /** Everything said so far. */
+  said(): string
+}
+
+/** On the project's own disk: /tmp may be memory. */
+export function freshFolder(): { readonly path: string; remove(): void } {
+  mkdirSync(join(projectRoot, "data/crash"), { recursive: true })
+  const path = mkdtempSync(join(projectRoot, "data/crash/"))
+  return {
+    path,
+    remove() {
+      rmSync(path, { recursive: true, force: true })
+    },
+  }
+}
+
+export function launch({ dataDir, env = {}, faults = [], under = [] }: ServiceOptions): ChildProcess {
+  const preloads = faults.flatMap((fault) => ["--import", new URL(`./faults/${fault}.ts`, import.meta.url).href])
+  const [command = "", ...args] = [...under, process.execPath, ...preloads, join(projectRoot, "core/start.js")]
+  return spawn(command, args, {
+    detached: true,
+    cwd: dataDir,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env["PATH"],
+      PORT: "0",
+      MILLRACE_DATA_DIR: dataDir,
+      MILLRACE_PIPELINES_PATHS: ",",
+      MILLRACE_LOG_LEVEL: "warn",
+      // What a dead node held is taken up again within the test's time.
+      MILLRACE_JOBS_LEASE_MS: "900",
+      MILLRACE_JOBS_POLL_MS: "50",
+      MILLRACE_RATE_LIMITS_KEY_PER_MINUTE: "1000000",
+      MILLRACE_RATE_LIMITS_ORGANIZATION_PER_MINUTE: "1000000",
+      ...env,
+    },
+  })
+}
+
+/** Resolves once it listens. */
+export async function startService(options: ServiceOptions): Promise<ServiceProcess> {
+  const child = launch(options)
+  const exit = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>
+  let output = ""
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => void (output += chunk.toString()))
+  const greeting = await outputUntil(child, /base address +http:\/\/\S+\n/)
+  const url = /base address +(http:\/\/\S+)/.exec(greeting)?.[1] ?? ""
+  const ended = exit.then(([code, signal]) => code ?? signal)
+  return {
+    url,
+    pid: child.pid ?? 0,
+    async kill() {
+      killGroup(child)
+      await ended
+    },
+    ended: () => ended,
+    signal: (signal) => void child.kill(signal),
+    said: () => output,
+  }
+}
+
+/** The group is named by its first process, which `launch` made. */
+export function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, "SIGKILL")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+  }
+}
+
+export interface Api {
+  <T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T>
+  text(path: string): Promise<string>
+}
+
+/** Calls with the admin key that the first start left in the folder; throws on anything but 2xx. */
+export function apiOf(service: Pick<ServiceProcess, "url">, dataDir: string): Api {
+  const { admin_key } = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }
+  const call = async (method: string, path: string, body?: unknown) => {
+    const answer = await fetch(service.url + path, {
+      method,
+      headers: { authorization: `Bearer ${admin_key}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`)
+    return text
+  }
+  const json = async <T>(method: string, path: string, body?: unknown) => JSON.parse(await call(method, path, body)) as T
+  return Object.assign(json, { text: (path: string) => call("GET", path) })
+}

@@ -1,0 +1,76 @@
+// A service process under load with something happening to it, and its books at the end: what tests of single faults
+// have in common.
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { checkBooks, type Findings, jobsSettled } from "./books.ts"
+import { startPeer } from "./peer.ts"
+import { makePipeline, shelves } from "./rounds.ts"
+import { Sender } from "./sender.ts"
+import { apiOf, freshFolder, type ServiceProcess, startService } from "./service-process.ts"
+
+export interface UnderLoad {
+  readonly sender: Sender
+  readonly findings: Findings
+}
+
+export interface UnderLoadArgs {
+  readonly connections?: number
+  readonly env?: Readonly<Record<string, string>>
+  /** Folder to use instead of one on the project's disk. */
+  readonly dataDir?: string
+  /** Runs while events are being sent; the load ends with it. A service that it ends is started again for the books. */
+  readonly happens: (service: ServiceProcess, sender: Sender, endpoint: string) => Promise<void>
+}
+
+export async function underLoad({ connections = 32, env = {}, dataDir, happens }: UnderLoadArgs): Promise<UnderLoad> {
+  const folder = dataDir === undefined ? freshFolder() : { path: dataDir, remove() {} }
+  const peer = await startPeer()
+  const options = { dataDir: folder.path, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, ...env } }
+  let service = await startService(options)
+  let over = false
+  void service.ended().then(() => (over = true))
+  try {
+    const { endpoint_id, secret } = await makePipeline(apiOf(service, folder.path), peer.url)
+    const endpoint = `${service.url}/v1/inbound/${endpoint_id}`
+    const sender = new Sender({ url: endpoint, secret, connections, from: 1 })
+    sender.start()
+    await acknowledged(sender, 100)
+    await happens(service, sender, endpoint)
+    await sender.stop()
+    if (over) service = await startService(options)
+    const api = apiOf(service, folder.path)
+    const troubles = await jobsSettled(api, 30_000)
+    const checked = await checkBooks(api, shelves, sender, peer)
+    return { sender, findings: { ...checked, problems: [...troubles, ...checked.problems] } }
+  } finally {
+    await service.kill()
+    await peer.stop()
+    folder.remove()
+  }
+}
+
+/** Resolves when that many more events were answered 2xx; throws when none is for ten seconds. */
+export async function acknowledged(sender: Sender, more: number): Promise<void> {
+  const wanted = sender.acknowledged.size + more
+  let seen = sender.acknowledged.size
+  let since = performance.now()
+  while (sender.acknowledged.size < wanted) {
+    if (sender.acknowledged.size > seen) {
+      seen = sender.acknowledged.size
+      since = performance.now()
+    }
+    if (performance.now() - since > 10_000) throw new Error(`No event was acknowledged for 10 s; ${seen} were before.`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Children of a process (Linux). */
+export function childrenOf(pid: number): number[] {
+  return execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).trim().split(/\s+/).map(Number)
+}
+
+/** Resident memory in MB (Linux). */
+export function residentMb(pid: number): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []
+  return Math.round(Number(kilobytes) / 1_024)
+}

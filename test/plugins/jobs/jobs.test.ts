@@ -1,0 +1,107 @@
+// Dead letters: kept, listed, read and tried again, and never another organization's.
+import { expect } from "chai"
+import { Works } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { Bench, post, until } from "../../pipelines/bench.ts"
+import { fails, outsideWorld } from "../../pipelines/outside-world.ts"
+
+interface Job {
+  id: string
+  type: string
+  state: string
+  attempts: number
+  max_attempts: number
+  last_error: string | null
+  execution_id: string | null
+  payload?: { event: unknown }
+}
+interface Refusal {
+  code: string
+  details: { reason?: string }
+}
+
+describe("jobs", () => {
+  const world = outsideWorld()
+  let host: TestHost
+  let bench: Bench
+  let url: string
+  before(async () => {
+    host = await testHost({ plugins: [world.plugin], env: { MILLRACE_JOBS_POLL_MS: "20", MILLRACE_SERVER_DRAIN_MS: "50" } })
+    bench = new Bench(host)
+    const act = { id: "act", type: "world.act", says: "{{ event.n }}", retry: { max_attempts: 2, initial_delay_ms: 1 } }
+    url = (await bench.make({ name: "Told", pipeline: [act] })).inbound_url
+  })
+  after(() => host.stop())
+
+  const list = async (query = "") => (await host.api<{ jobs: Job[]; next_cursor: string }>("GET", `/v1/jobs${query}`)).body
+  const retry = (id: string) => host.api<{ id: string; steps: string[] } & Refusal>("POST", `/v1/jobs/${id}/retry`)
+
+  it("that failed for good are listed newest first, page by page, and read with what they were given", async () => {
+    world.answer = () => fails("the peer is down")
+    for (const n of [1, 2, 3]) {
+      expect((await post(url, { n })).status).to.equal(200)
+      await until(async () => (await list()).jobs.length === n)
+    }
+    const { jobs } = await list()
+    expect(jobs.map(({ type, state }) => [type, state])).to.deep.equal(jobs.map(() => ["pipeline.deferred", "dead"]))
+    expect(jobs[0]?.last_error).to.include("the peer is down")
+    expect(jobs[0]).not.to.have.property("payload")
+    const first = await list("?limit=2")
+    const second = await list(`?limit=2&cursor=${encodeURIComponent(first.next_cursor)}`)
+    expect([...first.jobs, ...second.jobs].map(({ id }) => id)).to.deep.equal(jobs.map(({ id }) => id))
+    expect(second.next_cursor).to.equal("")
+    const { body } = await host.api<Job>("GET", `/v1/jobs/${jobs[0]?.id}`)
+    expect(body.payload?.event).to.deep.equal({ n: 3 })
+    expect(body.execution_id).to.equal((await bench.newest("told")).id)
+    expect((await list("?state=queued")).jobs).to.deep.equal([])
+    expect((await list("?type=other")).jobs).to.deep.equal([])
+    const metrics = await (await fetch(`${host.url}/metrics`)).text()
+    expect(metrics).to.match(/millrace_job_seconds_count\{type="pipeline\.deferred",outcome="dead"\} 3/)
+  })
+
+  it("are tried again by hand: done and gone, the entry mended, the step's key as before", async () => {
+    const [job] = (await list()).jobs
+    const keys = () => world.acts.filter(({ says }) => says === 3).map(({ key }) => key)
+    const before = keys().length
+    world.answer = () => ({})
+    const { status, body } = await retry(job?.id ?? "")
+    expect([status, body]).to.deep.equal([200, { id: job?.id, steps: ["act"] }])
+    await until(async () => (await host.api("GET", `/v1/jobs/${job?.id}`)).status === 404)
+    expect(await bench.entry("told", job?.execution_id ?? "")).to.include({ status: "accepted", cause: "" })
+    expect(keys()).to.have.length(before + 1)
+    expect(new Set(keys()).size).to.equal(1)
+    expect((await list()).jobs).to.have.length(2)
+    const again = await retry(job?.id ?? "")
+    expect([again.status, again.body.code]).to.deep.equal([404, "not_found"])
+  })
+
+  it("that still wait are not tried again, and keep their place", async () => {
+    world.answer = () => new Promise(() => {})
+    await post(url, { n: 9 })
+    const [job] = (await list("?state=queued")).jobs
+    const { status, body } = await retry(job?.id ?? "")
+    expect([status, body.code, body.details.reason]).to.deep.equal([400, "failed_precondition", "not_dead"])
+    expect((await list("?state=queued")).jobs.map(({ id }) => id)).to.deep.equal([job?.id])
+  })
+
+  it("of a guest are without payload, and no guest has one tried again", async () => {
+    const key = await host.get(Works).run((work) => host.get(ApiKeys).mint(work, host.organization.id, { name: "t", kind: "api_key", role: "guest", scopes: null, user: null }))
+    const [job] = (await list()).jobs
+    expect((await host.api("GET", "/v1/jobs", undefined, { key: key.text })).status).to.equal(200)
+    expect((await host.api("GET", `/v1/jobs/${job?.id}`, undefined, { key: key.text })).status).to.equal(403)
+    expect((await host.api("POST", `/v1/jobs/${job?.id}/retry`, undefined, { key: key.text })).status).to.equal(403)
+    expect((await list()).jobs.map(({ id }) => id)).to.include(job?.id)
+  })
+
+  it("of another organization are not there", async () => {
+    const { JobQueue, defineJob } = await import("#core")
+    const { z } = await import("zod")
+    const other = defineJob({ type: "pipeline.deferred", summary: "", payload: z.object({}), run: () => Promise.resolve() })
+    const organization = "018f0000-0000-7000-8000-000000000001"
+    const id = await host.get(Works).run((work) => host.get(JobQueue).enqueue(work, other, {}, { organization, runAt: Date.now() + 3_600_000 }))
+    expect((await list("?state=queued")).jobs.map((job) => job.id)).not.to.include(id)
+    expect((await host.api("GET", `/v1/jobs/${id}`)).status).to.equal(404)
+    expect((await retry(id)).status).to.equal(404)
+  })
+})
