@@ -10,8 +10,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   contract: ["kernel"],
   ...Object.fromEntries(rooms.map((room) => [room, ["kernel", "contract"]])),
+  client: ["kernel", "contract"],
   house: ["kernel", "contract", ...rooms],
-  cli: ["kernel", "contract", ...rooms, "house"],
+  cli: ["kernel", "contract", ...rooms, "house", "client"],
 }
 
 const homeOf: Readonly<Record<string, RegExp>> = {
@@ -22,7 +23,7 @@ const homeOf: Readonly<Record<string, RegExp>> = {
   tsyringe: /^core\/kernel\/di\.ts$/,
 }
 
-const modules = readModules(["core", "plugins"])
+const modules = readModules(["client", "core", "plugins"])
 const all = [...modules.values()]
 const core = all.filter(({ path }) => path.startsWith("core/"))
 const plugins = all.filter(({ path }) => path.startsWith("plugins/"))
@@ -89,6 +90,20 @@ describe("architecture", () => {
   it("keeps core from knowing any plugin, or its own doors", () => {
     expect(refused(core, ({ target }) => target.startsWith("plugins/"))).to.deep.equal([])
     expect(refused(core, ({ target }) => target === "core/index.ts" || target === "core/testing.ts")).to.deep.equal([])
+  })
+
+  it("lets nothing but types, itself and socket.io's client into the client, which runs in browsers", () => {
+    const client = all.filter(({ path }) => path.startsWith("client/") || path.startsWith("core/client/"))
+    expect(client.length).to.be.at.least(12)
+    const wrong = refused(client, ({ target, typeOnly }, { path }) => {
+      // `typeof import(…)` in the map of operations is a type.
+      if (typeOnly || path === "client/operations.generated.ts") return false
+      return target !== "socket.io-client" && !target.startsWith("core/client/") && target !== "client/operations.generated.ts"
+    })
+    expect(wrong).to.deep.equal([])
+    const door = modules.get("client/operations.generated.ts")?.text.split("export const routes")
+    expect(door?.[0]).to.match(/typeof import\(/)
+    expect(door?.[1]).to.not.match(/import\(/)
   })
 
   it("lets plugins import #core, packages and the doors of plugins that they name in needs", async () => {

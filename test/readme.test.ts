@@ -87,6 +87,57 @@ describe("README", () => {
     }
   })
 
+  it("shows one call five ways, with one answer", async () => {
+    mkdirSync(join(folder, "data"))
+    const host = await testHost({ dataDir: join(folder, "data"), shippedPipelines: true })
+    const env = { PATH: process.env["PATH"], HOME: folder }
+    try {
+      const [, body = "", url = ""] = /-d '(\{.*?\})' (\S+)/.exec(host.house.listening.greetings.join("\n")) ?? []
+      expect((await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })).status).to.equal(201)
+      const { body: rest } = await host.api<{ rows: { id: string }[] }>("GET", "/v1/datasets/leads/rows?limit=1")
+      const id = rest.rows[0]?.id ?? "no row"
+
+      const section = readme.slice(readme.indexOf("## The same call"), readme.indexOf("## A pipeline of your own"))
+      const curls = [...section.matchAll(/^ *curl -sS (.*) '(http:\/\/127\.0\.0\.1:8080(\S+))'$/gm)]
+      expect(curls.map(([, , , path]) => path)).to.deep.equal(["/v1/datasets/leads/rows?limit=1", "/mcp"])
+      let message = ""
+      for (const [, options = "", , path = ""] of curls) {
+        const headers = Object.fromEntries(
+          [...options.matchAll(/-H ["']([\w-]+): (.*?)["']/g)].map(([, name = "", value = ""]) => [
+            name,
+            value.replace("$KEY", host.adminKey),
+          ]),
+        )
+        const sent = /-d '(.*)'/.exec(options)?.[1]
+        message = sent ?? message
+        const response = await fetch(host.url + path, { headers, ...(sent === undefined ? {} : { method: "POST", body: sent }) })
+        expect(await response.text(), path).to.include(id)
+      }
+
+      const program = join(projectRoot, "core/millrace.js")
+      const commands = [...section.matchAll(/^ *npx millrace (.*)$/gm)].map(([, line = ""]) => line.split(" "))
+      expect(commands.map(([name]) => name)).to.deep.equal(["login", "datasets", "mcp"])
+      for (const args of commands) {
+        const child = spawn(process.execPath, [program, ...args], { cwd: folder, env })
+        const over = args[0] === "mcp" ? outputUntil(child, new RegExp(id)) : undefined
+        if (over) child.stdin?.write(`${message}\n`)
+        const ended = finished(child)
+        await over
+        child.stdin?.end()
+        const { code, output } = await ended
+        expect(code, output).to.equal(0)
+        expect(output, args.join(" ")).to.include(args[0] === "login" ? "owner of default" : id)
+      }
+
+      const [, script = ""] = blocks("js")
+      const ran = await finished(spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: folder, env }))
+      expect(ran.code, ran.output).to.equal(0)
+      expect(ran.output).to.include(id)
+    } finally {
+      await host.stop()
+    }
+  }).timeout(60_000)
+
   it("shows an action that compiles, and whose test passes", async () => {
     const shown = blocks("ts").map((text) => ({ path: /^\/\/ (\S+)/.exec(text)?.[1] ?? "", text }))
     expect(shown.map(({ path }) => path)).to.deep.equal(["plugins/actions/lead-score/index.ts", "test/plugins/actions/lead-score.test.ts"])

@@ -171,10 +171,11 @@ export class DurableQueue implements JobQueue {
       await this.#commit(work)
       observe?.("done", doc.type, clock.monotonic() - started)
     } catch (error) {
-      await this.#failed(doc, attempt, error, args).catch((fault: unknown) =>
-        jobLog.error({ err: fault }, "the outcome of a job could not be kept; its lease will run out"),
-      )
-      observe?.(attempt >= doc.retry.max_attempts ? "dead" : "retried", doc.type, clock.monotonic() - started)
+      const outcome = await this.#failed(doc, attempt, error, args).catch((fault: unknown) => {
+        jobLog.error({ err: fault }, "the outcome of a job could not be kept; its lease will run out")
+        return "retried" as const
+      })
+      observe?.(outcome, doc.type, clock.monotonic() - started)
     } finally {
       cancel()
     }
@@ -185,7 +186,7 @@ export class DurableQueue implements JobQueue {
     attempt: number,
     error: unknown,
     args: Omit<Parameters<AnyJob["run"]>[0], "payload" | "deps">,
-  ): Promise<void> {
+  ): Promise<"retried" | "dead"> {
     const { clock, jobs } = this.#args
     const failure = asAppError(error)
     const postponed = error instanceof Postponed ? error.milliseconds : args.signal.reason instanceof Postponed ? 0 : undefined
@@ -216,6 +217,7 @@ export class DurableQueue implements JobQueue {
       if (postponed === undefined) args.log.warn({ err: error, attempt, again_in_ms: wait }, "job failed, will be tried again")
       this.#pollSoon(wait)
     }
+    return ended ? "dead" : "retried"
   }
 
   async #commit(work: StagedWork): Promise<void> {

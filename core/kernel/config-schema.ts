@@ -38,7 +38,10 @@ export const CoreConfig = z.strictObject({
     paths: z.array(z.string()).describe("Folders of plugin folders, or names of npm packages."),
     settings: z.record(z.string(), z.unknown()).describe("Settings of plugins, under their ids."),
   }),
-  pipelines: z.strictObject({ paths: z.array(z.string()).describe("Folders of pipeline files, applied at start.") }),
+  pipelines: z.strictObject({
+    paths: z.array(z.string()).describe("Folders of pipeline files, applied at start."),
+    watch: z.boolean().describe("Apply a pipeline file again when it changes; for development."),
+  }),
   inbound: z.strictObject({
     max_body_bytes: bytes.describe("Largest body of an inbound event."),
     geo: z

@@ -1,8 +1,9 @@
 // Mail that the service sends: one look, content supplied by the caller, through SMTP or into files.
 import { join } from "node:path"
 import { z } from "zod"
-import { definePlugin, Settings } from "#core"
+import { definePlugin, Outside, Settings } from "#core"
 import { OneMailAddress, parseAddresses } from "./addresses.ts"
+import { capturedTransport } from "./captured.ts"
 import { createMailer, Mailer } from "./mailer.ts"
 import { outboxTransport } from "./outbox.ts"
 import { Senders, sendersService } from "./senders.ts"
@@ -41,8 +42,9 @@ export default definePlugin({
     const replyTo = config.reply_to === undefined ? {} : { reply_to: parseAddresses(config.reply_to, "reply_to") }
     registrar.provide(Senders, sendersService({ from, ...replyTo }))
     registrar.provide(Mailer, {
-      inject: { settings: Settings, senders: Senders },
-      create({ settings, senders }) {
+      inject: { settings: Settings, senders: Senders, outside: Outside },
+      create({ settings, senders, outside }) {
+        if (outside.capture) return createMailer(senders, capturedTransport(outside.capture), config.footer)
         const transport =
           config.transport === "smtp" && config.url !== undefined
             ? smtpTransport(config.url)

@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { inboundRows } from "./inbound.ts"
+import { liveRows } from "./live.ts"
 import { printTable, type Row } from "./table.ts"
 import { reportUserAgents } from "./user-agents.ts"
 
@@ -24,6 +25,10 @@ if (values["user-agents"] !== undefined) {
 
 const rows: Row[] = []
 for await (const row of inboundRows({ only: values.only, seconds: Number(values.seconds), runs: Number(values.runs) })) {
+  rows.push(row)
+  printTable([row])
+}
+for await (const row of liveRows({ only: values.only, runs: Number(values.runs) })) {
   rows.push(row)
   printTable([row])
 }

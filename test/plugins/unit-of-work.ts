@@ -8,6 +8,7 @@ import { createLocalCoherence } from "../../core/cluster/local.ts"
 import { Authenticator } from "../../core/contract/caller.ts"
 import { Coherence } from "../../core/contract/coherence.ts"
 import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
+import { Listening } from "../../core/contract/listening.ts"
 import { type AnyOperation, Operations } from "../../core/contract/operation.ts"
 import { Pager } from "../../core/contract/page.ts"
 import { type AnyPlugin, registrarFor } from "../../core/contract/registrar.ts"
@@ -74,6 +75,8 @@ export class ServiceUnderTest {
     container.value(Log, log)
     container.value(Clock, clock)
     container.value(Vault, vault)
+    // It has no door, so it never listens.
+    container.value(Listening, { onListening: () => undefined })
     container.provide(Ids, { create: () => timeOrderedIds(clock) })
     container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })
     container.provide(Coherence, { create: () => createLocalCoherence({ log }) })

@@ -324,7 +324,7 @@ export const hostileTransforms: readonly Hostile[] = [
   {
     name: "schema that is code",
     transform: inTransform("return {}"),
-    schema: { type: "object", properties: { "a'];process.exit()//": { const: "`${process.exit()}`" } } },
+    schema: { type: "object", properties: { "a'];process.exit()//": { const: "`$".concat("{process.exit()}`") } } },
     body: {},
     expect: ["ok"],
     event: {},

@@ -115,7 +115,7 @@ describe("first start", () => {
       expect(message)
         .to.match(why)
         .and.match(/MILLRACE_BOOTSTRAP_KEY/)
-        .and.match(/make-key\.ts/)
+        .and.match(/npm run millrace -- make-key/)
       expect(message).to.not.include(key)
       expect(existsSync(join(service.folder, "bootstrap.json"))).to.equal(false)
     }

@@ -1,0 +1,68 @@
+// Pipeline files while developing: a valid change is live at once, an invalid one is reported and what was there stays.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+
+const document = (status: number) => `name: Watched\nstate: active\nauth_mode: none\npipeline: [{ type: respond, status: ${status} }]\n`
+
+interface Wire {
+  readonly inbound_url: string
+  readonly revision: number
+}
+
+describe("watched pipeline files", () => {
+  let folder: string
+  let host: TestHost
+  let file: string
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-watched-"))
+    file = join(folder, "watched.yaml")
+    writeFileSync(file, document(201))
+    host = await testHost({ env: { MILLRACE_PIPELINES_PATHS: folder, MILLRACE_PIPELINES_WATCH: "true" } })
+  })
+  after(async () => {
+    await host.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  const pipeline = async () => (await host.api<Wire>("GET", "/v1/event-pipelines/watched")).body
+  /** Asks again until it is so; the test's own deadline ends it. */
+  async function until(met: () => Promise<boolean> | boolean): Promise<number> {
+    const started = performance.now()
+    while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 10))
+    return performance.now() - started
+  }
+
+  it("has a valid change live within a second", async () => {
+    const made = await pipeline()
+    expect((await host.send(made, {})).status).to.equal(201)
+    writeFileSync(file, document(202))
+    const took = await until(async () => (await host.send(made, {})).status === 202)
+    expect(took).to.be.below(1_000)
+    expect((await pipeline()).revision).to.equal(made.revision + 1)
+  })
+
+  it("reports an invalid one with its line, and goes on with what was there", async () => {
+    const before = await pipeline()
+    writeFileSync(file, `${document(203)}pipelnie: []\n`)
+    await until(() => host.logged.some((line) => line.includes("is refused, and what was there stays")))
+    const [said = ""] = host.logged.filter((line) => line.includes("what was there stays"))
+    expect(said).to.match(/watched\.yaml:5:1: .*pipelnie/)
+    expect((await host.send(before, {})).status).to.equal(202)
+    expect(await pipeline()).to.deep.equal(before)
+    writeFileSync(file, document(203))
+    await until(async () => (await host.send(before, {})).status === 203)
+  })
+
+  it("takes a new file, and neither a test nor an editor's own", async () => {
+    writeFileSync(join(folder, "other.test.yaml"), "tests: []\n")
+    writeFileSync(join(folder, ".other.yaml.swp"), "no yaml: [")
+    writeFileSync(join(folder, "other.yaml"), "name: Other\nauth_mode: none\n")
+    await until(async () => (await host.api("GET", "/v1/event-pipelines/other")).status === 200)
+    const { body } = await host.api<{ event_pipelines: object[] }>("GET", "/v1/event-pipelines")
+    expect(body.event_pipelines).to.have.length(2)
+    expect(host.logged.filter((line) => line.includes("what was there stays"))).to.have.length(1)
+  })
+})

@@ -1,0 +1,108 @@
+// A backup is what one instant of a store held, made while it is written, and told from a damaged one; restoring it
+// brings back that instant, and nothing that came later.
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { defineCollection } from "../../core/contract/collection.ts"
+import { backUp, restore, verifyBackup } from "../../core/storage/sqlite/backup.ts"
+import type { Note } from "./contract.ts"
+import { type OpenedFile, openFile } from "./opened.ts"
+
+const pairs = defineCollection<Note>()({ name: "pairs", scope: "global", times: [], indexes: [{ fields: ["n"] }] })
+const now = "2026-05-01T00:00:00.000Z"
+
+describe("backup", () => {
+  let folder: string
+  let opened: OpenedFile
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-backup-"))
+    opened = await openFile([pairs])
+  })
+  afterEach(async () => {
+    await opened.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const file = (name: string) => join(folder, name)
+  /** Two documents that are there together or not at all. */
+  const pair = (n: number) => {
+    const writes = ["a", "b"].map((side) => ({ kind: "insert", collection: pairs, doc: { id: `${side}-${n}`, n, text: "x".repeat(500) } }) as const)
+    return opened.store.commit({ id: `pair-${n}`, writes })
+  }
+  const failure = (run: Promise<unknown>) => run.then(() => "", (error: unknown) => (error as Error).message)
+
+  it("taken under load holds every commit before it, whole ones only, and comes back by restore", async () => {
+    for (let n = 0; n < 500; n++) await pair(n)
+    let going = true
+    let written = 500
+    const load = (async () => {
+      while (going) await Promise.all(Array.from({ length: 50 }, () => pair(written++)))
+    })()
+    const made = await backUp(opened.file, file("copy"), now).finally(() => {
+      going = false
+    })
+    await load
+    expect(written).to.be.greaterThan(500)
+    expect(made.documents).to.be.at.least(1_000).and.at.most(written * 2)
+    expect(verifyBackup(file("copy"))).to.deep.equal(made)
+    expect(readdirSync(folder)).to.deep.equal(["copy"])
+
+    await opened.store.stop()
+    const { aside, sha256 } = await restore(file("copy"), opened.file, now)
+    expect(sha256).to.equal(made.sha256)
+    const again = await openFile([pairs], { file: opened.file })
+    const sides: Note[] = []
+    for await (const side of again.store.open(pairs).stream({})) sides.push(side)
+    expect(sides.length).to.equal(made.documents)
+    expect(new Set(sides.filter(({ id }) => id.startsWith("a")).map(({ n }) => n))).to.deep.equal(new Set(sides.filter(({ id }) => id.startsWith("b")).map(({ n }) => n)))
+    // The store's memory of its commits came along, and it takes new ones.
+    expect((await again.store.commit({ id: "pair-0", writes: [] })).created).to.deep.equal([])
+    await again.store.commit({ id: "new", writes: [{ kind: "insert", collection: pairs, doc: { id: "new" } }] })
+    await again.store.stop()
+    const before = await openFile([pairs], { file: aside ?? "" })
+    expect(await before.store.open(pairs).count({})).to.equal(written * 2)
+    await before.close()
+  })
+
+  it("that was damaged is refused, and the store is left as it was", async () => {
+    for (let n = 0; n < 50; n++) await pair(n)
+    await backUp(opened.file, file("copy"), now)
+    const bytes = readFileSync(file("copy"))
+    const at = bytes.lastIndexOf("x".repeat(200))
+    bytes[at + 100] = 121
+    writeFileSync(file("changed"), bytes)
+    writeFileSync(file("short"), bytes.subarray(0, bytes.length - 20_000))
+    copyFileSync(opened.file, file("plain"))
+    writeFileSync(file("text"), "not a database, though it is long enough to look at. ".repeat(100))
+    await opened.store.stop()
+    const kept = readFileSync(opened.file)
+    for (const name of ["changed", "short", "plain", "text", "absent"]) {
+      expect(await failure(restore(file(name), opened.file, now)), name).to.not.equal("")
+    }
+    expect(await failure(restore(file("changed"), opened.file, now))).to.match(/damaged.*checksum/)
+    expect(await failure(restore(file("plain"), opened.file, now))).to.include("no backup")
+    expect(readFileSync(opened.file).equals(kept)).to.equal(true)
+  })
+
+  it("is not written over another file, and not restored under a running service", async () => {
+    await pair(1)
+    await backUp(opened.file, file("copy"), now)
+    expect(await failure(backUp(opened.file, file("copy"), now))).to.include("exists already")
+    expect(await failure(backUp(file("none"), file("other"), now))).to.include("no data file")
+    expect(existsSync(file("other"))).to.equal(false)
+    expect(await failure(restore(file("copy"), opened.file, now))).to.include("in use by another running process")
+    await pair(2)
+    expect(await opened.store.open(pairs).count({})).to.equal(4)
+  })
+
+  it("is restored where there was no store yet", async () => {
+    await pair(1)
+    const made = await backUp(opened.file, file("copy"), now)
+    const { aside } = await restore(file("copy"), file("fresh.db"), now)
+    expect(aside).to.equal(undefined)
+    const fresh = await openFile([pairs], { file: file("fresh.db") })
+    expect(await fresh.store.open(pairs).count({})).to.equal(made.documents)
+    await fresh.close()
+  })
+})
