@@ -2,7 +2,7 @@
 // became of events.
 
 import { z } from "zod"
-import { Clock, Coherence, definePlugin, Listening, Log, PipelineSource, Settings, Store, Works } from "#core"
+import { Clock, Coherence, defineChannel, definePlugin, Listening, Log, PipelineSource, Settings, Store, Works } from "#core"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
 import { FilesAtBoot } from "./boot.ts"
@@ -18,6 +18,13 @@ import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines
 import { pipelineSource } from "./source.ts"
 
 export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
+
+/** Without payloads: what became of each event, as it is journalled. */
+const executionsChannel = defineChannel({
+  name: "executions",
+  summary: "Each event as it is journalled: pipeline, status, cause.",
+  role: "guest",
+})
 
 export default definePlugin({
   id: "event-pipelines",
@@ -55,6 +62,7 @@ export default definePlugin({
       inject: { parts: PageParts, pipelines: EventPipelinesService, coherence: Coherence },
       create: connectPageForms,
     })
+    registrar.channels(executionsChannel)
     registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
     registrar.operations(planPipelines, applyPipelines, getPayload)
     registrar.operations(

@@ -108,5 +108,15 @@ async function jobOf(store: Store, organization: string, id: string): Promise<Jo
 
 function shown(job: JobDocument): z.input<typeof Job> {
   const { id, type, state, attempts, retry, run_at, last_error, created_at } = job
-  return { id, type, state, attempts, max_attempts: retry.max_attempts, run_at, last_error, execution_id: executionOf(job)?.execution_id ?? null, created_at }
+  return {
+    id,
+    type,
+    state,
+    attempts,
+    max_attempts: retry.max_attempts,
+    run_at,
+    last_error,
+    execution_id: executionOf(job)?.execution_id ?? null,
+    created_at,
+  }
 }

@@ -6,6 +6,7 @@ import { inboundRows } from "./inbound.ts"
 import { liveRows } from "./live.ts"
 import { printTable, type Row } from "./table.ts"
 import { reportUserAgents } from "./user-agents.ts"
+import { validateRow } from "./validate.ts"
 
 const { values } = parseArgs({
   options: {
@@ -29,6 +30,11 @@ for await (const row of inboundRows({ only: values.only, seconds: Number(values.
   printTable([row])
 }
 for await (const row of liveRows({ only: values.only, runs: Number(values.runs) })) {
+  rows.push(row)
+  printTable([row])
+}
+if ("validate/1000x10".startsWith(values.only)) {
+  const row = await validateRow(Number(values.runs))
   rows.push(row)
   printTable([row])
 }

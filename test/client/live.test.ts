@@ -150,8 +150,8 @@ describe("live client", () => {
     const states: string[] = []
     const live = dial({ token: async () => token, onState: (state) => states.push(state) })
     await live.subscribe(channel, hear, { onError: (error) => errors.push(error) }).ready
-    await house.credentialChanged("*")
     await house.credentialChanged("a-member")
+    while (!states.includes("connecting")) await new Promise((resolve) => setImmediate(resolve))
     await tell(channel, 1)
     await until(1)
     token = "nobody"

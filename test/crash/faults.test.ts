@@ -59,7 +59,9 @@ describe("a fault under load", function () {
       execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m", "tmpfs", disk], { stdio: "pipe" })
     } catch (error) {
       folder.remove()
-      console.warn(`\n  SKIPPED: a full disk was not tried, because no small file system can be mounted here: ${(error as Error).message.split("\n")[1] ?? ""}`)
+      console.warn(
+        `\n  SKIPPED: a full disk was not tried, because no small file system can be mounted here: ${(error as Error).message.split("\n")[1] ?? ""}`,
+      )
       this.skip()
     }
     try {
@@ -100,7 +102,9 @@ describe("a fault under load", function () {
         grown = residentMb(service.pid) - before
         await load.stop()
         const began = performance.now()
-        expect((await fetch(endpoint, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).status).to.equal(401)
+        expect((await fetch(endpoint, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).status).to.equal(
+          401,
+        )
         recovered = performance.now() - began
       },
     })

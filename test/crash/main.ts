@@ -15,7 +15,10 @@ const all: KillReport[] = []
 const problems: string[] = []
 const began = performance.now()
 while (all.length < kills && problems.length === 0) {
-  const round = await killRound({ kills: Math.min(killsPerFolder, kills - all.length), faults: values.fault === undefined ? [] : [values.fault] })
+  const round = await killRound({
+    kills: Math.min(killsPerFolder, kills - all.length),
+    faults: values.fault === undefined ? [] : [values.fault],
+  })
   all.push(...round.kills)
   problems.push(...round.problems)
   console.log(lineOf(round.kills))

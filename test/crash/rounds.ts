@@ -36,12 +36,23 @@ const document = (peerUrl: string) => ({
   name: "Kept",
   state: "active",
   auth_mode: "hmac_sha256",
-  request_schema: { type: "object", required: ["n", "email"], properties: { n: { type: "integer" }, email: { type: "string", format: "email" } } },
+  request_schema: {
+    type: "object",
+    required: ["n", "email"],
+    properties: { n: { type: "integer" }, email: { type: "string", format: "email" } },
+  },
   transform_js: "function transform(event) { return { n: event.n, email: event.email.trim().toLowerCase(), notify: event.notify } }",
   pipeline: [
     { id: "line", type: "dataset.write", dataset_slug: "lines", row: { n: "{{ event.n }}" } },
     { id: "lead", type: "dataset.write", dataset_slug: "leads", key: "email", row: { n: "{{ event.n }}", email: "{{ event.email }}" } },
-    { id: "tell", type: "http.request", when: "event.notify", url: peerUrl, body: { n: "{{ event.n }}" }, retry: { max_attempts: 20, initial_delay_ms: 50 } },
+    {
+      id: "tell",
+      type: "http.request",
+      when: "event.notify",
+      url: peerUrl,
+      body: { n: "{{ event.n }}" },
+      retry: { max_attempts: 20, initial_delay_ms: 50 },
+    },
   ],
 })
 
@@ -56,7 +67,13 @@ export function makePipeline(api: Api, peerUrl: string): Promise<MadePipeline> {
   return api<{ endpoint_id: string; secret: string }>("POST", "/v1/event-pipelines", document(peerUrl))
 }
 
-export async function killRound({ kills, faults = [], random = Math.random, connections = 64, observe }: RoundOptions): Promise<RoundReport> {
+export async function killRound({
+  kills,
+  faults = [],
+  random = Math.random,
+  connections = 64,
+  observe,
+}: RoundOptions): Promise<RoundReport> {
   const folder = freshFolder()
   const peer = await startPeer()
   const options = { dataDir: folder.path, faults, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host } }

@@ -16,7 +16,9 @@ export function straceMissing(): string | undefined {
     execFileSync("strace", ["-qq", "-o", "/dev/null", "true"], { stdio: "pipe" })
     return undefined
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "strace is not installed" : `strace may not trace here: ${(error as Error).message}`
+    return (error as NodeJS.ErrnoException).code === "ENOENT"
+      ? "strace is not installed"
+      : `strace may not trace here: ${(error as Error).message}`
   }
 }
 

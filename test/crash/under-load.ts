@@ -66,7 +66,10 @@ export async function acknowledged(sender: Sender, more: number): Promise<void> 
 
 /** Children of a process (Linux). */
 export function childrenOf(pid: number): number[] {
-  return execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).trim().split(/\s+/).map(Number)
+  return execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" })
+    .trim()
+    .split(/\s+/)
+    .map(Number)
 }
 
 /** Resident memory in MB (Linux). */

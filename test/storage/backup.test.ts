@@ -27,10 +27,16 @@ describe("backup", () => {
   const file = (name: string) => join(folder, name)
   /** Two documents that are there together or not at all. */
   const pair = (n: number) => {
-    const writes = ["a", "b"].map((side) => ({ kind: "insert", collection: pairs, doc: { id: `${side}-${n}`, n, text: "x".repeat(500) } }) as const)
+    const writes = ["a", "b"].map(
+      (side) => ({ kind: "insert", collection: pairs, doc: { id: `${side}-${n}`, n, text: "x".repeat(500) } }) as const,
+    )
     return opened.store.commit({ id: `pair-${n}`, writes })
   }
-  const failure = (run: Promise<unknown>) => run.then(() => "", (error: unknown) => (error as Error).message)
+  const failure = (run: Promise<unknown>) =>
+    run.then(
+      () => "",
+      (error: unknown) => (error as Error).message,
+    )
 
   it("taken under load holds every commit before it, whole ones only, and comes back by restore", async () => {
     for (let n = 0; n < 500; n++) await pair(n)
@@ -44,7 +50,9 @@ describe("backup", () => {
     })
     await load
     expect(written).to.be.greaterThan(500)
-    expect(made.documents).to.be.at.least(1_000).and.at.most(written * 2)
+    expect(made.documents)
+      .to.be.at.least(1_000)
+      .and.at.most(written * 2)
     expect(verifyBackup(file("copy"))).to.deep.equal(made)
     expect(readdirSync(folder)).to.deep.equal(["copy"])
 
@@ -55,7 +63,9 @@ describe("backup", () => {
     const sides: Note[] = []
     for await (const side of again.store.open(pairs).stream({})) sides.push(side)
     expect(sides.length).to.equal(made.documents)
-    expect(new Set(sides.filter(({ id }) => id.startsWith("a")).map(({ n }) => n))).to.deep.equal(new Set(sides.filter(({ id }) => id.startsWith("b")).map(({ n }) => n)))
+    expect(new Set(sides.filter(({ id }) => id.startsWith("a")).map(({ n }) => n))).to.deep.equal(
+      new Set(sides.filter(({ id }) => id.startsWith("b")).map(({ n }) => n)),
+    )
     // The store's memory of its commits came along, and it takes new ones.
     expect((await again.store.commit({ id: "pair-0", writes: [] })).created).to.deep.equal([])
     await again.store.commit({ id: "new", writes: [{ kind: "insert", collection: pairs, doc: { id: "new" } }] })

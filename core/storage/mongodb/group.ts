@@ -58,7 +58,7 @@ export class GroupRun {
     const stepwise = open.length === 1 && failures > 0
     const finish = (session: ClientSession) => this.#finish(session)
     try {
-      const outcome = await attempt(open, { client, db, skip: this.#present, stepwise, finish, now: clock.now })
+      const outcome = await attempt(open, { client, db, skip: this.#present, stepwise, finish, now: () => clock.now() })
       onAttempt?.(open.length, outcome.ok ? "committed" : "refused")
       return outcome
     } catch (error) {

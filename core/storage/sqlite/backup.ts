@@ -74,7 +74,8 @@ export async function restore(from: string, target: string, now: string): Promis
     const copied = new DatabaseSync(draft, { readOnly: true })
     const sum = checksumOf(copied)
     copied.close()
-    if (sum.sha256 !== report.sha256) throw new Error("The restored copy differs from the backup; the disk may be failing. Nothing was changed.")
+    if (sum.sha256 !== report.sha256)
+      throw new Error("The restored copy differs from the backup; the disk may be failing. Nothing was changed.")
     flush(draft)
     const aside = existsSync(target) ? setAside(target, now) : undefined
     // Renamed over the old one: at no instant is there no data file.

@@ -15,7 +15,9 @@ export const backupTable = "_backup"
 export function checksumOf(database: DatabaseSync): Checksum {
   const total = createHash("sha256")
   let documents = 0
-  const tables = database.prepare("SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name").all()
+  const tables = database
+    .prepare("SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+    .all()
   for (const { name } of tables) {
     if (name === backupTable) continue
     const rows = addTable(total, database, String(name))

@@ -4,9 +4,10 @@ import { createHash, createHmac } from "node:crypto"
 import { AppError, type InboundRequest, type SignedParts } from "#core"
 import { keyBytes, keyForm } from "../checks/key.ts"
 import type { SignatureText } from "../checks/signature-text.ts"
-import { compileSignedText } from "../checks/signed-text.ts"
+import { compileSignedText, type Pieces } from "../checks/signed-text.ts"
 import type { TimeUnit } from "../checks/timestamp.ts"
 import { urlForms } from "../checks/url-forms.ts"
+import { Refused } from "../request/refusal.ts"
 import { RequestView } from "../request/view.ts"
 import type { DigestScheme } from "../schemes/scheme.ts"
 import { onlySender } from "./only-sender.ts"
@@ -32,8 +33,11 @@ export function signDigest({ scheme, secret, request, settings }: SignDigestArgs
   const view = new RequestView(stated)
   const url = scheme.url === undefined ? request.url : (urlForms(request.url, scheme.url)[0] ?? request.url)
   const sent = timePlace === undefined ? timestamp : (view.header(timePlace.slice("header:".length)) ?? timestamp)
-  const pieces = compileSignedText(scheme.signed)(view, { timestamp: sent, url, settings })
-  const mac = scheme.kind === "sha256_concat" ? createHash(scheme.hash).update(key) : createHmac(scheme.hash, key)
+  // A plain hash takes the secret first, which is no part of the request.
+  const template = scheme.signed.replace(/^\{secret\}/, "")
+  const pieces = signedPieces(() => compileSignedText(template)(view, { timestamp: sent, url, settings }))
+  const mac = scheme.kind === "sha256_concat" ? createHash(scheme.hash) : createHmac(scheme.hash, key)
+  if (scheme.kind === "sha256_concat") mac.update(key)
   for (const piece of pieces) mac.update(piece)
   const claimed = written(scheme.signature, mac.digest(scheme.signature.encoding), sent)
   const proof = placed(scheme.signature.at, claimed)
@@ -50,4 +54,14 @@ function written(text: SignatureText, signature: string, timestamp: string | und
 export function timeText(at: number, unit: TimeUnit): string {
   if (unit === "ms") return String(at)
   return unit === "iso" ? new Date(at).toISOString() : String(Math.floor(at / 1_000))
+}
+
+/** What the signature covers and the request lacks is the fault of whoever wrote the request. */
+function signedPieces(make: () => Pieces): Pieces {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    throw new AppError("invalid_argument", `The request cannot be signed: ${error.message}`, { reason: "cannot_sign" })
+  }
 }

@@ -194,7 +194,7 @@ describe("pipelines against a running service", () => {
       await Promise.all([outputUntil(tail, /Listening to/), outputUntil(listen, /Sending accepted/)])
       const lines = outputUntil(tail, /accepted +tailed/)
       await host.send(other, { email: "not@this.one" })
-      await host.send(made, { name: nobody })
+      await host.send(made, { name: "nobody" })
       await host.send(made, { email: "ada@example.com" }, { headers: { "x-own": "kept" } })
       expect(await lines).to.match(/rejected +tailed .*schema_mismatch/)
       await arrived

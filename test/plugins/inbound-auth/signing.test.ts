@@ -24,7 +24,7 @@ function signed(slug: string, secret: string): InboundRequest | undefined {
       url: withQuery(request.url, parts.query),
     }
   } catch (error) {
-    if (error instanceof AppError && error.code === "unimplemented") return undefined
+    if (error instanceof AppError && error.details.reason === "cannot_sign") return undefined
     throw error
   }
 }

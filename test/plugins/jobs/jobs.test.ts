@@ -86,7 +86,11 @@ describe("jobs", () => {
   })
 
   it("of a guest are without payload, and no guest has one tried again", async () => {
-    const key = await host.get(Works).run((work) => host.get(ApiKeys).mint(work, host.organization.id, { name: "t", kind: "api_key", role: "guest", scopes: null, user: null }))
+    const key = await host
+      .get(Works)
+      .run((work) =>
+        host.get(ApiKeys).mint(work, host.organization.id, { name: "t", kind: "api_key", role: "guest", scopes: null, user: null }),
+      )
     const [job] = (await list()).jobs
     expect((await host.api("GET", "/v1/jobs", undefined, { key: key.text })).status).to.equal(200)
     expect((await host.api("GET", `/v1/jobs/${job?.id}`, undefined, { key: key.text })).status).to.equal(403)
@@ -99,7 +103,9 @@ describe("jobs", () => {
     const { z } = await import("zod")
     const other = defineJob({ type: "pipeline.deferred", summary: "", payload: z.object({}), run: () => Promise.resolve() })
     const organization = "018f0000-0000-7000-8000-000000000001"
-    const id = await host.get(Works).run((work) => host.get(JobQueue).enqueue(work, other, {}, { organization, runAt: Date.now() + 3_600_000 }))
+    const id = await host
+      .get(Works)
+      .run((work) => host.get(JobQueue).enqueue(work, other, {}, { organization, runAt: Date.now() + 3_600_000 }))
     expect((await list("?state=queued")).jobs.map((job) => job.id)).not.to.include(id)
     expect((await host.api("GET", `/v1/jobs/${id}`)).status).to.equal(404)
     expect((await retry(id)).status).to.equal(404)
