@@ -46,9 +46,14 @@ export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: str
   if (!parsed.success) {
     return {
       path,
-      findings: parsed.error.issues.map((issue) => {
-        const pointer = issue.path.map((part) => `/${String(part)}`).join("")
-        return { rule: "invalid-field", level: "error", message: issue.message, pointer, ...locate(pointer) }
+      findings: parsed.error.issues.flatMap((issue) => {
+        const holder = issue.path.map((part) => `/${String(part)}`).join("")
+        if (issue.code !== "unrecognized_keys")
+          return [{ rule: "invalid-field", level: "error", message: issue.message, pointer: holder, ...locate(holder) }]
+        return issue.keys.map((key) => {
+          const pointer = `${holder}/${key}`
+          return { rule: "unknown-field", level: "error", message: `A pipeline has no field "${key}".`, pointer, ...locate(pointer) }
+        })
       }),
     }
   }

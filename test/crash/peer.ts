@@ -15,7 +15,9 @@ export async function startPeer(): Promise<Peer> {
   const calls = new Map<number, string[]>()
   const server = createServer((request, response) => {
     let text = ""
-    request.on("data", (chunk: Buffer) => void (text += chunk.toString()))
+    request.on("data", (chunk: Buffer) => {
+      text += chunk.toString()
+    })
     request.on("end", () => {
       const { n } = JSON.parse(text) as { n: number }
       calls.set(n, [...(calls.get(n) ?? []), String(request.headers["idempotency-key"])])

@@ -50,7 +50,10 @@ export class Sender {
   /** Sends nothing further; resolves when each event that was sent is answered or known to stay unanswered. */
   async stop(): Promise<void> {
     this.#stopped = true
-    if (this.#open.size > 0) await new Promise<void>((resolve) => void (this.#whenIdle = resolve))
+    if (this.#open.size > 0)
+      await new Promise<void>((resolve) => {
+        this.#whenIdle = resolve
+      })
     this.#agent.destroy()
   }
 
@@ -67,7 +70,9 @@ export class Sender {
     this.#open.set(n, sent)
     let text = ""
     sent.on("response", (answer) => {
-      answer.on("data", (chunk: Buffer) => void (text += chunk.toString()))
+      answer.on("data", (chunk: Buffer) => {
+        text += chunk.toString()
+      })
       answer.on("close", () => (answer.complete ? this.#answered(n, answer.statusCode ?? 0, text) : this.#lost(n)))
     })
     sent.on("error", () => this.#lost(n))

@@ -68,7 +68,10 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   const child = launch(options)
   const exit = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>
   let output = ""
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => void (output += chunk.toString()))
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (chunk: Buffer) => {
+      output += chunk.toString()
+    })
   const greeting = await outputUntil(child, /base address +http:\/\/\S+\n/)
   const url = /base address +(http:\/\/\S+)/.exec(greeting)?.[1] ?? ""
   const ended = exit.then(([code, signal]) => code ?? signal)

@@ -35,34 +35,46 @@ const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12
 const answer = /HTTP\/1\.1 2\d\d .*\\"execution_id\\":\\"([0-9a-f-]{36})/
 
 export async function readTrace(file: string): Promise<TraceReport> {
-  /** Ids in the log and not known to be flushed; those a flush under way will cover, by thread; those on disk. */
-  let written = new Set<string>()
-  const covered = new Map<string, Set<string>>()
-  const flushed = new Set<string>()
-  const early: string[] = []
-  let answered = 0
-  let flushes = 0
-  for await (const line of createInterface({ input: createReadStream(file) })) {
-    const [, thread = "", name = "", , path] = call.exec(line) ?? []
-    if (name === "fsync" || name === "fdatasync") {
-      if (path?.endsWith("millrace.db-wal")) {
-        covered.set(thread, written)
-        written = new Set()
-      }
-      if (line.includes("unfinished ...")) continue
-      const ids = covered.get(thread)
-      covered.delete(thread)
-      if (!ids) continue
-      flushes++
-      for (const id of ids) if (line.endsWith("= 0")) flushed.add(id)
-    } else if (path?.endsWith("millrace.db-wal")) {
-      for (const [id] of line.matchAll(uuid)) written.add(id)
-    } else if (path?.startsWith("TCP")) {
-      const id = answer.exec(line)?.[1]
-      if (id === undefined) continue
-      answered++
-      if (!flushed.has(id)) early.push(id)
-    }
+  const reader = new TraceReader()
+  for await (const line of createInterface({ input: createReadStream(file) })) reader.take(line)
+  return reader
+}
+
+class TraceReader implements TraceReport {
+  answered = 0
+  flushes = 0
+  readonly early: string[] = []
+  /** Ids in the log that no flush covers yet. */
+  #written = new Set<string>()
+  /** Ids that a flush under way will have put on disk, by the thread that asked for it. */
+  readonly #covered = new Map<string, Set<string>>()
+  readonly #flushed = new Set<string>()
+
+  take(line: string): void {
+    const [, thread = "", name = "", , path = ""] = call.exec(line) ?? []
+    const isLog = path.endsWith("millrace.db-wal")
+    if (name === "fsync" || name === "fdatasync") this.#flush(line, thread, isLog)
+    else if (isLog) for (const [id] of line.matchAll(uuid)) this.#written.add(id)
+    else if (path.startsWith("TCP")) this.#answer(line)
   }
-  return { answered, flushes, early }
+
+  #flush(line: string, thread: string, begins: boolean): void {
+    if (begins) {
+      this.#covered.set(thread, this.#written)
+      this.#written = new Set()
+    }
+    if (line.includes("unfinished ...")) return
+    const ids = this.#covered.get(thread)
+    this.#covered.delete(thread)
+    if (!ids || !line.endsWith("= 0")) return
+    this.flushes++
+    for (const id of ids) this.#flushed.add(id)
+  }
+
+  #answer(line: string): void {
+    const id = answer.exec(line)?.[1]
+    if (id === undefined) return
+    this.answered++
+    if (!this.#flushed.has(id)) this.early.push(id)
+  }
 }

@@ -28,7 +28,9 @@ export async function underLoad({ connections = 32, env = {}, dataDir, happens }
   const options = { dataDir: folder.path, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, ...env } }
   let service = await startService(options)
   let over = false
-  void service.ended().then(() => (over = true))
+  void service.ended().then(() => {
+    over = true
+  })
   try {
     const { endpoint_id, secret } = await makePipeline(apiOf(service, folder.path), peer.url)
     const endpoint = `${service.url}/v1/inbound/${endpoint_id}`

@@ -6,7 +6,7 @@ import { signAsProvider, testSecretOf } from "../../../plugins/inbound-auth/sign
 import { inbound, providerOf } from "./requests.ts"
 import { senders } from "./senders.ts"
 
-const config = { app_key: "app-1", query_parameter: "proof" }
+const given = { app_key: "app-1", header: "X-Own-Secret" } as const
 
 function signed(slug: string, secret: string): InboundRequest | undefined {
   const row = providerRows.find((one) => one.slug === slug)
@@ -16,7 +16,7 @@ function signed(slug: string, secret: string): InboundRequest | undefined {
   const headers = Object.fromEntries(Object.entries(sent?.headers ?? {}).filter(([name]) => /-(id|topic|type)$|content-type/.test(name)))
   const request = inbound({ body: isForm ? (sent?.body ?? "a=1") : '{"a":1}', headers })
   try {
-    const parts = signAsProvider({ row, config: { ...(needs(slug, "app_key") && { app_key: config.app_key }) }, secret, request })
+    const parts = signAsProvider({ row, config: configOf(slug), secret, request })
     return {
       ...request,
       headers: { ...request.headers, ...parts.headers },
@@ -29,8 +29,10 @@ function signed(slug: string, secret: string): InboundRequest | undefined {
   }
 }
 
-function needs(slug: string, setting: "app_key"): boolean {
-  return providerRows.find((one) => one.slug === slug)?.settings?.required?.includes(setting) ?? false
+/** The settings that the provider cannot do without. */
+function configOf(slug: string): Partial<typeof given> {
+  const required = providerRows.find((one) => one.slug === slug)?.settings?.required ?? []
+  return Object.fromEntries(Object.entries(given).filter(([name]) => required.some((one) => one === name)))
 }
 
 function withQuery(url: string, query: Readonly<Record<string, string>> = {}): string {
@@ -51,12 +53,9 @@ describe("signing for tests", () => {
       const secret = testSecretOf(rowOf(slug))
       const request = signed(slug, secret)
       if (!request) throw new Error("not signed")
-      const verifier = (value: string) =>
-        providerOf(slug, { secrets: [value], ...(needs(slug, "app_key") && { config: { app_key: config.app_key } }) })
+      const verifier = (value: string) => providerOf(slug, { secrets: [value], config: configOf(slug) })
       const verdict = await verifier(secret).verify(request)
-      // Linear signs a timestamp that its body carries; ours has none.
-      if (slug === "linear") expect(verdict).to.include({ ok: false, cause: "timestamp_missing" })
-      else expect(verdict).to.include({ ok: true })
+      expect(verdict).to.include({ ok: true })
       const other = secret.startsWith("whsec_")
         ? "whsec_b3RoZXItc2VjcmV0LW90aGVyLXM="
         : secret.includes(":")

@@ -36,20 +36,32 @@ function refuse(message: string, pointer = ""): Found {
 
 function both(schema: AnySchemaObject | boolean, isDraft07: boolean): Found {
   try {
+    const judge = judgeOf(isDraft07)
+    if (judge.validateSchema(schema) !== true) return { problems: (judge.errors ?? []).slice(0, 20).map(schemaProblem) }
     const first = source(schema, isDraft07, false)
-    if ("problems" in first) return first
     const all = source(schema, isDraft07, true)
-    if ("problems" in all) return all
     // The second is only parsed when a body has failed the first.
     return {
-      text: `(function(require){const first=(function(module){${first.text}\nreturn module.exports})({exports:{}});let all;return{first,all:()=>all??=(function(module){${all.text}\nreturn module.exports})({exports:{}})}})`,
+      text: `(function(require){const first=(function(module){${first}\nreturn module.exports})({exports:{}});let all;return{first,all:()=>all??=(function(module){${all}\nreturn module.exports})({exports:{}})}})`,
     }
   } catch (error) {
     return { problems: [compileProblem(error, schema)] }
   }
 }
 
-function source(schema: AnySchemaObject | boolean, isDraft07: boolean, allErrors: boolean): Found {
+const judges = new Map<boolean, Ajv>()
+
+/** Says whether a schema is one. Kept: compiling the schema of schemas costs ten times what most schemas cost. */
+function judgeOf(isDraft07: boolean): Ajv {
+  const kept = judges.get(isDraft07)
+  if (kept) return kept
+  const judge = new (isDraft07 ? Ajv : Ajv2020)({ strict: false, logger: false, formats })
+  judges.set(isDraft07, judge)
+  return judge
+}
+
+/** By a compiler of its own, so that no name in one schema means anything to another. */
+function source(schema: AnySchemaObject | boolean, isDraft07: boolean, allErrors: boolean): string {
   const options: Options = {
     allErrors,
     // Unknown keywords and formats say nothing, as the specification has it.
@@ -58,12 +70,13 @@ function source(schema: AnySchemaObject | boolean, isDraft07: boolean, allErrors
     formats,
     // A property is one of the body's own, so that "toString" is not found on every object.
     ownProperties: true,
+    validateSchema: false,
+    // Only a schema that refers to the schema of schemas needs it here.
+    meta: JSON.stringify(schema).includes("json-schema.org/"),
     code: { source: true, lines: false, formats: _`require("millrace/formats").formats` },
   }
   const ajv = isDraft07 ? new Ajv(options) : new Ajv2020(options)
-  if (ajv.validateSchema(schema) !== true) return { problems: (ajv.errors ?? []).slice(0, 20).map(schemaProblem) }
-  const validate = ajv.compile(asAjvReadsIt(schema, isDraft07) as AnySchemaObject | boolean)
-  return { text: standaloneCode.default(ajv, validate) }
+  return standaloneCode.default(ajv, ajv.compile(asAjvReadsIt(schema, isDraft07) as AnySchemaObject | boolean))
 }
 
 function schemaProblem(error: ErrorObject): ProgramProblem {

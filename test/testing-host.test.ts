@@ -1,0 +1,83 @@
+// `#core/testing`: mail, calls and broadcasts captured, a clock to move, events sent and operations called.
+import { expect } from "chai"
+import { AppError } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+
+interface Made {
+  readonly slug: string
+  readonly inbound_url: string
+  readonly secret: string
+}
+
+describe("a test host", () => {
+  let host: TestHost
+  let made: Made
+  before(async () => {
+    host = await testHost({ capture: true })
+    made = await host.invoke<Made>("event_pipelines.create", {
+      name: "Tried",
+      state: "active",
+      pipeline: [
+        { type: "live.broadcast", channel: "leads", data: { email: "{{ event.email }}" } },
+        { id: "mail", type: "email.send", to: "sales@example.com", heading: "A lead", retry: { initial_delay_ms: 3_600_000 }, needs: [] },
+        { id: "call", type: "http.request", url: "https://hooks.example.com/leads", body: { email: "{{ event.email }}" }, needs: [] },
+      ],
+    })
+  })
+  after(() => host.stop())
+
+  const settled = async (id: string, step: string) => {
+    for (;;) {
+      const entry = await host.invoke<{ steps: Record<string, { state: string; attempts: number; next_at?: string }> }>(
+        "event_pipelines.get_execution",
+        { slug: made.slug, id },
+      )
+      const one = entry.steps[step]
+      if (one && (one.state !== "pending" || one.next_at)) return one
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  it("keeps what would be sent, answers calls, and moves on to a retry that is an hour away", async () => {
+    let refused = 0
+    host.outside.onMail = () => {
+      if (refused++ === 0) throw new AppError("unavailable", "not now")
+    }
+    host.outside.fixtures.push(({ url }) =>
+      url.startsWith("https://hooks.example.com/") ? { status: 204, headers: {}, body: "" } : undefined,
+    )
+    const { status, body } = await host.send<{ execution_id: string }>(made, { email: "ada@example.com" }, { secret: made.secret })
+    expect(status).to.equal(200)
+    expect(await settled(body.execution_id, "call")).to.include({ state: "done" })
+    expect(await settled(body.execution_id, "mail")).to.include({ state: "pending", attempts: 1 })
+    expect(host.mails).to.deep.equal([])
+    expect(await host.broadcasts("leads")).to.deep.equal([{ channel: "leads", event: "message", data: { email: "ada@example.com" } }])
+    expect(await host.broadcasts("other")).to.deep.equal([])
+    for (let state = "pending"; state === "pending"; state = (await settled(body.execution_id, "mail")).state) host.clock.move(3_600_000)
+    expect(host.mails.map(({ to, subject }) => [to, subject])).to.deep.equal([[["sales@example.com"], "A lead"]])
+    expect(host.calls.map(({ method, url, body: sent }) => [method, url, sent])).to.deep.equal([
+      ["POST", "https://hooks.example.com/leads", '{"email":"ada@example.com"}'],
+    ])
+  })
+
+  it("sends as it is told: unsigned events are refused and leave nothing", async () => {
+    const before = [host.mails.length, host.calls.length]
+    const told = await host.broadcasts()
+    expect((await host.send(made, { email: "eve@example.com" })).status).to.equal(401)
+    expect((await host.send(made, { email: "eve@example.com" }, { secret: "another" })).status).to.equal(401)
+    expect([host.mails.length, host.calls.length]).to.deep.equal(before)
+    expect(await host.broadcasts()).to.deep.equal(told)
+  })
+
+  it("calls operations as a caller would, with their errors", async () => {
+    expect(await host.invoke("event_pipelines.get", { slug: made.slug })).to.include({ slug: "tried", state: "active" })
+    const fault = async (run: Promise<unknown>) =>
+      run.then(
+        () => "",
+        (error: Error) => `${(error as AppError).code ?? ""} ${error.message}`,
+      )
+    expect(await fault(host.invoke("event_pipelines.get", { slug: "none" }))).to.match(/^not_found /)
+    expect(await fault(host.invoke("event_pipelines.get", { slug: "tried" }, { key: "mr_api_wrong" }))).to.match(/^unauthenticated /)
+    expect(await fault(host.invoke("event_pipelines.none", {}))).to.include('There is no operation "event_pipelines.none"')
+  })
+})
