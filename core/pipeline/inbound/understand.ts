@@ -6,7 +6,8 @@ import { timestamp } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
 import { wantsContext } from "../sandbox/program.ts"
 import type { Sandbox, SandboxResult } from "../sandbox/sandbox.ts"
-import { envelopeOf, type Headers, stampedColumns, stampOf, taggedAsTest } from "../stamp/stamp.ts"
+import type { Headers } from "../stamp/headers.ts"
+import { envelopeOf, stampedColumns, stampOf, taggedAsTest } from "../stamp/stamp.ts"
 import type { LivePipeline } from "./live-pipelines.ts"
 
 export interface Incoming {

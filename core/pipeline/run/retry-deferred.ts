@@ -5,7 +5,8 @@ import type { Work } from "../../contract/work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { EntryCollection } from "../journal/entry.ts"
 import type { StoredPipeline } from "../source.ts"
-import { type DeferredServices, deferredJobId, stageAgain } from "./deferred.ts"
+import { deferredJobId, stageAgain } from "./deferred.ts"
+import type { DeferredServices } from "./deferred-payload.ts"
 import { deferredCauses } from "./deferred-run.ts"
 
 interface Services {

@@ -1,7 +1,7 @@
 // Country, region and city from the headers that an edge network adds. Only the configured edge is believed: without one
 // in front, anyone can send these headers. Sources: the networks' own documentation of their request headers.
 import type { CoreConfig } from "../../kernel/config-schema.ts"
-import type { Headers } from "./stamp.ts"
+import type { Headers } from "./headers.ts"
 
 export interface Geography {
   /** ISO 3166-1 alpha-2, upper case. */

@@ -5,10 +5,9 @@ import type { Json } from "../../contract/collection.ts"
 import type { Envelope, PageEnvelope } from "../../contract/envelope.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
 import { geographyOf } from "./geography.ts"
+import type { Headers } from "./headers.ts"
 import { languageOf } from "./language.ts"
 import { classifyUserAgent } from "./user-agent.ts"
-
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface RequestStamp {
   readonly device_type: string
