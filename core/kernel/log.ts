@@ -26,6 +26,7 @@ export const secretNames = [
   "client_secret",
   "secret_access_key",
   "x-webhook-secret",
+  "verify_token",
 ] as const
 
 const hidden = new Set<string>(secretNames)

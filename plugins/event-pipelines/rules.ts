@@ -86,7 +86,11 @@ export function refuseFixed(
   if (given.source_kind !== undefined && given.source_kind !== stored.source_kind) throw fixed("source_kind")
   if (given.auth_mode !== undefined && given.auth_mode !== stored.auth_mode) throw fixed("auth_mode")
   if (given.auth_config !== undefined) {
-    const { config, secret } = splitSecret(given.auth_config)
+    const { config: named, secret } = splitSecret(given.auth_config)
+    // What a read shows redacted may be sent back as it was shown.
+    const config = Object.fromEntries(
+      Object.entries(named).map(([name, value]) => [name, value === redactedSecret ? (stored.auth_config[name] ?? value) : value]),
+    )
     if (secret !== undefined || canonical(config) !== canonical(stored.auth_config)) throw fixed("auth_config")
   }
 }

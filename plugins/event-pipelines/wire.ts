@@ -46,7 +46,7 @@ export function toWire(record: PipelineRecord, publicUrl: string): EventPipeline
     state: record.state,
     source_kind: record.source_kind,
     auth_mode: document.auth_mode,
-    auth_config: record.secrets.length > 0 ? { ...document.auth_config, secret: redactedSecret } : document.auth_config,
+    auth_config: shownConfig(record),
     request_schema: document.request_schema,
     transform_js: document.transform_js,
     pipeline: document.pipeline as Record<string, z.core.util.JSONType>[],
@@ -61,6 +61,15 @@ export function toWire(record: PipelineRecord, publicUrl: string): EventPipeline
     created_at: record.created_at,
     updated_at: record.updated_at,
   }
+}
+
+/** Settings of an auth mode that only the sender and the operator should know, beside its secret. */
+const secretSettings = ["verify_token"] as const
+
+function shownConfig({ document, secrets }: PipelineRecord): PipelineRecord["document"]["auth_config"] {
+  const shown = { ...document.auth_config }
+  for (const name of secretSettings) if (shown[name] !== undefined) shown[name] = redactedSecret
+  return secrets.length > 0 ? { ...shown, secret: redactedSecret } : shown
 }
 
 /** Body fields of create, as the document has them. */

@@ -32,6 +32,19 @@ onBothStores("verification secrets", ({ start }) => {
     return answer
   }
 
+  it("hide a provider's verify token on reads as well, and take it back as it was shown", async () => {
+    const auth_config = { provider: "meta_whatsapp", verify_token: "VERIFY-token-77", secret: chosen }
+    await bench.make({ name: "Meta", auth_mode: "provider_signature", auth_config })
+    const { body } = await host.api("GET", "/v1/event-pipelines/meta")
+    expect(body["auth_config"]).to.deep.equal({ provider: "meta_whatsapp", verify_token: "[redacted]", secret: "[redacted]" })
+    const again = await host.api("PUT", "/v1/event-pipelines/meta", { name: "Meta", auth_config: body["auth_config"] })
+    expect(again.status).to.equal(200)
+    const other = await host.api("PUT", "/v1/event-pipelines/meta", {
+      auth_config: { provider: "meta_whatsapp", verify_token: "another-token" },
+    })
+    expect(other.status).to.equal(400)
+  })
+
   it("are ended at once by rotation", async () => {
     const made = await bench.make({ name: "Rotated", auth_mode: "hmac_sha256", auth_config: { secret: chosen } })
     expect(made.secret).to.equal(chosen)
