@@ -65,6 +65,8 @@ interface Held {
   readonly refuse: (error: ClientError) => void
   /** The connection it was last asked for on. */
   asked: string | undefined
+  /** While it catches up, what comes meanwhile: new messages can overtake old ones there, and are put in order first. */
+  catching: LiveMessage[] | undefined
 }
 
 interface Failing {
@@ -146,24 +148,34 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     onState("closed")
   }
 
+  /** undefined: lost on the way; a new connection asks again. */
+  async function answerTo(one: Held, connection: string | undefined): Promise<Acknowledgement | undefined> {
+    const { channel, position } = one
+    const after = position.newest()
+    one.catching = after === undefined ? undefined : []
+    try {
+      const request = after === undefined ? { channel, resumable: true } : { channel, after }
+      return (await socket.timeout(acknowledgedMs).emitWithAck("subscribe", request)) as Acknowledgement
+    } catch {
+      // What was held back was not handed out, so it comes again.
+      if (one.asked === connection) endCatching(one)
+      // A connection that stands and says nothing is given up.
+      if (socket.connected && socket.id === connection) {
+        socket.disconnect()
+        dial()
+      }
+      return undefined
+    }
+  }
+
   async function ask(one: Held): Promise<void> {
     const { channel, position, options: own } = one
     const connection = socket.id
     if (!socket.connected || one.asked === connection || held.get(channel) !== one) return
     one.asked = connection
-    const after = position.newest()
-    let answer: Acknowledgement
-    try {
-      const request = after === undefined ? { channel, resumable: true } : { channel, after }
-      answer = (await socket.timeout(acknowledgedMs).emitWithAck("subscribe", request)) as Acknowledgement
-    } catch {
-      // Lost on the way: a new connection asks again. A connection that stands and says nothing is given up.
-      if (socket.connected && socket.id === connection) {
-        socket.disconnect()
-        dial()
-      }
-      return
-    }
+    const answer = await answerTo(one, connection)
+    if (!answer) return
+    const caught = endCatching(one)
     if ("code" in answer) {
       if (final.test(answer.code)) return end(one, errorOf(answer))
       return later(() => {
@@ -172,6 +184,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
       })
     }
     position.start(answer.from ?? [])
+    handInOrder(one, caught)
     if (answer.truncated) own.onGap?.()
     one.ready()
   }
@@ -196,7 +209,8 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   })
   socket.on("message", (message: LiveMessage) => {
     const one = held.get(message.channel)
-    if (one?.position.take(message.id)) one.hand(message)
+    if (one?.catching) one.catching.push(message)
+    else if (one?.position.take(message.id)) one.hand(message)
   })
 
   return {
@@ -214,6 +228,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
         ready: resolve,
         refuse: reject,
         asked: undefined,
+        catching: undefined,
       }
       held.set(channel, one)
       queue(one)
@@ -234,6 +249,17 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
       close()
     },
   }
+}
+
+/** What came while it caught up. */
+function endCatching(one: Held): LiveMessage[] {
+  const caught = one.catching ?? []
+  one.catching = undefined
+  return caught
+}
+
+function handInOrder({ position, hand }: Held, messages: LiveMessage[]): void {
+  for (const message of messages.sort((a, b) => (a.id < b.id ? -1 : 1))) if (position.take(message.id)) hand(message)
 }
 
 function errorOf({ code, message, details }: ErrorBody): ClientError {
