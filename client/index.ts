@@ -15,8 +15,10 @@ export type { AnswerOf, CallOptions, InputOf, OperationMap } from "../core/clien
 export type { ErrorCode, ErrorDetails, FieldProblem } from "../core/kernel/errors.ts"
 export { type Operations, routes } from "./operations.generated.ts"
 
+/** A client of the operations that ship: one method each, by area (`client.datasets.listRows`). */
 export type Client = OperationsClient<Operations>
 
+/** A client of one service, with a key of its own. */
 export function millrace(options: ClientOptions): Client {
   return createClient<Operations>(routes, options)
 }

@@ -3,6 +3,7 @@
 import type { ClientRoute } from "../core/client/route.ts"
 
 // biome-ignore format: one line each
+/** The operations that ship, by name. */
 export type Operations = {
   "action_types.list": typeof import("../plugins/event-pipelines/operations/declarations.ts").listActionTypes
   "api_keys.create": typeof import("../plugins/organizations/operations/api-keys.ts").createKey
@@ -59,6 +60,7 @@ export type Operations = {
 }
 
 // biome-ignore format: one line each
+/** Where each of them is called. */
 export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "action_types.list": { method: "GET", path: "/v1/action-types", repeatable: true },
   "api_keys.create": { method: "POST", path: "/v1/api-keys", keyed: true },

@@ -2,6 +2,7 @@
 
 export { type Action, Actions, defineAction, type Reply, type StepContext } from "./contract/action.ts"
 export {
+  type AuthModeExample,
   AuthModes,
   defineAuthMode,
   type HandshakeAnswer,
@@ -12,7 +13,7 @@ export {
   type Verdict,
   type Verifier,
 } from "./contract/auth-mode.ts"
-export { Authenticator, type Caller, type Credentials, type Role, roleAtLeast, roles } from "./contract/caller.ts"
+export { Authenticator, type Caller, type Credentials, credentialsTopic, type Role, roleAtLeast, roles } from "./contract/caller.ts"
 export {
   type Channel,
   channelPattern,
@@ -27,6 +28,7 @@ export { Coherence, everyKey } from "./contract/coherence.ts"
 export { type CollectionSpec, type Document, defineCollection, type Json } from "./contract/collection.ts"
 export { Declared } from "./contract/declared.ts"
 export { type Envelope, PageEnvelope } from "./contract/envelope.ts"
+export { answered, type OperationExample } from "./contract/example.ts"
 export { Name, Slug, SlugOrId, slugOf, Timestamp, Uuid } from "./contract/fields.ts"
 export { PublicUrl } from "./contract/inbound.ts"
 export { defaultRetry, defineJob, JobQueue, Postponed, type RetryPolicy, Scheduler } from "./contract/job.ts"
@@ -39,9 +41,11 @@ export { type Page, Pager, pageInput } from "./contract/page.ts"
 export { definePlugin, type Registrar } from "./contract/registrar.ts"
 export { defineRoute, type Route, type RouteRequest, type RouteResponse } from "./contract/route.ts"
 export { type Collection, type Filter, type MergeWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"
+export { Tally, windowS as tallyWindowS } from "./contract/tally.ts"
 export { holdsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
 export { StagedWork, type Work, Works } from "./contract/work.ts"
 export { JobCollection, type JobDocument } from "./jobs/jobs-collection.ts"
+export { networkOf } from "./kernel/client-address.ts"
 export { Clock, sleep, timestamp } from "./kernel/clock.ts"
 export { type CoreConfig, Settings } from "./kernel/config.ts"
 export { type Deps, type Service, type Token, token } from "./kernel/di.ts"
@@ -55,8 +59,10 @@ export { documentFields, PipelineDocument, PipelineState, Purpose, SourceKind } 
 export { type DryRun, type EventAnswer, type InternalEvent, PipelineEngine } from "./pipeline/engine.ts"
 export type { Finding } from "./pipeline/findings.ts"
 export { type Arrival, type Intake, type IntakeJournal, Intakes, type ReplayArgs } from "./pipeline/intake.ts"
-export { EntryCollection, type JournalEntry, type StepRecord } from "./pipeline/journal/entry.ts"
+export { EntryCollection } from "./pipeline/journal/collections.ts"
+export type { JournalEntry, StepRecord } from "./pipeline/journal/entry.ts"
 export { keptEvent } from "./pipeline/journal/kept.ts"
+export { leadTargets, splitLeadsWarning } from "./pipeline/lint/split-leads.ts"
 export { parseText } from "./pipeline/parse.ts"
 export { PipelineSource, pipelineTopic, type StoredPipeline } from "./pipeline/source.ts"
 export type { RequestStamp } from "./pipeline/stamp/stamp.ts"

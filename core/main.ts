@@ -1,29 +1,60 @@
-// Starts the service, says how to use it, and handles signals.
+// Starts the service, in this process or as the parent of several workers, says how to use it, and handles signals.
 import { join } from "node:path"
-import { buildHouse, frameworkRoot, type House } from "./house/house.ts"
-import { loadConfig } from "./kernel/config.ts"
-import { createLog } from "./kernel/log.ts"
+import { dismissLeftOver } from "./cluster/workers/orphans.ts"
+import { frameworkRoot } from "./house/plugins.ts"
+import { systemClock } from "./kernel/clock.ts"
+import { type CoreConfig, loadConfig } from "./kernel/config.ts"
+import { createLog, type Logger } from "./kernel/log.ts"
 
-async function main(): Promise<void> {
-  const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: process.env })
-  const log = createLog(config.log.level)
-  const house = await buildHouse({ config, log })
-  stopOnSignals(house)
-  await house.start()
-  for (const greeting of house.listening.greetings) console.log(greeting)
+interface Service {
+  readonly log: Logger
+  readonly listening: { readonly greetings: readonly string[] }
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Ends what would outlive this process. */
+  kill?(): void
 }
 
-function stopOnSignals(house: House): void {
+async function main(): Promise<void> {
+  const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), project: process.cwd(), env: process.env })
+  const log = createLog(config.log.level)
+  const service = await (config.workers > 1 ? parentOf({ config, log }) : wholeHouse({ config, log }))
+  stopOnSignals(service)
+  await service.start()
+  for (const greeting of service.listening.greetings) console.log(greeting)
+}
+
+interface ServiceArgs {
+  readonly config: CoreConfig
+  readonly log: Logger
+}
+
+/** Loads nothing of what only its workers need. */
+async function parentOf(args: ServiceArgs): Promise<Service> {
+  const { Parent } = await import("./house/workers/parent.ts")
+  return new Parent(args)
+}
+
+async function wholeHouse({ config, log }: ServiceArgs): Promise<Service> {
+  await dismissLeftOver(config.data_dir, config.server, systemClock)
+  const { buildHouse } = await import("./house/house.ts")
+  return buildHouse({ config, log })
+}
+
+function stopOnSignals(service: Service): void {
   let asked = false
   const stop = (signal: NodeJS.Signals) => {
     // Asked twice: whoever asks does not want to wait.
-    if (asked) process.exit(1)
+    if (asked) {
+      service.kill?.()
+      process.exit(1)
+    }
     asked = true
-    house.log.info({ signal }, "stopping")
-    house.stop().then(
+    service.log.info({ signal }, "stopping")
+    service.stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        house.log.error({ err: error }, "could not stop cleanly")
+        service.log.error({ err: error }, "could not stop cleanly")
         process.exit(1)
       },
     )

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The `millrace` command.
 import "./node-version.js"
+import "./compile-cache.js"
 
 await import("./cli.ts")

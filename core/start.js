@@ -1,5 +1,6 @@
 // `node core/start.js`: the service.
 import "./node-version.js"
+import "./compile-cache.js"
 
 // Under `node --watch`, worker threads would report what they import among their own messages; `npm run dev` names the
 // folders to watch instead.

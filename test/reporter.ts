@@ -1,8 +1,12 @@
-// Mocha's dots, then the counts: of each leg (the embedded store, MongoDB), and of the whole on a line of its own.
+// Mocha's dots, then the files that took longest and the counts: of each leg (the embedded store, MongoDB), and of the
+// whole on a line of its own.
 // A run in which nothing was executed fails.
+import { relative } from "node:path"
 import Mocha from "mocha"
 
-const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_RUN_END } = Mocha.Runner.constants
+const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_RUN_END, EVENT_SUITE_BEGIN, EVENT_SUITE_END } = Mocha.Runner.constants
+
+const shown = 10
 
 export default class Counting extends Mocha.reporters.Dot {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
@@ -11,7 +15,18 @@ export default class Counting extends Mocha.reporters.Dot {
     const legOf = (test: Mocha.Runnable) => (/\bmongodb\b/i.test(test.titlePath().join(" ")) ? legs.mongodb : legs.embedded)
     runner.on(EVENT_TEST_PASS, (test) => legOf(test).passed++)
     runner.on(EVENT_TEST_FAIL, (test) => legOf(test).failed++)
+    const seconds = new Map<string, number>()
+    let began = 0
+    runner.on(EVENT_SUITE_BEGIN, (suite) => {
+      if (suite.parent?.root) began = performance.now()
+    })
+    runner.on(EVENT_SUITE_END, (suite) => {
+      const file = relative(process.cwd(), suite.file ?? "")
+      if (suite.parent?.root) seconds.set(file, (seconds.get(file) ?? 0) + (performance.now() - began) / 1_000)
+    })
     runner.on(EVENT_RUN_END, () => {
+      const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, shown)
+      console.log(`slowest: ${slowest.map(([file, taken]) => `${file} ${taken.toFixed(0)} s`).join(", ")}`)
       const { mongodb, embedded } = legs
       const passed = mongodb.passed + embedded.passed
       console.log(`embedded: ${embedded.passed} passed, ${embedded.failed} failed`)

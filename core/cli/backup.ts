@@ -1,6 +1,7 @@
 // `millrace backup FILE` and `millrace restore FILE`: the embedded store, copied while the service runs and put back
 // while it does not.
-import { join, resolve } from "node:path"
+import { mkdirSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
 import { backUp, restore } from "../storage/sqlite/backup.ts"
@@ -12,7 +13,11 @@ export function addBackupCommands(program: Command, config: () => CoreConfig): v
     .argument("<file>", "file to write; must not exist yet")
     .action(async (file: string) => {
       const { data_dir } = embedded(config(), "mongodump")
-      const { documents, sha256 } = await told(() => backUp(dataFile(data_dir), resolve(file), now()))
+      const target = resolve(file)
+      const { documents, sha256 } = await told(() => {
+        mkdirSync(dirname(target), { recursive: true })
+        return backUp(dataFile(data_dir), target, now())
+      })
       console.log(`${file}: ${documents} documents, sha256 ${sha256}`)
       console.log(`The master key (${data_dir}, or MILLRACE_MASTER_KEY) is not in it: without that key its secrets stay sealed.`)
     })

@@ -21,14 +21,13 @@ export function addClientCommands(program: Command, context: CommandContext, dec
     )
   program
     .command("mcp")
-    .description("Serve the operations as MCP tools over standard input and output, with the key of a profile.")
+    .description("Serve the service's MCP tools over standard input and output, with the key of a profile.")
     .option("--profile <name>", "of `millrace login`")
     .option("--organization <slug>", "act in this organization")
     .action((asked: { profile?: string; organization?: string }) =>
       told({ context }, async () => {
-        const target = targetOf(context.terminal.env, asked)
-        const [{ serveMcp }, { registry }] = await Promise.all([import("./mcp.ts"), declarations()])
-        await serveMcp(registry, target, context.terminal)
+        const { serveMcp } = await import("./mcp.ts")
+        await serveMcp(targetOf(context.terminal.env, asked), context.terminal)
       }),
     )
 }

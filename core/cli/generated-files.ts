@@ -3,15 +3,18 @@ import { join } from "node:path"
 import { Actions } from "../contract/action.ts"
 import { AuthModes } from "../contract/auth-mode.ts"
 import { Operations } from "../contract/operation.ts"
+import { Routes } from "../contract/route.ts"
 import { type Declarations, frameworkRoot } from "../house/plugins.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import { openApi } from "../surface/openapi.ts"
 import { clientOperations } from "./client-operations.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
 import { testFileSchema } from "./pipelines/test/test-document.ts"
-import { actionsReference } from "./reference/actions.ts"
-import { authModesReference } from "./reference/auth-modes.ts"
-import { operationsReference } from "./reference/operations.ts"
+import { actionPages } from "./reference/actions.ts"
+import { authModePages } from "./reference/auth-modes.ts"
+import { errorsReference } from "./reference/errors.ts"
+import { operationPages } from "./reference/operations.ts"
+import { publicApiList, publicApiPage } from "./reference/public-api.ts"
 import { rulePages } from "./reference/rules.ts"
 import { settingsReference } from "./reference/settings.ts"
 
@@ -21,11 +24,14 @@ export async function generatedFiles(declarations: Declarations): Promise<Genera
     "client/operations.generated.ts": await clientOperations(registry),
     "config/pipeline.schema.json": `${pipelineSchema(registry)}\n`,
     "config/pipeline-test.schema.json": `${testFileSchema()}\n`,
-    "config/openapi.json": `${JSON.stringify(openApi(registry.items(Operations), { serverUrl: "http://127.0.0.1:8080" }), null, 2)}\n`,
-    "docs/reference/actions.md": actionsReference(registry.items(Actions)),
-    "docs/reference/auth-modes.md": authModesReference(registry.items(AuthModes)),
-    "docs/reference/operations.md": operationsReference(registry.items(Operations)),
+    "config/openapi.json": `${JSON.stringify(openApi(registry.items(Operations), { serverUrl: "http://127.0.0.1:8080", routes: registry.items(Routes) }), null, 2)}\n`,
+    ...actionPages(registry.items(Actions)),
+    ...(await authModePages(registry.items(AuthModes))),
+    "docs/reference/errors.md": errorsReference(),
+    ...operationPages(registry.items(Operations)),
     "docs/reference/settings.md": settingsReference(plugins),
+    "config/public-api.txt": publicApiList(),
+    "docs/reference/api.md": publicApiPage(),
     ...(await rulePages(declarations)),
   }
   const files = Object.entries(own).map(([path, text]) => ({ file: join(frameworkRoot, path), text }))

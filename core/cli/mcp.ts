@@ -1,44 +1,41 @@
-// `millrace mcp`: the operations as MCP tools over standard input and output, for a client on this machine. Calls go to
-// the service that the profile names, with its key.
-import { serveStdio } from "@modelcontextprotocol/server/stdio"
-import { createCaller } from "../client/caller.ts"
-import { ClientError } from "../client/error.ts"
-import type { Json } from "../contract/collection.ts"
-import { type AnyOperation, Operations } from "../contract/operation.ts"
-import { AppError } from "../kernel/errors.ts"
-import type { Registry } from "../kernel/registry.ts"
-import { type McpSession, mcpServers } from "../surface/mcp/server.ts"
-import { clientRoutes } from "./client-operations.ts"
+// `millrace mcp`: the service's MCP tools over standard input and output, for a client on this machine. Each message is
+// carried to `POST /mcp` with the profile's key, and what comes back is written out: the service itself decides what is
+// offered, allowed and kept in its audit log, and speaks the revision that the client asks for.
+import { createInterface } from "node:readline"
+import { baseOf } from "../client/caller.ts"
+import { type Message, messagesOf, requestIdsOf } from "./mcp/message.ts"
+import { type Refusal, Service } from "./mcp/service.ts"
 import type { Target } from "./profiles.ts"
 import type { Terminal } from "./terminal.ts"
 
-/** Serves until standard input ends. */
-export async function serveMcp(registry: Registry, target: Target, { stdin, stderr }: Terminal): Promise<void> {
-  const operations = registry.items(Operations)
-  const serverFor = mcpServers(operations)
-  const session = sessionOf(operations, target)
-  const ended = new Promise<void>((resolve) => stdin.once("end", resolve).once("close", resolve))
-  const server = serveStdio(() => serverFor(session), { onerror: (error) => void stderr.write(`${error.message}\n`) })
-  await ended
-  await server.close()
-}
+/** What was asked for is answered within this time once standard input has ended. */
+const lastAnswersMs = 30_000
 
-function sessionOf(operations: readonly AnyOperation[], { url, key, organization }: Target): McpSession {
-  const call = createCaller(clientRoutes(operations), { baseUrl: url, key, organization })
-  return {
-    async call(operation, input, signal) {
-      try {
-        return (await call(operation.name, allowed(operation, input), { signal })) as Json
-      } catch (error) {
-        if (!(error instanceof ClientError)) throw error
-        throw new AppError(error.code, error.message, error.details, { cause: error })
-      }
-    },
+/** Serves until standard input ends, and what was asked for before is answered. */
+export async function serveMcp(target: Target, { stdin, stdout, stderr }: Terminal): Promise<void> {
+  const service = new Service({ ...target, url: baseOf(target.url) })
+  const write = (message: unknown) => void stdout.write(`${JSON.stringify(message)}\n`)
+  const underWay = new Map<Promise<void>, Message>()
+
+  for await (const line of createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (line.trim() === "") continue
+    const message = messagesOf(line)
+    if (message === undefined) write({ jsonrpc: "2.0", id: null, error: { code: -32_700, message: "The line is no JSON-RPC message." } })
+    else if (!service.cancels(message)) {
+      const carried = service.carry(message, write).catch((refusal: Refusal) => refuse(message, refusal))
+      underWay.set(carried, message)
+      void carried.finally(() => underWay.delete(carried))
+    }
   }
-}
 
-/** Fields that MCP callers cannot set are dropped before anything reads them, as at `POST /mcp`. */
-function allowed({ mcp }: AnyOperation, input: unknown): Record<string, unknown> {
-  const clears = new Set(mcp && "clears" in mcp ? mcp.clears : [])
-  return Object.fromEntries(Object.entries(input ?? {}).filter(([name]) => !clears.has(name)))
+  function refuse(message: Message, { code, text, data }: Refusal): void {
+    const ids = requestIdsOf(message)
+    if (ids.length === 0) stderr.write(`${text}\n`)
+    for (const id of ids) write({ jsonrpc: "2.0", id, error: { code, message: text, data } })
+  }
+
+  const timer = setTimeout(() => service.close(), lastAnswersMs)
+  service.closeStreams()
+  await Promise.all(underWay.keys())
+  clearTimeout(timer)
 }

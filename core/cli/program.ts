@@ -1,18 +1,22 @@
 // The commands. Each reads declarations and files only; `start` alone opens a store and a port. Plugins add commands of
 // their own, which are looked up when a name is none of these.
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { Command, CommanderError } from "commander"
-import { type Declarations, frameworkRoot, loadDeclarations, loadPlugins } from "../house/plugins.ts"
+import { type Declarations, frameworkIsSource, frameworkRoot, loadDeclarations, loadPlugins } from "../house/plugins.ts"
 import { type LoadedConfig, loadConfig } from "../kernel/config.ts"
+import type { GeneratedFile } from "../kernel/plugin.ts"
 import { addBackupCommands } from "./backup.ts"
 import { addClientCommands } from "./client-commands.ts"
 import { describeConfig } from "./describe-config.ts"
+import { addDev } from "./dev.ts"
 import { checkGenerated, writeGenerated } from "./generate.ts"
 import { generatedFiles } from "./generated-files.ts"
 import { addOperationCommands, type CommandContext } from "./operations/commands.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
 import { addPipelineCommands } from "./pipelines/commands.ts"
 import { addPluginCommand } from "./plugin-command.ts"
+import { addScaffoldCommands } from "./scaffold/commands.ts"
+import { schemaFiles } from "./schema-files.ts"
 import { processTerminal, type Terminal } from "./terminal.ts"
 
 const defaults = join(frameworkRoot, "config/default.yaml")
@@ -44,25 +48,30 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
 
   program
     .command("schema")
-    .description("Print the JSON Schema of pipeline documents, for the plugins that the configuration names.")
-    .action(async () => {
-      console.log(pipelineSchema((await ownDeclarations()).registry))
+    .description("Print the JSON Schema of pipeline documents, for the plugins that ship and your own.")
+    .option("--into <folder>", "write it there instead, and that of pipeline tests, for editors")
+    .action(async ({ into }: { into?: string }) => {
+      const { registry } = await ownDeclarations()
+      if (into === undefined) console.log(pipelineSchema(registry))
+      else writeGenerated(schemaFiles(registry, resolve(into)))
     })
 
-  program
-    .command("generate")
-    .description("Write the files that are made from declarations and kept in the repository.")
-    .option("--check", "write nothing; fail when one of them is not current")
-    .action(async ({ check }: { check?: boolean }) => {
-      // What is kept is made from what ships, whatever this machine's configuration says.
-      const { config } = loadConfig({ defaults, env: {} })
-      const files = await generatedFiles(await loadDeclarations({ config, root: frameworkRoot }))
-      exitCode = check ? checkGenerated(files) : writeGenerated(files)
-    })
+  // What is generated is kept in the framework's repository; a package has none.
+  if (frameworkIsSource)
+    program
+      .command("generate")
+      .description("Write the files that are made from declarations and kept in the repository.")
+      .option("--check", "write nothing; fail when one of them is not current")
+      .action(async ({ check }: { check?: boolean }) => {
+        const files = await shippedFiles()
+        exitCode = check ? checkGenerated(files) : writeGenerated(files)
+      })
 
   const end = (code: number) => {
     exitCode = code
   }
+  addDev(program, process.cwd(), end)
+  addScaffoldCommands(program, { root: process.cwd(), declarations: ownDeclarations, refresh })
   addBackupCommands(program, () => ownConfig().config)
   addPipelineCommands(program, { config: () => ownConfig().config, root: process.cwd(), end })
   program.showSuggestionAfterError()
@@ -78,11 +87,21 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
 }
 
 function ownConfig(): LoadedConfig {
-  return loadConfig({ defaults, env: process.env })
+  return loadConfig({ defaults, project: process.cwd(), env: process.env })
 }
 
 function ownDeclarations(): Promise<Declarations> {
   return loadDeclarations({ config: ownConfig().config, root: process.cwd() })
+}
+
+/** Made from what ships, whatever this machine's configuration says. */
+async function shippedFiles(): Promise<GeneratedFile[]> {
+  const { config } = loadConfig({ defaults, env: {} })
+  return generatedFiles(await loadDeclarations({ config, root: frameworkRoot }))
+}
+
+async function refresh(isFramework: boolean): Promise<void> {
+  writeGenerated(isFramework ? await shippedFiles() : schemaFiles((await ownDeclarations()).registry, resolve("config")))
 }
 
 /** Plugins are loaded where a name is none of the core's own commands. */

@@ -5,6 +5,7 @@ import { defaultRetries, delayBeforeNext, pause, type RetryPolicy } from "./retr
 import { type ClientRoute, type Fields, requestOf } from "./route.ts"
 import type { CallOptions } from "./shape.ts"
 
+/** Which service, with which key, and how patient. */
 export interface ClientOptions {
   /** Where the service is: `https://api.example.com`. */
   readonly baseUrl: string

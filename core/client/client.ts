@@ -15,6 +15,7 @@ export type Client<M extends OperationMap> = Areas<M> & {
   ): Promise<Live<Channels>>
 }
 
+/** A client of any set of operations, from their routes. */
 export function createClient<M extends OperationMap>(
   routes: { readonly [Name in keyof M]: ClientRoute },
   options: ClientOptions,

@@ -12,6 +12,7 @@ export interface ClientErrorOptions {
   readonly cause?: unknown
 }
 
+/** What a call failed with: the service's own code, message and details, or `unavailable` where nobody answered. */
 export class ClientError extends Error {
   readonly code: ErrorCode
   /** `reason` is a stable word; `fields` names what was wrong where. */

@@ -6,6 +6,7 @@ import type { ErrorBody } from "../kernel/errors.ts"
 import { ClientError } from "./error.ts"
 import { newPosition, type Position } from "./position.ts"
 
+/** A message of a channel. */
 export interface LiveMessage<Data = unknown, Name extends string = string> {
   readonly id: string
   readonly channel: Name
@@ -15,6 +16,7 @@ export interface LiveMessage<Data = unknown, Name extends string = string> {
   readonly at: string
 }
 
+/** Which service, and who listens. */
 export interface LiveOptions {
   /** Where the service is: `https://api.example.com`. */
   readonly url: string
@@ -29,6 +31,7 @@ export interface LiveOptions {
   readonly onState?: (state: "connected" | "connecting" | "closed") => void
 }
 
+/** Where a subscription begins, and who is told of gaps and of its end. */
 export interface SubscribeOptions {
   /** Where an earlier subscription stood (its `position()`), or the id of the last message seen. */
   readonly after?: string
@@ -38,6 +41,7 @@ export interface SubscribeOptions {
   readonly onError?: (error: ClientError) => void
 }
 
+/** A channel that is listened to, until it is ended. */
 export interface Subscription {
   /** Settles with the first subscription: from then on nothing is missed. Rejects where it is refused. */
   readonly ready: Promise<void>
@@ -46,6 +50,7 @@ export interface Subscription {
   close(): void
 }
 
+/** A connection for live updates, kept up through losses. */
 export interface Live<Channels extends object = Record<string, unknown>> {
   /** Hands out each message once, in the order in which they come. One subscription a channel. */
   subscribe<Name extends keyof Channels & string>(
@@ -79,6 +84,7 @@ const acknowledgedMs = 15_000
 /** Trying again cannot help. */
 const final = /^(invalid_argument|unauthenticated|permission_denied|not_found|failed_precondition)$/
 
+/** Opens a connection for live updates. */
 export function connectLive<Channels extends object = Record<string, unknown>>(options: LiveOptions): Live<Channels> {
   const { url, token, organization, endpointId: endpoint_id, reconnectMs = 250, onState = () => {} } = options
   const { origin, pathname } = new URL(url)

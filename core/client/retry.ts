@@ -3,6 +3,7 @@
 import type { ClientError } from "./error.ts"
 import type { ClientRoute } from "./route.ts"
 
+/** How often a lost call is made again, and after how long. */
 export interface RetryPolicy {
   /** Tries in all; 1: never again. */
   readonly attempts: number

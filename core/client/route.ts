@@ -1,6 +1,7 @@
 // What the client has to know of an operation at run time, and the request that a call of it becomes.
 import { ClientError } from "./error.ts"
 
+/** What the client needs to know of an operation to call it. */
 export interface ClientRoute {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** `/v1/datasets/{slug}`; what stands in braces are input fields. */
@@ -45,7 +46,7 @@ export function requestOf(route: ClientRoute, input: Fields): ClientRequest {
 function segmentOf(name: string, value: unknown): string {
   const text = typeof value === "string" || typeof value === "number" ? String(value) : ""
   if (text === "") {
-    const problem = value === undefined ? "is missing" : "must be a text that is not empty"
+    const problem = value === undefined ? "Required; it is part of the path" : "Must be a text that is not empty; it is part of the path"
     throw new ClientError("invalid_argument", `"${name}": ${problem}.`, {
       reason: "invalid_fields",
       fields: [{ path: name, message: `${problem}.` }],

@@ -17,8 +17,10 @@ export type OperationMap = { readonly [name: string]: TypedOperation }
 export type InputOf<O extends TypedOperation> = Asked<z.input<O["input"]>, z.output<O["input"]>>
 type Asked<In, Out> = { [K in keyof In]: unknown extends In[K] ? (K extends keyof Out ? Out[K] : In[K]) : In[K] }
 
+/** What a call of an operation resolves to. */
 export type AnswerOf<O extends TypedOperation> = z.output<O["output"]> extends Streamed ? ClientStream : z.output<O["output"]>
 
+/** What holds for one call. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** For the whole call, repeats included; the client's own unless given. */

@@ -48,6 +48,7 @@ export interface RunArgs<C, R extends TokenRecord> {
   readonly reply: (response: Reply) => void
 }
 
+/** What the sender of an event is answered. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -69,6 +70,7 @@ export interface ActionFinding {
   readonly field?: string
 }
 
+/** An action type, as `defineAction` takes it. */
 export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
   /** `<noun>.<verb>`, or one word. */
   readonly type: string
@@ -80,6 +82,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   /** Of one run; what `steps.<id>` shows. */
   readonly result: O
   readonly examples: readonly ActionExample[]
+  /** What a step that runs again, after a crash or in a replay, does a second time. `nothing`: what it leaves behind is there once. `marked`: it acts again, and sends the same key as before, by which the other side knows the repeat. Absent: neither is promised. */
+  readonly repeats?: "nothing" | "marked"
   readonly inject?: R
   /** Slugs of the datasets that this use writes to, for promotion, `write_target_datasets` and creation at save. */
   writesTo?(config: z.output<C>): readonly string[]
@@ -100,8 +104,10 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds actions of every config and result type.
 export type AnyAction = Action<any, any, any>
 
+/** The action types that are loaded. */
 export const Actions: ExtensionPoint<AnyAction> = { kind: "action", nameOf: (action) => action.type }
 
+/** Declares an action type; `register` hands it to the service. */
 export function defineAction<C extends z.ZodType, O extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
   action: Action<C, O, R>,
 ): Action<C, O, R> {

@@ -17,6 +17,7 @@ export interface InboundRequest {
   readonly receivedAt: number
 }
 
+/** A verification secret that counts at this moment; while one is rotated out there are two. */
 export interface LiveSecret {
   readonly id: string
   /** As the operator or provider knows it. */
@@ -50,6 +51,7 @@ export type VerdictCause =
   | "wrong_artifact"
   | (string & {})
 
+/** Whether a request proved where it comes from, and with what, or why not. */
 export type Verdict =
   | {
       readonly ok: true
@@ -112,12 +114,20 @@ export interface SignArgs<C, R extends TokenRecord> {
   readonly deps: Deps<R>
 }
 
+/** One use of an auth mode, for its documentation; tests send an event through each. */
+export interface AuthModeExample {
+  readonly title: string
+  /** `auth_mode` and `auth_config` as they stand in a document, with what else of the document belongs to it. */
+  readonly yaml: string
+}
+
 export interface AuthMode<C extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
   readonly mode: string
   readonly summary: string
   readonly description?: string
   /** `auth_config` without `secret`, which the service keeps apart, encrypted. */
   readonly config: C
+  readonly examples?: readonly AuthModeExample[]
   /** Whether a verification secret belongs to this use, and whether the service may generate one. */
   secret(config: z.output<C>): "none" | "generated" | "provided"
   /** Refuses a secret that could never verify (wrong encoding, too short). Throws AppError `invalid_argument`. */
@@ -133,8 +143,10 @@ export interface AuthMode<C extends z.ZodType = z.ZodType, R extends TokenRecord
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds modes of every config type.
 export type AnyAuthMode = AuthMode<any, any>
 
+/** The auth modes that are loaded. */
 export const AuthModes: ExtensionPoint<AnyAuthMode> = { kind: "auth mode", nameOf: (mode) => mode.mode }
 
+/** Declares an auth mode; `register` hands it to the service. */
 export function defineAuthMode<C extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
   mode: AuthMode<C, R>,
 ): AuthMode<C, R> {

@@ -5,8 +5,10 @@ import type { Logger } from "../kernel/log.ts"
 
 /** What a member, or a key made by one, may do; each includes the ones before it. */
 export const roles = ["guest", "member", "admin", "owner"] as const
+/** What a member or key may do: `owner`, `admin`, `member` or `guest`. */
 export type Role = (typeof roles)[number]
 
+/** Whether a role includes the rights of another. */
 export function roleAtLeast(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed)
 }
@@ -14,6 +16,7 @@ export function roleAtLeast(role: Role, needed: Role): boolean {
 /** The surface a call came through. */
 export type Surface = "rest" | "mcp" | "cli" | "live" | "internal"
 
+/** Who calls an operation, for which organization, and with what rights. */
 export interface Caller {
   /** The organization the call acts in; every read and write stays inside it. */
   readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
@@ -47,3 +50,6 @@ export interface Authenticator {
 }
 
 export const Authenticator = token<Authenticator>("Authenticator")
+
+/** Coherence topic announced when a key or token is made, changed or revoked, with its id or the public id in its text as key. */
+export const credentialsTopic = "credentials"

@@ -16,6 +16,7 @@ export interface Channel {
 
 export const Channels: ExtensionPoint<Channel> = { kind: "channel", nameOf: (channel) => channel.name }
 
+/** Declares a live channel of the service's own. */
 export function defineChannel(channel: Channel): Channel {
   return channel
 }
@@ -41,6 +42,7 @@ export function isReservedChannel(name: string): boolean {
 /** What a channel may be called: letters, digits and `. _ - :` between them, at most 100. */
 export const channelPattern = /^[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,98}[A-Za-z0-9])?$/
 
+/** A message for the subscribers of a channel. */
 export interface LiveMessage {
   readonly channel: string
   readonly event: string
@@ -49,6 +51,7 @@ export interface LiveMessage {
   readonly publicEndpoint?: string
 }
 
+/** Tells open sockets: staged with a commit, or at once for what nobody has to be able to read later. */
 export interface Live {
   /** Stages a message; it is kept and emitted with the commit. Returns its id. */
   stage(work: Work, organization: string, message: LiveMessage, id?: string): string

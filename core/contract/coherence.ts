@@ -8,6 +8,7 @@ import type { Work } from "./work.ts"
 /** The key that stands for all of a topic: a node that may have missed changes drops everything. */
 export const everyKey = "*"
 
+/** How the nodes of a service learn of each other's changes, so that what they keep in memory stays true. */
 export interface Coherence {
   /** Calls `drop` for each change of the topic, of this node as well, and with `everyKey` when all of it must go; the change is confirmed when it resolves. */
   onChange(topic: string, drop: (key: string) => Promise<void> | void): void

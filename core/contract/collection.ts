@@ -2,6 +2,7 @@
 // are times and what is indexed, so that both storage drivers lay it out alike and neither needs to be told more.
 import type { ExtensionPoint } from "../kernel/registry.ts"
 
+/** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
 /** A stored document. `id` is its key; `organization_id` is set by the store where the collection has organizations. */
@@ -20,6 +21,7 @@ export interface IndexSpec {
 
 export type CollectionScope = "organization" | "global"
 
+/** A declared collection of documents: whose they are, and what is indexed. */
 export interface CollectionSpec<D extends Document = Document, S extends CollectionScope = CollectionScope> {
   /** Snake case, plural; the name of the MongoDB collection and the SQLite table. */
   readonly name: string
@@ -30,10 +32,13 @@ export interface CollectionSpec<D extends Document = Document, S extends Collect
   readonly indexes: readonly IndexSpec[]
   /** A time field after which the document goes by itself, in small steps. */
   readonly expires?: string
+  /** Fills in what writers leave out of a document; called with each that is read, not by filters. */
+  restore?(document: D): D
   /** Never set; carries the type. */
   readonly document?: D
 }
 
+/** Declares a collection of documents: `defineCollection<Note>()({ name, scope, times, indexes })`. */
 export function defineCollection<D extends Document>() {
   return <const S extends CollectionScope>(spec: Omit<CollectionSpec<D, S>, "document">): CollectionSpec<D, S> => spec
 }

@@ -2,6 +2,7 @@
 import { token } from "../kernel/di.ts"
 import type { Registry } from "../kernel/registry.ts"
 
+/** What all plugins declared, by kind. */
 export type Declared = Registry
 
 export const Declared = token<Declared>("Declared")

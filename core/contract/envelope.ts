@@ -18,6 +18,7 @@ export const PageEnvelope = z.object({
 })
 export type PageEnvelope = z.infer<typeof PageEnvelope>
 
+/** What the service knows of an event beside its payload. */
 export interface Envelope extends PageEnvelope {
   readonly received_at: string
   readonly is_test: boolean

@@ -14,6 +14,7 @@ export interface RetryPolicy {
   readonly max_delay_ms: number
 }
 
+/** How often, and after how long, a job is tried again unless it says otherwise. */
 export const defaultRetry: RetryPolicy = { max_attempts: 8, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 }
 
 export interface JobArgs<P, R extends TokenRecord> {
@@ -50,6 +51,7 @@ export type AnyJob = Job<any, any>
 
 export const Jobs: ExtensionPoint<AnyJob> = { kind: "job", nameOf: (job) => job.type }
 
+/** Declares a job: work that outlives the call that asked for it. */
 export function defineJob<P extends z.ZodType, const R extends TokenRecord = Record<never, never>>(job: Job<P, R>): Job<P, R> {
   return job
 }
@@ -67,6 +69,7 @@ export interface EnqueueOptions {
 /** What enqueueing needs of a job: any job, whatever it injects. */
 export type JobRef<P extends z.ZodType> = Pick<Job<P>, "type" | "payload" | "retry" | "timeoutMs">
 
+/** The durable queue: a job is staged in a commit, and runs at least once. */
 export interface JobQueue {
   /** Stages a job; it runs once the work is committed. Returns its id. */
   enqueue<P extends z.ZodType>(work: Work, job: JobRef<P>, payload: z.input<P>, options?: EnqueueOptions): string
@@ -93,6 +96,7 @@ export interface Schedule {
   run(signal: AbortSignal): Promise<void>
 }
 
+/** Where a plugin offers what is to be done again and again. */
 export interface Scheduler {
   add(schedule: Schedule): void
 }

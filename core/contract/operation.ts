@@ -5,6 +5,7 @@ import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { ErrorCode } from "../kernel/errors.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Caller, Role } from "./caller.ts"
+import type { OperationExample } from "./example.ts"
 import type { Work } from "./work.ts"
 
 export interface Access {
@@ -42,6 +43,7 @@ export interface HandleArgs<I, R extends TokenRecord> {
   readonly signal: AbortSignal
 }
 
+/** An operation, as `defineOperation` takes it. */
 export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
   /** `<area>.<verb>` in snake case: the operation id; the MCP tool with `_`, the command with `-`. */
   readonly name: string
@@ -55,6 +57,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly input: I
   readonly output: O
   readonly errors: readonly ErrorCode[]
+  /** Inputs that succeed. Not needed where what the schema alone allows mostly does, as in a list. */
+  readonly examples?: readonly OperationExample<z.input<I>>[]
   readonly inject?: R
   /** A reason keeps the operation off MCP. */
   readonly mcp?: { readonly absent: string } | { readonly clears: readonly string[] }
@@ -76,8 +80,10 @@ export interface Streamed {
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds operations of every input and output type.
 export type AnyOperation = Operation<any, any, any>
 
+/** The operations that are loaded. */
 export const Operations: ExtensionPoint<AnyOperation> = { kind: "operation", nameOf: (operation) => operation.name }
 
+/** Declares an operation: a route, a command, an MCP tool and a method of the client at once. */
 export function defineOperation<I extends z.ZodType, O extends z.ZodType, const R extends TokenRecord = Record<never, never>>(
   operation: Operation<I, O, R>,
 ): Operation<I, O, R> {

@@ -2,6 +2,7 @@
 // tested they are handed to a capture instead, after everything that the service itself does to them.
 import { token } from "../kernel/di.ts"
 
+/** A mail, as it would leave the service. */
 export interface OutgoingMail {
   readonly from: string
   readonly to: readonly string[]
@@ -16,6 +17,7 @@ export interface OutgoingMail {
   readonly at: string
 }
 
+/** A call to another system, as it would leave the service. */
 export interface OutgoingCall {
   readonly method: string
   readonly url: string
@@ -30,12 +32,13 @@ export interface OutgoingAnswer {
   readonly body: string
 }
 
-/** Both may throw, as a mail server or a peer that cannot be reached would have it. */
+/** Both may throw, as a mail server or a peer that cannot be reached would have it; both end when the sender's signal says so. */
 export interface Capture {
-  mail(mail: OutgoingMail): Promise<void> | void
-  call(call: OutgoingCall): Promise<OutgoingAnswer> | OutgoingAnswer
+  mail(mail: OutgoingMail, signal?: AbortSignal): Promise<void> | void
+  call(call: OutgoingCall, signal?: AbortSignal): Promise<OutgoingAnswer> | OutgoingAnswer
 }
 
+/** Whether mail and calls leave the service, or are kept where it is tried out or tested. */
 export interface Outside {
   /** undefined in a service that runs: whoever sends does it themselves. */
   readonly capture: Capture | undefined

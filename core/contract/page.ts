@@ -7,11 +7,9 @@ import type { Collection, Filter, Sort } from "./store.ts"
 
 /** Input fields of a list: `limit` defaults to 50, is taken as 200 at most, and is refused when negative. */
 export const pageInput = {
-  limit: z.coerce
-    .number()
+  limit: z
     .int()
     .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
     .transform((limit) => Math.min(limit || 50, 200))
     .default(50)
     .describe("Page size; at most 200."),
@@ -23,12 +21,14 @@ export interface PageRequest {
   readonly cursor: string
 }
 
+/** One page of a list. */
 export interface Page<D> {
   readonly items: D[]
   /** Empty at the end. */
   readonly next_cursor: string
 }
 
+/** Reads a list page by page, with cursors that are of no use for another list. */
 export interface Pager {
   /** One page. `bound` names what the cursor is good for (operation and filters); throws `invalid_argument` for a cursor made for something else. */
   page<D extends Document>(args: {

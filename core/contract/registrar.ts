@@ -11,6 +11,7 @@ import { type AnyJob, Jobs } from "./job.ts"
 import { type AnyOperation, Operations } from "./operation.ts"
 import { type AnyRoute, Routes } from "./route.ts"
 
+/** What a plugin's `register` is given: one method for each kind of thing that it can declare. */
 export interface Registrar {
   /** Offers a service under a token, to plugins that name this one in `needs` (and to core where core declares the token). */
   provide<T, R extends TokenRecord>(token: Token<T>, service: Service<T, R>): void
@@ -28,6 +29,7 @@ export interface Registrar {
 // biome-ignore lint/suspicious/noExplicitAny: the loader holds plugins of every config type.
 export type AnyPlugin = Plugin<Registrar, any>
 
+/** Declares a plugin; the default export of its `index.ts`. */
 export function definePlugin<C extends z.ZodType>(plugin: Plugin<Registrar, C>): Plugin<Registrar, C> {
   return plugin
 }

@@ -4,6 +4,7 @@ import type { Deps, TokenRecord } from "../kernel/di.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 
+/** A request, as a route sees it. */
 export interface RouteRequest {
   /** As the route declares it: a HEAD request comes as GET, and its answer's body is dropped. */
   readonly method: Route["method"]
@@ -24,6 +25,7 @@ export interface RouteRequest {
   readonly log: Logger
 }
 
+/** What a route answers. */
 export interface RouteResponse {
   /** 200 unless given. */
   readonly status?: number
@@ -32,6 +34,19 @@ export interface RouteResponse {
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>
 }
 
+/** What programs and people may want to know of a route, in OpenAPI's own terms beyond its name, summary and path. */
+export interface RouteDocument {
+  readonly description: string
+  /** By name, of the path. */
+  readonly path?: Readonly<Record<string, string>>
+  /** By name, of the query; all optional. */
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: { readonly description: string; readonly content: Readonly<Record<string, object>> }
+  /** By status. */
+  readonly answers: Readonly<Record<string, { readonly description: string; readonly type?: string }>>
+}
+
+/** A route of HTTP that is no operation, such as a page that visitors see. */
 export interface Route<R extends TokenRecord = TokenRecord> {
   /** `<area>.<what>` in snake case, for messages and metrics. */
   readonly name: string
@@ -44,6 +59,8 @@ export interface Route<R extends TokenRecord = TokenRecord> {
   /** `any`: pages of any origin may call it and read the answer. Otherwise as `server.cors_origins` says. */
   readonly origins?: "any"
   readonly inject?: R
+  /** For the OpenAPI document; a route without one is not in it. */
+  readonly document?: RouteDocument
   /** Throws AppError for the answer that every surface gives; other shapes (a page that says "not found") are returned. */
   handle(args: { readonly request: RouteRequest; readonly deps: Deps<R> }): Promise<RouteResponse> | RouteResponse
 }
@@ -53,6 +70,7 @@ export type AnyRoute = Route<any>
 
 export const Routes: ExtensionPoint<AnyRoute> = { kind: "route", nameOf: (route) => route.name }
 
+/** Declares a route that is no operation. */
 export function defineRoute<const R extends TokenRecord = Record<never, never>>(route: Route<R>): Route<R> {
   return route
 }

@@ -38,6 +38,7 @@ export interface Update {
   $setOnInsert?: Record<string, Json>
 }
 
+/** Fields to sort by, in order: 1 up, -1 down. */
 export type Sort = Readonly<Record<string, 1 | -1>>
 
 export interface FindOptions {
@@ -118,6 +119,7 @@ export interface CommitResult {
   readonly created: readonly boolean[]
 }
 
+/** Where documents are kept: collections to read from, and one commit for all that is to be written. */
 export interface Store {
   /** Opens a collection for reading. An organization's collection needs its id; a global one refuses it. */
   open<D extends Document>(spec: CollectionSpec<D, "organization">, organization: string): Collection<D>

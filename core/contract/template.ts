@@ -30,6 +30,7 @@ export type Rendered<C> =
         ? { [K in keyof C]: Rendered<C[K]> }
         : C
 
+/** Whether a template stands anywhere in the value. */
 export function holdsTemplate(value: unknown): boolean {
   if (typeof value === "string") return value.includes("{{") || value.includes("{%")
   if (Array.isArray(value)) return value.some(holdsTemplate)
@@ -46,7 +47,17 @@ export function template<T>(inner: z.ZodType<T>) {
   return z.union([inner, templated]).transform((value): TemplateSlot<T> => new TemplateSlot(value as Json, inner))
 }
 
-const anyJson = z.json() as unknown as z.ZodType<Json>
+/** Checked in one go: `z.json()` tries six schemas for each value within, and documents are full of these. */
+const anyJson = z.unknown().refine(isJson, "expected JSON") as unknown as z.ZodType<Json>
+
+function isJson(value: unknown): boolean {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true
+  if (typeof value === "number") return Number.isFinite(value)
+  if (Array.isArray(value)) return value.every(isJson)
+  if (typeof value !== "object") return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return (prototype === Object.prototype || prototype === null) && Object.values(value).every(isJson)
+}
 
 /** Any JSON value; templates may stand in any of its strings. */
 export function templateJson() {

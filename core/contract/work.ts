@@ -2,7 +2,7 @@
 // Nothing it holds is visible to anyone before the commit, and nothing of it stays when the commit fails.
 import { token } from "../kernel/di.ts"
 import type { CollectionSpec, Document } from "./collection.ts"
-import type { Commit, CommitResult, Filter, Update, Write } from "./store.ts"
+import type { Commit, CommitResult, Filter, Store, Update, Write } from "./store.ts"
 
 /** Writes staged for one collection (inside one organization, where it has them). */
 export interface StagedCollection<D extends Document> {
@@ -12,6 +12,7 @@ export interface StagedCollection<D extends Document> {
   remove(id: string, options?: { where?: Filter; optional?: boolean }): void
 }
 
+/** A unit of work: what a call, an event or a job wants to leave behind, committed at once or not at all. */
 export interface Work {
   readonly id: string
   in<D extends Document>(spec: CollectionSpec<D, "organization">, organization: string): StagedCollection<D>
@@ -22,6 +23,7 @@ export interface Work {
   afterCommit(run: (result: CommitResult) => Promise<void> | void): void
 }
 
+/** A unit of work that is committed by whoever made it. */
 export class StagedWork implements Work {
   readonly id: string
   readonly writes: Write[] = []
@@ -48,8 +50,18 @@ export class StagedWork implements Work {
     this.#after.push(run)
   }
 
+  /** Whether anything is to be run after the commit. */
+  get hasHooks(): boolean {
+    return this.#after.length > 0
+  }
+
   get commit(): Commit {
     return { id: this.id, writes: this.writes }
+  }
+
+  /** Commits it and runs what follows. Throws what refused the commit, or what `committed` throws. */
+  async commitTo(store: Pick<Store, "commit">): Promise<void> {
+    await this.committed(await store.commit(this.commit))
   }
 
   /** To be called once, when the commit resolved. Every hook runs, whatever another one did; throws what the first failing one threw. */

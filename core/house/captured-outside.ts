@@ -1,4 +1,5 @@
 // What a house that is tried out would have sent: mail and calls kept in order, calls answered from fixtures.
+import { once } from "node:events"
 import type { Capture, OutgoingAnswer, OutgoingCall, OutgoingMail } from "../contract/outside.ts"
 import { AppError } from "../kernel/errors.ts"
 
@@ -13,15 +14,15 @@ export class CapturedOutside implements Capture {
   /** Called before a mail counts as sent; may throw, as a mail server would refuse. */
   onMail: ((mail: OutgoingMail) => Promise<void> | void) | undefined
 
-  async mail(mail: OutgoingMail): Promise<void> {
-    await this.onMail?.(mail)
+  async mail(mail: OutgoingMail, signal?: AbortSignal): Promise<void> {
+    await unlessAborted(this.onMail?.(mail), signal)
     this.mails.push(mail)
   }
 
-  async call(call: OutgoingCall): Promise<OutgoingAnswer> {
+  async call(call: OutgoingCall, signal?: AbortSignal): Promise<OutgoingAnswer> {
     this.calls.push(call)
     for (const fixture of this.fixtures) {
-      const answer = await fixture(call)
+      const answer = await unlessAborted(fixture(call), signal)
       if (answer) return answer
     }
     const message = `Nothing answers ${call.method} ${call.url} here, and nothing is sent. Give it a fixture.`
@@ -34,5 +35,18 @@ export class CapturedOutside implements Capture {
     this.calls.length = 0
     this.fixtures.length = 0
     this.onMail = undefined
+  }
+}
+
+/** What nobody answers in time is cut off, as a connection would be. */
+async function unlessAborted<T>(answer: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return answer
+  signal.throwIfAborted()
+  const answered = new AbortController()
+  try {
+    const cut = once(signal, "abort", { signal: answered.signal }).then(() => Promise.reject(signal.reason as Error))
+    return await Promise.race([answer, cut])
+  } finally {
+    answered.abort()
   }
 }

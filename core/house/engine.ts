@@ -17,7 +17,7 @@ import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
 import { compile, declared } from "../pipeline/compile.ts"
-import { journalCollections } from "../pipeline/journal/entry.ts"
+import { journalCollections } from "../pipeline/journal/collections.ts"
 import { deferredJob } from "../pipeline/run/deferred.ts"
 import { createSandbox, type SandboxSight } from "../pipeline/sandbox/create-sandbox.ts"
 import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
@@ -66,6 +66,7 @@ export function provideWork(container: Container, registry: Registry, node: stri
           this.set({ state: "running" }, queue.depth.running)
         },
       })
+      countJobs(deps.store, metrics)
       return queue
     },
   })
@@ -103,6 +104,31 @@ export function provideRunner(container: Container): void {
     stop: async ({ queue, scheduler, config }) => {
       await (scheduler as CronScheduler).stop()
       await queue.stop(config.server.drain_ms)
+    },
+  })
+}
+
+/** More are not counted: a scrape must cost little, and so many of either are trouble. */
+const mostCounted = 10_000
+
+/** Looked up when asked for. All nodes see the same jobs, so the largest count is the one of all. */
+function countJobs(store: Store, metrics: Metrics): void {
+  new Gauge({
+    name: "millrace_jobs",
+    help: `Jobs in the store by state (dead: their tries are used up), up to ${mostCounted} of each.`,
+    labelNames: ["state"],
+    aggregator: "max",
+    registers: [metrics],
+    async collect() {
+      for (const state of ["queued", "dead"]) {
+        // A scrape tells of the rest while storage is down.
+        const count = await store
+          .open(JobCollection)
+          .count({ state }, { limit: mostCounted, deadlineMs: 1_000 })
+          .catch(() => undefined)
+        if (count === undefined) this.remove({ state })
+        else this.set({ state }, count)
+      }
     },
   })
 }

@@ -19,6 +19,7 @@ import { ListeningHooks } from "./listening.ts"
 import { loadPlugins, registerPlugins } from "./plugins.ts"
 import { provideStorage } from "./storage.ts"
 import { provideCalls, provideServer } from "./surface.ts"
+import type { WorkerPlace } from "./workers/place.ts"
 
 export interface BuildArgs {
   readonly config: CoreConfig
@@ -31,6 +32,8 @@ export interface BuildArgs {
   readonly production?: boolean
   /** Takes what would leave the service, in place of the world. */
   readonly capture?: Capture
+  /** Set where this is one of several workers. */
+  readonly worker?: WorkerPlace
   /** False: no HTTP server is made, and nothing listens. */
   readonly serve?: boolean
 }
@@ -66,12 +69,12 @@ export async function buildHouse(args: BuildArgs): Promise<House> {
   container.provide(Vault, {
     create: () => createVault(loadMasterKey({ configured: config.master_key, dataDir: config.data_dir, production })),
   })
-  provideStorage(container, registry)
+  provideStorage(container, registry, args.worker)
   provideWork(container, registry, ids.uuid())
-  provideCalls(container, registry, listening)
+  provideCalls(container, registry, listening, args.worker)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })
   provideRunner(container)
-  if (args.serve !== false) provideServer(container, registry, listening)
+  if (args.serve !== false) provideServer(container, registry, listening, args.worker)
   try {
     container.everything()
   } catch (error) {

@@ -1,6 +1,6 @@
-// The plugins that the configuration names, and what they declare. Declarations alone need no store and no port: the
-// command reads them to write schemas and documentation.
-import { resolve } from "node:path"
+// The plugins that ship and those that the configuration names, and what they declare. Declarations alone need no store
+// and no port: the command reads them to write schemas and documentation.
+import { join, resolve } from "node:path"
 import type { AnyPlugin, Registrar } from "../contract/registrar.ts"
 import { registrarFor } from "../contract/registrar.ts"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
@@ -11,11 +11,17 @@ import { Registry } from "../kernel/registry.ts"
 /** The folder that holds `core/`: where the plugins and pipelines that ship with the framework are. */
 export const frameworkRoot = resolve(import.meta.dirname, "../..")
 
+/** False where the framework is the package that was built of it. */
+export const frameworkIsSource = import.meta.filename.endsWith(".ts")
+
+/** Loaded whatever the configuration names. */
+const shippedPlugins = join(frameworkRoot, "plugins")
+
 export interface LoadPluginsArgs {
   readonly config: CoreConfig
   /** What relative folders are relative to, before the framework's own. */
   readonly root: string
-  /** Plugins beside those that the configuration names. */
+  /** Plugins beside those that ship and those that the configuration names; one of these is not loaded twice. */
   readonly plugins?: readonly AnyPlugin[]
 }
 
@@ -24,8 +30,9 @@ export type LoadedPlugin = OrderedPlugin<Registrar>
 /** Found, their settings checked, each after what it needs. Throws BootError with every problem. */
 export async function loadPlugins({ config, root, plugins = [] }: LoadPluginsArgs): Promise<LoadedPlugin[]> {
   const problems: string[] = []
-  const found = await findPlugins<Registrar>({ paths: config.plugins.paths, roots: [root, frameworkRoot] }, problems)
-  const given = plugins.map((plugin) => ({ plugin, from: "the host" }))
+  const paths = [shippedPlugins, ...config.plugins.paths]
+  const found = await findPlugins<Registrar>({ paths, roots: [root, frameworkRoot] }, problems)
+  const given = plugins.filter((plugin) => !found.some((one) => one.plugin === plugin)).map((plugin) => ({ plugin, from: "the host" }))
   const ordered = orderPlugins<Registrar>([...found, ...given], config.plugins.settings, problems)
   if (problems.length > 0) throw new BootError(problems)
   return ordered

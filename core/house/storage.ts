@@ -1,17 +1,18 @@
 // Which store, from the configuration: the embedded SQLite file by default, MongoDB by URL; and with it how nodes keep
 // each other current.
-import { join } from "node:path"
 import { Counter, Histogram } from "prom-client"
 import { createClusterCoherence } from "../cluster/cluster.ts"
-import { clusterCollections } from "../cluster/collections.ts"
+import { changes, clusterCollections, nodes } from "../cluster/collections.ts"
 import { createLeases, type Leases } from "../cluster/leases.ts"
 import { createLocalCoherence } from "../cluster/local.ts"
+import { LinkedRelay } from "../cluster/workers/linked-relay.ts"
 import { Coherence, type CommitFeed } from "../contract/coherence.ts"
 import { type CollectionSpec, Collections } from "../contract/collection.ts"
+import type { LiveRelay } from "../contract/live-relay.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
 import { Clock } from "../kernel/clock.ts"
-import { BootError, Settings } from "../kernel/config.ts"
+import { BootError, type CoreConfig, Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log, type Logger } from "../kernel/log.ts"
@@ -21,30 +22,40 @@ import type { StorageDriver } from "../storage/driver.ts"
 import { createMongoDriver, type MongoDriver } from "../storage/mongodb/driver.ts"
 import { type LiveAdapter, liveAdapter } from "../storage/mongodb/live-adapter.ts"
 import { createSqliteDriver } from "../storage/sqlite/driver.ts"
+import { RemoteWriter } from "../storage/sqlite/remote-writer.ts"
 import { createStore, type StartedStore } from "../storage/store.ts"
+import { dataFile, isEmbedded } from "./embedded.ts"
+import type { WorkerPlace } from "./workers/place.ts"
 
 interface Chosen {
   readonly driver: StorageDriver
   /** Set where several nodes may share the store. */
   readonly feed: (() => CommitFeed) | undefined
-  /** Likewise; to be asked for once storage has started. */
+  /** How often a node's lease is renewed and lost; the default when absent. */
+  readonly leaseMs?: number
+  /** Carries live messages between nodes; to be asked for once storage has started. */
   readonly liveAdapter: (() => LiveAdapter) | undefined
+  /** Carries them between the workers of an embedded file. */
+  readonly liveRelay?: LiveRelay
   readonly limits: Partial<GroupCommitLimits>
 }
 
 /** On MongoDB several groups are under way at once, and groups this large leave commits for each of them. */
 const mongoGroup = 128
 
+/** A dead worker's lease ends with its process; only one that was paused is waited for so long. */
+const workerLeaseMs = 10_000
+
 export const Driver = token<Chosen>("StorageDriver")
 const Opened = token<StartedStore>("StartedStore")
 /** Decides which node does what only one may do. */
 export const LeasesToken = token<Leases>("Leases")
 
-export function provideStorage(container: Container, registry: Registry): void {
+export function provideStorage(container: Container, registry: Registry, worker: WorkerPlace | undefined): void {
   for (const collection of clusterCollections) registry.add(Collections, collection, "cluster")
   container.provide(Driver, {
     inject: { config: Settings, clock: Clock, log: Log },
-    create: ({ config, clock, log }) => choose(config.storage.url, config.data_dir, { clock, log }),
+    create: ({ config, clock, log }) => choose(config, { clock, log }, worker),
   })
   container.provide(Opened, {
     inject: { chosen: Driver, clock: Clock, metrics: Metrics },
@@ -56,7 +67,8 @@ export function provideStorage(container: Container, registry: Registry): void {
   container.provide(Store, { inject: { store: Opened }, create: ({ store }) => store })
   container.provide(Coherence, {
     inject: { chosen: Driver, store: Store, clock: Clock, ids: Ids, log: Log },
-    create: ({ chosen, ...deps }) => (chosen.feed ? createClusterCoherence({ ...deps, feed: chosen.feed() }) : createLocalCoherence(deps)),
+    create: ({ chosen: { feed, leaseMs }, ...deps }) =>
+      feed ? createClusterCoherence({ ...deps, feed: feed(), ...(leaseMs ? { leaseMs } : {}) }) : createLocalCoherence(deps),
     start: async (coherence) => {
       if ("start" in coherence) await (coherence as { start(): Promise<void> }).start()
     },
@@ -70,14 +82,17 @@ export function provideStorage(container: Container, registry: Registry): void {
   })
 }
 
-function choose(url: string | null, dataDir: string, deps: { clock: Clock; log: Logger }): Chosen {
-  if (url === null || url === "")
-    return {
-      driver: createSqliteDriver({ file: join(dataDir, "millrace.db"), ...deps }),
-      feed: undefined,
-      liveAdapter: undefined,
-      limits: {},
-    }
+function choose(config: CoreConfig, deps: { clock: Clock; log: Logger }, worker: WorkerPlace | undefined): Chosen {
+  const file = dataFile(config)
+  if (isEmbedded(config) && worker) {
+    const { link } = worker
+    const writing = new RemoteWriter({ link, file, fed: [changes.name, nodes.name] })
+    const driver = createSqliteDriver({ file, writing, ...deps })
+    const liveRelay = new LinkedRelay(link)
+    return { driver, feed: () => writing.feed, leaseMs: workerLeaseMs, liveAdapter: undefined, liveRelay, limits: {} }
+  }
+  if (isEmbedded(config)) return { driver: createSqliteDriver({ file, ...deps }), feed: undefined, liveAdapter: undefined, limits: {} }
+  const url = config.storage.url ?? ""
   if (/^mongodb(\+srv)?:\/\//.test(url)) {
     const driver: MongoDriver = createMongoDriver({ url, ...deps })
     return { driver, feed: () => driver.feed, liveAdapter: () => liveAdapter(driver.db, deps.log), limits: { groupCommits: mongoGroup } }

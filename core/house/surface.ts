@@ -1,5 +1,7 @@
 // The surfaces: REST with its documents, live updates, and the HTTP server that starts last and stops first.
 
+import { LocalTally } from "../cluster/tally/local-tally.ts"
+import { SharedTally } from "../cluster/tally/shared-tally.ts"
 import { Authenticator } from "../contract/caller.ts"
 import { Channels, Live } from "../contract/channel.ts"
 import { Coherence } from "../contract/coherence.ts"
@@ -11,6 +13,7 @@ import { Operations } from "../contract/operation.ts"
 import { Pager } from "../contract/page.ts"
 import { Routes } from "../contract/route.ts"
 import { Store } from "../contract/store.ts"
+import { Tally } from "../contract/tally.ts"
 import { Works } from "../contract/work.ts"
 import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
@@ -37,6 +40,8 @@ import { createRest, type RequestListener } from "../surface/rest.ts"
 import { createWorks } from "../surface/works.ts"
 import type { ListeningHooks } from "./listening.ts"
 import { Driver } from "./storage.ts"
+import { sharedMetrics } from "./workers/metrics.ts"
+import type { WorkerPlace } from "./workers/place.ts"
 
 const Rest = token<RequestListener>("Rest")
 const Room = token<LiveRoom>("LiveRoom")
@@ -45,7 +50,7 @@ const Mcp = token<McpHttp>("McpHttp")
 const Addresses = token<AddressLimits>("AddressLimits")
 const AddressOf = token<(request: AddressedRequest) => string>("AddressOf")
 
-export function provideCalls(container: Container, registry: Registry, listening: ListeningHooks): void {
+export function provideCalls(container: Container, registry: Registry, listening: ListeningHooks, worker: WorkerPlace | undefined): void {
   for (const collection of [AuditLog, IdempotencyRecords, LiveMessages, LiveNodes, LiveOutboxes])
     registry.add(Collections, collection, "surface")
   container.value(Listening, listening)
@@ -59,16 +64,30 @@ export function provideCalls(container: Container, registry: Registry, listening
         (config.server.public_url ?? listening.url).replace(/\/+$/, ""),
   })
   container.provide(AddressOf, { inject: { config: Settings }, create: ({ config }) => clientAddressReader(config.server.trust_proxy) })
+  container.provide(Tally, {
+    inject: { clock: Clock },
+    create: ({ clock }) => (worker ? new SharedTally({ ...worker, clock }) : new LocalTally(clock)),
+  })
   container.provide(Addresses, {
-    inject: { clock: Clock, config: Settings },
-    create: ({ clock, config }) => new AddressLimits(clock, config.rate_limits.address_per_minute),
+    inject: { tally: Tally, config: Settings },
+    create: ({ tally, config }) => new AddressLimits(tally, config.rate_limits.address_per_minute),
   })
   container.provide(Invoker, {
-    inject: { authenticator: Authenticator, store: Store, clock: Clock, ids: Ids, config: Settings, vault: Vault, addresses: Addresses },
+    inject: {
+      authenticator: Authenticator,
+      store: Store,
+      clock: Clock,
+      ids: Ids,
+      config: Settings,
+      vault: Vault,
+      addresses: Addresses,
+      tally: Tally,
+    },
     create: ({ config, vault, ...deps }) =>
       createInvoker({
         ...deps,
         rateLimits: config.rate_limits,
+        auditDays: config.retention.audit_days,
         digestKey: vault.keyFor("idempotency"),
         resolve: (inject) => container.all(inject),
       }),
@@ -85,6 +104,7 @@ export function provideCalls(container: Container, registry: Registry, listening
       coherence: Coherence,
       config: Settings,
       addresses: Addresses,
+      tally: Tally,
       addressOf: AddressOf,
       storage: Driver,
     },
@@ -92,6 +112,8 @@ export function provideCalls(container: Container, registry: Registry, listening
       createLiveRoom({
         ...deps,
         adapter: storage.liveAdapter,
+        relay: storage.liveRelay,
+        doors: worker,
         channels: registry.items(Channels),
         keepMs: config.live.keep_ms,
         keepMessages: config.live.keep_messages,
@@ -109,7 +131,7 @@ export function provideCalls(container: Container, registry: Registry, listening
   container.provide(Live, { inject: { room: Room }, create: ({ room }) => room.live })
 }
 
-export function provideServer(container: Container, registry: Registry, listening: ListeningHooks): void {
+export function provideServer(container: Container, registry: Registry, listening: ListeningHooks, worker: WorkerPlace | undefined): void {
   container.provide(Mcp, {
     inject: { invoker: Invoker, log: Log, config: Settings, publicUrl: PublicUrl, addressOf: AddressOf },
     create: ({ config, ...deps }) =>
@@ -130,7 +152,7 @@ export function provideServer(container: Container, registry: Registry, listenin
     create: ({ config, publicUrl, mcp, ...deps }) => {
       const operations = registry.items(Operations)
       let made: Record<string, unknown> | undefined
-      const openapi = () => (made ??= openApi(operations, { serverUrl: publicUrl() }))
+      const openapi = () => (made ??= openApi(operations, { serverUrl: publicUrl(), routes: registry.items(Routes) }))
       let text: string | undefined
       const documents = {
         "/openapi.json": { contentType: "application/json; charset=utf-8", text: () => (text ??= JSON.stringify(openapi())) },
@@ -153,10 +175,12 @@ export function provideServer(container: Container, registry: Registry, listenin
       log: Log,
       config: Settings,
     },
-    create: ({ config, room, mcp, ...deps }) =>
+    create: ({ config, room, mcp, metrics, ...deps }) =>
       createHttpServer({
         ...deps,
         ...config.server,
+        metrics: worker ? sharedMetrics(worker.link, metrics) : metrics,
+        sharesPort: worker !== undefined,
         drainMs: config.server.drain_ms,
         live: room.door,
         closeStreams: () => mcp.close(),

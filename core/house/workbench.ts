@@ -4,9 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Caller } from "../contract/caller.ts"
-import type { Json } from "../contract/collection.ts"
+import { type CollectionSpec, Collections, type Document, type Json } from "../contract/collection.ts"
 import { Operations } from "../contract/operation.ts"
 import type { AnyPlugin } from "../contract/registrar.ts"
+import { Store } from "../contract/store.ts"
+import { StagedWork } from "../contract/work.ts"
+import { Clock, timestamp } from "../kernel/clock.ts"
 import type { CoreConfig } from "../kernel/config.ts"
 import { BootError } from "../kernel/config.ts"
 import { Ids } from "../kernel/ids.ts"
@@ -21,10 +24,12 @@ export interface WorkbenchArgs {
   /** What relative plugin folders are relative to. */
   readonly root: string
   readonly plugins?: readonly AnyPlugin[]
+  /** From which on it keeps log lines; `warn` unless given. */
+  readonly logLevel?: string
 }
 
-/** The organization that tried pipelines belong to, as their documents name it. */
-export const triedOrganization = "default"
+/** The organization that tried pipelines belong to, where their documents name none. */
+const triedOrganization = "default"
 
 export class Workbench {
   readonly house: House
@@ -42,12 +47,12 @@ export class Workbench {
     this.#folder = folder
   }
 
-  static async open({ config, root, plugins = [] }: WorkbenchArgs): Promise<Workbench> {
+  static async open({ config, root, plugins = [], logLevel = "warn" }: WorkbenchArgs): Promise<Workbench> {
     const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"))
     const clock = new MovableClock()
     const outside = new CapturedOutside()
     const logged: string[] = []
-    const log = createLog("warn", { write: (line) => void logged.push(line) })
+    const log = createLog(logLevel, { write: (line) => void logged.push(line) })
     try {
       const house = await buildHouse({
         config: tried(config, folder),
@@ -67,11 +72,13 @@ export class Workbench {
     }
   }
 
-  /** A caller who may do everything in an organization that nobody has used before. */
-  newcomer(): Caller {
+  /** A caller who may do everything in an organization that nobody has used before; the slug is taken from whoever had it. */
+  async newcomer(slug = triedOrganization): Promise<Caller> {
     const ids = this.house.container.get(Ids)
+    const organization = { id: ids.uuid(), slug, name: "Tried" }
+    await this.#register(organization)
     return {
-      organization: { id: ids.uuid(), slug: triedOrganization, name: "Tried" },
+      organization,
       role: "owner",
       scopes: undefined,
       credential: { id: ids.uuid(), kind: "internal", manager: false },
@@ -80,6 +87,20 @@ export class Workbench {
       requestId: "tried",
       log: this.house.log as Logger,
     }
+  }
+
+  /** Where the service looks for what an organization is called. */
+  async #register(organization: Caller["organization"]): Promise<void> {
+    const { container, registry } = this.house
+    const known = registry.get(Collections, "organizations") as CollectionSpec<Document, "global"> | undefined
+    if (!known) return
+    const store = container.get(Store)
+    const work = new StagedWork(`workbench:${organization.id}`)
+    const earlier = await store.open(known).first({ slug: organization.slug })
+    if (earlier) work.in(known).remove(earlier.id)
+    const made = { ...organization, created_at: timestamp(container.get(Clock).now()), managed_by: null }
+    work.in(known).insert(made)
+    await store.commit(work.commit)
   }
 
   /** One call of an operation by its name; throws AppError as the operation does. */

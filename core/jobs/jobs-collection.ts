@@ -2,6 +2,7 @@
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
 import type { RetryPolicy } from "../contract/job.ts"
 
+/** A job that waits, runs, or has used up its tries (`dead`). */
 export interface JobDocument extends Document {
   type: string
   /** The organization it works for; null for the service's own. */
@@ -17,8 +18,11 @@ export interface JobDocument extends Document {
   timeout_ms: number
   last_error: string | null
   created_at: string
+  /** Headers of the trace in which it was asked for; absent without one. */
+  trace?: Record<string, string>
 }
 
+/** Where jobs wait: one document a job, gone when it is done. */
 export const JobCollection = defineCollection<JobDocument>()({
   name: "jobs",
   scope: "global",

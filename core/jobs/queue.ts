@@ -13,8 +13,10 @@ import type { Deps, TokenRecord } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
+import { fromHeaders, inSpan, isTracing, traceHeaders } from "../kernel/tracing.ts"
 import { backoff } from "./backoff.ts"
 import { JobCollection, type JobDocument } from "./jobs-collection.ts"
+import { Leases } from "./leases.ts"
 
 export interface QueueArgs {
   readonly store: Store
@@ -35,6 +37,7 @@ const heldPerSlot = 8
 
 export class DurableQueue implements JobQueue {
   readonly #args: QueueArgs
+  readonly #leases: Leases
   readonly #waiting: JobDocument[] = []
   readonly #held = new Map<string, JobDocument>()
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
@@ -48,6 +51,7 @@ export class DurableQueue implements JobQueue {
 
   constructor(args: QueueArgs) {
     this.#args = args
+    this.#leases = new Leases(args)
   }
 
   get depth(): { waiting: number; running: number } {
@@ -72,6 +76,7 @@ export class DurableQueue implements JobQueue {
       timeout_ms: options.timeoutMs ?? job.timeoutMs ?? 60_000,
       last_error: null,
       created_at: timestamp(now),
+      ...(isTracing() ? { trace: traceHeaders() } : {}),
     }
     work.in(JobCollection).insert(doc, { ifPresent: "keep" })
     if (holds) work.afterCommit(() => this.#take(doc))
@@ -126,7 +131,9 @@ export class DurableQueue implements JobQueue {
   #giveBack(): void {
     const given = this.#waiting.splice(0)
     for (const doc of given) this.#held.delete(doc.id)
-    this.#releasing = this.#releasing.then(() => this.#release(given))
+    this.#releasing = this.#releasing
+      .then(() => this.#leases.release(given.map(({ id }) => id)))
+      .catch((error: unknown) => this.#args.log.warn({ err: error }, "jobs could not be given back; their leases will run out"))
   }
 
   #fill(): void {
@@ -166,9 +173,11 @@ export class DurableQueue implements JobQueue {
     try {
       if (!known) throw new AppError("unimplemented", `No plugin declares the job "${doc.type}".`, { retryable: false })
       const payload: unknown = known.job.payload.parse(doc.payload)
-      await abortable(known.job.run({ ...args, payload, deps: known.deps() }), stop.signal)
+      const attributes = () => ({ "millrace.job": doc.type, "millrace.job_id": doc.id, "millrace.attempt": attempt })
+      const run = () => abortable(known.job.run({ ...args, payload, deps: known.deps() }), stop.signal)
+      await fromHeaders(doc.trace ?? {}, () => inSpan("job", { attributes }, run))
       work.in(JobCollection).remove(doc.id, { optional: true })
-      await this.#commit(work)
+      await work.commitTo(this.#args.store)
       observe?.("done", doc.type, clock.monotonic() - started)
     } catch (error) {
       const outcome = await this.#failed(doc, attempt, error, args).catch((fault: unknown) => {
@@ -211,17 +220,13 @@ export class DurableQueue implements JobQueue {
       // Not where another node has claimed it since: this one's lease ran out.
       { where: { held_by: this.#args.node }, optional: true },
     )
-    await this.#commit(work)
+    await work.commitTo(this.#args.store)
     if (ended) args.log.error({ err: error, attempt }, "job failed for good")
     else {
       if (postponed === undefined) args.log.warn({ err: error, attempt, again_in_ms: wait }, "job failed, will be tried again")
       this.#pollSoon(wait)
     }
     return ended ? "dead" : "retried"
-  }
-
-  async #commit(work: StagedWork): Promise<void> {
-    await work.committed(await this.#args.store.commit(work.commit))
   }
 
   /** Brings the next poll forward to at most that far from now. */
@@ -246,57 +251,27 @@ export class DurableQueue implements JobQueue {
   }
 
   async #poll(): Promise<void> {
-    const { store, clock, node, leaseMs, concurrency } = this.#args
-    const room = concurrency * heldPerSlot - this.#held.size
+    const room = this.#args.concurrency * heldPerSlot - this.#held.size
     if (room <= 0) return
-    const due = await store
-      .open(JobCollection)
-      .find({ state: "queued", run_at: { $lte: timestamp(clock.now()) } }, { sort: { run_at: 1 }, limit: Math.min(room, 100) })
+    const due = await this.#leases.due(Math.min(room, 100))
     await Promise.all(
       due.map(async (doc) => {
         if (this.#held.has(doc.id) || this.#stopped) return
-        const run_at = timestamp(clock.now() + leaseMs)
-        const work = new StagedWork(`${doc.id}:claim:${node}:${clock.monotonic()}`)
-        work.in(JobCollection).update(doc.id, { $set: { run_at, held_by: node } }, { where: { run_at: doc.run_at, held_by: doc.held_by } })
-        try {
-          await this.#commit(work)
-        } catch (error) {
-          if (error instanceof AppError && (error.code === "aborted" || error.code === "not_found")) return
-          throw error
-        }
-        this.#take({ ...doc, run_at, held_by: node })
+        const claimed = await this.#leases.claim(doc)
+        if (claimed) this.#take(claimed)
       }),
     )
   }
 
   #renewLater(): void {
     this.#cancelRenew = this.#args.clock.after(this.#args.leaseMs / 3, () => {
-      this.#renew()
+      this.#leases
+        .renew(this.#held.keys())
         .catch((error: unknown) => this.#args.log.warn({ err: error }, "leases of jobs could not be renewed"))
         .finally(() => {
           if (!this.#stopped || this.#running.size > 0) this.#renewLater()
         })
     })
-  }
-
-  async #renew(): Promise<void> {
-    const { clock, leaseMs, node } = this.#args
-    if (this.#held.size === 0) return
-    const work = new StagedWork(`${node}:renew:${clock.monotonic()}`)
-    const run_at = timestamp(clock.now() + leaseMs)
-    for (const id of this.#held.keys())
-      work.in(JobCollection).update(id, { $set: { run_at } }, { where: { held_by: node }, optional: true })
-    await this.#commit(work)
-  }
-
-  async #release(docs: readonly JobDocument[]): Promise<void> {
-    if (docs.length === 0) return
-    const { clock, node, log } = this.#args
-    const work = new StagedWork(`${node}:release:${clock.monotonic()}`)
-    const run_at = timestamp(clock.now())
-    for (const doc of docs)
-      work.in(JobCollection).update(doc.id, { $set: { run_at, held_by: "" } }, { where: { held_by: node }, optional: true })
-    await this.#commit(work).catch((error: unknown) => log.warn({ err: error }, "jobs could not be given back; their leases will run out"))
   }
 }
 

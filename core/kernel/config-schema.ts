@@ -22,6 +22,11 @@ export const CoreConfig = z.strictObject({
     drain_ms: milliseconds.describe("How long a stop waits for what is under way."),
     cors_origins: z.array(z.string()).describe("Origins that browsers may call the API from; `*` for any."),
   }),
+  workers: z
+    .int()
+    .min(1)
+    .max(64)
+    .describe("Processes that serve this port on one store, with a parent that owns the embedded file and serves nothing."),
   data_dir: z.string().min(1).describe("Folder for everything that the service keeps."),
   storage: z.strictObject({
     url: z.string().nullable().describe("mongodb://… of a replica set; null: the embedded SQLite file under data_dir."),
@@ -35,7 +40,7 @@ export const CoreConfig = z.strictObject({
     level: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).describe("Least level that is logged."),
   }),
   plugins: z.strictObject({
-    paths: z.array(z.string()).describe("Folders of plugin folders, or names of npm packages."),
+    paths: z.array(z.string()).describe("Folders of plugin folders, or names of npm packages, beside what ships."),
     settings: z.record(z.string(), z.unknown()).describe("Settings of plugins, under their ids."),
   }),
   pipelines: z.strictObject({
@@ -48,6 +53,8 @@ export const CoreConfig = z.strictObject({
       .enum(["none", "cloudflare", "vercel", "cloudfront", "fastly"])
       .describe("Edge whose geography headers are believed; they can be forged where no such edge stands in front."),
     max_in_flight: z.int().min(1).describe("Events under way at once before more are answered 429."),
+    max_in_flight_per_organization: z.int().min(1).describe("The same, of one organization."),
+    max_in_flight_per_pipeline: z.int().min(1).describe("The same, of one pipeline."),
     rejected_entries_per_minute: z
       .int()
       .min(0)
@@ -73,6 +80,7 @@ export const CoreConfig = z.strictObject({
   retention: z.strictObject({
     entries_days: z.int().min(1).describe("How long journal entries are kept."),
     payloads_days: z.int().min(1).describe("How long payloads are kept for replay."),
+    audit_days: z.int().min(1).max(36_500).describe("How long the audit log keeps a record of a change, from when it was made."),
   }),
   rate_limits: z.strictObject({
     key_per_minute: z.int().min(1).describe("Calls of the API that one key has a minute."),
@@ -90,6 +98,7 @@ export const CoreConfig = z.strictObject({
 })
 export type CoreConfig = z.infer<typeof CoreConfig>
 
+/** The settings that hold, checked. */
 export const Settings = token<CoreConfig>("Settings")
 
 function isAddressOrBlock(text: string): boolean {

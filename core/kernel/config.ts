@@ -1,5 +1,8 @@
-// Configuration: config/default.yaml, then the file that MILLRACE_CONFIG names, then variables. Unknown keys are errors
-// with a guess at what was meant, all problems come at once, and each value remembers where it came from.
+// Configuration: config/default.yaml, then the project's config/millrace.yaml or the file that MILLRACE_CONFIG names, then
+// variables. Unknown keys are errors with a guess at what was meant, all problems come at once, and each value remembers
+// where it came from.
+import { existsSync } from "node:fs"
+import { join, relative } from "node:path"
 import { CoreConfig } from "./config-schema.ts"
 import { isTree, leaves, merge, type Origins, originOf, put, readTree, type Tree, valueAt } from "./config-tree.ts"
 import { didYouMean } from "./guess.ts"
@@ -44,13 +47,21 @@ export function variableFor(path: string): string {
   return Object.entries(shortNames).find(([, short]) => short === path)?.[0] ?? longName(path)
 }
 
-export function loadConfig(args: { defaults: string; file?: string | undefined; env: NodeJS.ProcessEnv }): LoadedConfig {
+export interface ConfigArgs {
+  readonly defaults: string
+  /** Folder whose config/millrace.yaml counts, where there is one and nothing names another file. */
+  readonly project?: string
+  readonly file?: string | undefined
+  readonly env: NodeJS.ProcessEnv
+}
+
+export function loadConfig(args: ConfigArgs): LoadedConfig {
   const problems: string[] = []
   const origins: Origins = new Map()
   const tree: Tree = {}
   merge(tree, readTree(args.defaults, problems), args.defaults, origins)
   const known = leaves(tree)
-  const file = args.file ?? args.env["MILLRACE_CONFIG"]
+  const file = args.file ?? (args.env["MILLRACE_CONFIG"] || fileOf(args.project))
   if (file) {
     const over = readTree(file, problems)
     const fromEnv = takeReferences(over, "", { env: args.env, file, problems })
@@ -68,6 +79,13 @@ export function loadConfig(args: { defaults: string; file?: string | undefined; 
   }
   if (problems.length > 0 || !parsed.success) throw new BootError(problems)
   return { config: parsed.data, origins }
+}
+
+/** As messages name it. */
+function fileOf(project: string | undefined): string | undefined {
+  if (project === undefined) return undefined
+  const file = join(project, "config/millrace.yaml")
+  return existsSync(file) ? relative(process.cwd(), file) : undefined
 }
 
 interface Reading {

@@ -12,6 +12,7 @@ export interface Token<T> {
   readonly type?: T
 }
 
+/** Names a service that one plugin provides and others inject. */
 export function token<T>(name: string): Token<T> {
   return { name, key: Symbol(name) }
 }

@@ -22,11 +22,13 @@ export const httpStatusOf = {
   deadline_exceeded: 504,
 } as const
 
+/** The closed set of codes that a call can fail with. */
 export type ErrorCode = keyof typeof httpStatusOf
 
 /** Statuses that HTTP itself asks for in place of the code's own: 405 `unimplemented`, 413 `resource_exhausted`, 415 `invalid_argument`. */
 export type StatusOverride = 405 | 413 | 415
 
+/** What is wrong with one field of an input. */
 export interface FieldProblem {
   /** Dotted path or JSON pointer of the field. */
   path: string

@@ -1,9 +1,10 @@
 // Ids as a dependency: UUIDs in time order (version 7, RFC 9562 section 5.7), monotonic within a process, and UUIDs
 // derived from names (version 8, section 5.8) where the same thing must get the same id again.
-import { createHash, randomFillSync } from "node:crypto"
+import { hash, randomFillSync } from "node:crypto"
 import type { Clock } from "./clock.ts"
 import { token } from "./di.ts"
 
+/** Where new ids come from: UUIDs in the order of time. */
 export interface Ids {
   /** A fresh UUIDv7. Each is greater than the one before, also within a millisecond and when the clock steps back. */
   uuid(): string
@@ -18,6 +19,7 @@ export function timeOrderedIds(clock: Clock): Ids {
   let used = poolSize
   let lastTime = 0
   let sequence = 0
+  let [timeOf, prefix] = [-1, ""]
   return {
     uuid() {
       if (used + 8 > poolSize) {
@@ -32,11 +34,15 @@ export function timeOrderedIds(clock: Clock): Ids {
         lastTime++
         sequence = 0
       }
-      const time = lastTime.toString(16).padStart(12, "0")
+      if (timeOf !== lastTime) {
+        const time = lastTime.toString(16).padStart(12, "0")
+        prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`
+        timeOf = lastTime
+      }
       const random = pool.toString("hex", used + 2, used + 8)
       const variant = (0x8000 | (pool.readUInt16BE(used) & 0x3fff)).toString(16)
       used += 8
-      return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, "0")}-${variant}-${random}`
+      return `${prefix}${sequence.toString(16).padStart(3, "0")}-${variant}-${random}`
     },
   }
 }
@@ -48,14 +54,13 @@ export function derivedUuid(...parts: string[]): string {
 
 /** The time prefix of a UUIDv7 with a hash of the parts behind it: derived, and yet in order of time. */
 export function derivedUuidInOrder(uuidv7: string, ...parts: string[]): string {
-  const hash = formatUuid(hashOf([uuidv7, ...parts]), 8)
-  return uuidv7.slice(0, 13) + hash.slice(13)
+  return uuidv7.slice(0, 13) + formatUuid(hashOf([uuidv7, ...parts]), 8).slice(13)
 }
 
 function hashOf(parts: string[]): string {
-  const hash = createHash("sha256")
-  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
-  return hash.digest("hex")
+  let text = ""
+  for (const part of parts) text += `${Buffer.byteLength(part)}:${part}`
+  return hash("sha256", text, "hex")
 }
 
 function formatUuid(hex: string, version: number): string {
@@ -65,6 +70,7 @@ function formatUuid(hex: string, version: number): string {
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
+/** Whether a text is a UUID, in lower case. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text)
 }

@@ -15,7 +15,7 @@ export interface FoundPlugin<R> {
 }
 
 export interface LoadArgs {
-  /** Folders of plugin folders, or npm package names. */
+  /** Folders of plugin folders (in groups or not), or npm package names. */
   readonly paths: readonly string[]
   /** What relative folders are relative to: the project's, then the framework's own. */
   readonly roots: readonly string[]
@@ -27,6 +27,7 @@ export interface OrderedPlugin<R> extends FoundPlugin<R> {
   readonly config: unknown
 }
 
+/** Each plugin once, however many of the paths lead to it. */
 export async function findPlugins<R>({ paths, roots }: Pick<LoadArgs, "paths" | "roots">, problems: string[]): Promise<FoundPlugin<R>[]> {
   const found: FoundPlugin<R>[] = []
   const seen = new Set<string>()
@@ -44,17 +45,24 @@ export async function findPlugins<R>({ paths, roots }: Pick<LoadArgs, "paths" | 
   return found
 }
 
+/** The folder's own plugin; else those of its folders, and of the folders in those that only group them. */
 function entriesOf(folder: string): string[] {
-  const own = ["index.ts", "index.js"].map((name) => join(folder, name)).find((file) => existsSync(file))
-  if (own) return [own]
+  const own = entryOf(folder)
+  if (own !== undefined) return [own]
+  return foldersIn(folder).flatMap((group) => {
+    const entry = entryOf(group)
+    return entry !== undefined ? [entry] : foldersIn(group).flatMap((inner) => entryOf(inner) ?? [])
+  })
+}
+
+function entryOf(folder: string): string | undefined {
+  return ["index.ts", "index.js"].map((name) => join(folder, name)).find((file) => existsSync(file))
+}
+
+function foldersIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .flatMap((entry) =>
-      ["index.ts", "index.js"]
-        .map((name) => join(folder, entry.name, name))
-        .filter((file) => existsSync(file))
-        .slice(0, 1),
-    )
+    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules" && !entry.name.startsWith("."))
+    .map(({ name }) => join(folder, name))
     .sort()
 }
 
@@ -85,6 +93,7 @@ async function load<R>(specifier: string, from: string, found: FoundPlugin<R>[],
     return
   }
   for (const plugin of Array.isArray(module.default) ? (module.default as unknown[]) : [module.default]) {
+    if (found.some((one) => one.plugin === plugin)) continue
     if (isPlugin<R>(plugin)) found.push({ plugin, from })
     else problems.push(`${from} does not export a plugin; its default export must be definePlugin({ id, config, register }).`)
   }

@@ -3,8 +3,10 @@
 import pino, { type Logger as PinoLogger } from "pino"
 import { token } from "./di.ts"
 
+/** A logger, as pino has it. */
 export type Logger = PinoLogger
 
+/** The service's log. Values of fields named like secrets are cut; texts are not, so put none into one. */
 export const Log = token<Logger>("Log")
 
 /** Field names whose values never leave the process in clear: in logs, previews and printed configuration alike. */

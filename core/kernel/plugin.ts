@@ -16,6 +16,7 @@ export interface Plugin<R, C extends z.ZodType = z.ZodType> {
   generates?(): Promise<readonly GeneratedFile[]>
 }
 
+/** A command of `millrace` that a plugin adds, beside those made of its operations. */
 export interface PluginCommand {
   /** kebab-case. */
   readonly name: string
@@ -28,6 +29,7 @@ export interface PluginCommand {
   run(options: Readonly<Record<string, string | boolean | undefined>>): Promise<CommandResult> | CommandResult
 }
 
+/** What a command prints, and its exit code where that is not 0. */
 export type CommandResult = string | { readonly text: string; readonly exitCode: number }
 
 export interface GeneratedFile {

@@ -6,12 +6,14 @@ import { join } from "node:path"
 import { token } from "./di.ts"
 import { AppError } from "./errors.ts"
 
+/** A secret, encrypted, with the id of the key that opens it. */
 export interface Sealed {
   readonly key_id: string
   /** base64 of nonce, ciphertext and tag. */
   readonly text: string
 }
 
+/** Encrypts what must not be kept in clear, bound to a context that must be named to open it. */
 export interface Vault {
   /** `context` names what the secret belongs to and is authenticated: a sealed text copied elsewhere does not open. */
   seal(plain: string, context: string): Sealed

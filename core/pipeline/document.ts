@@ -4,8 +4,11 @@ import { z } from "zod"
 import { Name, Slug } from "../contract/fields.ts"
 import { defaultRetry } from "../contract/job.ts"
 
+/** Whether a pipeline takes events. */
 export const PipelineState = z.enum(["active", "disabled", "proposed"])
+/** Where a pipeline's events come from. */
 export const SourceKind = z.enum(["browser_form", "third_party_webhook", "custom_http", "internal"])
+/** What a pipeline is for; `page_events` is the service's own. */
 export const Purpose = z.enum(["record_capture", "page_events", "custom"])
 
 const milliseconds = z.int().min(0).max(86_400_000)
@@ -75,5 +78,6 @@ export const documentFields = {
   owner_artifact_id: z.uuid().nullable().default(null),
 }
 
+/** A pipeline's document, as files hold it and `event_pipelines.create` takes it. */
 export const PipelineDocument = z.strictObject({ slug: Slug.optional(), ...documentFields })
 export type PipelineDocument = z.infer<typeof PipelineDocument>

@@ -16,6 +16,7 @@ export type Compilation =
   | { readonly ok: true; readonly graph: Graph; readonly program: Program; readonly findings: readonly Finding[] }
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
+/** An event from inside the service: no endpoint, and nothing to verify. */
 export interface InternalEvent {
   readonly payload: Json
   readonly headers?: Readonly<Record<string, string>>
@@ -26,6 +27,7 @@ export interface InternalEvent {
   readonly idempotencyKey?: string
 }
 
+/** What became of an event from inside the service. */
 export interface EventAnswer {
   readonly execution_id: string
   readonly status: "accepted" | "rejected" | "failed"
@@ -40,6 +42,7 @@ export interface ReceivedAnswer {
   readonly byDefault: boolean
 }
 
+/** What an event would do: nothing of it was done. */
 export interface DryRun {
   readonly verdict: Json
   readonly schema_errors: readonly Json[]
@@ -53,6 +56,7 @@ export interface DryRun {
   }
 }
 
+/** The engine as plugins see it: compiles documents, and puts events through pipelines. */
 export interface PipelineEngine {
   /** Findings are data, never exceptions. */
   compile(document: unknown, organization?: { readonly slug: string }): Promise<Compilation>

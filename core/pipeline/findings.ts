@@ -2,6 +2,7 @@
 
 export type FindingLevel = "error" | "warning"
 
+/** One thing that the compiler has to say of a document, with its place. */
 export interface Finding {
   /** Kebab-case id of the rule; `docs/rules/<rule>.md` explains it. */
   readonly rule: string

@@ -13,6 +13,7 @@ import type { JournalEntry } from "./journal/entry.ts"
 import type { StoredPipeline } from "./source.ts"
 import type { RequestStamp } from "./stamp/stamp.ts"
 
+/** A verified request at the endpoint of a pipeline that an intake has taken over. */
 export interface Arrival {
   readonly pipeline: StoredPipeline
   /** The body, parsed: JSON, or a form's fields. */
@@ -41,6 +42,7 @@ export interface IntakeJournal {
   commit(work: Work): Promise<void>
 }
 
+/** A journalled event that is to be run again by the intake that took it. */
 export interface ReplayArgs {
   readonly pipeline: StoredPipeline
   /** The entry that is run again: verified, and of this pipeline. */
@@ -51,6 +53,7 @@ export interface ReplayArgs {
   readonly journal: IntakeJournal
 }
 
+/** Takes over the events of pipelines of one purpose: batches, say, that become many rows. */
 export interface Intake {
   /** Throws AppError to reject the request as a whole. */
   take(arrival: Arrival): Promise<Reply>
@@ -58,6 +61,7 @@ export interface Intake {
   replay(args: ReplayArgs): Promise<EventAnswer>
 }
 
+/** Where a plugin offers to take over the events of a purpose. */
 export interface Intakes {
   /** To be called while services are created; one intake a purpose. */
   use(purpose: PipelineDocument["purpose"], intake: Intake): void

@@ -115,7 +115,11 @@ class Engine {
       clock,
       log,
       maxBodyBytes: config.inbound.max_body_bytes,
-      maxInFlight: config.inbound.max_in_flight,
+      room: {
+        all: config.inbound.max_in_flight,
+        organization: config.inbound.max_in_flight_per_organization,
+        pipeline: config.inbound.max_in_flight_per_pipeline,
+      },
       publicUrl,
       countUnknown: meter.countUnknown,
       assertLive,

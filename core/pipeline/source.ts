@@ -3,6 +3,7 @@ import type { LiveSecret } from "../contract/auth-mode.ts"
 import { token } from "../kernel/di.ts"
 import type { PipelineDocument } from "./document.ts"
 
+/** A pipeline as it is kept, with the secrets that verify its events. */
 export interface StoredPipeline {
   readonly id: string
   readonly organization: { readonly id: string; readonly slug: string }
@@ -14,6 +15,7 @@ export interface StoredPipeline {
   readonly secrets: readonly LiveSecret[]
 }
 
+/** Where the engine finds the pipelines that it runs. */
 export interface PipelineSource {
   byEndpoint(endpointId: string): Promise<StoredPipeline | undefined>
   byId(organization: string, id: string): Promise<StoredPipeline | undefined>

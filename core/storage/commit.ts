@@ -1,6 +1,6 @@
 // Group commit: commits that come while another is being written are merged into one group, so that durability costs
 // each of them a share of one disk flush. Independent of the driver. Order is kept for each document: commits that
-// touch the same one never stand in two groups under way. What waits is bounded; beyond it a commit is refused as
+// touch the same one never stand in two groups under way, unless the driver keeps the order of groups. What waits is bounded; beyond it a commit is refused as
 // `unavailable` (not `resource_exhausted`: the whole service is behind, no caller has used up a share of its own).
 import type { Commit, CommitResult } from "../contract/store.ts"
 import type { Clock } from "../kernel/clock.ts"
@@ -11,6 +11,8 @@ import { sizeOf } from "./size.ts"
 export interface GroupCommitLimits {
   /** Commits of one group. */
   readonly groupCommits: number
+  /** As many waiting commits leave before the turn of the event loop is over: they are written while the rest of it goes on. */
+  readonly earlyCommits: number
   /** Rough bytes of one group; a bigger commit goes alone. */
   readonly groupBytes: number
   /** Commits that may wait. */
@@ -21,6 +23,7 @@ export interface GroupCommitLimits {
 
 export const defaultLimits: GroupCommitLimits = {
   groupCommits: 256,
+  earlyCommits: 32,
   groupBytes: 4 << 20,
   waitingCommits: 20_000,
   waitingBytes: 128 << 20,
@@ -42,7 +45,7 @@ interface Waiting {
 }
 
 export class GroupCommit {
-  readonly #driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight" | "stage">
+  readonly #driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight" | "keepsOrder" | "stage">
   readonly #clock: Clock
   readonly #limits: GroupCommitLimits
   readonly #observe: GroupObserver | undefined
@@ -56,7 +59,7 @@ export class GroupCommit {
   #whenIdle: (() => void)[] = []
 
   constructor(options: {
-    driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight" | "stage">
+    driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight" | "keepsOrder" | "stage">
     clock: Clock
     limits?: Partial<GroupCommitLimits>
     observe?: GroupObserver
@@ -65,6 +68,10 @@ export class GroupCommit {
     this.#clock = options.clock
     this.#limits = { ...defaultLimits, ...options.limits }
     this.#observe = options.observe
+  }
+
+  get #inOrder(): boolean {
+    return this.#driver.keepsOrder === true || this.#driver.groupsInFlight === 1
   }
 
   /** Commits waiting for a group. */
@@ -88,7 +95,8 @@ export class GroupCommit {
     return new Promise((resolve, reject) => {
       this.#queue.push({ commit: staged, bytes, resolve, reject })
       this.#bytes += bytes
-      this.#schedule()
+      if (this.#queue.length >= this.#limits.earlyCommits) this.#send()
+      else this.#schedule()
     })
   }
 
@@ -117,7 +125,7 @@ export class GroupCommit {
 
   #send(): void {
     while (this.#queue.length > 0 && this.#inFlight < this.#driver.groupsInFlight) {
-      const group = this.#driver.groupsInFlight === 1 ? this.#takeNext() : this.#takeFree()
+      const group = this.#inOrder ? this.#takeNext() : this.#takeFree()
       if (group.length === 0) return
       this.#inFlight++
       void this.#run(group)
@@ -177,7 +185,7 @@ export class GroupCommit {
       for (const waiting of group) waiting.reject(reported)
     }
     this.#inFlight--
-    if (this.#driver.groupsInFlight > 1) for (const commit of commits) for (const key of keysOf(commit)) this.#busy.delete(key)
+    if (!this.#inOrder) for (const commit of commits) for (const key of keysOf(commit)) this.#busy.delete(key)
     this.#send()
     this.#observe?.({
       commits: group.length,

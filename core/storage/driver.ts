@@ -37,4 +37,6 @@ export interface StorageDriver {
   ready(): Promise<void>
   /** Groups that may be under way at once. */
   readonly groupsInFlight: number
+  /** Groups are written in the order in which they were given, so that two under way may touch the same document. */
+  readonly keepsOrder?: boolean
 }

@@ -59,9 +59,13 @@ export function createStore(options: StoreOptions): StartedStore {
       if (declared) declared.check(spec, organization)
       return new OpenCollection<D>(reads, spec, organization)
     },
-    async commit(commit: Commit): Promise<CommitResult> {
-      started(declared).checkCommit(commit)
-      return commit.writes.length === 0 ? { created: [] } : group.commit(commit)
+    commit(commit: Commit): Promise<CommitResult> {
+      try {
+        started(declared).checkCommit(commit)
+      } catch (error) {
+        return Promise.reject(error as Error)
+      }
+      return commit.writes.length === 0 ? Promise.resolve({ created: [] }) : group.commit(commit)
     },
     async ready() {
       started(declared)
@@ -141,9 +145,11 @@ class OpenCollection<D extends Document> implements Collection<D> {
     }
   }
 
-  #query(filter: Filter, sort: SortKeys, limit: number, after: readonly Scalar[] | undefined, deadlineMs: number): Promise<D[]> {
+  async #query(filter: Filter, sort: SortKeys, limit: number, after: readonly Scalar[] | undefined, deadlineMs: number): Promise<D[]> {
     const query = { collection: this.#spec, organization: this.#organization, filter, sort, limit, after, deadlineMs }
-    return this.#reads.driver.find(query) as Promise<D[]>
+    const found = await this.#reads.driver.find(query)
+    const { restore } = this.#spec
+    return (restore ? found.map(restore) : found) as D[]
   }
 
   #positionOf(document: Document, sort: SortKeys): Scalar[] {

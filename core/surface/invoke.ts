@@ -4,8 +4,9 @@ import type { Authenticator, Caller, Credentials } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import type { AnyOperation, Streamed } from "../contract/operation.ts"
 import type { Store } from "../contract/store.ts"
+import type { Tally } from "../contract/tally.ts"
 import { StagedWork } from "../contract/work.ts"
-import { type Clock, timestamp } from "../kernel/clock.ts"
+import type { Clock } from "../kernel/clock.ts"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
@@ -45,9 +46,12 @@ export interface InvokerDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
+  readonly tally: Tally
   readonly rateLimits: { readonly key_per_minute: number; readonly organization_per_minute: number }
   /** Counts refused credentials by where they come from. */
   readonly addresses?: AddressLimits
+  /** How long audit records are kept; a year unless given. */
+  readonly auditDays?: number
   /** `Vault.keyFor("idempotency")`. */
   readonly digestKey: Buffer
   /** What an operation injects; the container's `all`. */
@@ -66,14 +70,14 @@ interface Call {
 const collisions = new Set(["already_exists", "aborted", "failed_precondition"])
 
 export function createInvoker(deps: InvokerDeps): Invoker {
-  const limits = new RateLimits(deps.clock, deps.rateLimits)
+  const limits = new RateLimits(deps.tally, deps.rateLimits)
   const idempotency = new Idempotency(deps)
   const never = new AbortController().signal
 
   async function admit(credentials: Credentials, options: Pick<InvokeOptions, "quotas">): Promise<Caller> {
     const authenticate = () => deps.authenticator.authenticate(credentials)
     const caller = await (deps.addresses?.guard(credentials.address, authenticate) ?? authenticate())
-    const { quotas, refusal } = limits.take(caller)
+    const { quotas, refusal } = await limits.take(caller)
     options.quotas?.(quotas)
     if (refusal) throw refusal
     return caller
@@ -125,8 +129,8 @@ export function createInvoker(deps: InvokerDeps): Invoker {
       if (work.writes.length > 0) throw new Error(`${operation.name} says it only reads, and staged ${work.writes.length} writes.`)
       return await work.committed({ created: [] })
     }
-    const writes = await changesOf(deps.store, work.writes, caller.organization.id)
-    audit({ work, operation, caller, input, writes, id: deps.ids.uuid(), at: timestamp(deps.clock.now()) })
+    const changes = await changesOf(deps.store, work.writes, caller.organization.id)
+    audit({ work, operation, caller, input, changes, id: deps.ids.uuid(), now: deps.clock.now(), keptDays: deps.auditDays ?? 365 })
     if (claim && answer) claim.record(work, answer, operation.secretOutput ?? [])
     const result = await deps.store.commit(work.commit)
     try {

@@ -1,10 +1,12 @@
 // The OpenAPI 3.1 document, read from the registered operations: nothing in it is written twice. Inputs and outputs are
 // the operations' own schemas, named after them.
 import type { AnyOperation } from "../contract/operation.ts"
+import type { AnyRoute } from "../contract/route.ts"
 import { interfaceVersion } from "./interface-version.ts"
 import { answerComponents, ErrorSchema, headerComponents, parameterComponents } from "./openapi/components.ts"
 import { inboundPath, inboundTag } from "./openapi/inbound.ts"
 import { areaOf, operationEntry } from "./openapi/operation-entry.ts"
+import { routeEntry } from "./openapi/route-entry.ts"
 import { SchemaShelf } from "./openapi/schema-shelf.ts"
 import type { JsonObject } from "./wire-schema.ts"
 
@@ -16,13 +18,18 @@ Every operation needs \`Authorization: Bearer <key>\` and acts in the key's own 
 \`{ code, message, details }\` everywhere. The same operations are tools at \`POST /mcp\`, commands of \`millrace\`, and
 live updates come over socket.io at \`/live\`.`
 
-export function openApi(operations: readonly AnyOperation[], args: { serverUrl: string }): JsonObject {
+export function openApi(operations: readonly AnyOperation[], args: { serverUrl: string; routes?: readonly AnyRoute[] }): JsonObject {
   const shelf = new SchemaShelf()
   shelf.add("Error", ErrorSchema, "output")
   const paths: Record<string, JsonObject> = {}
   for (const operation of [...operations].sort((left, right) => (left.http.path < right.http.path ? -1 : 1))) {
     const { method, path } = operation.http
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationEntry(operation, shelf) }
+  }
+  const routes = (args.routes ?? []).filter(({ document }) => document)
+  for (const route of routes) {
+    if (!route.document) continue
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: routeEntry(route, route.document) }
   }
   return {
     openapi: "3.1.0",
@@ -36,7 +43,7 @@ export function openApi(operations: readonly AnyOperation[], args: { serverUrl: 
     },
     servers: [{ url: args.serverUrl, description: "This service." }],
     security: [{ bearer: [] }],
-    tags: [...tagsOf(operations), inboundTag].sort((left, right) => (left.name < right.name ? -1 : 1)),
+    tags: [...tagsOf([...operations, ...routes]), inboundTag].sort((left, right) => (left.name < right.name ? -1 : 1)),
     paths: { ...paths, ...inboundPath() },
     components: {
       securitySchemes: {
@@ -51,11 +58,11 @@ export function openApi(operations: readonly AnyOperation[], args: { serverUrl: 
 }
 
 /** A tag an area: its name, and what can be done in it. */
-function tagsOf(operations: readonly AnyOperation[]): { name: string; description: string }[] {
-  const areas = Map.groupBy(operations, areaOf)
+function tagsOf(named: readonly { readonly name: string }[]): { name: string; description: string }[] {
+  const areas = Map.groupBy(named, areaOf)
   return [...areas].map(([name, inArea]) => {
     const title = name.replaceAll("_", " ")
-    const verbs = inArea.map((operation) => operation.name.slice(name.length + 1).replaceAll("_", " "))
+    const verbs = inArea.map((one) => one.name.slice(name.length + 1).replaceAll("_", " "))
     return { name, description: `${title.charAt(0).toUpperCase()}${title.slice(1)}: ${verbs.join(", ")}.` }
   })
 }

@@ -14,6 +14,7 @@ import { type Quota, rateLimitHeaders } from "./call/rate-limit.ts"
 import { sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
 import { corsHeaders, preflightHeaders } from "./http/cors.ts"
 import { credentialsOf } from "./http/credentials.ts"
+import { idempotencyKeyOf } from "./http/idempotency-key.ts"
 import { methodNotAllowed } from "./http/methods.ts"
 import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
@@ -89,8 +90,8 @@ export function createRest(deps: RestDeps): RequestListener {
     response.writeHead(204).end()
   })
   for (const [path, document] of Object.entries(deps.documents ?? {})) {
-    app.get(path, (request, response) => {
-      deps.addresses.take(deps.addressOf(request))
+    app.get(path, async (request, response) => {
+      await deps.addresses.take(deps.addressOf(request))
       response.set(document.headers ?? {})
       sendText(request, response, 200, document.text(), document.contentType)
     })
@@ -118,7 +119,7 @@ async function answer(deps: RestDeps, operation: AnyOperation, request: Request,
   const gone = new AbortController()
   response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
   const options = {
-    idempotencyKey: request.get("idempotency-key"),
+    idempotencyKey: idempotencyKeyOf(request),
     signal: gone.signal,
     quotas: (quotas: readonly Quota[]) => void response.set(rateLimitHeaders(quotas)),
   }

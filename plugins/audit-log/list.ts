@@ -18,7 +18,8 @@ const AuditEntry = z
     changes: Summary.describe("What the call asked for. Secrets are cut by field name, long texts shortened."),
     writes: z
       .array(z.object({ collection: z.string(), id: z.string(), before: Summary, after: Summary }))
-      .describe("Documents it made (before is null), changed (the touched fields) or removed (after is null); empty for more than ten."),
+      .describe("The first ten documents that it made (before is null), changed (the touched fields) or removed (after is null)."),
+    more_writes: z.int().describe("How many more documents it wrote."),
     request_id: z.string(),
   })
   .meta({ id: "AuditEntry" })
@@ -26,7 +27,8 @@ const AuditEntry = z
 export const listAuditLog = defineOperation({
   name: "audit_log.list",
   summary: "List who changed what, newest first.",
-  description: "A record is kept with the change itself: what is not here did not happen, and what failed is not here.",
+  description:
+    "A record is kept with the change itself: what is not here did not happen, and what failed is not here. It goes after `retention.audit_days`, a year unless set otherwise.",
   http: { method: "GET", path: "/v1/audit-log" },
   access: { scope: "audit_log:read", role: "admin" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -39,6 +41,7 @@ export const listAuditLog = defineOperation({
   }),
   output: z.object({ audit_log: z.array(AuditEntry), next_cursor: z.string() }),
   errors: ["invalid_argument"],
+  examples: [{ given: { dataset: "datasets.create" }, input: { operation: "datasets.create", limit: 10 } }],
   inject: { store: Store, pager: Pager },
   async handle({ input, caller, deps }) {
     const { actor, operation, limit, cursor } = input
@@ -66,6 +69,16 @@ export const listAuditLog = defineOperation({
   },
 })
 
-function shown({ id, at, actor, operation, target, changes, writes = [], request_id }: AuditRecord): z.input<typeof AuditEntry> {
-  return { id, at, actor, operation, target, changes, writes, request_id }
+function shown({
+  id,
+  at,
+  actor,
+  operation,
+  target,
+  changes,
+  writes = [],
+  more_writes = 0,
+  request_id,
+}: AuditRecord): z.input<typeof AuditEntry> {
+  return { id, at, actor, operation, target, changes, writes, more_writes, request_id }
 }

@@ -15,6 +15,8 @@ export interface Dataset extends Document {
   integration_id: string
   /** Column that keyed rows are known by; fixed by the first keyed write, null until then. */
   key: string | null
+  /** Whether rows were written without a key; absent in datasets of earlier versions, where there may be such. */
+  unkeyed?: boolean
   /** What values were seen to be, in the order in which they were first seen: one entry a name and type. */
   columns: { name: string; type: ColumnType }[]
   /** Counts changes made by callers; columns that are learned do not count. */

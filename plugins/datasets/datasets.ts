@@ -15,6 +15,7 @@ import {
 import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { resolveReference } from "./dataset-reference.ts"
 import { datasetsTopic, KnownDatasets, keyOf } from "./known-datasets.ts"
+import { type RowQuery, RowScans } from "./row-scans.ts"
 import { type RowToWrite, type RowWatcher, RowWriter, type WrittenRow } from "./row-writer.ts"
 
 export interface NewDataset {
@@ -50,6 +51,8 @@ export interface Datasets {
   /** Keeps a slug for one plugin: nobody else makes a dataset of it, writes rows to it or names it as a target. To be called while services are created. */
   reserve(slug: string, what: string): ReservedDataset
   rows(organization: string): Collection<Row>
+  /** What to ask of `rows` for a caller's filter and sort (row-query.ts); throws `invalid_argument`, also for a read that no index would serve in a dataset too large for it. */
+  query(organization: string, dataset: Dataset, asked: { filter: string; sort: string }): Promise<RowQuery>
   /** Stages that a row goes, and tells who watches its dataset. */
   remove(work: Work, organization: string, dataset: Dataset, row: Row): void
   /** Tells of rows written to and removed from each organization's dataset of this slug; one watcher a slug. To be called while services are created. */
@@ -64,9 +67,20 @@ export interface ReservedDataset {
 
 export const Datasets = token<Datasets>("Datasets")
 
-export function createDatasets({ store, coherence, clock }: { store: Store; coherence: Coherence; clock: Clock }): Datasets {
-  const writer = new RowWriter(new KnownDatasets({ store, coherence, clock }), coherence)
+export interface DatasetsDeps {
+  readonly store: Store
+  readonly coherence: Coherence
+  readonly clock: Clock
+  /** Rows that a read may go through without an index. */
+  readonly maxScannedRows: number
+}
+
+export function createDatasets({ store, coherence, clock, maxScannedRows }: DatasetsDeps): Datasets {
+  const known = new KnownDatasets({ store, coherence, clock })
+  const writer = new RowWriter(known, coherence)
   const stored = (organization: string) => store.open(DatasetsCollection, organization)
+  const rowsOf = (organization: string) => store.open(RowsCollection, organization)
+  const scans = new RowScans(clock, maxScannedRows)
 
   const reserved = new Map<string, string>()
   function refuseReserved(slug: string): void {
@@ -81,7 +95,7 @@ export function createDatasets({ store, coherence, clock }: { store: Store; cohe
   }
 
   async function ensure(work: Work, organization: Owner, slug: string, given: Partial<NewDataset>) {
-    if (await get(organization.id, slug)) return { slug, created: false }
+    if (known.peek(organization.id, slug) ?? (await known.load(organization.id, slug))) return { slug, created: false }
     const made = newDataset(organization.id, slug, { ...given, name: given.name ?? nameOf(slug) }, clock.now())
     work.in(DatasetsCollection, organization.id).insert(made, { ifPresent: "keep" })
     return { slug, created: true }
@@ -115,7 +129,8 @@ export function createDatasets({ store, coherence, clock }: { store: Store; cohe
     },
     resolve: (reference, organization) => resolveReference(reference, organization.slug),
     get,
-    rows: (organization) => store.open(RowsCollection, organization),
+    rows: rowsOf,
+    query: (organization, dataset, asked) => scans.query(rowsOf(organization), organization, dataset, asked),
     remove: (work, organization, dataset, row) => writer.remove(work, organization, dataset.slug, row),
     watch: (slug, watcher) => writer.watch(slug, watcher),
     async ensure(work, organization, reference, given = {}) {
@@ -166,6 +181,7 @@ function newDataset(organization: string, slug: string, given: NewDataset, now: 
     integration_config_key: "",
     integration_id: "",
     key: null,
+    unkeyed: false,
     columns: [],
     revision: 1,
     created_at: at,

@@ -17,11 +17,20 @@ const rowsChannel = defineChannel({ name: "datasets:*", summary: "Changes of one
 
 export default definePlugin({
   id: "datasets",
-  config: z.strictObject({}),
-  register(reg) {
+  config: z.strictObject({
+    max_scanned_rows: z
+      .int()
+      .min(1)
+      .default(100_000)
+      .describe("Rows that a filter or sort may go through where no index serves it; a read of more is refused."),
+  }),
+  register(reg, config) {
     reg.collections(DatasetsCollection, RowsCollection)
     reg.channels(rowsChannel)
     reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
-    reg.provide(Datasets, { inject: { store: Store, coherence: Coherence, clock: Clock }, create: createDatasets })
+    reg.provide(Datasets, {
+      inject: { store: Store, coherence: Coherence, clock: Clock },
+      create: (deps) => createDatasets({ ...deps, maxScannedRows: config.max_scanned_rows }),
+    })
   },
 })

@@ -18,6 +18,8 @@ export class KnownDataset {
   readonly slug: string
   readonly archived: boolean
   key: string | null
+  /** Whether rows without a key are, or may be, among its rows. */
+  unkeyed: boolean
   readonly #types = new Map<string, Set<ColumnType>>()
   readonly #claims = new Map<string, number>()
 
@@ -27,6 +29,7 @@ export class KnownDataset {
     this.slug = dataset.slug
     this.archived = dataset.status === "archived"
     this.key = dataset.key
+    this.unkeyed = dataset.unkeyed !== false
     for (const { name, type } of dataset.columns) this.#add(name, type)
   }
 

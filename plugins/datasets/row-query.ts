@@ -5,23 +5,29 @@ import { problemOfName } from "./row-values.ts"
 
 /** Rows' own fields, which stand beside their columns. */
 const ownFields = new Set(["id", "created_at", "updated_at"])
+const columnPrefix = "values."
 
-/** `{"budget":{"$gte":1000}}` and so on; empty text is no filter. Throws `invalid_argument`. */
-export function readFilter(text: string, datasetId: string): Filter {
-  if (text.trim() === "") return { dataset_id: datasetId }
+/** `{"budget":{"$gte":1000}}` and so on, over documents; empty text is no filter. Throws `invalid_argument`. */
+export function readFilter(text: string): Filter {
+  if (text.trim() === "") return {}
   let given: Json
   try {
     given = JSON.parse(text) as Json
   } catch (cause) {
     throw refusal("filter", `${(cause as Error).message}. Give JSON such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}`)
   }
-  return { $and: [{ dataset_id: datasetId }, columnsOnly(given, 0)] }
+  return columnsOnly(given, 0)
 }
 
 export function readSort(text: string): Sort {
   if (text === "") return { created_at: -1 }
   const descending = text.startsWith("-")
   return { [pathOf(descending ? text.slice(1) : text, "sort")]: descending ? -1 : 1 }
+}
+
+/** The name that callers know a path of a row by. */
+export function columnOf(path: string): string {
+  return path.startsWith(columnPrefix) ? path.slice(columnPrefix.length) : path
 }
 
 function columnsOnly(given: Json | undefined, level: number): Filter {
@@ -48,7 +54,7 @@ function pathOf(name: string, field: string): string {
     const problem = problemOfName(part)
     if (problem) throw refusal(field, `the column name ${JSON.stringify(name)} ${problem}`)
   }
-  return `values.${name}`
+  return columnPrefix + name
 }
 
 function refusal(field: string, message: string): AppError {

@@ -7,13 +7,23 @@ const maxNameLength = 256
 /** Throws `invalid_argument` naming the column. `levels` counts nested objects and lists. */
 export function checkValues(values: Readonly<Record<string, Json>>): void {
   for (const name in values) {
-    const problem = problemOfName(name)
-    if (problem) throw refusal(name, `The column name ${quoted(name)} ${problem}.`)
+    if (!sound.has(name)) checkName(name)
     const value = values[name]
     if (typeof value === "boolean" || value === null) continue
     const inside = problemOfValue(value, 1)
     if (inside) throw refusal(name, `The column ${quoted(name)} ${inside}.`)
   }
+}
+
+/** Names found to do: a dataset's rows have the same few. */
+const sound = new Set<string>()
+const maxSound = 10_000
+
+function checkName(name: string): void {
+  const problem = problemOfName(name)
+  if (problem) throw refusal(name, `The column name ${quoted(name)} ${problem}.`)
+  if (sound.size >= maxSound) sound.clear()
+  sound.add(name)
 }
 
 /** undefined when the name will do. */

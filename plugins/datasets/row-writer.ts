@@ -29,6 +29,8 @@ interface Staged {
   keyedWrites: number
   /** Key column by dataset id, of datasets that have none yet. */
   readonly keys: Map<string, string>
+  /** Ids of datasets that are told of their first row without a key. */
+  readonly unkeyed: Set<string>
 }
 
 /** Told of changes to rows of one dataset, in the unit of work that makes them. Must neither wait nor throw. */
@@ -95,6 +97,7 @@ export class RowWriter {
     const doc: Row = { id: "", dataset_id, values, created_at: origin.receivedAt, updated_at: origin.receivedAt }
     if (key === undefined) {
       doc.id = unkeyedRowId(origin)
+      if (!dataset.unkeyed) this.#noteUnkeyed(work, dataset)
       work.write({ kind: "insert", collection: RowsCollection, organization, doc, ifPresent: "keep" })
     } else {
       doc.id = keyedRowId(organization, dataset, key, values)
@@ -135,10 +138,21 @@ export class RowWriter {
     })
   }
 
+  /** With every row until one is committed: what the dataset says of its rows must hold whatever else fails. */
+  #noteUnkeyed(work: Work, dataset: KnownDataset): void {
+    const { unkeyed } = this.#stagedIn(work)
+    if (unkeyed.has(dataset.id)) return
+    unkeyed.add(dataset.id)
+    work.in(DatasetsCollection, dataset.organization).update(dataset.id, { $set: { unkeyed: true } }, { optional: true })
+    work.afterCommit(() => {
+      dataset.unkeyed = true
+    })
+  }
+
   #stagedIn(work: Work): Staged {
     let staged = this.#staged.get(work)
     if (!staged) {
-      staged = { keyedWrites: 0, keys: new Map() }
+      staged = { keyedWrites: 0, keys: new Map(), unkeyed: new Set() }
       this.#staged.set(work, staged)
     }
     return staged

@@ -5,8 +5,8 @@ import type { Transport } from "./transport.ts"
 
 export function capturedTransport(capture: Capture): Transport {
   return {
-    async deliver({ from, to, cc, bcc, replyTo, subject, text, html, messageId, at }) {
-      await capture.mail({
+    async deliver({ from, to, cc, bcc, replyTo, subject, text, html, messageId, at }, signal) {
+      const mail = {
         from: written(from),
         to: to.map(written),
         cc: cc.map(written),
@@ -17,7 +17,8 @@ export function capturedTransport(capture: Capture): Transport {
         html,
         message_id: messageId,
         at,
-      })
+      }
+      await capture.mail(mail, signal)
       return { accepted: [...to, ...cc, ...bcc].map(({ address }) => address), rejected: [] }
     },
     close: async () => {},

@@ -5,8 +5,11 @@ import { resolve } from "node:path"
 import { AppError, type CoreConfig, type Finding, type Listening, type Logger, type Works } from "#core"
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, type FileProblem, pipelineFiles, readPipelineFile } from "./files.ts"
-import type { EventPipelines } from "./pipelines.ts"
+import type { EventPipelines, Organization } from "./pipelines.ts"
 import { PipelineWatch } from "./watch.ts"
+
+/** Applied side by side, so that they share the storage's commits, and compile while others are committed. */
+const atOnce = 16
 
 export interface FilesAtBootDeps {
   readonly settings: CoreConfig
@@ -34,29 +37,48 @@ export class FilesAtBoot {
     const files = pipelineFiles(folders)
     if (files.length === 0 && !settings.pipelines.watch) return
     const organization = await organizations.first()
-    const problems: string[] = []
-    const seen = new Map<string, string>()
-    for (const file of files) {
-      const read = readPipelineFile(file, process.env, root)
-      if ("findings" in read) problems.push(...describeFindings(read))
-      else if (seen.has(read.slug))
-        problems.push(`${read.path}: its slug "${read.slug}" is that of ${seen.get(read.slug)}; give one of them another.`)
-      else {
-        seen.set(read.slug, read.path)
-        await applyFile(organization, read, this.#deps).catch((error: unknown) => {
-          if (!(error instanceof AppError) || error.code === "unavailable") throw error
-          problems.push(
-            ...describe(
-              { path: read.path, findings: findingsOf(error).map((finding) => ({ ...finding, ...read.locate(finding.pointer) })) },
-              error,
-            ),
-          )
-        })
-      }
+    const problems: string[][] = []
+    const changed = new Set<string>()
+    const slugs = new Map<string, string>()
+    const left = files.entries()
+    const applyNext = async () => {
+      for (const [index, file] of left)
+        problems[index] = await this.#apply(readPipelineFile(file, process.env, root), organization, slugs, changed)
     }
-    if (problems.length > 0) throw new Error(`Pipeline files are refused:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`)
+    await Promise.all(Array.from({ length: atOnce }, applyNext))
+    const all = problems.flat()
+    if (all.length > 0) throw new Error(`Pipeline files are refused:\n${all.map((problem) => `  - ${problem}`).join("\n")}`)
+    await this.#warnOfSplitLeads(organization, changed)
     if (settings.pipelines.watch)
       this.#watch = new PipelineWatch({ ...this.#deps, folders: folders.filter((folder) => existsSync(folder)), root, organization })
+  }
+
+  /** What stands in its way, a line each. `slugs` are those of the files before, `changed` of those that were applied. */
+  async #apply(
+    read: ReturnType<typeof readPipelineFile>,
+    organization: Organization,
+    slugs: Map<string, string>,
+    changed: Set<string>,
+  ): Promise<string[]> {
+    if ("findings" in read) return describeFindings(read)
+    const other = slugs.get(read.slug)
+    if (other !== undefined) return [`${read.path}: its slug "${read.slug}" is that of ${other}; give one of them another.`]
+    slugs.set(read.slug, read.path)
+    try {
+      const applied = await applyFile(organization, read, { ...this.#deps, amongMany: true })
+      if (applied === "created" || applied === "updated") changed.add(read.slug)
+      return []
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code === "unavailable") throw error
+      const findings = findingsOf(error).map((finding) => ({ ...finding, ...read.locate(finding.pointer) }))
+      return describe({ path: read.path, findings }, error)
+    }
+  }
+
+  async #warnOfSplitLeads(organization: Organization, changed: ReadonlySet<string>): Promise<void> {
+    const { pipelines, log } = this.#deps
+    if (changed.size === 0) return
+    for (const { slug, warning } of await pipelines.leadSplits.among(organization.id, changed)) log.warn({ pipeline: slug }, warning)
   }
 
   async stop(): Promise<void> {

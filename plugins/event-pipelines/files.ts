@@ -76,6 +76,8 @@ export interface ApplyDeps {
   readonly pipelines: EventPipelines
   readonly works: Works
   readonly log: Logger
+  /** See SaveOptions. */
+  readonly amongMany?: boolean
 }
 
 export type Applied = "created" | "updated" | "unchanged" | "drifted"
@@ -92,19 +94,24 @@ export async function applyFile(organization: Organization, file: ReadFile, deps
   }
 }
 
-async function make(organization: Organization, file: ReadFile, { pipelines, works, log }: ApplyDeps): Promise<Applied> {
+async function make(organization: Organization, file: ReadFile, { pipelines, works, log, amongMany = false }: ApplyDeps): Promise<Applied> {
   warnOfUnset(file, log)
   const auth_config = file.secret === undefined ? file.document.auth_config : { ...file.document.auth_config, secret: file.secret }
   const state = file.unset === undefined ? file.document.state : "proposed"
   const document = { ...file.document, auth_config, state }
-  return report(file, "created", log, await works.run((work) => pipelines.create(organization, document, work, markOf(file))))
+  return report(
+    file,
+    "created",
+    log,
+    await works.run((work) => pipelines.create(organization, document, work, markOf(file), undefined, { amongMany })),
+  )
 }
 
 async function refresh(
   organization: Organization,
   file: ReadFile,
   stored: PipelineRecord,
-  { pipelines, works, log }: ApplyDeps,
+  { pipelines, works, log, amongMany = false }: ApplyDeps,
 ): Promise<Applied> {
   const drifted = stored.file === null || stored.revision !== stored.file.applied_revision
   const same = stored.file?.digest === file.digest && stored.file.unset === markOf(file).unset
@@ -126,7 +133,7 @@ async function refresh(
     file,
     "updated",
     log,
-    await works.run((work) => pipelines.update(organization, stored.id, change, work, stored.revision, update)),
+    await works.run((work) => pipelines.update(organization, stored.id, change, work, stored.revision, update, { amongMany })),
   )
 }
 

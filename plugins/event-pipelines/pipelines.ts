@@ -6,7 +6,6 @@ import {
   Clock,
   Coherence,
   Declared,
-  type Finding,
   Ids,
   isUuid,
   type Page,
@@ -26,10 +25,11 @@ import { Datasets } from "../datasets/index.ts"
 import { Pages } from "../pages/index.ts"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import { newEndpointId } from "./endpoint-id.ts"
+import { LeadSplits } from "./lead-splits.ts"
+import { Needs } from "./needs.ts"
 import { type Reserved, refuseReservedChange } from "./reserved.ts"
 import { internalAuth, invalid, planSecret, purposeOf, refuseFixed, secretNeed, splitSecret, stillApplied } from "./rules.ts"
 import { generateSecret, type SecretKeeper, secretKeeper } from "./secrets.ts"
-import { splitLeadsWarning } from "./split-leads.ts"
 
 export type Organization = Caller["organization"]
 
@@ -54,6 +54,11 @@ export interface FileUpdate {
   readonly secret?: string | undefined
 }
 
+export interface SaveOptions {
+  /** It is one of many that are saved together: `leadSplits.among` is asked when all are. */
+  readonly amongMany?: boolean
+}
+
 export type Overlap = "1h" | "24h" | "7d"
 const overlaps: Record<Overlap, number> = { "1h": 3_600_000, "24h": 86_400_000, "7d": 604_800_000 }
 
@@ -76,11 +81,15 @@ export type Dependencies = {
 
 export class EventPipelines {
   readonly #deps: Dependencies
+  readonly #needs: Needs
   readonly secrets: SecretKeeper
+  readonly leadSplits: LeadSplits
 
   constructor(deps: Dependencies) {
     this.#deps = deps
+    this.#needs = new Needs(deps)
     this.secrets = secretKeeper(deps.vault, deps.ids)
+    this.leadSplits = new LeadSplits(deps.store)
   }
 
   get publicUrl(): string {
@@ -94,23 +103,24 @@ export class EventPipelines {
     work: Work,
     file: PipelineRecord["file"] = null,
     reserved?: Reserved,
+    { amongMany = false }: SaveOptions = {},
   ): Promise<Saved> {
     const { ids, clock, declared } = this.#deps
     const { config, secret: givenSecret } = splitSecret(given.auth_config)
     const slug = given.slug ?? slugOf(given.name)
     if (slug === "") throw invalid("name", `"${given.name}" has no letters or digits to make a slug of; give another name.`)
     const asked = internalAuth({ ...given, slug, auth_config: config }, givenSecret)
-    const compiled = await this.#compile(asked, organization)
+    const compiled = await this.#needs.compile(asked, organization)
     const document = reserved ? { ...asked, purpose: reserved.purpose } : asked
     const purpose = reserved?.purpose ?? purposeOf(asked.purpose, compiled.writesTo)
     const plan = planSecret(declared, document, givenSecret, generateSecret)
-    if (!reserved) await this.#checkOwner(organization.id, document)
+    if (!reserved) await this.#needs.checkOwner(organization.id, document)
     const id = reserved?.id ?? ids.uuid()
     const now = clock.now()
     const at = timestamp(now)
     const datasets = reserved
       ? { targets: compiled.writesTo.map((target) => `${organization.slug}.${target}`), created: [] }
-      : await this.#ensureDatasets(work, organization, compiled.writesTo)
+      : await this.#needs.datasets(work, organization, compiled.writesTo)
     const record: PipelineRecord = {
       id,
       slug,
@@ -138,7 +148,11 @@ export class EventPipelines {
     }
     this.#stageRevision(work, organization.id, record, at)
     this.#deps.coherence.announce(work, pipelineTopic, id)
-    const warnings = [...compiled.warnings, ...(plan.warning ? [plan.warning] : []), ...(await this.#splitLeads(organization.id, record))]
+    const warnings = [
+      ...compiled.warnings,
+      ...(plan.warning ? [plan.warning] : []),
+      ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
+    ]
     return { record, created_datasets: datasets.created, warnings, secret: plan.secret ?? undefined }
   }
 
@@ -150,6 +164,7 @@ export class EventPipelines {
     work: Work,
     expectedRevision?: number,
     file?: FileUpdate,
+    { amongMany = false }: SaveOptions = {},
   ): Promise<Saved> {
     const stored = await this.get(organization.id, reference)
     if (expectedRevision !== undefined && expectedRevision !== stored.revision) {
@@ -162,19 +177,18 @@ export class EventPipelines {
     refuseFixed(stored.document, given)
     if (stored.purpose === "page_events") refuseReservedChange(stored.document, given)
     const { source_kind: _s, auth_mode: _m, auth_config: _c, slug: _slug, ...changes } = given
-    const asked = { ...stored.document, ...changes }
-    const compiled = await this.#compile(asked, organization)
-    const document = asked
-    const purpose = stored.purpose === "page_events" ? stored.purpose : purposeOf(asked.purpose, compiled.writesTo)
-    if (changes.owner_artifact_id !== undefined) await this.#checkOwner(organization.id, document)
+    const document = { ...stored.document, ...changes }
+    const compiled = await this.#needs.compile(document, organization)
+    const purpose = stored.purpose === "page_events" ? stored.purpose : purposeOf(document.purpose, compiled.writesTo)
+    if (changes.owner_artifact_id !== undefined) await this.#needs.checkOwner(organization.id, document)
     const datasets =
       stored.purpose === "page_events"
         ? { targets: stored.write_target_datasets, created: [] }
-        : await this.#ensureDatasets(work, organization, compiled.writesTo)
+        : await this.#needs.datasets(work, organization, compiled.writesTo)
     const now = this.#deps.clock.now()
     const at = timestamp(now)
     const revision = stored.revision + 1
-    if (file?.secret !== undefined) this.#checkSecret(document, file.secret)
+    if (file?.secret !== undefined) this.#needs.checkSecret(document, file.secret)
     const record: PipelineRecord = {
       ...stored,
       ...(file?.secret === undefined ? {} : { secrets: [this.secrets.keep(stored.id, file.secret, now)] }),
@@ -190,7 +204,7 @@ export class EventPipelines {
       updated_at: at,
     }
     this.#stageReplacement(work, organization.id, stored, record, at)
-    const warnings = [...compiled.warnings, ...(await this.#splitLeads(organization.id, record))]
+    const warnings = [...compiled.warnings, ...(amongMany ? [] : await this.leadSplits.of(organization.id, record))]
     return { record, created_datasets: datasets.created, warnings, secret: undefined }
   }
 
@@ -268,49 +282,6 @@ export class EventPipelines {
     })
   }
 
-  async #compile(
-    document: PipelineDocument,
-    organization: Organization,
-  ): Promise<{ writesTo: readonly string[]; upserts: PipelineRecord["upserts"]; warnings: string[] }> {
-    const compilation = await this.#deps.engine.compile(document, organization)
-    if (!compilation.ok) throw refusedByFindings(compilation.findings)
-    const { graph, findings } = compilation
-    return {
-      writesTo: graph.writesTo,
-      upserts: [...graph.upserts],
-      warnings: findings.map((finding) => `${finding.rule}: ${finding.message}`),
-    }
-  }
-
-  async #ensureDatasets(
-    work: Work,
-    organization: Organization,
-    slugs: readonly string[],
-  ): Promise<{ targets: string[]; created: string[] }> {
-    const created: string[] = []
-    const targets: string[] = []
-    for (const slug of slugs) {
-      const dataset = await this.#deps.datasets.ensure(work, organization, slug)
-      if (dataset.created) created.push(dataset.slug)
-      targets.push(`${organization.slug}.${dataset.slug}`)
-    }
-    return { targets: [...new Set(targets)], created: [...new Set(created)] }
-  }
-
-  #checkSecret(document: PipelineDocument, secret: string): void {
-    const { mode, config } = secretNeed(this.#deps.declared, document)
-    mode.checkSecret?.(secret, config)
-  }
-
-  async #checkOwner(organization: string, document: PipelineDocument): Promise<void> {
-    if (document.owner_artifact_id !== null) {
-      const page = await this.#deps.pages.get(organization, document.owner_artifact_id)
-      if (!page) throw invalid("owner_artifact_id", `there is no page ${document.owner_artifact_id}.`)
-    } else if (document.auth_mode === "public_artifact") {
-      throw invalid("owner_artifact_id", "public_artifact needs the published page that the pipeline belongs to.")
-    }
-  }
-
   async #refuseTaken(organization: string, slug: string): Promise<void> {
     const taken = await this.#deps.store.open(Pipelines, organization).first({ slug })
     if (taken)
@@ -336,28 +307,6 @@ export class EventPipelines {
       at,
     })
   }
-
-  async #splitLeads(organization: string, record: PipelineRecord): Promise<string[]> {
-    if (record.purpose !== "record_capture" || record.upserts.length === 0) return []
-    const others = await this.#deps.store
-      .open(Pipelines, organization)
-      .find({ purpose: "record_capture", state: "active", id: { $ne: record.id } }, { limit: 200 })
-    const warning = splitLeadsWarning({ slug: record.slug, upserts: record.upserts, targets: record.write_target_datasets }, others)
-    return warning === undefined ? [] : [warning]
-  }
-}
-
-/** Findings as an error: all of them, with their pointers. */
-export function refusedByFindings(findings: readonly Finding[]): AppError {
-  const errors = findings.filter((finding) => finding.level === "error")
-  const fields = errors.map(({ pointer, message }) => ({ path: pointer.slice(1).replaceAll("/", ".") || "(document)", message }))
-  const first = fields[0]
-  const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : ""
-  return new AppError("invalid_argument", `The pipeline does not compile: ${first?.path}: ${first?.message}${more}`, {
-    reason: "does_not_compile",
-    fields,
-    findings: [...findings],
-  })
 }
 
 export const EventPipelinesService = token<EventPipelines>("EventPipelines")

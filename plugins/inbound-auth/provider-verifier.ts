@@ -1,6 +1,7 @@
 // A provider's row made into the verifier of one pipeline: its scheme prepared once, its handshake, and what its events
 // are called.
 import type { HandshakeAnswer, InboundRequest, LiveSecret, Verdict, Verifier } from "#core"
+import type { FirstSeen } from "./checks/once-only.ts"
 import type { Handshake } from "./handshakes/handshake.ts"
 import { handshakes } from "./handshakes/table.ts"
 import type { KeyFetcher } from "./key-fetcher.ts"
@@ -27,12 +28,13 @@ interface ProviderVerifierArgs {
   readonly config: ProviderConfig
   readonly secrets: readonly LiveSecret[]
   readonly fetcher: KeyFetcher
+  readonly firstSeen?: FirstSeen | undefined
   readonly note: (message: string) => void
 }
 
-export function providerVerifier({ row, config, secrets: given, fetcher, note }: ProviderVerifierArgs): Verifier {
+export function providerVerifier({ row, config, secrets: given, fetcher, firstSeen, note }: ProviderVerifierArgs): Verifier {
   const secrets = given.filter(({ value }) => value !== "")
-  const match = prepareScheme(row.scheme, { secrets, config, fetcher })
+  const match = prepareScheme(row.scheme, { secrets, config, fetcher, firstSeen })
   const liftId = compileLift(row.eventId)
   const liftType = compileLift(row.eventType)
   const accepted = (view: RequestView, { secretId, proof }: Match): Verdict => {

@@ -3,6 +3,7 @@
 import { z } from "zod"
 import {
   AppError,
+  answered,
   defineOperation,
   JobCollection,
   type JobDocument,
@@ -18,6 +19,21 @@ import {
 import { executionOf, stageRetry } from "./retry.ts"
 
 const State = z.enum(["queued", "dead"])
+
+/** A pipeline whose call to the outside failed for good. */
+const failed = {
+  pipeline: {
+    operation: "event_pipelines.create",
+    input: {
+      name: "Tell the CRM",
+      state: "active",
+      pipeline: [{ id: "tell", type: "http.request", url: "https://crm.example.com/leads", retry: { max_attempts: 1 } }],
+    },
+  },
+  event: { operation: "event_pipelines.send_event", input: { slug: answered("pipeline.slug"), payload: { email: "ada@example.com" } } },
+  dead: "jobs.list",
+}
+const failedJob = { given: failed, input: { id: answered("dead.jobs.0.id") } }
 
 const jobShape = z.object({
   id: z.string(),
@@ -71,6 +87,7 @@ export const getJob = defineOperation({
   input: z.strictObject({ id: z.string().min(1).max(200) }),
   output: JobDetail,
   errors: ["not_found"],
+  examples: [failedJob],
   inject: { store: Store },
   async handle({ input, caller, deps }) {
     const job = await jobOf(deps.store, caller.organization.id, input.id)
@@ -88,6 +105,7 @@ export const retryJob = defineOperation({
   input: z.strictObject({ id: z.string().min(1).max(200) }),
   output: z.object({ id: z.string(), steps: z.array(z.string()).describe("Of deferred work: ids of the steps that are tried again.") }),
   errors: ["not_found", "failed_precondition", "aborted"],
+  examples: [failedJob],
   inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps, work }) {
     const job = await jobOf(deps.store, caller.organization.id, input.id)

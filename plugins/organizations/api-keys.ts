@@ -1,6 +1,18 @@
 // Keys as things that are made, found, listed and revoked. What is kept of a key is its hash; the key itself leaves once,
 // in the answer of the call that made it.
-import { AppError, type Clock, type Coherence, type Ids, isUuid, type Role, type Store, timestamp, token, type Work } from "#core"
+import {
+  AppError,
+  type Clock,
+  type Coherence,
+  credentialsTopic,
+  type Ids,
+  isUuid,
+  type Role,
+  type Store,
+  timestamp,
+  token,
+  type Work,
+} from "#core"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
 import { drawKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
 
@@ -27,9 +39,6 @@ export interface ApiKeys {
 }
 
 export const ApiKeys = token<ApiKeys>("ApiKeys")
-
-/** Coherence topic; announced with a key's public part when it is made or revoked. */
-export const credentialsTopic = "credentials"
 
 interface ApiKeysDeps {
   readonly store: Store

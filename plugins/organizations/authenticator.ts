@@ -7,12 +7,12 @@ import {
   type Clock,
   type Coherence,
   type Credentials,
+  credentialsTopic,
   everyKey,
   type Role,
   roleAtLeast,
   type Store,
 } from "#core"
-import { credentialsTopic } from "./api-keys.ts"
 import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { GenerationCache } from "./generation-cache.ts"

@@ -63,7 +63,7 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
     keepAliveTimeout: 10_000,
   })
 
-  const once = capture ? (hop: Hop) => capturedOnce(capture, hop) : sentOnce
+  const once = capture ? (hop: Hop, signal: AbortSignal) => capturedOnce(capture, hop, signal) : sentOnce
 
   async function sentOnce(
     hop: Hop,
@@ -125,9 +125,13 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
   }
 }
 
-async function capturedOnce(capture: Capture, hop: Hop): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
+async function capturedOnce(
+  capture: Capture,
+  hop: Hop,
+  signal: AbortSignal,
+): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {
   const body = hop.body === undefined ? null : Buffer.from(hop.body).toString("utf8")
-  const answer = await capture.call({ method: hop.method, url: hop.url.href, headers: hop.headers, body })
+  const answer = await capture.call({ method: hop.method, url: hop.url.href, headers: hop.headers, body }, signal)
   const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value]))
   return { status: answer.status, headers, body: Buffer.from(answer.body) }
 }

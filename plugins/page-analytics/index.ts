@@ -49,6 +49,7 @@ export default definePlugin({
           concurrency: config.concurrency,
           maxWaiting: config.max_waiting,
           idleMs: config.idle_ms,
+          ready: config.ready_processes,
         }),
       stop: (pool) => pool.stop(),
     })

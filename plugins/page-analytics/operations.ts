@@ -34,6 +34,9 @@ export const queryAnalytics = defineOperation({
     as_of: AsOf,
   }),
   errors: ["invalid_argument", "permission_denied", "resource_exhausted", "deadline_exceeded", "unavailable"],
+  examples: [
+    { input: { query: "SELECT variant, count(DISTINCT session_id) AS visitors FROM events WHERE event = 'pageview' GROUP BY variant" } },
+  ],
   inject: { analytics: PageAnalytics },
   handle: ({ input, caller, deps, signal }) => deps.analytics.query(caller, input.query, signal),
 })

@@ -5,7 +5,6 @@ import {
   type Arrival,
   type Ids,
   type Intake,
-  type JournalEntry,
   type Json,
   type Live,
   type ReplayArgs,
@@ -18,13 +17,14 @@ import type { ReservedDataset } from "../datasets/index.ts"
 import { chooseVariant, type Pages, type StoredPage, type Visitors } from "../pages/index.ts"
 import { type Batch, readBatch, timeOf } from "./batch.ts"
 import { isBot } from "./bots.ts"
-import { BatchesCollection, type RowContext } from "./collections.ts"
+import { BatchesCollection, type RowContext, SessionsCollection } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
 import { KeyedTurns } from "./keyed-turns.ts"
+import type { EventLimits } from "./limits.ts"
 import { baseOf, campaignIn, pageUrl, rowOf } from "./rows.ts"
-import { hear } from "./session.ts"
+import { hear, idleMs } from "./session.ts"
 import { liveChannel, type OpenSession, type Sessions } from "./sessions.ts"
-import { readEvent, type SubmittedEvent } from "./vocabulary.ts"
+import { answer, type Judged, judge, refuseWhole } from "./verdicts.ts"
 
 export interface CollectorDeps {
   readonly ids: Ids
@@ -32,6 +32,7 @@ export interface CollectorDeps {
   readonly pages: Pages
   readonly visitors: Visitors
   readonly sessions: Sessions
+  readonly limits: EventLimits
   readonly dataset: ReservedDataset
   readonly payloadsDays: number
   /** Where pages are served from. */
@@ -39,13 +40,10 @@ export interface CollectorDeps {
   readonly replay: (args: ReplayArgs) => ReturnType<Intake["replay"]>
 }
 
-/** One element, judged. */
-interface Judged {
-  readonly index: number
-  readonly text: string
-  readonly entry: JournalEntry
-  readonly event: SubmittedEvent | undefined
-  readonly result: Record<string, Json>
+interface Visit {
+  readonly visitor: string
+  /** The session that the page was shown as the beginning of. */
+  readonly shownAs: string | undefined
 }
 
 const stepId = "page_events"
@@ -66,6 +64,8 @@ export class Collector implements Intake {
   }
 
   async take(arrival: Arrival): Promise<Reply> {
+    const refusal = await this.#deps.limits.take(arrival.pipeline.organization.id, arrival.address)
+    if (refusal) return refuseWhole(arrival, this.#deps.ids.uuid(), refusal)
     const batch = readBatch(arrival.body)
     const agent = one(arrival.headers["user-agent"])
     const bot = isBot(agent)
@@ -74,10 +74,10 @@ export class Collector implements Intake {
     if (bot) return answer(judged)
     const page = await this.#page(arrival.pipeline)
     const organization = arrival.pipeline.organization
-    const visitor = await this.#visitor(organization.id, page, batch, arrival.address, agent)
+    const visit = await this.#visit(organization.id, page, batch, arrival.address, agent)
     const signals = batch.clicks.length + batch.touched.length > 0 || batch.depth !== undefined
     if (accepted.length === 0 && !signals) await this.#commitRejections(arrival, judged)
-    else await this.#turns.take(`${organization.id}/${visitor}`, () => this.#commit(arrival, batch, page, visitor, judged))
+    else await this.#turns.take(`${organization.id}/${visit.visitor}`, () => this.#commit(arrival, batch, page, visit, judged))
     return answer(judged)
   }
 
@@ -87,22 +87,25 @@ export class Collector implements Intake {
     return page
   }
 
-  /** Who the served page said it is, where it can show that it was told so; else by address and agent. */
-  #visitor(organization: string, page: StoredPage, batch: Batch, address: string, agent: string): Promise<string> | string {
+  /** Who the served page was shown to, where it can show that it was told so; else by address and agent. */
+  async #visit(organization: string, page: StoredPage, batch: Batch, address: string, agent: string): Promise<Visit> {
     const { visitors, origin } = this.#deps
-    const told = batch.envelope.visitor_id
-    if (told !== undefined && visitors.proven(organization, page.id, told, batch.proof)) return told
-    return visitors.of({ organization, origin: origin(), address, agent })
+    const { visitor_id: visitor, session_id: session = "" } = batch.envelope
+    if (visitor !== undefined) {
+      const proven = visitors.proven({ organization, page: page.id, visitor, session }, batch.proof)
+      // Older than this, a session of that id may have been and be over; none may have an id that another had.
+      if (proven) return { visitor, shownAs: proven.begins && proven.ageMs < idleMs ? session : undefined }
+    }
+    return { visitor: await visitors.of({ organization, origin: origin(), address, agent }), shownAs: undefined }
   }
 
-  /** Tried again when another node changed the session meanwhile. */
-  async #commit(arrival: Arrival, batch: Batch, page: StoredPage, visitor: string, judged: readonly Judged[]): Promise<void> {
+  /** Tried again when the session was changed meanwhile, or ended. */
+  async #commit(arrival: Arrival, batch: Batch, page: StoredPage, visit: Visit, judged: readonly Judged[]): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#tryCommit(arrival, batch, page, visitor, judged, attempt)
+        return await this.#tryCommit(arrival, batch, page, visit, judged, attempt)
       } catch (error) {
-        const raced = error instanceof AppError && (error.code === "aborted" || error.code === "already_exists")
-        if (!raced || attempt >= tries) throw error
+        if (!isRace(error) || attempt >= tries) throw error
       }
     }
   }
@@ -111,14 +114,14 @@ export class Collector implements Intake {
     arrival: Arrival,
     batch: Batch,
     page: StoredPage,
-    visitor: string,
+    { visitor, shownAs }: Visit,
     judged: readonly Judged[],
     attempt: number,
   ): Promise<void> {
     const { sessions, dataset, live } = this.#deps
     const { pipeline, receivedAt, journal, id } = arrival
     const { organization } = pipeline
-    const session = await sessions.of(organization.id, visitor, receivedAt)
+    const session = await sessions.of(organization.id, visitor, receivedAt, shownAs)
     const context = contextOf(arrival, batch, page, visitor, session)
     const work = new StagedWork(attempt === 1 ? id : `${id}:${attempt}`)
     const rows: Json[] = []
@@ -163,45 +166,10 @@ export class Collector implements Intake {
   }
 }
 
-function judge(arrival: Arrival, batch: Batch, element: Json, index: number, bot: boolean, execution: string): Judged {
-  const { journal, isTest, id } = arrival
-  const text = JSON.stringify(element)
-  const entry = journal.draft(execution, text)
-  entry.is_test = isTest || batch.isTest
-  entry.envelope = { batch_id: id, index }
-  const read = readEvent(element)
-  const event_id = idOf(element)
-  entry.verdict = { ...entry.verdict, event_id, event_type: read.ok ? read.event.kind : null }
-  const refuse = (cause: string, error: AppError, folded: boolean): Judged => {
-    const own = journal.reject(entry, cause, error, { folded })
-    const found = { status: "rejected", cause, message: error.message, ...(own ? { execution_id: entry.id } : {}) }
-    return { index, text, entry, event: undefined, result: { event_id, ...found } }
-  }
-  if (bot) return refuse("bot", new AppError("permission_denied", "Events of bots are not counted."), true)
-  if (!read.ok) {
-    entry.schema_errors = (read.error.details.fields ?? []).map(({ path, message }) => ({ pointer: `/${path}`, message }))
-    return refuse(read.cause, read.error, false)
-  }
-  journal.accept(entry)
-  return { index, text, entry, event: read.event, result: { event_id, status: "accepted", execution_id: entry.id } }
-}
-
-function idOf(element: Json): string | null {
-  const id = typeof element === "object" && element !== null && !Array.isArray(element) ? element["event_id"] : undefined
-  return typeof id === "string" ? id.slice(0, 64) : null
-}
-
-/** Good when one element is; a request of nothing but bad ones is refused, and says why of each. */
-function answer(judged: readonly Judged[]): Reply {
-  const results = judged.map(({ result }) => result)
-  if (judged.length === 0 || judged.some(({ event }) => event)) return { status: 200, headers: {}, body: { status: "accepted", results } }
-  const first = judged[0]?.result
-  const reason = String(first?.["cause"])
-  const error = new AppError(reason === "bot" ? "permission_denied" : "invalid_argument", String(first?.["message"]), {
-    reason,
-    results,
-  })
-  return { status: error.status, headers: {}, body: error.toBody() as unknown as Json }
+function isRace(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false
+  const ended = error.code === "not_found" && error.details["collection"] === SessionsCollection.name
+  return ended || error.code === "aborted" || error.code === "already_exists"
 }
 
 function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, visitor: string, { state }: OpenSession): RowContext {

@@ -1,7 +1,6 @@
 // Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
 // and rows, sessions and what follows from them are kept here.
-import { z } from "zod"
-import { Clock, Coherence, definePlugin, Ids, Intakes, JobQueue, Live, Settings, Store, token, Vault } from "#core"
+import { Clock, Coherence, definePlugin, Ids, Intakes, JobQueue, Live, Settings, Store, Tally, token, Vault } from "#core"
 import { Datasets, type ReservedDataset } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { PageParts, Pages, Serving, Visitors } from "../pages/index.ts"
@@ -11,9 +10,11 @@ import { Collector } from "./collect.ts"
 import { BatchesCollection, SessionsCollection } from "./collections.ts"
 import { pageEventsDataset } from "./columns.ts"
 import { connectEventTargets } from "./event-targets.ts"
+import { EventLimits } from "./limits.ts"
 import { onPublish } from "./pipeline.ts"
 import { replayer } from "./replay.ts"
 import { createSessions, endSession, Sessions } from "./sessions.ts"
+import { PageEventSettings } from "./settings.ts"
 
 export { baseColumns, kindColumns, pageEventColumns, pageEventsDataset, pageEventsKey } from "./columns.ts"
 export { derivedKinds, submittedKinds } from "./vocabulary.ts"
@@ -23,9 +24,9 @@ const Dataset = token<ReservedDataset>("page-events dataset")
 export default definePlugin({
   id: "page-events",
   needs: ["datasets", "event-pipelines", "pages"],
-  config: z.strictObject({}),
+  config: PageEventSettings,
   generates: generatedBeacon,
-  register(reg) {
+  register(reg, config) {
     reg.collections(SessionsCollection, BatchesCollection)
     reg.jobs(endSession)
     reg.routes(serveBeacon, serveVitals)
@@ -48,6 +49,7 @@ export default definePlugin({
     reg.run("collector", {
       inject: {
         intakes: Intakes,
+        tally: Tally,
         settings: Settings,
         store: Store,
         clock: Clock,
@@ -61,10 +63,12 @@ export default definePlugin({
         datasets: Datasets,
         dataset: Dataset,
       },
-      create({ intakes, settings, serving, ...deps }) {
-        deps.visitors.openSessions((organization, visitor) => deps.sessions.isOpen(organization, visitor))
+      create({ intakes, tally, settings, serving, ...deps }) {
+        deps.visitors.keepSessions(deps.sessions)
         const payloadsDays = settings.retention.payloads_days
-        intakes.use("page_events", new Collector({ ...deps, payloadsDays, origin: () => serving.origin, replay: replayer(deps) }))
+        const limits = new EventLimits(tally, config)
+        const origin = () => serving.origin
+        intakes.use("page_events", new Collector({ ...deps, limits, payloadsDays, origin, replay: replayer(deps) }))
       },
     })
   },

@@ -1,5 +1,6 @@
 // Runs one journalled event again, and vouches for it: a receipt is given only when exactly one keyed write went to the
-// shared dataset and the row is there afterwards. Anything else fails closed: no receipt, and the entry says why.
+// shared dataset and the row is there afterwards. Anything else fails closed: no receipt, and an entry that failed and
+// says why. So the row is committed first (a second time it is the same row) and the entry once it is known to be there.
 import { createHmac } from "node:crypto"
 import {
   AppError,
@@ -31,52 +32,65 @@ const stepId = "page_events"
 
 export function replayer(deps: ReplayDeps): (args: ReplayArgs) => Promise<EventAnswer> {
   const key = deps.vault.keyFor("page event receipts")
-  return async ({ pipeline, entry, draft, journal }) => {
-    const { store, clock, datasets, dataset } = deps
-    const { organization } = pipeline
-    const place = placeOf(entry.envelope)
-    const batch = place && (await store.open(BatchesCollection, organization.id).get(place.batch))
-    const text = place && batch?.elements[place.index]
-    if (!place || !batch || batch.pipeline_id !== pipeline.id || typeof text !== "string") throw gone()
-    const read = readEvent(JSON.parse(text) as Json)
-    if (!read.ok) throw closed("the event is none that may be submitted")
-    const target = await datasets.get(organization.id, pageEventsDataset)
-    if (target?.status !== "active" || (target.key !== null && target.key !== pageEventsKey))
-      throw closed("the shared dataset takes no events")
-    const values = rowOf(read.event, batch.context)
-    const work = new StagedWork(draft.id)
-    const origin = { executionId: entry.replay_of ?? entry.id, stepId, itemIndex: 0, receivedAt: timestamp(batch.context.received_at) }
-    const written = await dataset.write(work, { organization, key: pageEventsKey, values, origin })
-    refuseUnlessOneRow(work, target.id, written.row_id)
-    draft.is_test = batch.context.is_test
-    draft.envelope = { batch_id: place.batch, index: place.index }
-    draft.rows = [{ step: stepId, dataset: pageEventsDataset, row_id: written.row_id }]
-    journal.accept(draft)
-    await journal.commit(work)
-    const row = await datasets.rows(organization.id).get(written.row_id)
-    if (row?.dataset_id !== target.id || row.values[pageEventsKey] !== read.event.event_id)
-      throw closed("the row is not where it was written")
-    const receipt = {
-      execution_id: draft.id,
-      replay_of: origin.executionId,
-      dataset: `${organization.slug}.${pageEventsDataset}`,
-      row_id: written.row_id,
-      event_id: read.event.event_id,
-      issued_at: timestamp(clock.now()),
+  return async (args) => {
+    try {
+      const written = await writeAgain(deps, args)
+      args.journal.accept(args.draft)
+      await args.journal.commit(new StagedWork(`${args.draft.id}:receipt`))
+      const receipt = { ...written, issued_at: timestamp(deps.clock.now()) }
+      const signature = createHmac("sha256", key)
+        .update(JSON.stringify([args.pipeline.organization.id, ...Object.values(receipt)]))
+        .digest("base64url")
+      const body = { status: "accepted", execution_id: args.draft.id, receipt: { ...receipt, signature } }
+      return { execution_id: args.draft.id, status: "accepted", reply: { status: 200, headers: {}, body } }
+    } catch (error) {
+      if (error instanceof ReceiptRefused) await refuse(args, error)
+      throw error
     }
-    const signature = createHmac("sha256", key)
-      .update(JSON.stringify([organization.id, ...Object.values(receipt)]))
-      .digest("base64url")
-    const body = { status: "accepted", execution_id: draft.id, receipt: { ...receipt, signature } }
-    return { execution_id: draft.id, status: "accepted", reply: { status: 200, headers: {}, body } }
   }
+}
+
+/** The event's row, committed and read back, before anything says that it was accepted. */
+async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, entry, draft, journal }: ReplayArgs) {
+  const { organization } = pipeline
+  const place = placeOf(entry.envelope)
+  const batch = place && (await store.open(BatchesCollection, organization.id).get(place.batch))
+  const text = place && batch?.elements[place.index]
+  if (!place || !batch || batch.pipeline_id !== pipeline.id || typeof text !== "string") throw gone()
+  draft.is_test = batch.context.is_test
+  draft.envelope = { batch_id: place.batch, index: place.index }
+  const read = readEvent(JSON.parse(text) as Json)
+  if (!read.ok) throw new ReceiptRefused("the event is none that may be submitted")
+  const { event_id } = read.event
+  const target = await datasets.get(organization.id, pageEventsDataset)
+  if (target?.status !== "active" || (target.key !== null && target.key !== pageEventsKey))
+    throw new ReceiptRefused("the shared dataset takes no events")
+  const work = new StagedWork(draft.id)
+  const replay_of = entry.replay_of ?? entry.id
+  const origin = { executionId: replay_of, stepId, itemIndex: 0, receivedAt: timestamp(batch.context.received_at) }
+  const values = rowOf(read.event, batch.context)
+  const { row_id } = await dataset.write(work, { organization, key: pageEventsKey, values, origin })
+  refuseUnlessOneRow(work, target.id, row_id)
+  await journal.commit(work)
+  const row = await datasets.rows(organization.id).get(row_id)
+  if (row?.dataset_id !== target.id || row.values[pageEventsKey] !== event_id)
+    throw new ReceiptRefused("the row is not where it was written")
+  draft.rows = [{ step: stepId, dataset: pageEventsDataset, row_id }]
+  return { execution_id: draft.id, replay_of, dataset: `${organization.slug}.${pageEventsDataset}`, row_id, event_id }
+}
+
+/** The entry tells why. What failed is the write, not the event: it was verified, and may be run again. */
+async function refuse({ draft, journal }: ReplayArgs, error: ReceiptRefused): Promise<void> {
+  journal.reject(draft, "receipt_refused", error)
+  draft.status = "failed"
+  await journal.commit(new StagedWork(`${draft.id}:refused`))
 }
 
 function refuseUnlessOneRow(work: Work, datasetId: string, rowId: string): void {
   const keyed = work.writes.filter((write) => write.kind === "merge")
   const [only] = keyed
   if (keyed.length === 1 && only?.kind === "merge" && only.doc.dataset_id === datasetId && only.doc.id === rowId) return
-  throw closed(`${keyed.length} keyed writes were staged, where exactly one is due`)
+  throw new ReceiptRefused(`${keyed.length} keyed writes were staged, where exactly one is due`)
 }
 
 function gone(): AppError {
@@ -85,6 +99,8 @@ function gone(): AppError {
   })
 }
 
-function closed(why: string): AppError {
-  return new AppError("failed_precondition", `No receipt is given: ${why}.`, { reason: "receipt_refused" })
+class ReceiptRefused extends AppError {
+  constructor(why: string) {
+    super("failed_precondition", `No receipt is given: ${why}.`, { reason: "receipt_refused" })
+  }
 }

@@ -2,12 +2,25 @@
 // a durable job that is put off for as long as the visitor stays.
 
 import { z } from "zod"
-import { type Clock, defineJob, type Ids, type JobQueue, type Json, type Live, Postponed, type Store, token, type Work } from "#core"
+import {
+  type Clock,
+  defineJob,
+  derivedUuid,
+  type Ids,
+  type JobQueue,
+  type Json,
+  type Live,
+  Postponed,
+  type Store,
+  token,
+  type Work,
+} from "#core"
 import type { ReservedDataset } from "../datasets/index.ts"
+import type { VisitorSessions } from "../pages/index.ts"
 import { type SessionDocument, SessionsCollection } from "./collections.ts"
 import { pageEventsKey } from "./columns.ts"
 import { derivedRowOf } from "./rows.ts"
-import { conclude, type DerivedRow, endOf, type SessionState } from "./session.ts"
+import { conclude, type DerivedRow, endOf, idleMs, type SessionState } from "./session.ts"
 
 export interface Owner {
   readonly id: string
@@ -22,10 +35,9 @@ export interface OpenSession {
   readonly stored: SessionDocument | undefined
 }
 
-export interface Sessions {
-  isOpen(organization: string, visitor: string): Promise<boolean>
-  /** The open session of a visitor at that time, or a new one. */
-  of(organization: string, visitor: string, now: number): Promise<OpenSession>
+export interface Sessions extends VisitorSessions {
+  /** The open session of a visitor at that time, or a new one: with the id that the page was shown with, where that is still free. */
+  of(organization: string, visitor: string, now: number, shownAs?: string): Promise<OpenSession>
   /** Stages the session and the rows that follow. One changed meanwhile has the commit `aborted` or `already_exists`. */
   stage(work: Work, organization: Owner, visitor: string, session: OpenSession, derived: readonly DerivedRow[]): Promise<void>
   /** Ends a session that is over; throws Postponed while it is not. */
@@ -78,10 +90,18 @@ export function createSessions({ store, clock, ids, queue, live, dataset }: Sess
       const stored = await read(organization, visitor)
       return stored !== undefined && endOf(stored.state) > clock.now()
     },
-    async of(organization, visitor, now) {
+    async shown(organization, visitor) {
+      const now = clock.now()
+      const stored = await read(organization, visitor)
+      if (stored && endOf(stored.state) > now) return { id: stored.state.session_id, begins: false }
+      // The same for every page that is shown before the first event comes.
+      return { id: derivedUuid("page session", organization, visitor, String(Math.floor(now / idleMs))), begins: true }
+    },
+    async of(organization, visitor, now, shownAs) {
       const stored = await read(organization, visitor)
       if (stored && endOf(stored.state) > now) return { state: structuredClone(stored.state), over: undefined, stored }
-      const state = { session_id: ids.uuid(), started_at: now, last_at: now, pages: {}, numbers: {} }
+      const session_id = shownAs !== undefined && shownAs !== stored?.state.session_id ? shownAs : ids.uuid()
+      const state = { session_id, started_at: now, last_at: now, pages: {}, numbers: {} }
       return { state, over: stored?.state, stored }
     },
     async stage(work, organization, visitor, { state, over, stored }, derived) {

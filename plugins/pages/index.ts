@@ -16,7 +16,7 @@ export { Pages, type PublishHook, pagesTopic } from "./pages.ts"
 export { PageParts } from "./serving/parts.ts"
 export { Serving } from "./serving/routes.ts"
 export { chooseVariant } from "./serving/variants.ts"
-export { Visitors } from "./visitors.ts"
+export { type Shown, type ShownSession, type VisitorSessions, Visitors } from "./visitors.ts"
 
 export default definePlugin({
   id: "pages",

@@ -26,14 +26,39 @@ export interface Visit {
   readonly agent: string
 }
 
+/** The session that a page is shown in. */
+export interface ShownSession {
+  readonly id: string
+  /** None is open: it begins with the page's first event, and has this id when that comes soon. */
+  readonly begins: boolean
+}
+
+/** Who a page was shown to, as its envelope says. */
+export interface Shown {
+  readonly organization: string
+  readonly page: string
+  readonly visitor: string
+  /** Empty where none was said. */
+  readonly session: string
+}
+
+/** What is known of visits by whoever keeps sessions. */
+export interface VisitorSessions {
+  isOpen(organization: string, visitor: string): Promise<boolean>
+  shown(organization: string, visitor: string): Promise<ShownSession>
+}
+
 export interface Visitors {
   /** The id without a cookie: of the day before while its session is open, else of today. */
   of(visit: Visit): Promise<string>
-  /** Shows later, to this service only, that it said who the visitor of this page is; good for a day. */
-  prove(organization: string, page: string, visitor: string): string
-  proven(organization: string, page: string, visitor: string, proof: string): boolean
-  /** Says whether a visitor has an open session. To be called while services are created; without it none has. */
-  openSessions(isOpen: (organization: string, visitor: string) => Promise<boolean>): void
+  /** Undefined where nobody keeps sessions. */
+  session(organization: string, visitor: string): Promise<ShownSession | undefined>
+  /** Shows later, to this service only, that it said who the page was shown to; good for a day. */
+  prove(shown: Shown, begins: boolean): string
+  /** Undefined where it did not. */
+  proven(shown: Shown, proof: string): { readonly begins: boolean; readonly ageMs: number } | undefined
+  /** To be called while services are created; without it no session is open. */
+  keepSessions(sessions: VisitorSessions): void
 }
 
 export const Visitors = token<Visitors>("Visitors")
@@ -45,7 +70,8 @@ export function createVisitors(deps: { store: Store; works: Works; vault: Vault;
   const { clock, vault } = deps
   const key = vault.keyFor("page visitors")
   const salts = new Map<string, Promise<Buffer>>()
-  let isOpen: (organization: string, visitor: string) => Promise<boolean> = async () => false
+  let sessions: VisitorSessions | undefined
+  const isOpen = async (organization: string, visitor: string) => (await sessions?.isOpen(organization, visitor)) ?? false
 
   function salt(day: string): Promise<Buffer> {
     let loading = salts.get(day)
@@ -64,7 +90,11 @@ export function createVisitors(deps: { store: Store; works: Works; vault: Vault;
       .update(JSON.stringify([organization, origin, address, agent]))
       .digest("base64url")
       .slice(0, 22)
-  const mac = (...parts: string[]) => createHmac("sha256", key).update(JSON.stringify(parts)).digest("base64url").slice(0, 22)
+  const mac = ({ organization, page, visitor, session }: Shown, stamp: string) =>
+    createHmac("sha256", key)
+      .update(JSON.stringify([organization, page, visitor, session, stamp]))
+      .digest("base64url")
+      .slice(0, 22)
 
   return {
     async of(visit) {
@@ -74,19 +104,21 @@ export function createVisitors(deps: { store: Store; works: Works; vault: Vault;
       const before = await idOf(dayOf(now - dayMs), visit)
       return (await isOpen(visit.organization, before)) ? before : today
     },
-    prove(organization, page, visitor) {
-      const minute = Math.floor(clock.now() / minuteMs).toString(36)
-      return `${minute}.${mac(organization, page, visitor, minute)}`
+    session: async (organization, visitor) => sessions?.shown(organization, visitor),
+    prove(shown, begins) {
+      const stamp = `${begins ? "b" : "o"}${Math.floor(clock.now() / minuteMs).toString(36)}`
+      return `${stamp}.${mac(shown, stamp)}`
     },
-    proven(organization, page, visitor, proof) {
-      const [minute = "", given = ""] = proof.split(".", 2)
-      const age = clock.now() - Number.parseInt(minute, 36) * minuteMs
-      const expected = mac(organization, page, visitor, minute)
+    proven(shown, proof) {
+      const [stamp = "", given = ""] = proof.split(".", 2)
+      // The minute that it was given in, from its beginning: never younger than it is.
+      const ageMs = clock.now() - Number.parseInt(stamp.slice(1), 36) * minuteMs
+      const expected = mac(shown, stamp)
       const same = given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
-      return same && age > -minuteMs && age < dayMs
+      return same && ageMs > -minuteMs && ageMs < dayMs ? { begins: stamp.startsWith("b"), ageMs } : undefined
     },
-    openSessions(asked) {
-      isOpen = asked
+    keepSessions(kept) {
+      sessions = kept
     },
   }
 }

@@ -1,43 +1,100 @@
-// `npm run bench`: what a durable event costs, beside servers that keep nothing, in the same run. Prints one table;
-// `--json FILE` writes it too, `--only PREFIX` picks rows, `--user-agents FILE` tells instead how often user agents are classified right (`--misses` lists the others), `--seconds N` and `--runs N` set how long it takes.
+// `npm run bench`: what things cost, beside peers in the same run. Says what it is about to do and prints one table.
+// docs/performance.md tells what it takes.
 import { writeFileSync } from "node:fs"
-import { parseArgs } from "node:util"
-import { inboundRows } from "./inbound.ts"
-import { liveRows } from "./live.ts"
+import { type BenchArguments, readArguments } from "./arguments.ts"
+import { writeFigures } from "./docs.ts"
+import { describeMachine, machineText } from "./machine.ts"
+import { type BenchOptions, BenchProblem, type Suite, wanted } from "./options.ts"
 import { printTable, type Row } from "./table.ts"
-import { reportUserAgents } from "./user-agents.ts"
-import { validateRow } from "./validate.ts"
 
-const { values } = parseArgs({
-  options: {
-    "user-agents": { type: "string" },
-    misses: { type: "boolean", default: false },
-    only: { type: "string", default: "" },
-    json: { type: "string" },
-    seconds: { type: "string", default: "5" },
-    runs: { type: "string", default: "3" },
-  },
-})
-
-if (values["user-agents"] !== undefined) {
-  console.log(reportUserAgents(values["user-agents"], { misses: values.misses }))
-  process.exit()
+/** Loaded when its rows are asked for. */
+interface Entry {
+  /** What names of its rows begin with. */
+  readonly area: string
+  readonly load: () => Promise<Suite>
 }
 
-const rows: Row[] = []
-for await (const row of inboundRows({ only: values.only, seconds: Number(values.seconds), runs: Number(values.runs) })) {
-  rows.push(row)
-  printTable([row])
+function suitesFor({ rows, peers }: BenchArguments): Entry[] {
+  if (rows !== undefined) {
+    const load = async (): Promise<Suite> => {
+      const { sizeRows } = await import("./storage/at-size.ts")
+      return (options) => sizeRows({ ...options, rows })
+    }
+    return [{ area: "storage/size/", load }]
+  }
+  const all: Entry[] = [
+    { area: "inbound/full/", load: async () => (await import("./inbound/full.ts")).fullRows },
+    { area: "inbound/", load: async () => (await import("./inbound/variants.ts")).variantRows },
+    { area: "inbound/mongodb/", load: async () => (await import("./inbound/mongodb.ts")).mongodbRows },
+    { area: "cluster/", load: async () => (await import("./cluster.ts")).clusterRows },
+    { area: "storage/", load: async () => (await import("./storage.ts")).storageRows },
+    { area: "live/", load: async () => (await import("./live.ts")).liveRows },
+    { area: "pages/", load: async () => (await import("./pages/collect.ts")).collectRows },
+    { area: "pages/", load: async () => (await import("./pages/analytics.ts")).analyticsRows },
+    {
+      area: "pipelines/",
+      load: async () => {
+        const { pipelineRows } = await import("./pipelines/pipelines.ts")
+        return (options) => pipelineRows({ only: options.only, runs: options.runs ?? 3 })
+      },
+    },
+  ]
+  if (peers) all.push({ area: "peers/", load: async () => (await import("./peers.ts")).peerRows })
+  return all
 }
-for await (const row of liveRows({ only: values.only, runs: Number(values.runs) })) {
-  rows.push(row)
-  printTable([row])
+
+async function main(): Promise<void> {
+  const given = readArguments()
+  if (given.userAgents !== undefined) {
+    const { reportUserAgents } = await import("./user-agents.ts")
+    console.log(reportUserAgents(given.userAgents, { misses: given.misses }))
+    return
+  }
+  const machine = describeMachine()
+  console.log(machineText(machine))
+  if (given.profile) {
+    const { profileFullRun } = await import("./profile.ts")
+    const profile = await profileFullRun(given.seconds)
+    console.log(profile.join("\n"))
+    if (given.writeDocs) writeFigures(machine, { profile })
+    return
+  }
+  const note = (text: string) => console.log(`  ${text}`)
+  const rows = await measured(suitesFor(given), {
+    only: given.only,
+    seconds: given.seconds,
+    runs: given.runs,
+    events: given.events,
+    machine,
+    note,
+  })
+  console.log()
+  printTable(rows)
+  if (given.json !== undefined) writeFileSync(given.json, `${JSON.stringify(rows, null, 2)}\n`)
+  if (given.writeDocs) writeFigures(machine, { rows })
+  if (rows.length === 0 && process.exitCode === undefined) throw new BenchProblem(`No row is named "${given.only}…".`)
 }
-if ("validate/1000x10".startsWith(values.only)) {
-  const row = await validateRow(Number(values.runs))
-  rows.push(row)
-  printTable([row])
+
+/** What fails is told, and leaves the others their turn. */
+async function measured(suites: readonly Entry[], options: BenchOptions): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const { area, load } of suites) {
+    if (!wanted(options, area)) continue
+    try {
+      const suite = await load()
+      for await (const row of suite(options)) rows.push(row)
+    } catch (error) {
+      tell(error)
+    }
+  }
+  return rows
 }
-console.log("\nAll rows")
-printTable(rows)
-if (values.json) writeFileSync(values.json, JSON.stringify(rows, null, 2))
+
+function tell(error: unknown): void {
+  console.error(error instanceof BenchProblem ? error.message : error)
+  process.exitCode = 1
+}
+
+// What was started is stopped, and what was written removed, as the process ends.
+process.once("SIGINT", () => process.exit(130))
+main().catch(tell)

@@ -1,13 +1,9 @@
-// How often the classifier is right, by class, on a fixture: a JSON list of { ua, device_type, browser, in_app }.
-// `npm run bench -- --user-agents FILE` prints it; the test asks the same function.
-import { readFileSync } from "node:fs"
-import { z } from "zod"
-import { classifyUserAgent, type UserAgentClass } from "../../core/pipeline/stamp/user-agent.ts"
+// How often the classifier is right, by class, on a fixture file. `npm run bench -- --user-agents FILE` prints it, and
+// `--misses` what was missed; the test asks the same function. What a file may look like is in user-agents-file.ts.
+import { classifyUserAgent } from "../../core/pipeline/stamp/user-agent.ts"
+import { readUserAgents, type UserAgentFixture } from "./user-agents-file.ts"
 
-const Fixture = z.array(
-  z.object({ ua: z.string(), device_type: z.string().optional(), browser: z.string().optional(), in_app: z.string().optional() }),
-)
-export type UserAgentFixture = z.infer<typeof Fixture>
+export { readUserAgents } from "./user-agents-file.ts"
 
 export const userAgentClasses = ["device_type", "browser", "in_app"] as const
 type ClassName = (typeof userAgentClasses)[number]
@@ -25,37 +21,47 @@ export interface Accuracy {
   /** `right / of`; 1 of none. */
   readonly share: number
   readonly misses: readonly Miss[]
-}
-
-/** Throws where the file is no such list. */
-export function readUserAgents(file: string | URL): UserAgentFixture {
-  return Fixture.parse(JSON.parse(readFileSync(file, "utf8")))
+  /** By what the fixture says. */
+  readonly values: ReadonlyMap<string, { readonly right: number; readonly of: number }>
 }
 
 export function userAgentAccuracy(fixture: UserAgentFixture): Record<ClassName, Accuracy> {
-  const of = (name: ClassName): Accuracy => {
-    const asked = fixture.filter((one) => one[name] !== undefined)
-    const misses = asked.flatMap((one): Miss[] => {
-      const found = (classifyUserAgent(one.ua) as UserAgentClass)[name]
-      const expected = one[name] ?? ""
-      return found === expected ? [] : [{ ua: one.ua, expected, found }]
-    })
-    const right = asked.length - misses.length
-    return { right, of: asked.length, share: asked.length === 0 ? 1 : right / asked.length, misses }
-  }
-  return { device_type: of("device_type"), browser: of("browser"), in_app: of("in_app") }
+  return { device_type: accuracyOf(fixture, "device_type"), browser: accuracyOf(fixture, "browser"), in_app: accuracyOf(fixture, "in_app") }
 }
 
-/** The figures as text, with what was missed when asked for, and the time that one takes. */
+function accuracyOf(fixture: UserAgentFixture, name: ClassName): Accuracy {
+  const misses: Miss[] = []
+  const values = new Map<string, { right: number; of: number }>()
+  for (const one of fixture) {
+    const label = one[name]
+    if (label === undefined) continue
+    const found = classifyUserAgent(one.ua)[name]
+    // A fixture may know no more than whether it is some app's webview.
+    const expected = typeof label === "boolean" ? (label ? found || "some app" : "") : label
+    const value = values.get(expected) ?? { right: 0, of: 0 }
+    values.set(expected, value)
+    value.of++
+    if (found === expected) value.right++
+    else misses.push({ ua: one.ua, expected, found })
+  }
+  const of = [...values.values()].reduce((sum, value) => sum + value.of, 0)
+  return { right: of - misses.length, of, share: of === 0 ? 1 : (of - misses.length) / of, misses, values }
+}
+
+/** The figures as text, by class and by value, with what was missed when asked for, and the time that one takes. */
 export function reportUserAgents(file: string, options: { misses?: boolean } = {}): string {
   const fixture = readUserAgents(file)
   const started = performance.now()
+  for (const { ua } of fixture) classifyUserAgent(ua)
+  const each = ((performance.now() - started) * 1_000) / Math.max(1, fixture.length)
   const accuracy = userAgentAccuracy(fixture)
-  const each = ((performance.now() - started) * 1_000) / Math.max(1, fixture.length * userAgentClasses.length)
   const lines = userAgentClasses.flatMap((name) => {
-    const { right, of, share, misses } = accuracy[name]
+    const { right, of, share, misses, values } = accuracy[name]
+    if (of === 0) return [`${name.padEnd(12)} not told by the file`]
+    const parts = [...values].sort(([, one], [, other]) => other.of - one.of).slice(0, 12)
+    const each = parts.map(([value, part]) => `${value || '""'} ${part.right}/${part.of}`).join(", ")
     const shown = options.misses ? misses.map(({ ua, expected, found }) => `    ${expected || '""'} was ${found || '""'}: ${ua}`) : []
-    return [`${name.padEnd(12)} ${share.toFixed(4)}  (${right} of ${of})`, ...shown]
+    return [`${name.padEnd(12)} ${share.toFixed(4)}  (${right} of ${of}: ${each})`, ...shown]
   })
   return [`${fixture.length} user agents, ${each.toFixed(1)} µs each`, ...lines].join("\n")
 }

@@ -1,4 +1,4 @@
-// Completion scripts: bash's run in a real bash, the others for every command and flag they must name.
+// Completion scripts: run in the shells that are there (bash always), and for every command and flag they must name.
 import { spawnSync } from "node:child_process"
 import { expect } from "chai"
 import { runMillrace } from "./command-line.ts"
@@ -26,6 +26,43 @@ describe("shell completion", () => {
     expect(complete("millrace datasets create --name x --class ")).to.have.members(["table", "events"])
     expect(complete("millrace datasets create --file ")).to.deep.equal([])
     expect(complete("millrace nonsense zzz")).to.deep.equal([])
+  })
+
+  /** What a shell says; skips the test where there is no such shell. */
+  const ran = (context: Mocha.Context, shell: string, args: string[]): string[] => {
+    const { stdout, stderr, status, error } = spawnSync(shell, args, { encoding: "utf8" })
+    if (error) context.skip()
+    expect([status, stderr]).to.deep.equal([0, ""])
+    return stdout.split("\n").filter(Boolean)
+  }
+
+  it("completes in zsh", async function () {
+    const text = await script("zsh")
+    const complete = (line: string) => {
+      const words = line.split(" ")
+      const said = `words=(${words.map((word) => `'${word}'`).join(" ")}) CURRENT=${words.length}; _millrace`
+      const offered = ran(this, "zsh", [
+        "-f",
+        "-c",
+        `compdef() {}; _files() { print FILES }; compadd() { print -l -- "\${@:2}" }; ${text}\n${said}`,
+      ])
+      return offered.filter((word) => word.startsWith(words.at(-1) ?? "") || word === "FILES")
+    }
+    expect(complete("millrace data")).to.deep.equal(["datasets"])
+    expect(complete("millrace datasets li")).to.have.members(["list", "list-rows"])
+    expect(complete("millrace datasets list-rows leads --l")).to.deep.equal(["--limit"])
+    expect(complete("millrace datasets create --name x --class ")).to.have.members(["table", "events"])
+    expect(complete("millrace datasets create --file ")).to.deep.equal(["FILES"])
+  })
+
+  it("completes in fish", async function () {
+    const text = await script("fish")
+    const complete = (line: string) =>
+      ran(this, "fish", ["--no-config", "-c", `${text}\ncomplete -C '${line}'`]).map((said) => said.split("\t")[0] ?? "")
+    expect(complete("millrace datas")).to.deep.equal(["datasets"])
+    expect(complete("millrace datasets li")).to.have.members(["list", "list-rows"])
+    expect(complete("millrace datasets list-rows leads --l")).to.deep.equal(["--limit"])
+    expect(complete("millrace datasets create --class ")).to.have.members(["table", "events"])
   })
 
   it("names every command and flag for zsh and fish too, and refuses other shells", async () => {

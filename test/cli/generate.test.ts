@@ -43,10 +43,24 @@ describe("generated files", () => {
 
   it("name every action, auth mode, operation and setting", () => {
     const { registry } = declarations
-    const headings = (path: string) => [...text(path).matchAll(/^#{2,3} (\S+)$/gm)].map(([, name]) => name)
-    expect(headings("docs/reference/actions.md")).to.include.members(registry.items(Actions).map(({ type }) => type))
-    expect(headings("docs/reference/auth-modes.md")).to.include.members(registry.items(AuthModes).map(({ mode }) => mode))
-    expect(headings("docs/reference/operations.md")).to.include.members(registry.items(Operations).map(({ name }) => name))
+    const told = (page: string, index: string, name: string) => {
+      expect(text(`docs/reference/${page}`), name).to.match(new RegExp(`^#{1,2} ${name.replaceAll(".", "\\.")}$`, "m"))
+      expect(text(`docs/reference/${index}`), name).to.include(`](${page}`)
+    }
+    for (const { type, examples } of registry.items(Actions)) {
+      told(`actions/${type}.md`, "actions.md", type)
+      expect(text(`docs/reference/actions/${type}.md`).match(/^```yaml$/gm), type).to.have.length(examples.length)
+    }
+    for (const { mode, examples = [] } of registry.items(AuthModes)) {
+      told(`auth-modes/${mode}.md`, "auth-modes.md", mode)
+      expect(examples, mode).not.to.have.length(0)
+      expect(text(`docs/reference/auth-modes/${mode}.md`).match(/^```yaml$/gm), mode).to.have.length(examples.length)
+    }
+    for (const { name, examples = [] } of registry.items(Operations)) {
+      const page = `operations/${name.split(".")[0]}.md`
+      told(page, "operations.md", name)
+      for (const { title } of examples) if (title !== undefined) expect(text(`docs/reference/${page}`), name).to.include(title)
+    }
     const paths = Object.values((JSON.parse(text("config/openapi.json")) as { paths: Record<string, object> }).paths)
     const described = paths.flatMap((path) => Object.values(path) as { operationId?: string }[]).map(({ operationId }) => operationId)
     expect(described).to.include.members(registry.items(Operations).map(({ name }) => name))

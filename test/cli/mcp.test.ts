@@ -1,47 +1,147 @@
-// `millrace mcp` with the official client over standard input and output: the tools of the operations, with the rights of
-// the profile's key.
-import { rmSync } from "node:fs"
+// `millrace mcp` with the official client over standard input and output: the service's own tools, with the rights of
+// the profile's key, and kept in the audit log as calls over MCP.
+import { spawn } from "node:child_process"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { Client } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { projectRoot } from "../import-graph.ts"
+import { finished } from "../processes.ts"
 import { runMillrace } from "./command-line.ts"
 
-describe("millrace mcp", () => {
+const command = join(projectRoot, "core/millrace.js")
+const modes = { "2025-11-25": "legacy", "2026-07-28": "auto" } as const
+type Revision = keyof typeof modes
+
+describe("millrace mcp", function () {
+  this.timeout(60_000)
   let host: TestHost
+  const open: Client[] = []
   before(async () => {
     host = await testHost()
   })
+  afterEach(async () => {
+    for (const client of open.splice(0)) await client.close()
+  })
   after(() => host.stop())
 
-  it("offers the operations as tools, and calls them with the key", async () => {
-    const { body } = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Guest", role: "guest" })
-    const client = new Client({ name: "test", version: "1" })
-    const home = join(host.dataDir, "home")
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [join(projectRoot, "core/millrace.js"), "mcp"],
-      env: { PATH: process.env["PATH"] ?? "", HOME: home, MILLRACE_URL: host.url, MILLRACE_KEY: body.secret },
-      stderr: "ignore",
-    })
-    try {
-      await client.connect(transport)
+  const keyOf = async (wanted: Record<string, unknown>) =>
+    (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Key", ...wanted })).body.secret
+  const environment = (key: string) => ({ PATH: process.env["PATH"] ?? "", HOME: host.dataDir, MILLRACE_URL: host.url, MILLRACE_KEY: key })
+  const connect = async (key: string, revision: Revision = "2026-07-28") => {
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: modes[revision] } })
+    open.push(client)
+    await client.connect(
+      new StdioClientTransport({ command: process.execPath, args: [command, "mcp"], env: environment(key), stderr: "ignore" }),
+    )
+    expect(client.getNegotiatedProtocolVersion()).to.equal(revision)
+    return client
+  }
+  /** Lines in, lines out, until the process ends by itself. */
+  const said = async (lines: readonly unknown[], env: Record<string, string> = environment(host.adminKey)) => {
+    const child = spawn(process.execPath, [command, "mcp"], { env })
+    const over = finished(child)
+    child.stdin.end(lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""))
+    const { code, output } = await over
+    return {
+      code,
+      answers: output
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Record<string, never>),
+    }
+  }
+
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) {
+    it(`offers the service's tools and resources in ${revision}, and calls them with the key`, async () => {
+      const client = await connect(await keyOf({ role: "guest" }), revision)
       const { tools } = await client.listTools()
       expect(tools.map(({ name }) => name)).to.include.members(["datasets_list", "event_pipelines_create"])
       expect(tools.map(({ name }) => name)).to.not.include("datasets_export")
       const listed = await client.callTool({ name: "datasets_list", arguments: {} })
-      expect(listed.structuredContent).to.deep.equal({ datasets: [], total: 0 })
+      expect(listed.structuredContent).to.include({ total: 0 })
       const refused = await client.callTool({ name: "datasets_create", arguments: { name: "Guest's" } })
       expect(refused.isError).to.equal(true)
       expect(JSON.stringify(refused.content)).to.include("permission_denied")
+      expect((await client.listResources()).resources.map(({ uri }) => uri)).to.include("millrace://action-types")
+      expect((await client.readResource({ uri: "millrace://auth-modes" })).contents).to.have.length(1)
       expect((await host.api<{ total: number }>("GET", "/v1/datasets")).body.total).to.equal(0)
-    } finally {
-      await client.close()
-      rmSync(home, { recursive: true, force: true })
-    }
-  }).timeout(30_000)
+    })
+  }
+
+  it("is MCP to the service: it needs the scope, is told apart in the audit log, and what MCP may not set is cleared", async () => {
+    const narrow = await said(
+      [{ jsonrpc: "2.0", id: 1, method: "tools/list" }],
+      environment(await keyOf({ kind: "token", scopes: ["datasets:read"] })),
+    )
+    expect(narrow.answers).to.have.length(1)
+    expect(narrow.answers[0]).to.deep.include({ id: 1 }).and.have.nested.property("error.data.code", "permission_denied")
+    expect(JSON.stringify(narrow.answers)).to.include('needed_scope":"mcp"')
+
+    const client = await connect(host.adminKey)
+    const credentials = { base_url: "https://api.crm.test", headers: {} }
+    const made = await client.callTool({ name: "integrations_connect", arguments: { app: "http", credentials, managed_access: "read" } })
+    expect(made.structuredContent, JSON.stringify(made.content)).to.include({ status: "connected" })
+    const { body } = await host.api<{ audit_log: { actor: unknown; changes: object; writes: { after: { managed_access: string } }[] }[] }>(
+      "GET",
+      "/v1/audit-log?operation=integrations.connect",
+    )
+    expect(body.audit_log[0]?.actor).to.include({ surface: "mcp" })
+    expect(body.audit_log[0]?.changes).to.not.have.property("managed_access")
+    expect(body.audit_log[0]?.writes[0]?.after).to.include({ managed_access: "none" })
+  })
+
+  it("answers what came before the input ended, refuses lines that are none, and ends well", async () => {
+    const { code, answers } = await said([
+      { jsonrpc: "2.0", id: "a", method: "tools/call", params: { name: "me_get", arguments: {} } },
+      "no message",
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "datasets_get", arguments: { slug: "größe" } } },
+    ])
+    expect(code).to.equal(0)
+    expect(answers.map(({ id }) => id)).to.have.members(["a", null, 7])
+    expect(JSON.stringify(answers.find(({ id }) => id === "a"))).to.include('"role":"owner"')
+    expect(JSON.stringify(answers.find(({ id }) => id === 7))).to.include("not_found")
+  })
+
+  it("says so where the service cannot be reached or is none, and sends no key elsewhere by a redirect", async () => {
+    const other = createServer((request, response) => {
+      if (request.url === "/mcp") response.writeHead(307, { location: "/elsewhere" }).end()
+      else response.end(String(request.headers.authorization))
+    })
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve))
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+    const ask = () => said([{ jsonrpc: "2.0", id: 1, method: "tools/list" }], { ...environment(host.adminKey), MILLRACE_URL: url })
+    const redirected = JSON.stringify((await ask()).answers)
+    expect(redirected).to.include('"error"').and.not.include(host.adminKey)
+    other.close()
+    expect(JSON.stringify((await ask()).answers)).to.include("cannot be reached")
+  })
+
+  it("stops a call that its client takes back", async () => {
+    let cut = false
+    const slow = createServer((request, response) => {
+      request.resume()
+      response.once("close", () => {
+        cut = true
+      })
+    })
+    await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve))
+    const env = { ...environment(host.adminKey), MILLRACE_URL: `http://127.0.0.1:${(slow.address() as AddressInfo).port}` }
+    const child = spawn(process.execPath, [command, "mcp"], { env })
+    const over = finished(child)
+    const arrived = new Promise<void>((resolve) => slow.once("request", () => resolve()))
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "me_get" } })}\n`)
+    await arrived
+    child.stdin.end(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } })}\n`)
+    expect(await over).to.deep.equal({ code: 0, output: "" })
+    expect(cut).to.equal(true)
+    slow.closeAllConnections()
+    slow.close()
+  })
 
   it("says what is missing when there is no key", async () => {
     const { code, out, err } = await runMillrace(["mcp"], { env: { HOME: "/nonexistent", MILLRACE_URL: host.url } })

@@ -106,6 +106,8 @@ describe("operations as commands", () => {
     const narrow = await run(["datasets", "list-rows", "shown"], { columns: 60 })
     expect(narrow.out).to.include("--json shows them")
     for (const line of narrow.out.split("\n").filter((one) => !one.startsWith("Also"))) expect(line.length).to.be.at.most(60)
+    const sets = await run(["datasets", "list"], { columns: 200 })
+    expect(sets.out.split("\n")[0]).to.match(/^SLUG +NAME .* ID$/)
     const one = await run(["datasets", "get", "shown"])
     expect(one.out).to.match(/^id: .*\nslug: shown\nname: Shown\n/)
     await run(["datasets", "create", "--name", "Empty"])
@@ -163,8 +165,8 @@ describe("operations as commands", () => {
       [["datasets", "get", "none"], 4, /There is no dataset "none"\. \(not_found\)/],
       [["datasets", "create", "--name", "Empty", "--slug", "shown"], 5, /already_exists/],
       [["datasets", "list"], 3, /millrace login/, { MILLRACE_KEY: "mr_api_wrong" }],
-      [["datasets", "get"], 1, /Missing: <slug>/],
-      [["datasets", "create"], 1, /Missing: --name/],
+      [["datasets", "get"], 2, /^The input is refused \(invalid_argument\)\.\n {2}<slug>: Required/],
+      [["datasets", "create", "--class", "events"], 2, /--name: Required: string\./],
       [["datasets", "create", "--name", "x", "--class", "tabel"], 1, /--class: "tabel" is none of table, events\. Did you mean "table"\?/],
       [["datasets", "list", "--limit", "ten"], 1, /--limit: "ten" is no number/],
       [["datasets", "list", "--limit", "1.5"], 1, /--limit: "1.5" is no whole number/],

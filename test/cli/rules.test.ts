@@ -3,7 +3,7 @@
 import { join } from "node:path"
 import { expect } from "chai"
 import { compilerFor, type LocalCompiler } from "../../core/cli/pipelines/compiler.ts"
-import { allRules, documentOf, type NamedRule, rulePages } from "../../core/cli/reference/rules.ts"
+import { allRules, findingsOf, type NamedRule, rulePages } from "../../core/cli/reference/rules.ts"
 import { Actions } from "../../core/contract/action.ts"
 import { type Declarations, loadDeclarations } from "../../core/house/plugins.ts"
 import { loadConfig } from "../../core/kernel/config.ts"
@@ -26,7 +26,7 @@ describe("lint rules as they are compiled", () => {
 
   it("are found in their bad examples, at their level, and not in their good ones", async () => {
     for (const { id, level, bad, good } of rules) {
-      const { findings } = (await compiler.compile(documentOf(bad))).compilation
+      const findings = (await findingsOf(bad, compiler)).map(({ finding }) => finding)
       const own = findings.filter(({ rule }) => rule === id)
       if (!elsewhere.has(id))
         expect(
@@ -34,9 +34,7 @@ describe("lint rules as they are compiled", () => {
           `${id}\n${bad}`,
         ).to.include(level)
       expect(findings.length, id).to.be.at.least(1)
-      const others = (await compiler.compile(documentOf(good))).compilation.findings.filter(
-        (finding) => finding.rule === id || finding.level === "error",
-      )
+      const others = (await findingsOf(good, compiler)).filter(({ finding }) => finding.rule === id || finding.level === "error")
       expect(others, `${id}\n${good}`).to.deep.equal([])
     }
   })

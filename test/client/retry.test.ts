@@ -14,7 +14,7 @@ describe("retries of the client", () => {
       fc.property(
         fc.integer({ min: 1, max: 10 }),
         fc.option(fc.integer({ min: 0, max: 60 })),
-        fc.double({ min: 0, max: 0.999 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
         (attempt, asked, chance) => {
           const error = new ClientError("unavailable", "", {}, { retryAfterS: asked ?? undefined })
           const delay = delayBeforeNext({

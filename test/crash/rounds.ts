@@ -3,7 +3,7 @@
 import { checkBooks, type Findings, jobsSettled, type Shelves } from "./books.ts"
 import { startPeer } from "./peer.ts"
 import { Sender } from "./sender.ts"
-import { type Api, apiOf, freshFolder, killGroup, launch, type ServiceProcess, startService } from "./service-process.ts"
+import { type Api, apiOf, freePort, freshFolder, killGroup, launch, type ServiceProcess, startService } from "./service-process.ts"
 
 export interface RoundOptions {
   readonly kills: number
@@ -11,6 +11,10 @@ export interface RoundOptions {
   /** Draws the instants; default Math.random. */
   readonly random?: () => number
   readonly connections?: number
+  /** Processes that serve; default 1, without a parent. */
+  readonly workers?: number
+  /** Kills the parent alone, and leaves its workers to the next start. */
+  readonly parentOnly?: boolean
   /** Told after each kill. */
   readonly observe?: (kill: KillReport) => void
 }
@@ -72,20 +76,29 @@ export async function killRound({
   faults = [],
   random = Math.random,
   connections = 64,
+  workers = 1,
+  parentOnly = false,
   observe,
 }: RoundOptions): Promise<RoundReport> {
   const folder = freshFolder()
   const peer = await startPeer()
-  const options = { dataDir: folder.path, faults, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host } }
-  let service: ServiceProcess | undefined
+  const port = parentOnly ? await freePort() : 0
+  const env = { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, MILLRACE_WORKERS: String(workers), PORT: String(port) }
+  const options = { dataDir: folder.path, faults, env }
+  const started: ServiceProcess[] = []
+  const start = async () => {
+    const one = await startService(options)
+    started.push(one)
+    return one
+  }
   const reports: KillReport[] = []
   const sent = { acknowledged: new Map<number, string>(), unanswered: new Set<number>(), refused: new Map<number, number>() }
   try {
-    service = await startService(options)
+    let service = await start()
     const made = await makePipeline(apiOf(service, folder.path), peer.url)
     for (let kill = 1, from = 1; kill <= kills; kill++) {
       const sender = new Sender({ url: `${service.url}/v1/inbound/${made.endpoint_id}`, secret: made.secret, connections, from })
-      const unanswered = await killUnderLoad(service, sender, random)
+      const unanswered = await killUnderLoad(service, sender, random, parentOnly)
       from = sender.next
       for (const [n, id] of sender.acknowledged) sent.acknowledged.set(n, id)
       for (const [n, status] of sender.refused) sent.refused.set(n, status)
@@ -93,7 +106,7 @@ export async function killRound({
       // Now and then it dies again while it is coming up, before it has answered anyone.
       if (random() < 0.2) await killWhileStarting(options, random)
       const began = performance.now()
-      service = await startService(options)
+      service = await start()
       const restart_ms = Math.round(performance.now() - began)
       const api = apiOf(service, folder.path)
       const troubles = await jobsSettled(api, 30_000)
@@ -104,7 +117,7 @@ export async function killRound({
       observe?.(report)
     }
   } finally {
-    await service?.kill()
+    for (const one of started) await one.kill()
     await peer.stop()
     folder.remove()
   }
@@ -113,12 +126,13 @@ export async function killRound({
 }
 
 /** Resolves with how many events were unanswered at the instant of the kill. */
-async function killUnderLoad(service: ServiceProcess, sender: Sender, random: () => number): Promise<number> {
+async function killUnderLoad(service: ServiceProcess, sender: Sender, random: () => number, parentOnly: boolean): Promise<number> {
   sender.start()
   await new Promise((resolve) => setTimeout(resolve, 150 + random() * 600))
   while (sender.inFlight < leastUnanswered || sender.acknowledged.size === 0) await new Promise((resolve) => setImmediate(resolve))
   const unanswered = sender.inFlight
-  await Promise.all([service.kill(), sender.stop()])
+  if (parentOnly) service.signal("SIGKILL")
+  await Promise.all([parentOnly ? service.ended() : service.kill(), sender.stop()])
   return unanswered
 }
 

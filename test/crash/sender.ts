@@ -9,10 +9,14 @@ export interface SenderArgs {
   readonly connections: number
   /** Number of the first event. */
   readonly from: number
+  /** Goes on after a connection broke or was refused: others of the service are still there, or will be. */
+  readonly keepsOn?: boolean
 }
 
 /** Every so many events one asks for a call to the peer. */
 export const notifyEvery = 20
+
+const pauseMs = 25
 
 export class Sender {
   readonly acknowledged = new Map<number, string>()
@@ -20,6 +24,8 @@ export class Sender {
   readonly refused = new Map<number, number>()
   /** Sent whole, with no answer when the connection broke. */
   readonly unanswered = new Set<number>()
+  /** The longest that an event waited for its 2xx. */
+  slowestMs = 0
   readonly #args: SenderArgs
   readonly #agent: Agent
   readonly #open = new Map<number, ClientRequest>()
@@ -68,35 +74,40 @@ export class Sender {
       headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body), "x-signature-256": `sha256=${signature}` },
     })
     this.#open.set(n, sent)
+    const began = performance.now()
     let text = ""
     sent.on("response", (answer) => {
       answer.on("data", (chunk: Buffer) => {
         text += chunk.toString()
       })
-      answer.on("close", () => (answer.complete ? this.#answered(n, answer.statusCode ?? 0, text) : this.#lost(n)))
+      answer.on("close", () => (answer.complete ? this.#answered(n, answer.statusCode ?? 0, text, began) : this.#lost(n)))
     })
     sent.on("error", () => this.#lost(n))
     sent.end(body)
   }
 
-  #answered(n: number, status: number, text: string): void {
+  #answered(n: number, status: number, text: string, began: number): void {
     if (!this.#open.delete(n)) return
-    if (status >= 200 && status < 300) this.acknowledged.set(n, (JSON.parse(text) as { execution_id: string }).execution_id)
-    else this.refused.set(n, status)
-    this.#after()
+    if (status >= 200 && status < 300) {
+      this.acknowledged.set(n, (JSON.parse(text) as { execution_id: string }).execution_id)
+      this.slowestMs = Math.max(this.slowestMs, performance.now() - began)
+    } else this.refused.set(n, status)
+    this.#after(status === 503 ? pauseMs : 0)
   }
 
   #lost(n: number): void {
     if (!this.#open.delete(n)) return
     this.unanswered.add(n)
     // The service is gone; another try would only be refused a connection.
-    this.#stopped = true
-    this.#after()
+    if (!this.#args.keepsOn) this.#stopped = true
+    this.#after(pauseMs)
   }
 
-  #after(): void {
-    if (!this.#stopped) this.#send()
-    else if (this.#open.size === 0) this.#whenIdle?.()
+  #after(waitMs = 0): void {
+    if (!this.#stopped) {
+      if (this.#args.keepsOn && waitMs > 0) setTimeout(() => this.#send(), waitMs)
+      else this.#send()
+    } else if (this.#open.size === 0) this.#whenIdle?.()
   }
 }
 

@@ -18,41 +18,55 @@ export interface UnderLoadArgs {
   readonly env?: Readonly<Record<string, string>>
   /** Folder to use instead of one on the project's disk. */
   readonly dataDir?: string
-  /** Runs while events are being sent; the load ends with it. A service that it ends is started again for the books. */
-  readonly happens: (service: ServiceProcess, sender: Sender, endpoint: string) => Promise<void>
+  /** Goes on sending when connections break. */
+  readonly keepsOn?: boolean
+  /** Runs while events are being sent; the load ends with it. A service that it ends is started again for the books, unless it has done so itself. */
+  readonly happens: (
+    service: ServiceProcess,
+    sender: Sender,
+    endpoint: string,
+    again: (env?: Readonly<Record<string, string>>) => Promise<ServiceProcess>,
+  ) => Promise<void>
 }
 
-export async function underLoad({ connections = 32, env = {}, dataDir, happens }: UnderLoadArgs): Promise<UnderLoad> {
+export async function underLoad({ connections = 32, env = {}, dataDir, keepsOn = false, happens }: UnderLoadArgs): Promise<UnderLoad> {
   const folder = dataDir === undefined ? freshFolder() : { path: dataDir, remove() {} }
   const peer = await startPeer()
   const options = { dataDir: folder.path, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, ...env } }
-  let service = await startService(options)
+  const started: ServiceProcess[] = []
   let over = false
-  void service.ended().then(() => {
-    over = true
-  })
+  const start = async (more: Readonly<Record<string, string>> = {}) => {
+    over = false
+    const one = await startService({ ...options, env: { ...options.env, ...more } })
+    started.push(one)
+    void one.ended().then(() => {
+      over = started.at(-1) === one
+    })
+    return one
+  }
   try {
+    const service = await start()
     const { endpoint_id, secret } = await makePipeline(apiOf(service, folder.path), peer.url)
     const endpoint = `${service.url}/v1/inbound/${endpoint_id}`
-    const sender = new Sender({ url: endpoint, secret, connections, from: 1 })
+    const sender = new Sender({ url: endpoint, secret, connections, from: 1, keepsOn })
     sender.start()
     await acknowledged(sender, 100)
-    await happens(service, sender, endpoint)
+    await happens(service, sender, endpoint, start)
     await sender.stop()
-    if (over) service = await startService(options)
-    const api = apiOf(service, folder.path)
+    if (over) await start()
+    const api = apiOf(started.at(-1) ?? service, folder.path)
     const troubles = await jobsSettled(api, 30_000)
     const checked = await checkBooks(api, shelves, sender, peer)
     return { sender, findings: { ...checked, problems: [...troubles, ...checked.problems] } }
   } finally {
-    await service.kill()
+    for (const one of started) await one.kill()
     await peer.stop()
     folder.remove()
   }
 }
 
-/** Resolves when that many more events were answered 2xx; throws when none is for ten seconds. */
-export async function acknowledged(sender: Sender, more: number): Promise<void> {
+/** Resolves when that many more events were answered 2xx; throws when none is for that long. */
+export async function acknowledged(sender: Sender, more: number, patienceMs = 20_000): Promise<void> {
   const wanted = sender.acknowledged.size + more
   let seen = sender.acknowledged.size
   let since = performance.now()
@@ -61,7 +75,8 @@ export async function acknowledged(sender: Sender, more: number): Promise<void> 
       seen = sender.acknowledged.size
       since = performance.now()
     }
-    if (performance.now() - since > 10_000) throw new Error(`No event was acknowledged for 10 s; ${seen} were before.`)
+    if (performance.now() - since > patienceMs)
+      throw new Error(`No event was acknowledged for ${patienceMs / 1_000} s; ${seen} were before.`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

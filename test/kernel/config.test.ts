@@ -1,5 +1,5 @@
 // Configuration in its layers: what wins, where it came from, and that everything wrong is told at once.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -44,6 +44,19 @@ describe("configuration", () => {
     expect(origins.get("server.port")).to.equal("variable PORT")
     expect(origins.get("server.host")).to.equal(join(folder, "own.yaml"))
     expect(origins.get("server.drain_ms")).to.equal(defaults)
+  })
+
+  it("takes a project's config/millrace.yaml where there is one and no other file is named", () => {
+    const project = join(folder, "project")
+    expect(loadConfig({ defaults, project, env: {} }).config.server.port).to.equal(8080)
+    mkdirSync(join(project, "config"), { recursive: true })
+    writeFileSync(join(project, "config/millrace.yaml"), "server: { port: 1001 }")
+    const { config, origins } = loadConfig({ defaults, project, env: {} })
+    expect(config.server.port).to.equal(1001)
+    expect(origins.get("server.port")).to.match(/project\/config\/millrace\.yaml$/)
+    expect(loadConfig({ defaults, project, env: { PORT: "1002" } }).config.server.port).to.equal(1002)
+    writeFileSync(join(folder, "own.yaml"), "server: { port: 1003 }")
+    expect(loadConfig({ defaults, project, env: { MILLRACE_CONFIG: join(folder, "own.yaml") } }).config.server.port).to.equal(1003)
   })
 
   it("has a variable for every setting, and takes each", () => {

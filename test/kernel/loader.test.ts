@@ -1,5 +1,5 @@
 // Plugins found, checked and put in order; everything that is wrong is told, naming both sides.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -86,6 +86,13 @@ describe("finding plugins", () => {
     write("plugins/one/index.ts", source("one"))
     write("plugins/notes.txt", "")
     write("plugins/empty/readme.md", "")
+    write("grouped/alone/index.ts", source("alone"))
+    write("grouped/crew/mate/index.ts", source("mate"))
+    write("grouped/crew/skipper/index.js", source("skipper"))
+    write("grouped/crew/deep/deeper/index.js", "throw new Error('too deep')")
+    write("grouped/node_modules/x/index.js", "throw new Error('a package')")
+    write("grouped/.cache/x/index.js", "throw new Error('hidden')")
+    symlinkSync(join(folder, "grouped/crew/mate"), join(folder, "mate"))
     write("wrong/none/index.js", "export const x = 1")
     write("wrong/half/index.js", 'export default { id: "half", register() {} }')
     write("wrong/broken/index.js", "export default nothing")
@@ -107,6 +114,15 @@ describe("finding plugins", () => {
       from: [join(folder, "plugins/one/index.ts"), join(folder, "plugins/two/index.js")],
       problems: [],
     })
+  })
+
+  it("looks into folders that only group others, and no further", async () => {
+    const { ids, problems } = await find("grouped")
+    expect({ ids, problems }).to.deep.equal({ ids: ["alone", "mate", "skipper"], problems: [] })
+  })
+
+  it("takes a plugin once that two paths lead to", async () => {
+    expect((await find("grouped/crew", "mate")).ids).to.deep.equal(["mate", "skipper"])
   })
 
   it("takes a package that is installed where the project is, and names one that is not", async () => {

@@ -1,6 +1,9 @@
 // How often device, browser family and in-app container are told right. The fixture is two halves by hash: rules may be
 // fitted to the one, and the other says what that is worth.
 import { createHash } from "node:crypto"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { expect } from "chai"
 import { classifyUserAgent } from "../../core/pipeline/stamp/user-agent.ts"
 import { readUserAgents, userAgentAccuracy } from "../bench/user-agents.ts"
@@ -52,6 +55,35 @@ describe("user agents", () => {
       const started = performance.now()
       classifyUserAgent(agent)
       expect(performance.now() - started).to.be.below(100)
+    }
+  })
+
+  it("are read from lists in the forms that people keep them in, and not from what is none", () => {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-agents-"))
+    const read = (name: string, text: string) => {
+      const file = join(folder, name)
+      writeFileSync(file, text)
+      return readUserAgents(file)
+    }
+    const whole = [{ ua: 'a "b"', device_type: "mobile", browser: "safari", in_app: "messenger" }]
+    const object = { user_agent: 'a "b"', device: "Smartphone", family: "Mobile Safari", in_app: "Facebook Messenger" }
+    try {
+      expect(read("list.json", JSON.stringify([object]))).to.deep.equal(whole)
+      expect(read("held.json", JSON.stringify({ version: 1, agents: [object] }))).to.deep.equal(whole)
+      expect(read("lines.jsonl", `${JSON.stringify(object)}\n${JSON.stringify({ ua: "c", in_app: false })}\n`)).to.deep.equal([
+        ...whole,
+        { ua: "c", in_app: false },
+      ])
+      const table = 'User-Agent,Device Type,Browser\r\n"a ""b""",tv,\nc,,Yandex Browser\n'
+      expect(read("table.csv", table)).to.deep.equal([
+        { ua: 'a "b"', device_type: "", browser: "" },
+        { ua: "c", device_type: "", browser: "other" },
+      ])
+      expect(() => read("other.csv", "x,y\n1,2\n")).to.throw(/no user agent; it is read from ua, .* and there is x, y/)
+      expect(() => read("empty.csv", "ua,device\n")).to.throw(/holds no user agents/)
+      expect(() => read("broken.json", '[{"ua":')).to.throw(/no JSON/)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
     }
   })
 

@@ -51,9 +51,9 @@ const agents: [title: string, agent: string, device: string, browser: string, in
     `Mozilla/5.0 (Linux; Android 14; Pixel 8; wv) ${blink} Version/4.0 Chrome/137.0.0.0 Mobile Safari/537.36`,
     "mobile",
     "chrome",
-    "webview",
+    "",
   ],
-  ["curl", "curl/8.9.1", "", "", ""],
+  ["curl", "curl/8.9.1", "", "other", ""],
   ["nothing", "", "", "", ""],
 ]
 

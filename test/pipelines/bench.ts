@@ -5,13 +5,8 @@ import { type Json, Store } from "#core"
 import type { TestHost } from "#core/testing"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
 import type { Clock } from "../../core/kernel/clock.ts"
-import {
-  EntryCollection,
-  IntentCollection,
-  type JournalEntry,
-  PayloadCollection,
-  SeenCollection,
-} from "../../core/pipeline/journal/entry.ts"
+import { EntryCollection, IntentCollection, PayloadCollection, SeenCollection } from "../../core/pipeline/journal/collections.ts"
+import type { JournalEntry } from "../../core/pipeline/journal/entry.ts"
 import { LiveMessages } from "../../core/surface/live/messages.ts"
 import { RowsCollection } from "../../plugins/datasets/collections.ts"
 

@@ -50,6 +50,22 @@ onBothStores("events from inside", ({ start }) => {
     expect(await bench.rows("in")).to.have.length(1)
   })
 
+  it("are listed newest first, whatever their ids are made of, and by the time they were received", async () => {
+    await internal("Passed", [])
+    await internal("Passing", [{ id: "pass", type: "pipeline.send", pipeline: "passed" }])
+    const sent: string[] = []
+    for (let n = 0; n < 8; n++) {
+      const { execution_id } = (await feed("passing", { n })).body
+      const { steps } = await bench.entryWhen("passing", execution_id, (entry) => entry.steps["pass"]?.state === "done")
+      sent.unshift(String((steps["pass"]?.result as { execution_id: string } | undefined)?.execution_id))
+    }
+    const listed = await bench.entries("passed")
+    expect(listed.map(({ id }) => id)).to.deep.equal(sent)
+    const at = encodeURIComponent(listed[3]?.received_at ?? "")
+    expect(await bench.entries("passed", `?since=${at}`)).to.deep.equal(listed.filter((_, index) => index <= 3))
+    expect(await bench.entries("passed", `?until=${at}&status=accepted`)).to.deep.equal(listed.filter((_, index) => index > 3))
+  })
+
   it("are refused by a pipeline that is not active", async () => {
     await internal("Asleep", [], { state: "disabled" })
     const { status, body } = await feed("asleep", {})

@@ -135,6 +135,22 @@ onBothStores("stamped columns", ({ start }) => {
     }
   })
 
+  it("are known to the transform, with headers, query and the time of receipt", async () => {
+    const made = await bench.make({
+      name: "Told",
+      transform_js: `function transform(event, context) {
+        const { envelope, headers, query, received_at } = context
+        return { k: event.k, page: envelope.page_url ?? "none", agent: headers["x-kind"], step: query.step, at: received_at === new Date().toISOString() }
+      }`,
+      pipeline: [{ type: "dataset.write", dataset_slug: "told", key: "k" }],
+    })
+    await post(`${made.inbound_url}?step=2`, { k: "1", _envelope: { page_url: "https://a.test/" } }, { "x-kind": "form" })
+    await post(made.inbound_url, { k: "2" })
+    const told = (await bench.rows("told")).map(({ values }) => values)
+    expect(told.find(({ k }) => k === "1")).to.include({ page: "https://a.test/", agent: "form", step: "2", at: true })
+    expect(told.find(({ k }) => k === "2")).to.include({ page: "none", at: true })
+  })
+
   it("refuse an envelope that is none, with where", async () => {
     const answer = await post(url, { k: "x", _envelope: { page_url: 5, variant: "v".repeat(500) } })
     expect([answer.status, answer.body.details.fields.map(({ path }: { path: string }) => path)]).to.deep.equal([
@@ -148,8 +164,14 @@ onBothStores("stamped columns", ({ start }) => {
     const made = await bench.make({
       name: "Viewed",
       auth_mode: "authenticated_viewer",
+      transform_js: "function transform(event, context) { return { k: event.k, told: context.envelope.visitor_id } }",
       pipeline: [
-        { type: "dataset.write", dataset_slug: "viewed", key: "k", row: { k: "{{ event.k }}", visitor: "{{ envelope.visitor_id }}" } },
+        {
+          type: "dataset.write",
+          dataset_slug: "viewed",
+          key: "k",
+          row: { k: "{{ event.k }}", told: "{{ event.told }}", visitor: "{{ envelope.visitor_id }}" },
+        },
       ],
     })
     const page = await host.api<{ id: string }>("POST", "/v1/pages", { title: "Landing", variants: [{ key: "control" }, { key: "bold" }] })
@@ -165,6 +187,7 @@ onBothStores("stamped columns", ({ start }) => {
     expect(answer.status, answer.text).to.equal(200)
     expect((await bench.rows("viewed"))[0]?.values).to.include({
       visitor: "visitor-1",
+      told: "visitor-1",
       variant: "bold",
       page_url: "https://a.test/",
       artifact_id: artifact_id ?? "forged",

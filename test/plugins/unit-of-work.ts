@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createLocalCoherence } from "../../core/cluster/local.ts"
+import { LocalTally } from "../../core/cluster/tally/local-tally.ts"
 import { Authenticator } from "../../core/contract/caller.ts"
 import { Coherence } from "../../core/contract/coherence.ts"
 import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
@@ -113,6 +114,7 @@ export class ServiceUnderTest {
       store: this.get(Store),
       clock: this.get(Clock),
       ids: this.get(Ids),
+      tally: new LocalTally(this.get(Clock)),
       rateLimits: { key_per_minute: 1_000_000, organization_per_minute: 1_000_000 },
       digestKey: this.get(Vault).keyFor("idempotency"),
       resolve: (inject) => this.container.all(inject),

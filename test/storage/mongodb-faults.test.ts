@@ -31,6 +31,8 @@ async function openStore(set: MongoSet, commitWithinMs: number): Promise<Started
 class Load {
   readonly acknowledged: { writer: number; entry: string; position: string }[] = []
   readonly refused: unknown[] = []
+  /** Acknowledged, and not there when it was read right afterwards. */
+  readonly unseen: string[] = []
   readonly #store: StartedStore
   readonly #writers: Promise<void>[]
   #ending = false
@@ -58,6 +60,7 @@ class Load {
       try {
         await this.#store.commit({ id: entry, writes: writesOf(writer, entry, position) })
         this.acknowledged.push({ writer, entry, position })
+        if (!(await this.#store.open(entries, acme).get(entry))) this.unseen.push(entry)
         for (const { reached } of this.#watchers.filter(({ at }) => at <= this.acknowledged.length)) reached()
       } catch (error) {
         this.refused.push(error)
@@ -92,6 +95,7 @@ function writesOf(writer: number, entry: string, position: string): Write[] {
 
 /** Everything acknowledged is there once; what was refused is there wholly or not at all. */
 async function verify(store: StartedStore, load: Load): Promise<void> {
+  expect(load.unseen).to.deep.equal([])
   const stored = new Map<string, number>()
   for await (const entry of store.open(entries, acme).stream({})) stored.set(entry.id, Number(entry["writer"]))
   for (const { entry } of load.acknowledged) expect(stored.has(entry), `entry ${entry} was acknowledged`).to.equal(true)

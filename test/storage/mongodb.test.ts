@@ -1,11 +1,14 @@
 // The MongoDB driver against a real replica set: the contract every driver keeps, and what only this one promises.
 import { expect } from "chai"
+import { MongoClient, type Timestamp } from "mongodb"
 import { type CollectionSpec, type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
 import type { Commit, Write } from "../../core/contract/store.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
 import { createLog } from "../../core/kernel/log.ts"
+import { appName } from "../../core/storage/mongodb/connect.ts"
 import { createMongoDriver, type MongoDriver, type MongoDriverOptions } from "../../core/storage/mongodb/driver.ts"
+import { keyOf } from "../../core/storage/mongodb/keys.ts"
 import { createStore } from "../../core/storage/store.ts"
 import { mongoAvailable, mongoStartable, sharedMongo, startStandalone } from "../mongodb-server.ts"
 import { storageContract } from "./contract.ts"
@@ -170,6 +173,27 @@ suite("storage: mongodb, its own promises", () => {
     })
   })
 
+  it("does not wait for a transaction that a killed node has left open", async () => {
+    const id = draw("locked")
+    await driver.commitGroup([commit(insert({ id, n: 0 }))])
+    // What a node leaves when it is killed between two commands: the server keeps the lock for a minute.
+    const dead = new MongoClient(urlOf(driver), { appName })
+    const left = dead.startSession()
+    left.startTransaction()
+    await dead
+      .db()
+      .collection<{ _id: string }>(things.name)
+      .updateOne({ _id: keyOf(acme, id) }, { $inc: { n: 100 } }, { session: left })
+    const began = performance.now()
+    const [outcome] = await driver.commitGroup([
+      commit({ kind: "update", collection: things, organization: acme, id, update: { $inc: { n: 1 } } }),
+    ])
+    expect(outcome).to.deep.equal({ created: [false] })
+    expect(performance.now() - began).to.be.lessThan(10_000)
+    expect(await read(id)).to.include({ n: 1 })
+    await dead.close()
+  })
+
   describe("what is stored", () => {
     it("is dates where times are declared, and the same text when read", async () => {
       const id = draw("times")
@@ -234,6 +258,27 @@ suite("storage: mongodb, its own promises", () => {
     await watched.start([things])
     await watched.commitGroup([commit(insert({ id: draw("row") }))])
     expect(await concern).to.deep.include({ w: "majority", j: true })
+    await watched.stop()
+  })
+
+  it("reads what it has committed and read, whoever is primary by then", async () => {
+    const watched = createMongoDriver({ url: `${urlOf(driver)}&monitorCommands=true`, clock: systemClock, log })
+    await watched.start([things])
+    const asked: (Timestamp | undefined)[] = []
+    const seen: Timestamp[] = []
+    watched.db.client.on("commandStarted", ({ commandName, command }) => {
+      if (commandName === "find") asked.push((command["readConcern"] as { afterClusterTime?: Timestamp }).afterClusterTime)
+    })
+    watched.db.client.on("commandSucceeded", ({ commandName, reply }) => {
+      if (commandName === "commitTransaction" || commandName === "find") seen.push((reply as { operationTime: Timestamp }).operationTime)
+    })
+    const look = () =>
+      watched.find({ collection: things, organization: acme, filter: {}, sort: [], limit: 1, after: undefined, deadlineMs: 5_000 })
+    await watched.commitGroup([commit(insert({ id: draw("row") }))])
+    await look()
+    await look()
+    expect(asked).to.have.length(2)
+    for (const [index, time] of asked.entries()) expect(time && seen[index] && time.greaterThanOrEqual(seen[index])).to.equal(true)
     await watched.stop()
   })
 

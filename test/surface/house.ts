@@ -4,6 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Registry } from "prom-client"
+import { LocalTally } from "../../core/cluster/tally/local-tally.ts"
+import { credentialsTopic } from "../../core/contract/caller.ts"
 import type { Channel } from "../../core/contract/channel.ts"
 import type { Coherence } from "../../core/contract/coherence.ts"
 import type { InboundHandler } from "../../core/contract/inbound.ts"
@@ -22,7 +24,7 @@ import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
 import { createHttpServer } from "../../core/surface/http/server.ts"
 import { createInvoker } from "../../core/surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
-import { createLiveRoom, credentialsTopic, type LiveRoom } from "../../core/surface/live.ts"
+import { createLiveRoom, type LiveRoom } from "../../core/surface/live.ts"
 import { createMcpHttp, mcpMethods } from "../../core/surface/mcp/http.ts"
 import { openApi } from "../../core/surface/openapi.ts"
 import { createPager } from "../../core/surface/pager.ts"
@@ -71,13 +73,15 @@ export async function openHouse(options: HouseOptions = {}) {
   container.value(Store, store)
   container.value(Pager, createPager({ key: randomBytes(32) }))
   const rateLimits = options.rateLimits ?? { key_per_minute: 100_000, organization_per_minute: 100_000 }
-  const addresses = new AddressLimits(clock, options.addressPerMinute ?? 100_000)
+  const tally = new LocalTally(clock)
+  const addresses = new AddressLimits(tally, options.addressPerMinute ?? 100_000)
   const addressOf = clientAddressReader(options.trustProxy ?? [])
   const endpoints = { active: true }
   const makeInvoker = () =>
     createInvoker({
       authenticator: keys,
       addresses,
+      tally,
       store,
       clock,
       ids,
@@ -110,6 +114,7 @@ export async function openHouse(options: HouseOptions = {}) {
       endpointsTopic: "endpoints",
       anonymousPerAddress: options.anonymousPerAddress ?? 100,
       addresses,
+      tally,
       addressOf,
     })
   const live = makeLiveRoom()
@@ -140,7 +145,7 @@ export async function openHouse(options: HouseOptions = {}) {
     })
   const server = makeServer(0)
   const { url, port } = await server.start()
-  live.start()
+  await live.start()
   return {
     url,
     port,

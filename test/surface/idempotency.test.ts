@@ -25,6 +25,20 @@ describe("an Idempotency-Key", () => {
     expect(house.stage.handled).to.equal(handled + 1)
   })
 
+  it("is the same key bare and in the quotes of a structured header, and refused where the quotes are broken", async () => {
+    const first = await create('"q-\\"1\\\\"', { id: "q1", text: "quoted" })
+    expect(first.status, first.text).to.equal(201)
+    for (const same of ['q-"1\\', '"q-\\"1\\\\"; v=1']) {
+      const again = await create(same, { id: "q1", text: "quoted" })
+      expect([again.status, again.headers.get("idempotency-replayed")], same).to.deep.equal([201, "true"])
+    }
+    for (const broken of ['"', '"q', '"q" tail', '""', '"q\\w"', '"two words"']) {
+      const answer = await create(broken, { id: "q2", text: "never" })
+      expect([answer.status, answer.json.details?.["reason"]], broken).to.deep.equal([400, "invalid_idempotency_key"])
+    }
+    expect(await house.store.open(Notes, orgA.id).get("q2")).to.equal(undefined)
+  })
+
   it("refuses another body under the same key", async () => {
     const answer = await create("k1", { id: "k1-other", text: "other" })
     expect(answer.status).to.equal(400)

@@ -11,6 +11,7 @@ import { expect } from "chai"
 import { type Browser, chromium as browsers } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../core/contract/operation.ts"
+import { Routes } from "../../core/contract/route.ts"
 
 interface Entry {
   operationId: string
@@ -19,8 +20,11 @@ interface Entry {
   tags: string[]
   security?: unknown[]
   parameters: { $ref?: string; name?: string; in?: string }[]
-  requestBody?: { content: Record<string, { schema: object; example?: unknown }> }
-  responses: Record<string, { content?: Record<string, { schema: object; example?: unknown }> }>
+  requestBody?: { content: Record<string, { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }> }
+  responses: Record<
+    string,
+    { content?: Record<string, { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> }> }
+  >
 }
 interface Document {
   openapi: string
@@ -67,7 +71,9 @@ describe("the OpenAPI document", () => {
 
   it("describes every operation, with its headers and a tag that is explained", () => {
     const operations = host.house.registry.items(Operations)
-    expect(entries.map(({ operationId }) => operationId)).to.have.members(["inbound.receive", ...operations.map(({ name }) => name)])
+    const routes = host.house.registry.items(Routes).filter(({ document }) => document)
+    const named = [...operations, ...routes].map(({ name }) => name)
+    expect(entries.map(({ operationId }) => operationId)).to.have.members(["inbound.receive", ...named])
     const explained = document.tags.filter(({ description }) => description.length > 5).map(({ name }) => name)
     for (const { operationId, description, summary, tags, parameters } of entries) {
       expect(description.length, operationId).to.be.greaterThan(20)
@@ -94,6 +100,15 @@ describe("the OpenAPI document", () => {
     expect(inbound?.responses).to.include.keys("200", "400", "401", "404", "413", "415", "429", "500", "503")
   })
 
+  it("describes the doors of published pages, which need no key, and the batch that the beacon sends", () => {
+    expect(document.paths["/p/{org}/{page}"]).to.have.all.keys("get", "post")
+    expect(document.paths["/p/{org}/{page}"]?.["get"]?.security).to.deep.equal([{}])
+    expect(Object.keys(document.paths["/p/{org}/{page}"]?.["post"]?.responses ?? {})).to.include.members(["303", "404"])
+    expect(document.paths["/v1/beacon.js"]?.["get"]?.summary).to.match(/script/)
+    const body = document.paths["/v1/inbound/{endpoint_id}"]?.["post"]?.requestBody?.content["application/json"]
+    expect(body).to.have.nested.property("examples.page_events.value.events")
+  })
+
   it("holds schemas that compile, and examples that they accept", () => {
     const ajv = new Ajv2020({ strict: false, allErrors: true })
     formats.default(ajv)
@@ -101,14 +116,19 @@ describe("the OpenAPI document", () => {
     let examples = 0
     for (const entry of entries) {
       const contents = [entry.requestBody, ...Object.values(entry.responses)].flatMap((part) => Object.values(part?.content ?? {}))
-      for (const { schema, example } of contents) {
+      for (const { schema, example, examples: several = {} } of contents) {
         const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"doc#/')) as object)
-        if (example === undefined) continue
-        examples++
-        expect(validate(example), `${entry.operationId}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(example)}`).to.equal(true)
+        for (const one of [example, ...Object.values(several).map(({ value }) => value)].filter((value) => value !== undefined)) {
+          examples++
+          expect(validate(one), `${entry.operationId}: ${JSON.stringify(validate.errors)} in ${JSON.stringify(one)}`).to.equal(true)
+        }
       }
     }
     expect(examples).to.be.greaterThan(entries.length)
+    expect(document.paths["/v1/api-keys"]?.["post"]?.requestBody?.content["application/json"]?.examples).to.have.nested.property(
+      "example_2.value.kind",
+      "token",
+    )
   })
 
   it("keeps inputs and outputs apart: what may be left out of one is always in the other", () => {

@@ -1,20 +1,9 @@
 // Spans of calls with an SDK registered: what they say, whose trace they belong to, and what goes out of it.
-import { AsyncLocalStorage } from "node:async_hooks"
-import { type Context, type ContextManager, context, propagation, ROOT_CONTEXT, trace } from "@opentelemetry/api"
-import { W3CTraceContextPropagator } from "@opentelemetry/core"
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace"
+import type { InMemorySpanExporter } from "@opentelemetry/sdk-trace"
 import { expect } from "chai"
 import { fromHeaders, inSpan, traceHeaders } from "../../core/kernel/tracing.ts"
+import { endTracing, startTracing } from "../traced.ts"
 import { call, type House, openHouse } from "./house.ts"
-
-class Contexts implements ContextManager {
-  readonly #storage = new AsyncLocalStorage<Context>()
-  active = () => this.#storage.getStore() ?? ROOT_CONTEXT
-  with: ContextManager["with"] = (within, run, self, ...args) => this.#storage.run(within, () => run.call(self, ...args))
-  bind: ContextManager["bind"] = (_within, target) => target
-  enable = () => this
-  disable = () => this
-}
 
 const traceId = "0af7651916cd43dd8448eb211c80319c"
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`
@@ -34,18 +23,14 @@ describe("tracing without an SDK", () => {
 
 describe("tracing with an SDK", () => {
   let house: House
-  const spans = new InMemorySpanExporter()
+  let spans: InMemorySpanExporter
   before(async () => {
     house = await openHouse()
-    context.setGlobalContextManager(new Contexts())
-    propagation.setGlobalPropagator(new W3CTraceContextPropagator())
-    trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }))
+    spans = startTracing()
   })
   beforeEach(() => spans.reset())
   after(async () => {
-    trace.disable()
-    context.disable()
-    propagation.disable()
+    endTracing()
     await house.close()
   })
 

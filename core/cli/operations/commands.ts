@@ -7,6 +7,7 @@ import { clientRoute } from "../client-operations.ts"
 import { byName } from "../markdown.ts"
 import { targetOf } from "../profiles.ts"
 import type { Terminal } from "../terminal.ts"
+import { exampleLines } from "./example-line.ts"
 import { type Flag, flagsOf, parseFlag, placeholderOf } from "./flags.ts"
 import { CommandProblem, describeError, errorAsJson, exitCodeOf, exitCodesHelp } from "./problem.ts"
 import { readInput, readJsonFlag } from "./read-input.ts"
@@ -43,20 +44,23 @@ function addCommand(group: Command, operation: AnyOperation, context: CommandCon
     .description(operation.description ? `${operation.summary}\n\n${operation.description}` : operation.summary)
   command.summary(operation.summary)
   for (const name of positional) command.argument(`[${name}]`, flags.find(({ field }) => field === name)?.description)
-  for (const flag of flags) for (const option of optionsOf(flag)) command.addOption(option)
+  for (const flag of flags)
+    for (const option of optionsOf(flag)) command.addOption(positional.includes(flag.field) ? option.hideHelp() : option)
   command.option("--file <file>", "the input as JSON or YAML; - is standard input; flags win over it")
   command.option("--output <file>", "write to a file, whole or not at all")
   if (!operation.streams) command.option("--json", "print the answer as JSON, and errors too")
   if (route.list !== undefined) command.option("--all", "every page; with --json one item a line")
   command.option("--organization <slug>", "act in this organization")
   command.option("--profile <name>", "of `millrace login`")
+  const examples = exampleLines(operation, `millrace ${group.name()} ${command.name()}`)
+  if (examples.length > 0) command.addHelpText("after", `\nFor example:\n${examples.map((line) => `  ${line}`).join("\n")}`)
   command.addHelpText("after", exitCodesHelp)
   command.action(async (...given: unknown[]) => {
     const own = command.opts<OwnOptions & Record<string, unknown>>()
     const words = given.slice(0, positional.length) as (string | undefined)[]
-    await told({ context, flags, json: own.json === true }, async () => {
+    await told({ context, flags, positional, json: own.json === true }, async () => {
       const values = await valuesOf(flags, command, context.terminal)
-      const input = await readInput({ flags, positional, words, values, file: own.file }, context.terminal)
+      const input = await readInput({ positional, words, values, file: own.file }, context.terminal)
       const target = targetOf(context.terminal.env, own)
       const { json = false, all = false, output } = own
       await runOperation({ name: operation.name, route, input, target, terminal: context.terminal, json, all, output })
@@ -103,17 +107,18 @@ async function valuesOf(flags: readonly Flag[], command: Command, terminal: Term
 
 /** Runs a command's work; says what went wrong, and ends with its code. */
 export async function told(
-  args: { context: CommandContext; flags?: readonly Flag[]; json?: boolean },
+  args: { context: CommandContext; flags?: readonly Flag[]; positional?: readonly string[]; json?: boolean },
   run: () => Promise<void>,
 ): Promise<void> {
-  const { context, flags = [], json = false } = args
+  const { context, flags = [], positional = [], json = false } = args
+  const flagOf = (field: string) => (positional.includes(field) ? `<${field}>` : flags.find((flag) => flag.field === field)?.name)
   const { stderr } = context.terminal
   try {
     await run()
   } catch (error) {
     if (isClosedPipe(error)) return
     if (error instanceof ClientError) {
-      const text = json ? errorAsJson(error) : describeError(error, { flagOf: (field) => flags.find((flag) => flag.field === field)?.name })
+      const text = json ? errorAsJson(error) : describeError(error, { flagOf })
       stderr.write(`${text}\n`)
       return context.exit(exitCodeOf[error.code] ?? 8)
     }

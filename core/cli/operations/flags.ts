@@ -44,7 +44,7 @@ export function flagsOf(operation: AnyOperation): { flags: Flag[]; positional: s
       choices: choicesOf(shape),
       required: required.has(field),
       description: String(given["description"] ?? inner["description"] ?? ""),
-      default: inner["default"] === undefined || inner["default"] === "" ? undefined : JSON.stringify(inner["default"]),
+      default: ["", null, undefined].includes(inner["default"] as "" | null | undefined) ? undefined : JSON.stringify(inner["default"]),
     }
   })
   return { flags, positional: [...operation.http.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name) }

@@ -2,11 +2,9 @@
 import { readFileSync } from "node:fs"
 import { parse } from "yaml"
 import { readAll, type Terminal } from "../terminal.ts"
-import type { Flag } from "./flags.ts"
 import { CommandProblem } from "./problem.ts"
 
 export interface GivenInput {
-  readonly flags: readonly Flag[]
   readonly positional: readonly string[]
   /** Texts of the path parameters, in order. */
   readonly words: readonly (string | undefined)[]
@@ -15,17 +13,12 @@ export interface GivenInput {
   readonly file: string | undefined
 }
 
-/** Throws CommandProblem for a file that cannot be read or holds no object. */
+/** Throws CommandProblem for a file that cannot be read or holds no object. What is missing is told by the call. */
 export async function readInput(given: GivenInput, terminal: Terminal): Promise<Record<string, unknown>> {
   const { positional, words, values, file } = given
   const input = file === undefined ? {} : objectOf(file, await textOf(file, terminal))
   for (const [index, name] of positional.entries()) if (words[index] !== undefined) input[name] = words[index]
   for (const [field, value] of values) input[field] = value
-  const missing = given.flags.filter((flag) => flag.required && input[flag.field] === undefined)
-  if (missing.length > 0) {
-    const names = missing.map((flag) => (positional.includes(flag.field) ? `<${flag.field}>` : flag.name))
-    throw new CommandProblem(`Missing: ${names.join(", ")}. Give ${names.length > 1 ? "them" : "it"}, or --file with all of the input.`)
-  }
   return input
 }
 
@@ -60,12 +53,22 @@ function objectOf(file: string, text: string): Record<string, unknown> {
   return { ...value }
 }
 
-/** YAML, and so JSON. */
+/** JSON as it is, which YAML would read a little differently (keys beyond 1,024 characters, for one), else YAML. */
 function documentOf(file: string, text: string): unknown {
+  const json = jsonOf(text)
+  if (json !== undefined) return json
   try {
     return parse(text)
   } catch (error) {
     throw new CommandProblem(`${file} is neither JSON nor YAML: ${(error as Error).message}`)
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

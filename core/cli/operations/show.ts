@@ -13,7 +13,7 @@ export function recordText(answer: unknown): string {
 export function tableText(items: readonly unknown[], width: number): string {
   if (items.length === 0) return "(none)"
   const rows = items.map((item) => cellsOf(item))
-  const names = [...new Set(rows.flatMap((row) => [...row.keys()]))].filter((name) => rows.some((row) => row.get(name)))
+  const names = slugFirst([...new Set(rows.flatMap((row) => [...row.keys()]))].filter((name) => rows.some((row) => row.get(name))))
   const columns = names.map((name) => {
     const cells = [name.toUpperCase(), ...rows.map((row) => row.get(name) ?? "")]
     return { name, cells, width: Math.max(...cells.map((cell) => cell.length)) }
@@ -27,6 +27,11 @@ export function tableText(items: readonly unknown[], width: number): string {
   )
   const left = columns.slice(shown.length).map(({ name }) => name)
   return [...lines, ...(left.length > 0 ? [`Also: ${left.join(", ")} (--json shows them)`] : [])].join("\n")
+}
+
+/** Where there is a slug, people have no use for the id. */
+function slugFirst(names: readonly string[]): string[] {
+  return names.includes("slug") ? [...names.filter((name) => name !== "id"), ...names.filter((name) => name === "id")] : [...names]
 }
 
 function fitting<C extends { width: number }>(columns: readonly C[], width: number): C[] {

@@ -77,10 +77,16 @@ export class Remote {
     return this.call("GET", `/v1/event-pipelines/${encodeURIComponent(slug)}/executions/${encodeURIComponent(execution)}`)
   }
 
-  /** Newest first, at most 200. */
-  async executions(slug: string, limit: number): Promise<readonly ExecutionSummary[]> {
-    const path = `/v1/event-pipelines/${encodeURIComponent(slug)}/executions?limit=${Math.min(limit, 200)}`
-    return (await this.call<{ executions: ExecutionSummary[] }>("GET", path)).executions
+  /** All there are, newest first, read as they are asked for. */
+  async *executions(slug: string): AsyncGenerator<ExecutionSummary> {
+    let cursor = ""
+    do {
+      const query = new URLSearchParams({ limit: "200", ...(cursor === "" ? {} : { cursor }) })
+      const path = `/v1/event-pipelines/${encodeURIComponent(slug)}/executions?${query.toString()}`
+      const page = await this.call<{ executions: ExecutionSummary[]; next_cursor: string }>("GET", path)
+      yield* page.executions
+      cursor = page.next_cursor
+    } while (cursor !== "")
   }
 }
 

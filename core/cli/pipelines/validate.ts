@@ -1,8 +1,8 @@
 // `millrace pipelines validate`: compiles files without a service and tells everything that is wrong with them.
 import { readFileSync } from "node:fs"
-import { slugOf } from "../../contract/fields.ts"
 import type { Finding } from "../../pipeline/findings.ts"
 import { parseText } from "../../pipeline/parse.ts"
+import { type FileAmongOthers, findingsAcross } from "./across.ts"
 import { codeFrame } from "./code-frame.ts"
 import type { LocalCompiler } from "./compiler.ts"
 import { shownPath } from "./files.ts"
@@ -19,42 +19,43 @@ export interface CheckedFile {
   readonly findings: readonly PlacedFinding[]
 }
 
-/** Each file with its findings in the order of their lines; two files of one slug are a finding of the second. */
+/** Under way at once: while the sandbox's child compiles one schema, the rest of other documents is compiled here. */
+const atOnce = 24
+
+/** Each file with its findings in the order of their lines, and then those that it has only beside the others. */
 export async function validateFiles(files: readonly string[], compiler: LocalCompiler): Promise<CheckedFile[]> {
-  const slugs = new Map<string, string>()
-  const checked: CheckedFile[] = []
-  // A few at once: while the sandbox's child compiles one schema, the rest of another document is compiled here.
-  for (let from = 0; from < files.length; from += atOnce) {
-    const group = files.slice(from, from + atOnce).map((file) => ({ path: shownPath(file), text: readFileSync(file, "utf8") }))
-    const compiled = await Promise.all(group.map(({ text }) => compiler.compile(text)))
-    for (const [index, { path, text }] of group.entries()) {
-      const { compilation, document } = compiled[index] ?? { compilation: { ok: false, findings: [] }, document: undefined }
-      const taken = takenSlug(document, path, slugs)
-      const extra = taken === undefined ? [] : [{ ...taken, ...parseText(text).locate(taken.pointer) }]
-      const findings = [...compilation.findings, ...extra].map((finding) => placedIn(text, finding))
-      checked.push({ path, ok: compilation.ok && extra.length === 0, findings })
-    }
+  const compiled: (CheckedFile & FileAmongOthers)[] = []
+  const left = files.entries()
+  const compileNext = async () => {
+    for (const [index, file] of left) compiled[index] = await compileFile(file, compiler)
   }
-  return checked
+  await Promise.all(Array.from({ length: atOnce }, compileNext))
+  const across = findingsAcross(compiled)
+  return compiled.map(({ path, ok, findings }, index) => {
+    const more = across[index] ?? []
+    if (more.length === 0) return { path, ok, findings }
+    const text = readFileSync(files[index] ?? "", "utf8")
+    const { locate } = parseText(text)
+    const placed = more.map((finding) => placedIn(text, { ...finding, ...locate(finding.pointer) }))
+    return { path, ok: ok && more.every(({ level }) => level !== "error"), findings: [...findings, ...placed] }
+  })
 }
 
-const atOnce = 8
+async function compileFile(file: string, compiler: LocalCompiler): Promise<CheckedFile & FileAmongOthers> {
+  const text = readFileSync(file, "utf8")
+  const { compilation, document } = await compiler.compile(text)
+  const graph = compilation.ok ? compilation.graph : undefined
+  return {
+    path: shownPath(file),
+    ok: compilation.ok,
+    findings: compilation.findings.map((finding) => placedIn(text, finding)),
+    document,
+    // The whole graph would be held for every file until the last one is read.
+    graph: graph && { upserts: graph.upserts, writesTo: graph.writesTo },
+  }
+}
 
 export function placedIn(text: string, finding: Finding): PlacedFinding {
   const { line = 1, column = 1 } = finding
   return { ...finding, line, column, frame: codeFrame(text, { line, column }) }
-}
-
-function takenSlug(document: unknown, path: string, slugs: Map<string, string>): Finding | undefined {
-  const { slug: given, name } = (document ?? {}) as { slug?: unknown; name?: unknown }
-  const slug = typeof given === "string" ? given : typeof name === "string" ? slugOf(name) : ""
-  if (slug === "") return undefined
-  const other = slugs.get(slug)
-  if (other === undefined) {
-    slugs.set(slug, path)
-    return undefined
-  }
-  const pointer = typeof given === "string" ? "/slug" : "/name"
-  const message = `The slug "${slug}" is that of ${other} already; give one of them a "slug" of its own.`
-  return { rule: "invalid-field", level: "error", message, pointer }
 }

@@ -1,32 +1,59 @@
-// docs/reference/actions.md: every action type with its fields, result and examples.
+// docs/reference/actions: a page for each action type with its fields, result, rules and examples, and an index of them.
 import type { AnyAction } from "../../contract/action.ts"
 import { CommonActionFields } from "../../pipeline/document.ts"
-import { byName, fieldsOf, fieldTable, generatedNote } from "../markdown.ts"
+import { byName, fenced, fieldsOf, fieldTable, generatedNote, pageOf, table } from "../markdown.ts"
 
-export function actionsReference(actions: readonly AnyAction[]): string {
-  const sections = byName(actions, (action) => action.type).map(section)
-  return `${[
+/** Texts by path. */
+export function actionPages(actions: readonly AnyAction[]): Record<string, string> {
+  const sorted = byName(actions, ({ type }) => type)
+  const rows = sorted.map(({ type, timing, summary }) => [`[\`${type}\`](actions/${type}.md)`, timing, summary])
+  const index = pageOf([
     generatedNote("the action plugins' declarations"),
     "# Actions",
     "What a step of a pipeline can do. `commit` actions are part of the event's own commit, before the reply; `deferred` ones run after it from the durable queue, at least once.",
+    table(["action", "timing", ""], rows),
     "## Fields of every action",
     fieldTable(fieldsOf(CommonActionFields)),
-    ...sections.flat(),
-  ].join("\n\n")}\n`
+  ])
+  return {
+    "docs/reference/actions.md": index,
+    ...Object.fromEntries(sorted.map((one) => [`docs/reference/actions/${one.type}.md`, page(one)])),
+  }
 }
 
-function section(action: AnyAction): string[] {
-  return [
-    `## ${action.type}`,
-    [action.summary, action.description].filter(Boolean).join(" "),
-    `Timing: ${action.timing}.`,
-    fieldTable(fieldsOf(action.config)),
-    `Result, as \`steps.<id>\` shows it: ${names(action)}.`,
-    ...action.examples.map(({ title, yaml }) => `${title}:\n\n\`\`\`yaml\n${yaml.trim()}\n\`\`\``),
-  ]
+const timings = {
+  commit: "**Timing:** `commit`. It runs before the reply, and what it leaves behind is part of the event's own commit.",
+  deferred: "**Timing:** `deferred`. It runs after the reply from the durable queue, or before it with `await: true`.",
+} as const
+
+const repeats = {
+  nothing: "**Run again** after a crash, or in a replay, it leaves behind nothing more.",
+  marked: "**Run again** after a crash, or in a replay, it acts again with the same key, by which the other side knows the repeat.",
+} as const
+
+function page(action: AnyAction): string {
+  const { type, summary, description, timing, repeats: again, config, examples, rules = {} } = action
+  const ids = Object.keys(rules).sort()
+  return pageOf([
+    generatedNote("the action's declaration"),
+    `# ${type}`,
+    [summary, description].filter(Boolean).join(" "),
+    timings[timing],
+    ...(again === undefined ? [] : [repeats[again]]),
+    "## Fields",
+    fieldTable(fieldsOf(config)),
+    "Beside these it takes the [fields of every action](../actions.md#fields-of-every-action).",
+    "## Result",
+    `As \`steps.<id>\` shows it: ${resultOf(action)}.`,
+    "## Examples",
+    ...examples.flatMap(({ title, yaml }) => [`${title}:`, fenced("yaml", yaml.trim())]),
+    ...(ids.length === 0
+      ? []
+      : ["## Rules of its own", ids.map((id) => `- [${id}](../../rules/${id}.md): ${rules[id]?.summary ?? ""}`).join("\n")]),
+  ])
 }
 
-function names(action: AnyAction): string {
+function resultOf(action: AnyAction): string {
   const fields = fieldsOf(action.result, { io: "output" })
   return fields.length === 0 ? "nothing" : fields.map(({ name, type }) => `\`${name}\` (${type})`).join(", ")
 }

@@ -1,19 +1,41 @@
-// docs/reference/operations.md: every operation by area, with who may call it and how it can fail.
+// docs/reference/operations: a page for each area of the API, its operations with who may call them and how they can
+// fail; and an index of them.
+import { fulfilled, type GivenCall, type OperationExample } from "../../contract/example.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
-import { byName, fieldsOf, fieldTable, generatedNote } from "../markdown.ts"
+import { byName, fenced, fieldsOf, fieldTable, generatedNote, pageOf, table } from "../markdown.ts"
 
-export function operationsReference(operations: readonly AnyOperation[]): string {
+/** Texts by path. */
+export function operationPages(operations: readonly AnyOperation[]): Record<string, string> {
   const areas = Map.groupBy(
     byName(operations, ({ name }) => name),
     ({ name }) => name.split(".")[0] ?? name,
   )
-  const sections = [...areas].flatMap(([area, inArea]) => [`## ${area}`, ...inArea.flatMap(section)])
-  return `${[
+  const rows = [...areas].flatMap(([area, inArea]) =>
+    inArea.map(({ name, http, summary }) => [
+      `[\`${name}\`](operations/${area}.md#${anchorOf(name)})`,
+      `\`${http.method} ${http.path}\``,
+      summary,
+    ]),
+  )
+  const index = pageOf([
     generatedNote("the operations' declarations"),
     "# Operations",
-    "Every call carries `Authorization: Bearer <key>`; `X-Organization-ID` selects an organization other than the key's own. Fields named in the path stand there, those of GET and DELETE in the query, all others in a JSON body. `config/openapi.json` says the same for programs.",
-    ...sections,
-  ].join("\n\n")}\n`
+    "Every call carries `Authorization: Bearer <key>`; `X-Organization-ID` selects an organization other than the key's own. Fields named in the path stand there, those of GET and DELETE in the query, all others in a JSON body. Each operation is a command as well (`millrace <area> <verb>`), an MCP tool and a method of the client. `config/openapi.json` says the same for programs, [errors.md](errors.md) how calls fail.",
+    table(["operation", "", ""], rows),
+  ])
+  return {
+    "docs/reference/operations.md": index,
+    ...Object.fromEntries([...areas].map(([area, inArea]) => [`docs/reference/operations/${area}.md`, page(area, inArea)])),
+  }
+}
+
+function page(area: string, operations: readonly AnyOperation[]): string {
+  return pageOf([
+    generatedNote("the operations' declarations"),
+    `# ${area}`,
+    "See [operations](../operations.md) for what holds of every call.",
+    ...operations.flatMap(section),
+  ])
 }
 
 function section(operation: AnyOperation): string[] {
@@ -21,10 +43,27 @@ function section(operation: AnyOperation): string[] {
   const rights = `Scope \`${access.scope}\`, role \`${access.role}\`${access.staff ? ", staff only" : ""}.`
   const errors = operation.errors.length === 0 ? "" : ` Fails with ${operation.errors.map((code) => `\`${code}\``).join(", ")}.`
   return [
-    `### ${operation.name}`,
+    `## ${operation.name}`,
     `\`${http.method} ${http.path}\``,
     [operation.summary, operation.description].filter(Boolean).join(" "),
     rights + errors,
     fieldTable(fieldsOf(operation.input)),
+    ...(operation.examples ?? []).flatMap(example),
   ]
+}
+
+function example({ title = "Example", given = {}, input }: OperationExample): string[] {
+  const before = Object.entries(given).map(([name, call]) => `\`${name}\` by ${calledBy(call)}`)
+  const after = before.length === 0 ? "" : `, where ${before.join(" and ")} was called before`
+  const shown = fulfilled(input, (path) => `<${path}>`)
+  return [`${title}${after}:`, fenced("json", JSON.stringify(shown, null, 2))]
+}
+
+function calledBy(call: GivenCall): string {
+  return `\`${typeof call === "string" ? call : call.operation}\``
+}
+
+/** As GitHub makes it of a heading. */
+function anchorOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9_-]/g, "")
 }

@@ -4,8 +4,11 @@ import { Actions, type AnyAction } from "../../contract/action.ts"
 import type { LintRule } from "../../contract/lint-rule.ts"
 import { type Declarations, frameworkRoot } from "../../house/plugins.ts"
 import { loadConfig } from "../../kernel/config.ts"
+import type { Finding } from "../../pipeline/findings.ts"
 import { rules as compilerRules } from "../../pipeline/lint/rules.ts"
-import { byName, generatedNote, table } from "../markdown.ts"
+import { parseText } from "../../pipeline/parse.ts"
+import { byName, fenced, generatedNote, pageOf, table } from "../markdown.ts"
+import { findingsAcross } from "../pipelines/across.ts"
 import { codeFrame } from "../pipelines/code-frame.ts"
 import { compilerFor, type LocalCompiler } from "../pipelines/compiler.ts"
 
@@ -45,45 +48,59 @@ function indexPage(rules: readonly NamedRule[]): string {
     action === undefined ? "" : `\`${action}\``,
     summary,
   ])
-  return `${[
+  return pageOf([
     "# Lint rules",
     generatedNote("the rules in `core/pipeline/lint` and of the actions"),
     "What `millrace pipelines validate` and every save hold a document against. Errors refuse it, warnings do not.",
     table(["rule", "", "action", ""], rows),
-  ].join("\n\n")}\n`
+  ])
 }
 
 async function page(rule: NamedRule, compiler: LocalCompiler): Promise<string> {
   const { id, level, summary, why, remedy, bad, good, action } = rule
-  const [badText, goodText] = [documentOf(bad), documentOf(good)]
-  return `${[
+  return pageOf([
     `# ${id}`,
     generatedNote(action === undefined ? "the rules in `core/pipeline/lint`" : `the rules of \`${action}\``),
     `**${level === "error" ? "Error" : "Warning"}**${action === undefined ? "" : ` of \`${action}\``}. ${summary}`,
     why,
     `**What to do.** ${remedy}`,
     "## Found in",
-    fenced("yaml", badText),
-    fenced("", await said(badText, compiler)),
+    ...documentsOf(bad).map((text) => fenced("yaml", text)),
+    fenced("", await said(bad, compiler)),
     "## Not in",
-    fenced("yaml", goodText),
-  ].join("\n\n")}\n`
+    ...documentsOf(good).map((text) => fenced("yaml", text)),
+  ])
 }
 
-export function documentOf(example: string): string {
-  return `name: Example\n${example}\n`
+/** The example's documents, each with a name of its own. */
+function documentsOf(example: string): string[] {
+  return example.split(/^---$\n/m).map((fields, index) => `name: Example${index === 0 ? "" : ` ${index + 1}`}\n${fields.trimEnd()}\n`)
 }
 
-async function said(text: string, compiler: LocalCompiler): Promise<string> {
-  const { findings } = (await compiler.compile(text)).compilation
-  return findings
+/** What the compiler says of an example's documents, those beside each other included. */
+export async function findingsOf(example: string, compiler: LocalCompiler): Promise<{ text: string; finding: Finding }[]> {
+  const texts = documentsOf(example)
+  const compiled = await Promise.all(texts.map((text) => compiler.compile(text)))
+  const across = findingsAcross(
+    compiled.map(({ compilation, document }, index) => ({
+      path: `example-${index + 1}.yaml`,
+      document,
+      graph: compilation.ok ? compilation.graph : undefined,
+    })),
+  )
+  return compiled.flatMap(({ compilation }, index) => {
+    const text = texts[index] ?? ""
+    const { locate } = parseText(text)
+    const placed = (across[index] ?? []).map((finding) => ({ ...finding, ...locate(finding.pointer) }))
+    return [...compilation.findings, ...placed].map((finding) => ({ text, finding }))
+  })
+}
+
+async function said(example: string, compiler: LocalCompiler): Promise<string> {
+  return (await findingsOf(example, compiler))
     .map(
-      ({ line = 1, column = 1, level, rule, message }) =>
+      ({ text, finding: { line = 1, column = 1, level, rule, message } }) =>
         `${line}:${column} ${level} ${rule}\n  ${message}\n\n${codeFrame(text, { line, column })}`,
     )
     .join("\n\n")
-}
-
-function fenced(language: string, text: string): string {
-  return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``
 }

@@ -3,21 +3,13 @@
 import { createHash } from "node:crypto"
 import { z } from "zod"
 import type { AnyAction } from "../../contract/action.ts"
+import { canonicalJson } from "../../kernel/canonical-json.ts"
 import type { PipelineDocument } from "../document.ts"
 
 export function digestOf(document: PipelineDocument, actions: readonly AnyAction[]): string {
   const { secret: _secret, ...auth_config } = document.auth_config
   const versions = Object.fromEntries(actions.map((action) => [action.type, versionOf(action)]))
   return sha256(canonicalJson({ document: { ...document, auth_config }, versions }))
-}
-
-/** JSON with sorted keys and nothing undefined. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
 }
 
 const versions = new WeakMap<AnyAction, string>()

@@ -21,6 +21,7 @@ export interface RawAction {
 }
 
 const fields: Record<string, z.ZodType> = { slug: PipelineDocument.shape.slug, ...documentFields }
+/** What fields that are left out stand for; the name alone must be given. */
 const fallbacks = PipelineDocument.parse({ name: "?" })
 const maxDepth = 100
 
@@ -36,7 +37,9 @@ export function checkDocument(given: unknown, report: Report): CheckedDocument |
   const refused = new Set<string>()
   const document: Record<string, unknown> = { ...fallbacks }
   for (const [key, schema] of Object.entries(fields)) {
-    const taken = checkField(key, schema, Object.hasOwn(given, key) ? given[key] : undefined, report)
+    const value = Object.hasOwn(given, key) ? given[key] : undefined
+    if (value === undefined && key !== "name") continue
+    const taken = checkField(key, schema, value, report)
     if (taken === undefined) refused.add(key)
     else if (taken.value !== undefined) document[key] = taken.value
   }

@@ -1,4 +1,6 @@
 // Schema and transform, handed to the sandbox to be compiled; what it says of them becomes findings at their place.
+import { didYouMean } from "../../kernel/guess.ts"
+import { keysOf } from "../pointer.ts"
 import type { Program, ProgramProblem } from "../sandbox/sandbox.ts"
 import type { CheckedDocument } from "./document-fields.ts"
 import type { CompileEnvironment } from "./environment.ts"
@@ -14,13 +16,41 @@ export async function compileProgram(
   const transform = sound("transform_js") ? document.transform_js : null
   try {
     const { program, problems } = await environment.compileProgram({ schema, transform })
-    for (const problem of problems) addProblem(problem, report)
+    for (const problem of oneEach(problems, schema)) addProblem(problem, report)
     if (!program && problems.length === 0) report.add("invalid-transform", "", "Schema and transform could not be compiled.")
     return program
   } catch (error) {
     report.add("invalid-transform", "", `Schema and transform could not be compiled: ${(error as Error).message}`)
     return null
   }
+}
+
+const schemaTypes = ["array", "boolean", "integer", "null", "number", "object", "string"]
+
+/** A validator names every alternative that a part of a schema fails; what is wrong there is one thing. */
+function oneEach(problems: readonly ProgramProblem[], schema: unknown): ProgramProblem[] {
+  const seen = new Set<string>()
+  return problems.flatMap((problem) => {
+    const { part, pointer } = problem
+    if (part !== "schema" || pointer === undefined) return [problem]
+    if (seen.has(pointer)) return []
+    seen.add(pointer)
+    const value = valueAt(schema, pointer)
+    if (!pointer.endsWith("/type") || typeof value !== "string") return [problem]
+    return [
+      {
+        ...problem,
+        message: `There is no type ${JSON.stringify(value)}; types are ${schemaTypes.join(", ")}.${didYouMean(value, schemaTypes)}`,
+      },
+    ]
+  })
+}
+
+function valueAt(schema: unknown, pointer: string): unknown {
+  return keysOf(pointer).reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+    schema,
+  )
 }
 
 function addProblem({ part, message, pointer = "", line, column }: ProgramProblem, report: Report): void {

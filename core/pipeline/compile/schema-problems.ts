@@ -89,6 +89,12 @@ function messageOf(issue: Issue, value: unknown): string {
     if (given === undefined) return `The field "${String(issue.path.at(-1) ?? "")}" is missing; it takes ${article(issue.expected)}.`
     return `Expected ${article(issue.expected)}, found ${kindOf(given)}.`
   }
+  if (issue.code === "invalid_value") {
+    const allowed = issue.values.map((one) => JSON.stringify(one) ?? String(one))
+    const words = issue.values.filter((one) => typeof one === "string")
+    const hint = typeof given === "string" ? didYouMean(given, words) : ` It is ${kindOf(given)}.`
+    return `Expected ${allowed.length > 1 ? "one of " : ""}${allowed.join(", ")}.${hint}`
+  }
   const text = issue.message.trim()
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`
 }

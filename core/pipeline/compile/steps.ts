@@ -26,6 +26,15 @@ export interface Draft {
   readonly reads: readonly PlacedRead[]
 }
 
+const commonFields = Object.entries(CommonActionFields.shape)
+/** Those that are nothing when they are left out. */
+const optionalFields = new Set(
+  commonFields.flatMap(([key, schema]) => {
+    const absent = schema.safeParse(undefined)
+    return absent.success && absent.data === undefined ? [key] : []
+  }),
+)
+
 export class StepDrafts {
   readonly #environment: CompileEnvironment
   readonly #report: Report
@@ -71,7 +80,8 @@ export class StepDrafts {
   #common({ pointer, fields }: RawAction): Partial<CommonActionFields> {
     const given = Object.fromEntries(Object.entries(fields).filter(([key]) => commonFieldNames.includes(key)))
     const common: Record<string, unknown> = {}
-    for (const [key, schema] of Object.entries(CommonActionFields.shape)) {
+    for (const [key, schema] of commonFields) {
+      if (given[key] === undefined && optionalFields.has(key)) continue
       const checked = schema.safeParse(given[key])
       if (checked.success) {
         if (checked.data !== undefined) common[key] = checked.data

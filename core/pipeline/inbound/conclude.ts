@@ -11,9 +11,12 @@ import { StagedWork } from "../../contract/work.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { inStage } from "../../kernel/tracing.ts"
+import { EntryCollection } from "../journal/collections.ts"
 import { noteExecution, noteOutcome, noteReply, noteTiming } from "../journal/draft.ts"
-import { EntryCollection, type JournalEntry } from "../journal/entry.ts"
+import type { JournalEntry } from "../journal/entry.ts"
 import { type KeptEvent, keepEvent } from "../journal/kept.ts"
+import { storedEntry } from "../journal/stored.ts"
 import { deferredJob, deferredJobId } from "../run/deferred.ts"
 import { deferredPayload } from "../run/deferred-payload.ts"
 import { Execution, type Failure } from "../run/execution.ts"
@@ -73,7 +76,7 @@ export class Conclude {
       signal: this.#services.signal,
       log: this.#services.log,
     })
-    const outcome = args.event === null ? null : runImmediate(execution, this.#services.immediate)
+    const outcome = args.event === null ? null : inStage("run", () => runImmediate(execution, this.#services.immediate))
     const failure = outcome !== null && "then" in outcome ? await outcome : outcome
     noteTiming(entry, "run", clock.monotonic() - began)
     noteExecution(entry, execution, failure)
@@ -87,11 +90,11 @@ export class Conclude {
     refuseEnded(live)
     let result: CommitResult
     try {
-      result = await store.commit(work.commit)
+      result = await inStage("commit", () => store.commit(work.commit))
     } catch (fault) {
       return this.#refused(args, execution, fault)
     }
-    await this.#after(work, result, entry)
+    if (work.hasHooks) await this.#after(work, result, entry)
     this.announce(live.stored, entry)
     return answerReply(reply)
   }
@@ -147,7 +150,7 @@ export class Conclude {
   #stageEntry(work: StagedWork, stored: StoredPipeline, entry: JournalEntry, keep: KeptEvent | undefined): void {
     const organization = stored.organization.id
     if (keep) keepEvent(work, organization, entry, keep, this.#services.payloadsDays)
-    work.in(EntryCollection, organization).insert(entry)
+    work.in(EntryCollection, organization).insert(storedEntry(entry))
   }
 
   /** The commit itself was refused: by a write of an action (then the event failed), or because storage is down (then nothing is said to have happened). */

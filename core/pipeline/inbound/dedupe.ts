@@ -7,7 +7,7 @@ import type { Store } from "../../contract/store.ts"
 import type { Work } from "../../contract/work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
-import { SeenCollection, type SeenKey } from "../journal/entry.ts"
+import { SeenCollection, type SeenKey } from "../journal/collections.ts"
 import type { StoredPipeline } from "../source.ts"
 
 /** Thrown by a commit that lost to another event with the same key. */

@@ -6,12 +6,14 @@ import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
-import type { PipelineSource } from "../source.ts"
+import type { PipelineSource, StoredPipeline } from "../source.ts"
 import { type Answer, answerError } from "./answer.ts"
 import type { EventLife } from "./event-life.ts"
 import { takeHandshake } from "./handshake.ts"
 import type { LivePipeline, LivePipelines } from "./live-pipelines.ts"
+import { empty, type Refused, readBody, Unfinished } from "./read-body.ts"
 import { parseQuery } from "./request.ts"
+import { Room, type RoomLimits } from "./room.ts"
 
 export interface HandlerArgs {
   readonly pipelines: LivePipelines
@@ -20,7 +22,7 @@ export interface HandlerArgs {
   readonly clock: Clock
   readonly log: Logger
   readonly maxBodyBytes: number
-  readonly maxInFlight: number
+  readonly room: RoomLimits
   /** Base of the URL that providers know; no trailing slash. */
   readonly publicUrl: () => string
   readonly countUnknown: () => void
@@ -38,89 +40,119 @@ const tooMany = new AppError(
   { retryAfterS: 1 },
 )
 
+/** Bodies that come in one piece count for an instant only; this is for those that do not. */
+const leastUnfinishedBytes = 64 << 20
+
+const unexpected = answerError(new AppError("internal", "Something went wrong on our side."))
+
+/** One request on its way. */
+interface Turn {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly endpoint: string
+  readonly query: string
+  /** Whose room it takes, once that is known. */
+  place: StoredPipeline | undefined
+}
+
 export class HttpInbound implements InboundHandler {
   readonly #args: HandlerArgs
-  #inFlight = 0
+  readonly #room: Room
+  readonly #unfinished: Unfinished
 
   constructor(args: HandlerArgs) {
     this.#args = args
+    this.#room = new Room(args.room)
+    this.#unfinished = new Unfinished(Math.max(leastUnfinishedBytes, 4 * args.maxBodyBytes))
   }
 
   get inFlight(): number {
-    return this.#inFlight
+    return this.#room.taken
   }
 
+  /** Callbacks, no promises, where nothing is waited for. */
   handle(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#inFlight >= this.#args.maxInFlight) {
-      this.#turnAway(request, response)
-      return
-    }
-    this.#inFlight++
-    this.#serve(request, response)
-      .catch((error: unknown) => {
-        this.#args.log.error({ err: error }, "an inbound request broke")
-        if (!response.headersSent) write(response, answerError(new AppError("internal", "Something went wrong on our side.")), undefined)
-        else response.destroy()
-      })
-      .finally(() => {
-        this.#inFlight--
-      })
-  }
-
-  /** Counted in the journal of a pipeline that is in memory; nothing is loaded for it. */
-  #turnAway(request: IncomingMessage, response: ServerResponse): void {
-    const { pipelines, life, clock } = this.#args
-    request.resume()
-    const path = (request.url ?? "").slice(inboundPrefix.length)
-    const live = pipelines.known(path.split("?", 1)[0] ?? "")
-    if (live?.stored.document.state === "active") life.turnAway(live, clock.now(), tooMany)
-    write(response, answerError(tooMany), request.headers.origin)
-  }
-
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pipelines, clock } = this.#args
     const target = request.url ?? ""
     const mark = target.indexOf("?")
     const endpoint = mark < 0 ? target.slice(inboundPrefix.length) : target.slice(inboundPrefix.length, mark)
-    const origin = request.headers.origin
+    const turn: Turn = { request, response, endpoint, query: mark < 0 ? "" : target.slice(mark + 1), place: undefined }
     try {
       this.#args.assertLive()
-      let live = pipelines.byEndpoint(endpoint)
-      while (live !== null && "then" in live) {
-        await live
-        live = pipelines.byEndpoint(endpoint)
-      }
-      if (!takesRequests(live)) return this.#unknown(request, response, origin)
-      if (request.method === "OPTIONS") {
-        request.resume()
-        return write(response, { status: 204, headers: preflight, body: "" }, origin)
-      }
-      const inbound: Omit<InboundRequest, "body"> = {
-        method: request.method ?? "POST",
-        url: this.#args.publicUrl() + target,
-        headers: request.headers,
-        query: parseQuery(mark < 0 ? "" : target.slice(mark + 1)),
-        receivedAt: clock.now(),
-      }
-      const read = await readBody(request, this.#args.maxBodyBytes)
-      if (read === "aborted") return
+    } catch (error) {
+      this.#broken(turn, error)
+      return
+    }
+    if (this.#room.taken >= this.#args.room.all) this.#turnAway(turn, this.#args.pipelines.known(endpoint))
+    else this.#find(turn, (live) => this.#begin(turn, live))
+  }
+
+  /** Calls `found` at once where the pipeline is in memory. */
+  #find(turn: Turn, found: (live: LivePipeline | null) => void): void {
+    try {
+      const live = this.#args.pipelines.byEndpoint(turn.endpoint)
+      if (live === null || !("then" in live)) found(live)
+      else
+        live.then(
+          () => this.#find(turn, found),
+          (error: unknown) => this.#broken(turn, error),
+        )
+    } catch (error) {
+      this.#broken(turn, error)
+    }
+  }
+
+  #begin(turn: Turn, live: LivePipeline | null): void {
+    const { request } = turn
+    if (!takesRequests(live)) {
+      this.#unknown(turn)
+      return
+    }
+    if (request.method === "OPTIONS") {
+      request.resume()
+      this.#end(turn, { status: 204, headers: preflight, body: "" })
+      return
+    }
+    // A place is taken once the body is there: whoever sends half of one takes none.
+    if (!this.#room.hasFor(live.stored)) {
+      this.#turnAway(turn, live)
+      return
+    }
+    const inbound: Omit<InboundRequest, "body"> = {
+      method: request.method ?? "POST",
+      url: this.#args.publicUrl() + (request.url ?? ""),
+      headers: request.headers,
+      query: parseQuery(turn.query),
+      receivedAt: this.#args.clock.now(),
+    }
+    readBody(request, { limit: this.#args.maxBodyBytes, unfinished: this.#unfinished }, (read) => {
       // Looked up again: a change made while the body came in (a secret rotated, the pipeline disabled) counts. From here
       // to the event's being counted as under way nothing is awaited.
-      live = pipelines.byEndpoint(endpoint)
-      while (live !== null && "then" in live) {
-        await live
-        live = pipelines.byEndpoint(endpoint)
+      if (read === "aborted") this.#end(turn, undefined)
+      else if (read === "crowded") this.#turnAway(turn, live)
+      else this.#find(turn, (current) => this.#take(turn, current, inbound, read))
+    })
+  }
+
+  #take(turn: Turn, live: LivePipeline | null, inbound: Omit<InboundRequest, "body">, read: Buffer | Refused): void {
+    if (takesRequests(live)) {
+      if (!this.#room.enter(live.stored)) {
+        this.#turnAway(turn, live)
+        return
       }
-      const answer = takesRequests(live) ? this.#received(live, inbound, read, request) : undefined
-      if (!answer) return this.#unknown(request, response, origin)
-      if (!Buffer.isBuffer(read)) response.shouldKeepAlive = false
-      write(response, "then" in answer ? await answer : answer, origin)
-    } catch (error) {
-      request.resume()
-      if (!(error instanceof AppError)) throw error
-      const message = "The service cannot take events now; send it again."
-      write(response, answerError(new AppError("unavailable", message, {}, { retryAfterS: 1, cause: error })), origin)
+      turn.place = live.stored
     }
+    const answer = takesRequests(live) ? this.#received(live, inbound, read, turn.request) : undefined
+    if (!answer) {
+      this.#unknown(turn)
+      return
+    }
+    if (!Buffer.isBuffer(read)) turn.response.shouldKeepAlive = false
+    if ("then" in answer) {
+      answer.then(
+        (settled) => this.#end(turn, settled),
+        (error: unknown) => this.#broken(turn, error),
+      )
+    } else this.#end(turn, answer)
   }
 
   /** Not async, so that nothing comes between the look-up and the event's being counted. undefined where nothing is taken. */
@@ -140,72 +172,49 @@ export class HttpInbound implements InboundHandler {
     return takeOver(live, complete, from) ?? life.handle(live, complete)
   }
 
-  #unknown(request: IncomingMessage, response: ServerResponse, origin: string | undefined): void {
-    request.resume()
+  #unknown(turn: Turn): void {
+    turn.request.resume()
     this.#args.countUnknown()
-    write(response, answerError(unknownEndpoint), origin)
+    this.#end(turn, answerError(unknownEndpoint))
+  }
+
+  /** Counted in the journal of a pipeline that is in memory; nothing is loaded for it. */
+  #turnAway(turn: Turn, live: LivePipeline | null | undefined): void {
+    const { life, clock } = this.#args
+    turn.request.resume()
+    if (live?.stored.document.state === "active") life.turnAway(live, clock.now(), tooMany)
+    this.#end(turn, answerError(tooMany))
+  }
+
+  #broken(turn: Turn, error: unknown): void {
+    turn.request.resume()
+    if (error instanceof AppError) {
+      const message = "The service cannot take events now; send it again."
+      this.#end(turn, answerError(new AppError("unavailable", message, {}, { retryAfterS: 1, cause: error })))
+      return
+    }
+    this.#args.log.error({ err: error }, "an inbound request broke")
+    this.#end(turn, unexpected)
+  }
+
+  /** Every request ends here, once; without an answer where its sender is gone. */
+  #end(turn: Turn, answer: Answer | undefined): void {
+    const { request, response, place } = turn
+    if (place) this.#room.leave(place)
+    if (!answer) return
+    try {
+      write(response, answer, request.headers.origin)
+    } catch (error) {
+      this.#args.log.error({ err: error }, "an inbound request's answer could not be written")
+      if (response.headersSent) response.destroy()
+      else write(response, unexpected, undefined)
+    }
   }
 }
 
 /** A proposed pipeline answers handshakes only. */
 function takesRequests(live: LivePipeline | null): live is LivePipeline {
   return live !== null && live.stored.document.state !== "disabled"
-}
-
-const empty = Buffer.alloc(0)
-
-interface Refused {
-  readonly refused: AppError
-  readonly size: number | undefined
-}
-
-/** The whole body; what to refuse it with; or "aborted" when the sender went away. */
-function readBody(request: IncomingMessage, limit: number): Promise<Buffer | Refused | "aborted"> {
-  const tooLarge = (size: number | undefined) => ({
-    refused: new AppError(
-      "resource_exhausted",
-      `The body is larger than ${limit} bytes.`,
-      { reason: "body_too_large", limit_bytes: limit },
-      { status: 413 },
-    ),
-    size,
-  })
-  const encoding = request.headers["content-encoding"]
-  if (encoding !== undefined && encoding !== "identity") {
-    request.resume()
-    const refused = new AppError(
-      "invalid_argument",
-      `Bodies are taken as they are, not encoded as "${encoding}".`,
-      { reason: "unsupported_content_encoding" },
-      { status: 415 },
-    )
-    return Promise.resolve({ refused, size: undefined })
-  }
-  const declared = Number(request.headers["content-length"])
-  if (declared > limit) {
-    request.resume()
-    return Promise.resolve(tooLarge(declared))
-  }
-  return new Promise((resolve) => {
-    let first: Buffer | undefined
-    let rest: Buffer[] | undefined
-    let size = 0
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length
-      if (size > limit) {
-        request.removeAllListeners("data")
-        request.resume()
-        resolve(tooLarge(undefined))
-      } else if (!first) first = chunk
-      else if (rest) rest.push(chunk)
-      else rest = [first, chunk]
-    })
-    request.on("end", () => resolve(rest ? Buffer.concat(rest, size) : (first ?? empty)))
-    request.on("error", () => resolve("aborted"))
-    request.on("close", () => {
-      if (!request.complete) resolve("aborted")
-    })
-  })
 }
 
 const preflight = {

@@ -8,8 +8,10 @@ import { StagedWork, type Work } from "../../contract/work.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { EventAnswer } from "../engine.ts"
 import type { Intake, IntakeJournal } from "../intake.ts"
+import { EntryCollection } from "../journal/collections.ts"
 import { draftEntry, noteOutcome, notePayload, noteReply, noteVerdict } from "../journal/draft.ts"
-import { EntryCollection, type JournalEntry } from "../journal/entry.ts"
+import type { JournalEntry } from "../journal/entry.ts"
+import { storedEntry } from "../journal/stored.ts"
 import type { StoredPipeline } from "../source.ts"
 import { stampOf, taggedAsTest } from "../stamp/stamp.ts"
 import { type Answer, answerError, answerReply, errorReply } from "./answer.ts"
@@ -118,7 +120,7 @@ export class IntakeLife {
       entries.push(entry)
     }
     const commit = async (work: Work): Promise<void> => {
-      for (const entry of entries) work.in(EntryCollection, organization).insert(entry)
+      for (const entry of entries) work.in(EntryCollection, organization).insert(storedEntry(entry))
       assertLive()
       refuseEnded(live)
       const result = await store.commit({ id: work.id, writes: work.writes })

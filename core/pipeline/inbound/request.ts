@@ -14,12 +14,12 @@ const hiddenHeaders = new Set([
   "upgrade",
 ])
 
-/** Headers as text, lists joined; never credentials. */
-export function shownHeaders(headers: InboundRequest["headers"]): Record<string, string> {
+/** Headers as text, lists joined; never credentials, nor those named as proof. */
+export function shownHeaders(headers: InboundRequest["headers"], proof: readonly string[] = []): Record<string, string> {
   const out: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
-    if (value === undefined || hiddenHeaders.has(name)) continue
+    if (value === undefined || hiddenHeaders.has(name) || proof.some((each) => each.toLowerCase() === name)) continue
     out[name] = typeof value === "string" ? value : value.join(", ")
   }
   return out

@@ -45,6 +45,8 @@ export interface Understood {
   readonly isTest: boolean
 }
 
+const noEnvelope = { success: true, data: {} } as const
+
 export type Misunderstood = SandboxResult & { ok: false }
 
 export async function understand(
@@ -60,14 +62,16 @@ export async function understand(
     pipelineId: live.stored.id,
     program: live.program,
     body: incoming.body,
-    context: !wantsContext(live.program) ? "{}" : JSON.stringify({ headers: incoming.headers, query: incoming.query, received_at }),
+    context: wantsContext(live.program)
+      ? JSON.stringify({ headers: incoming.headers, query: incoming.query, envelope: incoming.over ?? {}, received_at })
+      : "{}",
     receivedAt,
     executionId: incoming.seed,
     ...(stripped ? { strip } : {}),
     wantsPayload: incoming.wantsPayload === true || live.graph.reads.payload || stripped,
   })
   if (!result.ok) return result
-  const page = PageEnvelope.safeParse(result.envelope === null ? {} : JSON.parse(result.envelope))
+  const page = result.envelope === null ? noEnvelope : PageEnvelope.safeParse(JSON.parse(result.envelope))
   if (!page.success) {
     const errors = page.error.issues.map((issue) => ({ pointer: `/${["_envelope", ...issue.path].join("/")}`, message: issue.message }))
     return { ok: false, kind: "invalid", message: "The page envelope is not as it should be.", errors }

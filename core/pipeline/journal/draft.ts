@@ -102,6 +102,6 @@ export function noteExecution(entry: JournalEntry, execution: Execution, failure
 }
 
 export function noteReply(entry: JournalEntry, reply: Reply): void {
-  const body = reply.body === null ? "" : typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body)
-  entry.response = { status: reply.status, body: previewOfText(body) }
+  const { status, body } = reply
+  entry.response = { status, body: body === null ? "" : previewOfText(typeof body === "string" ? body : JSON.stringify(body)) }
 }

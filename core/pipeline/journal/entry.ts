@@ -1,9 +1,9 @@
-// The journal: one entry an event, telling its whole story; and the payload it came with, kept apart for a shorter time
-// so that it can be run again.
-import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
+// The journal's entry: one an event, telling its whole story.
+import type { Document, Json } from "../../contract/collection.ts"
 
 export type EntryStatus = "accepted" | "rejected" | "failed"
 
+/** What became of one step. */
 export interface StepRecord {
   type: string
   state: "done" | "skipped" | "failed" | "pending" | "running"
@@ -21,6 +21,7 @@ export interface WrittenRow {
   row_id: string
 }
 
+/** The whole story of one event. */
 export interface JournalEntry extends Document {
   pipeline_id: string
   pipeline_slug: string
@@ -64,64 +65,3 @@ export interface JournalEntry extends Document {
   digest: string
   expires_at: string
 }
-
-export const EntryCollection = defineCollection<JournalEntry>()({
-  name: "executions",
-  scope: "organization",
-  times: ["received_at", "first_at", "last_at", "expires_at"],
-  indexes: [{ fields: ["pipeline_id", "id"] }, { fields: ["pipeline_id", "status", "id"] }],
-  expires: "expires_at",
-})
-
-/** What an event came with, less its proof. `id` is the execution's. */
-export interface KeptPayload extends Document {
-  /** JSON text, or null where the body was none (then nothing can be replayed). */
-  body: string | null
-  headers: Record<string, string>
-  query: Record<string, string | string[]>
-  expires_at: string
-}
-
-export const PayloadCollection = defineCollection<KeptPayload>()({
-  name: "execution_payloads",
-  scope: "organization",
-  times: ["expires_at"],
-  indexes: [],
-  expires: "expires_at",
-})
-
-/** The intent to run an awaited action before the reply, and its outcome: what a retry or replay finds instead of acting twice unawares. `id` is the step's idempotency key. */
-export interface StepIntent extends Document {
-  execution_id: string
-  step: string
-  state: "started" | "done"
-  result: Json
-  at: string
-  expires_at: string
-}
-
-export const IntentCollection = defineCollection<StepIntent>()({
-  name: "step_intents",
-  scope: "organization",
-  times: ["at", "expires_at"],
-  indexes: [],
-  expires: "expires_at",
-})
-
-/** A key seen by a pipeline that deduplicates; only accepted events leave one. */
-export interface SeenKey extends Document {
-  execution_id: string
-  is_test: boolean
-  reply: { status: number; headers: Record<string, string>; body: Json }
-  expires_at: string
-}
-
-export const SeenCollection = defineCollection<SeenKey>()({
-  name: "dedupe_keys",
-  scope: "organization",
-  times: ["expires_at"],
-  indexes: [],
-  expires: "expires_at",
-})
-
-export const journalCollections = [EntryCollection, PayloadCollection, IntentCollection, SeenCollection] as const

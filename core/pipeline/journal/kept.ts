@@ -3,7 +3,8 @@
 import type { Store } from "../../contract/store.ts"
 import type { Work } from "../../contract/work.ts"
 import { timestamp } from "../../kernel/clock.ts"
-import { type JournalEntry, PayloadCollection } from "./entry.ts"
+import { PayloadCollection } from "./collections.ts"
+import type { JournalEntry } from "./entry.ts"
 
 const dayMs = 86_400_000
 

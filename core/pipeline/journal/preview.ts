@@ -11,7 +11,7 @@ const redacted = "[redacted]"
 
 /** Of JSON text, as it is when nothing in it is named like a secret. */
 export function previewOfText(text: string): string {
-  if (!secretName.test(text)) return cap(text, maxLength)
+  if (!namesSecret(text, maxLength)) return cap(text, maxLength)
   try {
     return cap(JSON.stringify(redact(JSON.parse(text) as Json)), maxLength)
   } catch {
@@ -26,8 +26,13 @@ export function previewOfText(text: string): string {
 
 /** Of a value that has its JSON text at hand: the value itself when it is small and names no secret. */
 export function previewOfValue(value: Json, text: string): Json {
-  if (text.length > maxResult) return cap(secretName.test(text) ? JSON.stringify(redact(value)) : text, maxLength)
+  if (text.length > maxResult) return cap(namesSecret(text, maxLength) ? JSON.stringify(redact(value)) : text, maxLength)
   return secretName.test(text) ? redact(value) : value
+}
+
+/** Within what is shown of it: what is cut off need not be looked at. */
+function namesSecret(text: string, length: number): boolean {
+  return secretName.test(text.length <= length ? text : text.slice(0, length))
 }
 
 export function redact(value: Json): Json {

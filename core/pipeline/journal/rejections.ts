@@ -6,7 +6,8 @@ import { StagedWork } from "../../contract/work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { derivedUuidInOrder, type Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { EntryCollection, type JournalEntry } from "./entry.ts"
+import { EntryCollection } from "./collections.ts"
+import type { JournalEntry } from "./entry.ts"
 
 interface Minute {
   at: number

@@ -10,7 +10,8 @@ import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Step } from "../graph.ts"
 import type { LivePipeline } from "../inbound/live-pipelines.ts"
-import { EntryCollection, type JournalEntry, type StepRecord } from "../journal/entry.ts"
+import { EntryCollection } from "../journal/collections.ts"
+import type { JournalEntry, StepRecord } from "../journal/entry.ts"
 import type { DeferredPayload, DeferredServices } from "./deferred-payload.ts"
 import { Execution } from "./execution.ts"
 import { behindHandled } from "./immediate.ts"
@@ -127,14 +128,13 @@ export class DeferredRun {
   /** The step's outcome and what it staged, in one commit. */
   async #keep(step: Step, work: StagedWork, handler?: Step): Promise<void> {
     const { payload, store } = this.#args
-    const { args, rows } = this.#execution
+    const { args } = this.#execution
     const entries = work.in(EntryCollection, payload.organization)
     const $set = Object.fromEntries(
       [step, ...(handler ? [handler] : [])].map((one) => [`steps.${one.id}`, this.#record(one) as unknown as Json]),
     )
     entries.update(args.id, { $set }, { optional: true })
-    for (const row of rows) if (row.step === step.id) entries.update(args.id, { $addToSet: { rows: { ...row } } }, { optional: true })
-    await work.committed(await store.commit(work.commit))
+    await work.commitTo(store)
   }
 
   /** Turns the entry to `failed` when a step failed for good; throws so that the job is kept as dead. */

@@ -7,6 +7,7 @@ import { derivedUuid } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Graph, Step, TemplateScope } from "../graph.ts"
 import type { StepRecord, WrittenRow } from "../journal/entry.ts"
+import { rowsNamed } from "../journal/stored.ts"
 import type { StoredPipeline } from "../source.ts"
 
 export interface ExecutionArgs {
@@ -74,12 +75,7 @@ export class Execution {
   finished(step: Step, attempts: number, durationMs: number, result: unknown): void {
     this.steps[step.id] = { type: step.action.type, state: "done", attempts, duration_ms: durationMs, result: result as Json, error: null }
     this.scope.steps[step.id] = result
-    for (const one of Array.isArray(result) ? (result as unknown[]) : [result]) {
-      const row = one as { row_id?: unknown; dataset_slug?: unknown } | null
-      if (typeof row?.row_id === "string" && typeof row.dataset_slug === "string") {
-        this.rows.push({ step: step.id, dataset: row.dataset_slug, row_id: row.row_id })
-      }
-    }
+    for (const row of rowsNamed(step.id, result)) this.rows.push(row)
   }
 
   failed(step: Step, attempts: number, durationMs: number, error: { code: string; message: string }): void {

@@ -7,7 +7,7 @@ import type { Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import type { Step } from "../graph.ts"
-import { IntentCollection } from "../journal/entry.ts"
+import { IntentCollection } from "../journal/collections.ts"
 import { type Execution, idempotencyKey } from "./execution.ts"
 
 export interface Intents {

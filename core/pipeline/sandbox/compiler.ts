@@ -60,8 +60,22 @@ export class Compiler {
   #start(): void {
     this.#ready = false
     this.#overran = false
-    this.#link = new ChildLink("compile-main.ts", [], { onFrame: (parts) => this.#onFrame(parts), onLost: (loss) => this.#onLost(loss) })
+    const link = new ChildLink("compile-main.ts", [], {
+      onFrame: (parts) => this.#onFrame(parts),
+      onLost: (loss) => {
+        if (link === this.#link) this.#onLost(loss)
+      },
+    })
+    this.#link = link
     this.#limit(startMs)
+  }
+
+  /** Lets go of the child at once: a job that comes before it has ended starts another. */
+  #retire(): void {
+    const link = this.#link
+    this.#link = null
+    this.#ready = false
+    link?.kill()
   }
 
   #limit(milliseconds: number): void {
@@ -77,7 +91,7 @@ export class Compiler {
     if (id === "ready") this.#ready = true
     else this.#finish(JSON.parse(answer) as Compiled)
     this.#next()
-    if (!this.#job) this.#cancelTimer = this.#clock.after(idleMs, () => this.#link?.kill())
+    if (!this.#job) this.#cancelTimer = this.#clock.after(idleMs, () => this.#retire())
   }
 
   #onLost({ signal, exitCode, stderr }: Loss): void {

@@ -50,3 +50,7 @@ export function resultOf(call: SandboxCall, meta: string, event: string, payload
 export function failureFrom(text: string): SandboxResult {
   return { ok: false, ...JSON.parse(text) } as SandboxResult
 }
+
+export function unavailable(message: string): { ok: false; kind: "unavailable"; message: string; retryAfterS: number } {
+  return { ok: false, kind: "unavailable", message, retryAfterS: 1 }
+}

@@ -1,12 +1,12 @@
-// A queue before one run child. Calls wait by pipeline and are served in turns, so that a flood of one does not hold up
-// the others; what arrives in one turn of the event loop, or while the child is busy, leaves as groups. A lost child is
-// replaced at once and its groups run again, without the one to blame.
+// One run child and what waits for it (waiting-calls.ts). What arrives in one turn of the event loop, or while the child is
+// busy, leaves as groups. A lost child is replaced at once and its groups run again, without the one to blame.
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
 import type { Loss } from "./child-link.ts"
-import { batchOf, failureFrom, fieldsOut, type Job, resultOf } from "./job.ts"
+import { batchOf, failureFrom, fieldsOut, type Job, resultOf, unavailable } from "./job.ts"
 import { type Offenders, smallStrike } from "./offenders.ts"
 import { RunChild } from "./run-child.ts"
+import { WaitingCalls } from "./waiting-calls.ts"
 import { unpack } from "./wire.ts"
 
 export interface LaneOptions {
@@ -32,21 +32,19 @@ interface Group {
   readonly strained: boolean
 }
 
-const mostInGroup = 64
-const longestGroup = 262_144
+/** As many waiting calls leave before the turn of the event loop is over: the child begins while this process still reads. */
+const earlyGroup = 32
 const mostGroupsOut = 8
 const mostLosses = 2
-const longestWaitMs = 10_000
 const failedStarts = 3
 
 export class Lane {
   readonly #options: LaneOptions
-  readonly #queues = new Map<string, Job[]>()
+  readonly #waiting: WaitingCalls
   readonly #out = new Map<number, Group>()
   #child: RunChild | null = null
   #spare: RunChild | null = null
   #strainedOut = 0
-  #waiting = 0
   #nextId = 0
   #flushing = false
   #stopped = false
@@ -54,18 +52,22 @@ export class Lane {
 
   constructor(options: LaneOptions) {
     this.#options = options
+    this.#waiting = new WaitingCalls(options.clock)
   }
 
   /** Calls that wait or run. */
   get size(): number {
     let out = 0
     for (const group of this.#out.values()) out += group.jobs.length
-    return this.#waiting + out
+    return this.#waiting.count + out
   }
 
   add(job: Job): void {
-    this.#queue(job.key).push(job)
-    this.#waiting++
+    this.#waiting.add(job)
+    if (this.#waiting.count >= earlyGroup && this.#out.size < mostGroupsOut) {
+      this.#flush()
+      return
+    }
     if (this.#flushing) return
     this.#flushing = true
     setImmediate(() => this.#flush())
@@ -81,21 +83,11 @@ export class Lane {
 
   async stop(): Promise<void> {
     this.#stopped = true
-    const jobs = [...[...this.#out.values()].flatMap((group) => group.jobs), ...[...this.#queues.values()].flat()]
+    const message = "The sandbox is stopping."
+    for (const group of this.#out.values()) for (const job of group.jobs) job.resolve(unavailable(message))
     this.#out.clear()
-    this.#queues.clear()
-    this.#waiting = 0
-    for (const job of jobs) job.resolve(unavailable("The sandbox is stopping."))
+    this.#waiting.refuse(message)
     await Promise.all([this.#child?.stop(), this.#spare?.stop()])
-  }
-
-  #queue(key: string): Job[] {
-    let queue = this.#queues.get(key)
-    if (!queue) {
-      queue = []
-      this.#queues.set(key, queue)
-    }
-    return queue
   }
 
   #ensureChild(): RunChild {
@@ -134,44 +126,18 @@ export class Lane {
 
   #flush(): void {
     this.#flushing = false
-    if (this.#stopped || this.#waiting === 0) return
+    if (this.#stopped || this.#waiting.count === 0) return
     const child = this.#ensureChild()
     if (!child.isReady) return
     child.cork()
-    for (const [key, queue] of this.#queues) {
+    for (const key of this.#waiting.turns()) {
       if (this.#out.size >= mostGroupsOut) break
       const strained = this.#options.offenders.isStrained(key)
       if (strained && this.#strainedOut > 0) continue
-      const group = this.#take(key, queue, strained)
-      // Behind the others for its next turn.
-      this.#queues.delete(key)
-      if (queue.length > 0) this.#queues.set(key, queue)
-      if (group.jobs.length > 0) this.#send(child, group)
+      const jobs = this.#waiting.take(key)
+      if (jobs.length > 0) this.#send(child, { id: this.#newId(), key, jobs, strained })
     }
     child.uncork()
-  }
-
-  #take(key: string, queue: Job[], strained: boolean): Group {
-    const oldest = this.#options.clock.monotonic() - longestWaitMs
-    const jobs: Job[] = []
-    const digest = queue[0]?.call.program.digest
-    let length = 0
-    let taken = 0
-    for (const job of queue) {
-      const grown = length + job.call.body.length + job.call.context.length
-      const ends = jobs.length >= mostInGroup || (jobs.length > 0 && (grown > longestGroup || job.alone || jobs[0]?.alone))
-      if (ends || job.call.program.digest !== digest) break
-      taken++
-      if (job.queuedAt < oldest) {
-        job.resolve(unavailable(`The event waited longer than ${longestWaitMs / 1_000} s for the sandbox.`))
-        continue
-      }
-      length = grown
-      jobs.push(job)
-    }
-    queue.splice(0, taken)
-    this.#waiting -= taken
-    return { id: this.#newId(), key, jobs, strained }
   }
 
   #newId(): number {
@@ -194,7 +160,7 @@ export class Lane {
     this.#close(group)
     if (kind === "need") {
       this.#child?.hasNot(group.key)
-      this.#again(group.key, group.jobs)
+      this.#waiting.addFirst(group.key, group.jobs)
     } else if (kind === "lost") this.#blame(group, Number(a), b)
     else this.#settle(group, a, b)
     this.#flush()
@@ -211,7 +177,7 @@ export class Lane {
       job.resolve(result)
     })
     if (group.strained && done > 0) this.#options.offenders.good(group.key, done)
-    if (failure === "") this.#again(group.key, group.jobs.slice(done))
+    if (failure === "") this.#waiting.addFirst(group.key, group.jobs.slice(done))
     else this.#blame({ ...group, jobs: group.jobs.slice(done) }, 0, failure)
   }
 
@@ -222,7 +188,7 @@ export class Lane {
       if (!result.ok && (result.kind === "timeout" || result.kind === "memory")) this.#options.onMisstep(culprit, smallStrike)
       culprit.resolve(result)
     }
-    this.#again(
+    this.#waiting.addFirst(
       group.key,
       group.jobs.filter((job) => job !== culprit),
     )
@@ -233,13 +199,6 @@ export class Lane {
     if (group.strained) this.#strainedOut--
   }
 
-  /** Back to the head of their pipeline's queue. */
-  #again(key: string, jobs: readonly Job[]): void {
-    if (jobs.length === 0) return
-    this.#queue(key).unshift(...jobs)
-    this.#waiting += jobs.length
-  }
-
   #onLost(loss: Loss, wasReady: boolean): void {
     this.#child = null
     if (this.#stopped) return
@@ -247,9 +206,9 @@ export class Lane {
     const groups = [...this.#out.values()]
     for (const group of groups) this.#close(group)
     const rest = loss.report ? this.#withoutNamed(groups, loss) : this.#withoutSuspects(groups, loss)
-    for (const group of rest.reverse()) this.#again(group.key, group.jobs)
+    for (const group of rest.reverse()) this.#waiting.addFirst(group.key, group.jobs)
     if (!wasReady && ++this.#failedStarts >= failedStarts) this.#giveUp(loss)
-    if (this.#waiting > 0 || wasReady) this.#ensureChild()
+    if (this.#waiting.count > 0 || wasReady) this.#ensureChild()
   }
 
   /** The watching thread named group and event before it ended the child. */
@@ -290,14 +249,6 @@ export class Lane {
 
   #giveUp(loss: Loss): void {
     this.#failedStarts = 0
-    for (const queue of this.#queues.values()) {
-      for (const job of queue) job.resolve(unavailable(`The sandbox can't start: ${loss.stderr.trim().slice(0, 500)}`))
-    }
-    this.#queues.clear()
-    this.#waiting = 0
+    this.#waiting.refuse(`The sandbox can't start: ${loss.stderr.trim().slice(0, 500)}`)
   }
-}
-
-export function unavailable(message: string): { ok: false; kind: "unavailable"; message: string; retryAfterS: number } {
-  return { ok: false, kind: "unavailable", message, retryAfterS: 1 }
 }

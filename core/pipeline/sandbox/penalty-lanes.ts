@@ -1,6 +1,7 @@
 // Children for those that can't be let near others: one a pipeline, few at once, gone when idle.
 import type { Job } from "./job.ts"
-import { Lane, type LaneOptions, unavailable } from "./lane.ts"
+import { unavailable } from "./job.ts"
+import { Lane, type LaneOptions } from "./lane.ts"
 
 const most = 4
 const idleMs = 10_000

@@ -1,8 +1,22 @@
 // The primary tag of an Accept-Language header (RFC 9110 section 12.5.4): the most wanted language, without its region.
+// Remembered, since few headers make most of the traffic.
 
 const tag = /^[a-z]{2,3}$/
 
+const maxRemembered = 1_024
+const remembered = new Map<string, string>()
+
 export function languageOf(header: string): string {
+  if (header === "") return ""
+  const known = remembered.get(header)
+  if (known !== undefined) return known
+  const language = mostWanted(header)
+  if (remembered.size >= maxRemembered) remembered.clear()
+  if (header.length <= 512) remembered.set(header, language)
+  return language
+}
+
+function mostWanted(header: string): string {
   let best = ""
   let bestQuality = 0
   for (const part of header.slice(0, 512).split(",")) {

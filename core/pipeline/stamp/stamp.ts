@@ -9,6 +9,7 @@ import type { Headers } from "./headers.ts"
 import { languageOf } from "./language.ts"
 import { classifyUserAgent } from "./user-agent.ts"
 
+/** What a request says of device and place, stamped on rows. */
 export interface RequestStamp {
   readonly device_type: string
   readonly browser: string

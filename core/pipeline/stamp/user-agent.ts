@@ -17,6 +17,7 @@ const maxRemembered = 4_096
 const remembered = new Map<string, UserAgentClass>()
 const nothing: UserAgentClass = { device_type: "", browser: "", in_app: "" }
 
+/** Device type, browser and in-app browser of a `User-Agent` header. */
 export function classifyUserAgent(agent: string): UserAgentClass {
   if (agent === "") return nothing
   const known = remembered.get(agent)

@@ -4,6 +4,7 @@ import { Context, defaultOperators, type Token, TypeGuards, toValue, toValueSync
 import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate } from "../graph.ts"
 import { expressionProblems, sentence } from "./check.ts"
+import { keptByText } from "./kept.ts"
 import { liquid } from "./liquid.ts"
 import { lookup } from "./lookup.ts"
 import { fixedPath, type Read, readsOfValue } from "./reads.ts"
@@ -13,7 +14,7 @@ export type Compiled<T> =
   | { readonly ok: false; readonly problems: readonly string[] }
 
 /** Compiles a bare expression such as `event.budget >= 1000 and event.email contains "@"`. Nothing found is null. */
-export function compileExpression(text: string): Compiled<unknown> {
+export const compileExpression = keptByText((text): Compiled<unknown> => {
   if (/\{\{|\{%/.test(text)) return { ok: false, problems: [`Write the expression bare, without {{ }}: ${bare(text)}`] }
   const problems = expressionProblems(text)
   if (problems.length > 0) return { ok: false, problems }
@@ -23,7 +24,7 @@ export function compileExpression(text: string): Compiled<unknown> {
   } catch (error) {
     return { ok: false, problems: [sentence(error)] }
   }
-}
+})
 
 /** An evaluator of a parsed value; the result is JSON or null. */
 export function evaluatorOf(value: Value): Evaluate<unknown> {

@@ -5,10 +5,11 @@ import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate, TemplateScope } from "../graph.ts"
 import { sentence, templateProblems } from "./check.ts"
 import { type Compiled, evaluatorOf } from "./expression.ts"
+import { keptByText } from "./kept.ts"
 import { liquid, maxTextLength, textOf } from "./liquid.ts"
 import { type Read, readOfVariable, readsOfValue } from "./reads.ts"
 
-export function compileText(text: string): Compiled<unknown> {
+export const compileText = keptByText((text): Compiled<unknown> => {
   const problems = templateProblems(text)
   if (problems.length > 0) return { ok: false, problems }
   try {
@@ -21,7 +22,7 @@ export function compileText(text: string): Compiled<unknown> {
   } catch (error) {
     return { ok: false, problems: [sentence(error)] }
   }
-}
+})
 
 interface Rendering {
   readonly evaluate: Evaluate<string>

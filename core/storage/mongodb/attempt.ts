@@ -1,8 +1,9 @@
 // One try of a group of commits: one transaction, durable on a majority when it went through. Says who is to blame
 // where the server says so; changes nothing otherwise.
-import type { ClientSession, Db, MongoClient } from "mongodb"
-import { type Batch, type BatchItem, commandOf, gather, oneByOne } from "./batch.ts"
+import type { ClientSession, Db } from "mongodb"
+import { type Batch, type BatchItem, commandOf, gather, oneByOne, restOf } from "./batch.ts"
 import { recordOf } from "./record.ts"
+import type { Seen } from "./seen.ts"
 import type { PreparedCommit, Statement } from "./statement.ts"
 import type { WriteTrouble } from "./trouble.ts"
 
@@ -14,8 +15,8 @@ export type Attempt =
   | { readonly ok: false; readonly missed: Batch; readonly stored: readonly Record<string, unknown>[] }
 
 export interface AttemptOptions {
-  readonly client: MongoClient
   readonly db: Db
+  readonly seen: Seen
   /** Inserts known to be there already. */
   readonly skip: ReadonlySet<Statement>
   /** Statement by statement in the order given, so that the first to fail is known; of a single commit. */
@@ -38,12 +39,14 @@ interface Reply {
 
 /** Throws what the driver throws: lost connections and conflicts. */
 export async function attempt(commits: readonly PreparedCommit[], options: AttemptOptions): Promise<Attempt> {
-  const session = options.client.startSession({ causalConsistency: false })
+  const session = options.seen.session("commit")
   try {
     session.startTransaction({ readConcern: { level: "local" }, readPreference: "primary", writeConcern: { w: "majority", journal: true } })
     const outcome = await run(commits, session, options)
-    if (outcome.ok) await options.finish(session)
-    else await session.abortTransaction()
+    if (outcome.ok) {
+      await options.finish(session)
+      options.seen.note(session)
+    } else await session.abortTransaction()
     return outcome
   } finally {
     await session.endSession()
@@ -59,18 +62,30 @@ async function run(
   const batches = stepwise && only ? oneByOne(only, skip) : gather(commits, skip)
   const created = new Set<Statement>()
   for (const batch of batches) {
-    const reply: Reply = await db.command(commandOf(batch), { session })
-    const refused = reply.writeErrors?.[0]
-    if (refused) return { ok: false, item: batch.items[refused.index], trouble: troubleOf(refused) }
-    if (batch.counted && reply.n !== batch.items.length) {
-      return { ok: false, missed: batch, stored: await storedTargets(db, batch, session) }
-    }
-    noteCreated(batch, reply, created)
+    const failed = await runBatch(batch, { db, session, created })
+    if (failed) return failed
   }
   const record = recordOf(commits, created, now())
   const reply: Reply = await db.command(record, { session })
   const refused = reply.writeErrors?.[0]
   return refused ? { ok: false, item: undefined, trouble: troubleOf(refused) } : { ok: true, created }
+}
+
+/** undefined where it went through; adds to `created`. */
+async function runBatch(
+  batch: Batch,
+  within: { db: Db; session: ClientSession; created: Set<Statement> },
+): Promise<(Attempt & { ok: false }) | undefined> {
+  const { db, session, created } = within
+  const reply: Reply = await db.command(commandOf(batch), { session })
+  const refused = reply.writeErrors?.[0]
+  if (refused) return { ok: false, item: batch.items[refused.index], trouble: troubleOf(refused) }
+  if (batch.counted && reply.n !== batch.items.length) {
+    return { ok: false, missed: batch, stored: await storedTargets(db, batch, session) }
+  }
+  noteCreated(batch, reply, created)
+  const rest = restOf(batch, created)
+  return rest && runBatch(rest, within)
 }
 
 function troubleOf(error: NonNullable<Reply["writeErrors"]>[number]): WriteTrouble {

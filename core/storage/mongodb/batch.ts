@@ -61,6 +61,16 @@ export function oneByOne(commit: PreparedCommit, skip: ReadonlySet<Statement>): 
 export function commandOf({ kind, collection, items }: Batch): Record<string, unknown> {
   const bodies = items.map((item) => item.statement.body)
   if (kind === "insert") return { insert: collection, documents: bodies, ordered: true }
-  if (kind === "update") return { update: collection, updates: bodies, ordered: true }
-  return { delete: collection, deletes: bodies, ordered: true }
+  if (kind === "remove") return { delete: collection, deletes: bodies, ordered: true }
+  return { update: collection, updates: bodies, ordered: true }
+}
+
+/** Of a batch of merges, the rest: those whose documents were there already, merged with what was there. undefined where there is none. */
+export function restOf({ collection, kind, counted, items, size }: Batch, created: ReadonlySet<Statement>): Batch | undefined {
+  const rest = kind === "merge" ? items.filter(({ statement }) => !created.has(statement)) : []
+  return rest.length > 0 ? { collection, kind: "update", counted, items: rest.map(merging), size } : undefined
+}
+
+function merging({ commit, statement }: BatchItem): BatchItem {
+  return { commit, statement: { ...statement, kind: "update", body: statement.merge?.() ?? statement.body } }
 }

@@ -7,6 +7,9 @@ import { isLost } from "./trouble.ts"
 const oldestWireVersion = 13
 const initiate = `mongosh --eval 'rs.initiate()'`
 
+/** By which the server knows the connections of every node. */
+export const appName = "millrace"
+
 export interface Connection {
   readonly client: MongoClient
   readonly db: Db
@@ -15,7 +18,7 @@ export interface Connection {
 /** Not connected yet; throws `invalid_argument` for a URL that is none. */
 export function clientFor(url: string): Connection {
   const options: MongoClientOptions = {
-    appName: "millrace",
+    appName,
     readPreference: "primary",
     readConcern: { level: "majority" },
     writeConcern: { w: "majority", journal: true },

@@ -8,11 +8,13 @@ import type { Clock } from "../../kernel/clock.ts"
 import { type AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { StorageDriver } from "../driver.ts"
+import { Abandoned } from "./abandoned.ts"
 import { type Connection, clientFor, hostsOf, open } from "./connect.ts"
 import { commitFeed } from "./feed.ts"
 import { type GroupOptions, GroupRun, type Outcome } from "./group.ts"
 import { layOut } from "./layout.ts"
 import { Reading } from "./reading.ts"
+import { Seen } from "./seen.ts"
 import { type PreparedCommit, prepare } from "./statement.ts"
 import { unavailable } from "./trouble.ts"
 
@@ -47,12 +49,16 @@ class Driver implements MongoDriver {
   readonly groupsInFlight: number
   readonly #options: MongoDriverOptions
   readonly #connection: Connection
+  readonly #seen: Seen
+  readonly #abandoned: Abandoned
   readonly #reading: Reading
 
   constructor(options: MongoDriverOptions) {
     this.#options = options
     this.#connection = clientFor(options.url)
-    this.#reading = new Reading(this.#connection.db, options.clock)
+    this.#seen = new Seen(this.#connection.client)
+    this.#abandoned = new Abandoned({ client: this.#connection.client, clock: options.clock, log: options.log })
+    this.#reading = new Reading({ db: this.#connection.db, seen: this.#seen, clock: options.clock })
     this.groupsInFlight = options.groupsInFlight ?? 3
   }
 
@@ -111,7 +117,7 @@ class Driver implements MongoDriver {
   async #settle(commits: readonly PreparedCommit[]): Promise<ReadonlyMap<string, Outcome>> {
     const { clock, random = Math.random, commitWithinMs = 20_000, onAttempt } = this.#options
     const deadline = clock.monotonic() + commitWithinMs
-    const run = new GroupRun({ ...this.#connection, clock, random, deadline, onAttempt })
+    const run = new GroupRun({ db: this.db, seen: this.#seen, abandoned: this.#abandoned, clock, random, deadline, onAttempt })
     for (const group of bySize(commits)) await run.settle(group)
     return run.outcomes
   }

@@ -1,13 +1,15 @@
 // Brings a group of commits to an end, each with its own result. A group that fails is tried again without the commits
 // that look to blame, then in halves with jitter; a commit is refused only for what it did alone. Lost connections and
 // elections are waited out until the deadline; a repeat of what went through after all is recognised by its record.
-import type { ClientSession, Db, MongoClient } from "mongodb"
+import type { ClientSession, Db } from "mongodb"
 import type { CommitResult } from "../../contract/store.ts"
 import { type Clock, sleep } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
+import type { Abandoned } from "./abandoned.ts"
 import { type Attempt, attempt } from "./attempt.ts"
 import type { Batch } from "./batch.ts"
 import { recorded } from "./record.ts"
+import type { Seen } from "./seen.ts"
 import type { PreparedCommit, Statement } from "./statement.ts"
 import { isConflict, isLost, isTimeout, isTooLarge, tooLarge, unavailable } from "./trouble.ts"
 import { missedVerdict, verdictOf } from "./verdict.ts"
@@ -15,8 +17,9 @@ import { missedVerdict, verdictOf } from "./verdict.ts"
 export type Outcome = CommitResult | AppError
 
 export interface GroupOptions {
-  readonly client: MongoClient
   readonly db: Db
+  readonly seen: Seen
+  readonly abandoned: Pick<Abandoned, "end">
   readonly clock: Clock
   readonly random: () => number
   /** Monotonic milliseconds at which trying again ends. */
@@ -24,6 +27,9 @@ export interface GroupOptions {
   /** For tests and metrics: every transaction that was tried. */
   readonly onAttempt?: ((commits: number, outcome: "committed" | "refused" | "conflict" | "lost") => void) | undefined
 }
+
+/** Failures in a row after which a conflict is not one with a living transaction any more: they took a third of a second. */
+const stubborn = 6
 
 export class GroupRun {
   readonly outcomes = new Map<string, Outcome>()
@@ -53,12 +59,12 @@ export class GroupRun {
 
   /** One try; a word where the transaction as a whole came to nothing. */
   async #try(open: readonly PreparedCommit[], failures: number): Promise<Attempt | "conflict" | "lost"> {
-    const { client, db, clock, onAttempt } = this.#options
+    const { db, seen, clock, onAttempt } = this.#options
     this.#checkDeadline()
     const stepwise = open.length === 1 && failures > 0
     const finish = (session: ClientSession) => this.#finish(session)
     try {
-      const outcome = await attempt(open, { client, db, skip: this.#present, stepwise, finish, now: () => clock.now() })
+      const outcome = await attempt(open, { db, seen, skip: this.#present, stepwise, finish, now: () => clock.now() })
       onAttempt?.(open.length, outcome.ok ? "committed" : "refused")
       return outcome
     } catch (error) {
@@ -70,7 +76,7 @@ export class GroupRun {
       }
       if (isConflict(error)) {
         onAttempt?.(open.length, "conflict")
-        await this.#pause(Math.min(5 * 2 ** failures, 200), error)
+        await this.#afterConflict(failures, error)
         return "conflict"
       }
       if (open.length > 1) return "conflict"
@@ -78,6 +84,11 @@ export class GroupRun {
       if (only) this.outcomes.set(only.id, isTooLarge(error) ? tooLarge(only.statements[0]?.collection ?? "commit") : asAppError(error))
       return "conflict"
     }
+  }
+
+  async #afterConflict(failures: number, error: unknown): Promise<void> {
+    if (failures >= stubborn) await this.#options.abandoned.end()
+    await this.#pause(backoffMs(failures), error)
   }
 
   /** Once more as a whole, then in halves. */
@@ -180,7 +191,7 @@ export class GroupRun {
       return
     }
     if (verdict === "present" && statement) this.#present.add(statement)
-    else await this.#pause(Math.min(5 * 2 ** failures, 200), outcome)
+    else await this.#pause(backoffMs(failures), outcome)
     await this.settle([commit], failures + 1)
   }
 
@@ -218,4 +229,8 @@ export class GroupRun {
     this.#checkDeadline(cause)
     await sleep(this.#options.clock, milliseconds * (0.5 + this.#options.random() / 2))
   }
+}
+
+function backoffMs(failures: number): number {
+  return Math.min(5 * 2 ** failures, 200)
 }

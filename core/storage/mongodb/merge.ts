@@ -1,15 +1,22 @@
-// A merge write as one aggregation-pipeline update: each column takes the value of the highest position, in whatever
-// order writes arrive. `position` is that of the last writer; `column_positions` holds a column only where its own
-// last writer was an older one.
+// A merge write as aggregation-pipeline updates: one that makes the document where there is none, which is most often all
+// that is to be done, and one by which each column takes the value of the highest position, in whatever order writes
+// arrive. `position` is that of the last writer; `column_positions` holds a column only where its own last writer was an
+// older one.
 import type { MergeWrite } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Bson } from "./values.ts"
 
-/** The update for a document encoded as it is inserted when absent. */
-export function mergeUpdate(write: MergeWrite, encoded: Bson): Bson[] {
-  const { position } = write
+/** Makes the document, encoded as it is inserted, and leaves one that is there as it is. Throws `invalid_argument` for columns that cannot be merged. */
+export function makeUpdate({ collection, position }: MergeWrite, encoded: Bson): Bson[] {
+  for (const column of Object.keys(encoded["values"] as Bson)) checkColumn(collection.name, column)
+  const absent = { $eq: [{ $type: "$values" }, "missing"] }
+  const fresh = { ...encoded, position, column_positions: {} }
+  return [{ $replaceWith: { $cond: [absent, { $literal: fresh }, "$$ROOT"] } }]
+}
+
+/** The update of a document that is there. */
+export function mergeUpdate({ position }: MergeWrite, encoded: Bson): Bson[] {
   const values = encoded["values"] as Bson
-  for (const column of Object.keys(values)) checkColumn(write.collection.name, column)
   const columns = Object.keys(values)
   const wins = (column: string): Bson => ({
     $or: [{ $eq: [{ $type: `$values.${column}` }, "missing"] }, { $lt: [writtenAt(column), position] }],
@@ -27,9 +34,7 @@ export function mergeUpdate(write: MergeWrite, encoded: Bson): Bson[] {
     created_at: { $min: ["$created_at", { $literal: encoded["created_at"] }] },
     updated_at: { $max: ["$updated_at", { $literal: encoded["updated_at"] }] },
   }
-  const fresh = { ...encoded, position, column_positions: {} }
-  const absent = { $eq: [{ $type: "$values" }, "missing"] }
-  return [{ $replaceWith: { $cond: [absent, { $literal: fresh }, { $mergeObjects: ["$$ROOT", merged] }] } }]
+  return [{ $replaceWith: { $mergeObjects: ["$$ROOT", merged] } }]
 }
 
 function writtenAt(column: string): Bson {

@@ -1,20 +1,34 @@
 // Reads: from the primary, of what a majority has, within a deadline; a lost connection or an election is waited out
-// while the deadline allows.
-import type { Db } from "mongodb"
+// while the deadline allows. What this node has committed or read is in all that it reads afterwards.
+import type { ClientSession, Db } from "mongodb"
 import type { Document } from "../../contract/collection.ts"
 import { type Clock, sleep } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { DriverQuery } from "../driver.ts"
 import { pathOf, toAfter, toFilter } from "./filter.ts"
+import type { Seen } from "./seen.ts"
 import { isLost, isTimeout, unavailable } from "./trouble.ts"
 import { type Bson, decode } from "./values.ts"
 
+export interface ReadingOptions {
+  readonly db: Db
+  readonly seen: Seen
+  readonly clock: Clock
+}
+
+interface Bounds {
+  readonly session: ClientSession
+  readonly maxTimeMS: number
+}
+
 export class Reading {
   readonly #db: Db
+  readonly #seen: Seen
   readonly #clock: Clock
 
-  constructor(db: Db, clock: Clock) {
+  constructor({ db, seen, clock }: ReadingOptions) {
     this.#db = db
+    this.#seen = seen
     this.#clock = clock
   }
 
@@ -24,10 +38,10 @@ export class Reading {
     const matching = toFilter(query, query.filter)
     const filter = query.after ? { $and: [matching, toAfter(query, query.sort, query.after)] } : matching
     const sort = query.sort.map(([path, direction]): [string, 1 | -1] => [pathOf(path), direction])
-    const found = await this.#within(query, (maxTimeMS) =>
+    const found = await this.#within(query, (bounds) =>
       this.#db
         .collection<Bson>(collection.name)
-        .find(filter, { limit, batchSize: Math.min(limit, 1_000), maxTimeMS })
+        .find(filter, { limit, batchSize: Math.min(limit, 1_000), ...bounds })
         .sort(sort)
         .toArray(),
     )
@@ -37,23 +51,34 @@ export class Reading {
   count(query: Omit<DriverQuery, "sort" | "after">): Promise<number> {
     if (query.limit <= 0) return Promise.resolve(0)
     const filter = toFilter(query, query.filter)
-    return this.#within(query, (maxTimeMS) =>
-      this.#db.collection(query.collection.name).countDocuments(filter, { limit: query.limit, maxTimeMS }),
+    return this.#within(query, (bounds) =>
+      this.#db.collection(query.collection.name).countDocuments(filter, { limit: query.limit, ...bounds }),
     )
   }
 
-  async #within<T>(query: Pick<DriverQuery, "deadlineMs" | "collection">, read: (maxTimeMS: number) => Promise<T>): Promise<T> {
+  async #within<T>(query: Pick<DriverQuery, "deadlineMs" | "collection">, read: (bounds: Bounds) => Promise<T>): Promise<T> {
     const end = this.#clock.monotonic() + query.deadlineMs
     for (;;) {
       const left = Math.max(1, Math.ceil(end - this.#clock.monotonic()))
       try {
-        return await this.#race(read(left), left, query.collection.name)
+        return await this.#race(this.#read(read, left), left, query.collection.name)
       } catch (error) {
         if (isTimeout(error)) throw tooSlow(query.collection.name, query.deadlineMs)
         if (!isLost(error)) throw error
         if (this.#clock.monotonic() + 50 >= end) throw unavailable("MongoDB cannot be read now.", error)
         await sleep(this.#clock, 50)
       }
+    }
+  }
+
+  async #read<T>(read: (bounds: Bounds) => Promise<T>, maxTimeMS: number): Promise<T> {
+    const session = this.#seen.session("read")
+    try {
+      const found = await read({ session, maxTimeMS })
+      this.#seen.note(session)
+      return found
+    } finally {
+      await session.endSession()
     }
   }
 

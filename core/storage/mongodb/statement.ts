@@ -4,15 +4,17 @@ import type { Commit, Filter, Update, Write } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { type Place, pathOf, translate } from "./filter.ts"
 import { keyOf } from "./keys.ts"
-import { mergeUpdate } from "./merge.ts"
+import { makeUpdate, mergeUpdate } from "./merge.ts"
 import { type Bson, Encoder, timesAt, timesOf } from "./values.ts"
 
 export interface Statement {
-  readonly kind: "insert" | "update" | "remove"
+  readonly kind: "insert" | "update" | "merge" | "remove"
   readonly collection: string
   readonly key: string
-  /** The document of an insert, else `{ q, u, upsert }` or `{ q, limit }`. */
+  /** The document of an insert, else `{ q, u, upsert }` or `{ q, limit }`. Of a merge: makes the document where there is none. */
   readonly body: Bson
+  /** Of a merge: the update where there is a document, many times as long. */
+  readonly merge?: () => Bson
   /** Must affect exactly one document, else its commit fails. */
   readonly counted: boolean
   readonly write: Write
@@ -44,8 +46,10 @@ function statementOf(write: Write, index: number): Statement {
   if (write.kind === "merge") {
     const encoded = encoder.document(write.collection, write.organization, write.doc)
     const key = String(encoded["_id"])
-    const body = { q: targetOf(write, key), u: mergeUpdate(write, encoded), upsert: true }
-    return { ...about, kind: "update", key, body, counted: true, size: 3 * encoder.size + 2_000 }
+    const q = targetOf(write, key)
+    const body = { q, u: makeUpdate(write, encoded), upsert: true }
+    const merge = () => ({ q, u: mergeUpdate(write, encoded), upsert: false })
+    return { ...about, kind: "merge", key, body, merge, counted: true, size: 3 * encoder.size + 2_000 }
   }
   const key = keyOf(write.organization, write.id)
   const q = targetOf(write, key, write.where)

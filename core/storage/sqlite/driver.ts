@@ -1,17 +1,15 @@
-// The embedded driver: one SQLite file that this process alone holds, a thread that writes it, threads that read it.
-import { mkdirSync } from "node:fs"
-import { dirname } from "node:path"
+// The embedded driver: one SQLite file with one process that writes it, and threads here that read it.
 import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import type { Commit, CommitResult } from "../../contract/store.ts"
-import { type Clock, systemClock, timestamp } from "../../kernel/clock.ts"
+import { type Clock, systemClock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { DriverQuery, StorageDriver } from "../driver.ts"
-import { type FileLock, lockFile } from "./lock.ts"
+import { FileOwner } from "./owner.ts"
+import { packed } from "./packed.ts"
 import { toWire } from "./query.ts"
 import { ReaderPool } from "./reader-pool.ts"
 import { type EncodedCommit, Staging } from "./staging.ts"
-import type { CommitCells, WireError } from "./wire.ts"
-import { WriterThread } from "./writer-thread.ts"
+import { notOpen, type Outcome, type Writing } from "./writing.ts"
 
 export interface SqliteOptions {
   /** Path of the data file; its folder is made. Beside it lie `-wal`, `-shm` and `.lock`. */
@@ -26,6 +24,8 @@ export interface SqliteOptions {
   readonly expireEveryMs?: number
   /** Hears when the writing thread died and is started again. */
   readonly onWriterDeath?: (error: Error) => void
+  /** Where commits go when another process owns the file; it then also removes what expires. */
+  readonly writing?: Writing
 }
 
 export interface SqliteDriver extends StorageDriver {
@@ -38,46 +38,31 @@ export function createSqliteDriver(options: SqliteOptions): SqliteDriver {
 }
 
 class Driver implements SqliteDriver {
-  // One writer writes one group at a time; a second in flight would only make both smaller.
-  readonly groupsInFlight = 1
+  // One writer writes one group at a time; the second waits at its door, so that it need not wait for this thread.
+  readonly groupsInFlight = 2
+  readonly keepsOrder = true
   readonly #options: SqliteOptions
-  readonly #clock: Clock
+  readonly #owner: FileOwner | undefined
+  readonly #writing: Writing
   #staging: Staging | undefined
-  #lock: FileLock | undefined
-  #writer: WriterThread | undefined
   #readers: ReaderPool | undefined
-  #cancelExpiry: (() => void) | undefined
 
   constructor(options: SqliteOptions) {
+    const { file, maxBytes, clock = systemClock, expireEveryMs = 1_000, onWriterDeath = () => undefined, writing } = options
     this.#options = options
-    this.#clock = options.clock ?? systemClock
+    this.#owner = writing ? undefined : new FileOwner({ file, maxBytes, clock, expireEveryMs, onWriterDeath })
+    this.#writing = (writing ?? this.#owner) as Writing
   }
 
   async start(collections: readonly CollectionSpec[]): Promise<void> {
-    const { file, maxBytes, readers = 2, onWriterDeath } = this.#options
-    mkdirSync(dirname(file), { recursive: true })
-    this.#lock = lockFile(file)
-    const writer = new WriterThread({ file, maxBytes }, collections, onWriterDeath ?? (() => undefined))
-    try {
-      await writer.start()
-    } catch (error) {
-      await writer.stop()
-      this.#lock.release()
-      this.#lock = undefined
-      throw new Error(`The data file ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
-    }
-    this.#writer = writer
+    await this.#writing.start(collections)
     this.#staging = new Staging(collections)
-    this.#readers = new ReaderPool(file, readers)
-    if (collections.some((spec) => spec.expires !== undefined)) this.#expireLater()
+    this.#readers = new ReaderPool(this.#options.file, this.#options.readers ?? 2)
   }
 
   async stop(): Promise<void> {
-    this.#cancelExpiry?.()
     await this.#readers?.stop()
-    await this.#writer?.stop()
-    this.#lock?.release()
-    this.#lock = undefined
+    await this.#writing.stop()
   }
 
   async find(query: DriverQuery): Promise<Document[]> {
@@ -95,51 +80,29 @@ class Driver implements SqliteDriver {
 
   async commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]> {
     const refused = new Map<number, AppError>()
-    // Filled by push: a list with room for holes is copied between threads one property at a time.
-    const cells: CommitCells[] = []
+    const cells: EncodedCommit["cells"][] = []
+    const kept: Commit[] = []
     for (const [index, commit] of commits.entries()) {
       try {
         cells.push((isEncoded(commit) ? commit : this.stage(commit)).cells)
+        kept.push(commit)
       } catch (error) {
         refused.set(index, asAppError(error))
       }
     }
-    const reply = cells.length === 0 ? undefined : await this.#writing().ask({ kind: "group", commits: cells })
-    const results = (reply?.results ?? []).map(toResult)
+    const outcomes = cells.length === 0 ? [] : await this.#writing.group(packed(cells), kept)
+    const results = outcomes.map(toResult)
     // Refused ones take their places again, first to last.
     for (const [index, error] of refused) results.splice(index, 0, error)
     return results
   }
 
   async ready(): Promise<void> {
-    await this.#writing().ask({ kind: "probe" })
+    await this.#writing.probe()
   }
 
   async killWriter(): Promise<void> {
-    await this.#writing().kill()
-  }
-
-  #expireLater(): void {
-    this.#cancelExpiry = this.#clock.after(this.#options.expireEveryMs ?? 1_000, () => {
-      this.#expire().then(
-        () => this.#expireLater(),
-        // A full disk or a stop: the next round says so again, or there is none.
-        () => this.#writer && this.#lock && this.#expireLater(),
-      )
-    })
-  }
-
-  async #expire(): Promise<void> {
-    // Each step queues behind the groups that came meanwhile.
-    for (let more = true; more && this.#lock; ) {
-      const reply = await this.#writing().ask({ kind: "expire", now: timestamp(this.#clock.now()) })
-      more = reply.more === true
-    }
-  }
-
-  #writing(): WriterThread {
-    if (this.#writer) return this.#writer
-    throw notOpen()
+    await this.#owner?.kill()
   }
 
   #reading(): ReaderPool {
@@ -152,12 +115,11 @@ function isEncoded(commit: Commit | EncodedCommit): commit is EncodedCommit {
   return "cells" in commit
 }
 
-function notOpen(): AppError {
-  return new AppError("unavailable", "Storage is not open.", { reason: "not_started" }, { retryAfterS: 1 })
-}
-
-function toResult(outcome: string | WireError): CommitResult | AppError {
-  if (typeof outcome !== "string") return new AppError(outcome.code, outcome.message, outcome.details)
+function toResult(outcome: Outcome): CommitResult | AppError {
+  if (typeof outcome !== "string") {
+    const retry = outcome.code === "unavailable" ? { retryAfterS: 1 } : {}
+    return new AppError(outcome.code, outcome.message, outcome.details, retry)
+  }
   const created: boolean[] = []
   for (let index = 0; index < outcome.length; index++) created.push(outcome.charCodeAt(index) === 49)
   return { created }

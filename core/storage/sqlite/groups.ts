@@ -14,7 +14,7 @@ import { type CommitCells, type WireChange, type WireError, writeKinds } from ".
 type Outcome = string | WireError
 
 /** Commits remembered at least. */
-const remembered = 65_536
+const remembered = 16_384
 
 class NeedsSavepoints extends Error {}
 
@@ -44,6 +44,7 @@ export class Groups {
     this.#forget = database.prepare("DELETE FROM _groups WHERE n<=?")
     for (const row of database.prepare("SELECT n,results FROM _groups ORDER BY n").iterate()) {
       const list = JSON.parse(String(row["results"])) as string[]
+      for (let index = 0; index < list.length; index += 2) this.#done.set(list[index] as string, list[index + 1] as string)
       this.#keep(Number(row["n"]), list)
     }
   }
@@ -60,16 +61,16 @@ export class Groups {
 
   #try(commits: readonly CommitCells[], savepoints: boolean): Outcome[] {
     const made: string[] = []
-    const within = new Map<string, string>()
     const outcomes: Outcome[] = []
     this.#begin.run()
     try {
       for (const cells of commits) {
-        const id = cells[0] as string
-        const earlier = this.#done.get(id) ?? within.get(id)
+        // A copy: the id in hand is a slice of the whole group's text.
+        const id = ` ${cells[0] as string}`.slice(1)
+        const earlier = this.#done.get(id)
         const outcome = earlier ?? this.#one(cells, savepoints)
         if (earlier === undefined && typeof outcome === "string") {
-          within.set(id, outcome)
+          this.#done.set(id, outcome)
           made.push(id, outcome)
         }
         outcomes.push(outcome)
@@ -77,6 +78,7 @@ export class Groups {
       if (made.length > 0) this.#remember.run(this.#last + 1, JSON.stringify(made))
       this.#commit.run()
     } catch (error) {
+      for (let index = 0; index < made.length; index += 2) this.#done.delete(made[index] as string)
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK")
       this.#organizations.forget()
       throw error
@@ -132,11 +134,7 @@ export class Groups {
   }
 
   #keep(n: number, made: readonly string[]): void {
-    const ids: string[] = []
-    for (let index = 0; index < made.length; index += 2) {
-      ids.push(made[index] ?? "")
-      this.#done.set(made[index] ?? "", made[index + 1] ?? "")
-    }
+    const ids = made.filter((_, index) => index % 2 === 0)
     this.#groups.push({ n, ids })
     this.#last = n
     this.#prune()

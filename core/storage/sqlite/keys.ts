@@ -76,22 +76,25 @@ export function quoted({ name }: KeyColumn): string {
 }
 
 /** Reads what stands beside a document: whether a list is met (`multi`), then a cell for each column. */
-export type ReadKeys = (document: object, cells: unknown[]) => void
+export type ReadKeys = (document: object, cells: { push(cell: KeyCell): unknown }) => void
 
 /**
  * Appends `multi` and the columns' cells. `multi` is 1 where an indexed path meets a list, which has many values where
  * the key is one, or text that SQLite would not compare as JavaScript does; such documents pass every narrowing.
  */
 export function keyReader(columns: readonly KeyColumn[]): ReadKeys {
-  const steps = columns.map(({ kind, path }) => ({ read: cellOf[kind], isKey: kind === "key", parts: path.split(".") }))
+  const steps: Step[] = columns.map(({ kind, path }) => ({ read: cellOf[kind], isKey: kind === "key", parts: path.split(".") }))
   return (document, cells) => {
-    const multiAt = cells.push(null) - 1
-    for (const { read, isKey, parts } of steps) {
-      const value = valueAt(document, parts)
-      if (isKey && isMany(value)) cells[multiAt] = 1
-      cells.push(read(value))
-    }
+    const values = steps.map(({ parts }) => valueAt(document, parts))
+    cells.push(steps.some(({ isKey }, at) => isKey && isMany(values[at])) ? 1 : null)
+    for (let at = 0; at < steps.length; at++) cells.push((steps[at] as Step).read(values[at]))
   }
+}
+
+interface Step {
+  readonly read: (value: unknown) => KeyCell
+  readonly isKey: boolean
+  readonly parts: readonly string[]
 }
 
 const cellOf: Record<KeyColumn["kind"], (value: unknown) => KeyCell> = {

@@ -29,7 +29,8 @@ export class Organizations {
     if (this.#known.size >= mostKnown) this.#known.clear()
     const row = this.#find.get(id)
     const n = Number(row ? row["n"] : this.#make.run(id).lastInsertRowid)
-    this.#known.set(id, n)
+    // A copy: the id may be a slice of a whole group's text.
+    this.#known.set(Buffer.from(id).toString(), n)
     return n
   }
 }

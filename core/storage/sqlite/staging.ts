@@ -4,11 +4,13 @@ import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Commit, MergeWrite, Write } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { StagedCommit } from "../driver.ts"
-import { columnsOf, type KeyCell, keyReader, type ReadKeys } from "./keys.ts"
-import { type CommitCells, type WireChange, writeKinds } from "./wire.ts"
+import { columnsOf, keyReader, type ReadKeys } from "./keys.ts"
+import { CellPacker } from "./packed.ts"
+import { type WireChange, writeKinds } from "./wire.ts"
 
 export interface EncodedCommit extends StagedCommit {
-  readonly cells: CommitCells
+  /** CommitCells, packed. */
+  readonly cells: { readonly head: string; readonly body: string }
 }
 
 interface Place {
@@ -43,7 +45,9 @@ export class Staging {
   encode(commit: Commit): EncodedCommit {
     const { id, writes } = commit
     const organizations = organizationsOf(writes)
-    const cells: KeyCell[] = [id, organizations.length]
+    const cells = new CellPacker()
+    cells.push(id)
+    cells.push(organizations.length)
     for (const organization of organizations) cells.push(organization)
     let bytes = bytesPerWrite
     try {
@@ -56,17 +60,20 @@ export class Staging {
     return { id, writes, bytes, cells }
   }
 
-  #write(cells: KeyCell[], write: Write, organizations: readonly string[]): number {
+  #write(cells: CellPacker, write: Write, organizations: readonly string[]): number {
     const place = this.#places.get(write.collection.name)
     if (!place) throw new AppError("failed_precondition", `Collection "${write.collection.name}" is not open.`)
     const organization = organizations.indexOf(write.organization ?? "")
     const text = "doc" in write ? this.#documentText(write) : changeText(write)
     if ("doc" in write) {
       const kind = write.kind === "merge" ? writeKinds.merge : write.ifPresent === "keep" ? writeKinds.keep : writeKinds.insert
-      cells.push(kind, place.index, organization, write.doc.id)
+      cells.push(kind)
+      cells.push(place.index)
+      cells.push(organization)
+      cells.push(write.doc.id)
       place.readKeys(place.readsAdded ? (JSON.parse(text) as object) : write.doc, cells)
       cells.push(text)
-    } else cells.push(writeKinds[write.kind], place.index, organization, write.id, text)
+    } else for (const cell of [writeKinds[write.kind], place.index, organization, write.id, text]) cells.push(cell)
     return text.length + bytesPerWrite
   }
 

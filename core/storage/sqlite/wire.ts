@@ -29,9 +29,12 @@ export interface WireError {
 }
 
 export type WriterRequest =
-  | { readonly kind: "group"; readonly commits: readonly CommitCells[] }
+  /** `groups`: a CommitCells for each commit, packed (packed.ts); written as one. */
+  | { readonly kind: "group"; readonly groups: readonly string[] }
   | { readonly kind: "expire"; readonly now: string }
   | { readonly kind: "probe" }
+  /** Carries over what is left of the log. */
+  | { readonly kind: "checkpoint" }
 
 export interface WriterReply {
   readonly seq: number

@@ -6,6 +6,7 @@ import { Expiry } from "./expiry.ts"
 import { Groups } from "./groups.ts"
 import { type FileSettings, layOut, openForWriting } from "./layout.ts"
 import { Organizations } from "./organizations.ts"
+import { unpacked } from "./packed.ts"
 import { Table } from "./table.ts"
 import type { WriterReply, WriterRequest } from "./wire.ts"
 
@@ -39,11 +40,14 @@ parentPort?.postMessage({ seq: 0 } satisfies WriterReply)
 function answer(request: WriterRequest): Omit<WriterReply, "seq"> {
   switch (request.kind) {
     case "group":
-      return { results: groups.write(request.commits) }
+      return { results: groups.write(request.groups.flatMap(unpacked)) }
     case "expire":
       return { more: expiry.step(request.now) }
     case "probe":
       database.exec("INSERT INTO _probe(n,at) VALUES(1,1) ON CONFLICT(n) DO UPDATE SET at=at+1")
+      return {}
+    case "checkpoint":
+      database.exec("PRAGMA wal_checkpoint(PASSIVE)")
       return {}
   }
 }

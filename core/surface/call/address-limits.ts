@@ -1,28 +1,24 @@
 // What one address may ask of the service without a credential that holds: refused credentials and open documents take
 // from one bucket. A credential that holds is never refused here, so that nobody behind the same address locks others out.
 
+import { type Tally, windowS } from "../../contract/tally.ts"
 import { networkOf } from "../../kernel/client-address.ts"
-import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { Buckets, windowS } from "./buckets.ts"
-
-const maxAddresses = 20_000
 
 export class AddressLimits {
-  readonly #buckets: Buckets
+  readonly #tally: Tally
   readonly #limit: number
 
-  constructor(clock: Clock, perMinute: number) {
-    this.#buckets = new Buckets(clock, maxAddresses)
+  constructor(tally: Tally, perMinute: number) {
+    this.#tally = tally
     this.#limit = perMinute
   }
 
   /** Takes one; throws `resource_exhausted` when none is left. */
-  take(address: string | undefined): void {
+  async take(address: string | undefined): Promise<void> {
     if (address === undefined) return
-    const bucket = this.#buckets.refilled(networkOf(address), this.#limit)
-    if (bucket.tokens < 1) throw exhausted(this.#limit, ((1 - bucket.tokens) * windowS) / this.#limit)
-    bucket.tokens -= 1
+    const { taken, left } = await this.#tally.take([{ id: `address:${networkOf(address)}`, limit: this.#limit }])
+    if (!taken) throw exhausted(this.#limit, ((1 - (left[0] ?? 0)) * windowS) / this.#limit)
   }
 
   /** Runs what authenticates; a refusal takes one, and is `resource_exhausted` when none is left. */
@@ -30,7 +26,7 @@ export class AddressLimits {
     try {
       return await authenticate()
     } catch (error) {
-      if (error instanceof AppError && error.code === "unauthenticated") this.take(address)
+      if (error instanceof AppError && error.code === "unauthenticated") await this.take(address)
       throw error
     }
   }

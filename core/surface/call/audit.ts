@@ -5,8 +5,10 @@ import { type CollectionSpec, type Document, defineCollection, type Json } from 
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { Store, Write } from "../../contract/store.ts"
 import type { Work } from "../../contract/work.ts"
+import { timestamp } from "../../kernel/clock.ts"
 import { summary } from "./redact.ts"
 
+/** One change, as the audit log keeps it. */
 export interface AuditRecord extends Document {
   at: string
   actor: { credential_id: string; user_id: string | null; surface: Surface }
@@ -15,9 +17,13 @@ export interface AuditRecord extends Document {
   target: Json
   /** What the call asked for, secrets cut. */
   changes: Json
-  /** The documents it made, changed or removed, as far as they are few; undefined in records older than this field. */
+  /** The first documents that it made, changed or removed; undefined in records older than this field. */
   writes?: AuditedWrite[]
+  /** How many more there were; undefined in records older than this field. */
+  more_writes?: number
   request_id: string
+  /** undefined in records older than this field, which stay. */
+  expires_at?: string
 }
 
 export interface AuditedWrite {
@@ -29,25 +35,33 @@ export interface AuditedWrite {
   after: Json
 }
 
+/** Who changed what and when: a record for each operation that changed something, written in its commit. */
 export const AuditLog = defineCollection<AuditRecord>()({
   name: "audit_log",
   scope: "organization",
-  times: ["at"],
+  times: ["at", "expires_at"],
   indexes: [{ fields: ["operation", "-id"] }, { fields: ["actor.credential_id", "-id"] }, { fields: ["actor.user_id", "-id"] }],
+  expires: "expires_at",
 })
 
-/** More writes than these are told by the call's own input alone. */
+/** More writes than these are counted, and told by the call's own input. */
 const maxWrites = 10
+const dayMs = 86_400_000
 /** Bookkeeping of the surfaces, no change that somebody asked for. */
 const own = new Set(["audit_log", "idempotency_records", "live_messages", "live_nodes", "live_outboxes", "jobs"])
 /** Digests and sealed values: no secret in clear, and of no use to a reader. */
 const alsoSecret = ["hash", "secrets", "sealed", "ciphertext"]
 
-/** Before and after of each document that a call is about to write, inside its organization. */
-export async function changesOf(store: Store, writes: readonly Write[], organization: string): Promise<AuditedWrite[]> {
-  const told = writes.filter((write) => write.organization === organization && !own.has(write.collection.name))
-  if (told.length > maxWrites) return []
-  return await Promise.all(told.map((write) => changeOf(store, write, organization)))
+export interface Changes {
+  readonly writes: AuditedWrite[]
+  readonly more: number
+}
+
+/** Before and after of the documents that a call is about to write, inside its organization. */
+export async function changesOf(store: Store, writes: readonly Write[], organization: string): Promise<Changes> {
+  const all = writes.filter((write) => write.organization === organization && !own.has(write.collection.name))
+  const told = all.slice(0, maxWrites)
+  return { writes: await Promise.all(told.map((write) => changeOf(store, write, organization))), more: all.length - told.length }
 }
 
 async function changeOf(store: Store, write: Write, organization: string): Promise<AuditedWrite> {
@@ -81,22 +95,26 @@ export function audit(args: {
   operation: AnyOperation
   caller: Caller
   input: unknown
-  writes?: AuditedWrite[]
+  changes?: Changes
   id: string
-  at: string
+  /** Milliseconds since the epoch. */
+  now: number
+  keptDays: number
 }): void {
   const { work, operation, caller } = args
   const fields = typeof args.input === "object" && args.input !== null ? Object.entries(args.input) : []
   const named = new Set(pathParameters(operation.http.path))
   work.in(AuditLog, caller.organization.id).insert({
     id: args.id,
-    at: args.at,
+    at: timestamp(args.now),
     actor: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null, surface: caller.surface },
     operation: operation.name,
     target: summary(Object.fromEntries(fields.filter(([name]) => named.has(name)))),
     changes: summary(Object.fromEntries(fields.filter(([name]) => !named.has(name))), operation.secretOutput),
-    writes: args.writes ?? [],
+    writes: args.changes?.writes ?? [],
+    more_writes: args.changes?.more ?? 0,
     request_id: caller.requestId,
+    expires_at: timestamp(args.now + args.keptDays * dayMs),
   })
 }
 

@@ -2,12 +2,14 @@
 // given again to its repeats. A call under way on this node refuses its repeat at once; between nodes the record's
 // unique id decides at commit, and the loser is given the winner's answer; a call that reaches beyond this service
 // reserves its key first, so that only one runs at all. A call that failed left nothing, so its repeat runs.
+
 import { createHmac } from "node:crypto"
 import type { Caller } from "../../contract/caller.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { Store } from "../../contract/store.ts"
 import { StagedWork, type Work } from "../../contract/work.ts"
+import { canonicalJson } from "../../kernel/canonical-json.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid, type Ids } from "../../kernel/ids.ts"
@@ -70,7 +72,7 @@ export class Idempotency {
     }
     const organization = caller.organization.id
     const id = derivedUuid("idempotency", organization, operation.name, key)
-    const digest = createHmac("sha256", this.#deps.digestKey).update(canonical(input)).digest("base64url")
+    const digest = createHmac("sha256", this.#deps.digestKey).update(canonicalJson(input)).digest("base64url")
     const underWay = this.#running.get(id)
     if (underWay !== undefined) throw underWay === digest ? stillRunning(key) : otherInput(key, operation.name)
     this.#running.set(id, digest)
@@ -170,13 +172,4 @@ function otherInput(key: string, operation: string): AppError {
   return new AppError("invalid_argument", `The Idempotency-Key "${key}" was used for another ${operation} call; take a new key.`, {
     reason: "idempotency_key_reused",
   })
-}
-
-/** JSON with object keys in order, so that two spellings of one input are equal. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : 1)))
-      : inner,
-  )
 }

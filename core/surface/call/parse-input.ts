@@ -11,7 +11,7 @@ const maxProblems = 100
 export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): Promise<z.output<S>> {
   const parsed = await schema.safeParseAsync(raw)
   if (parsed.success) return parsed.data
-  const fields = problemsOf(schema, parsed.error.issues)
+  const fields = problemsOf(schema, parsed.error.issues, [], raw)
   const first = fields[0]
   const place = first?.path ? `"${first.path}": ` : ""
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more, see details.fields)` : ""
@@ -21,20 +21,38 @@ export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): 
   })
 }
 
-export function problemsOf(schema: z.ZodType, issues: readonly z.core.$ZodIssue[], base: readonly PropertyKey[] = []): FieldProblem[] {
-  return issues.flatMap((issue) => problemOf(schema, issue, [...base, ...issue.path]))
+/** With the `raw` input, what is absent is told apart from what is wrong. */
+export function problemsOf(
+  schema: z.ZodType,
+  issues: readonly z.core.$ZodIssue[],
+  base: readonly PropertyKey[] = [],
+  raw?: unknown,
+): FieldProblem[] {
+  return issues.flatMap((issue) => problemOf(schema, issue, [...base, ...issue.path], raw))
 }
 
-function problemOf(schema: z.ZodType, issue: z.core.$ZodIssue, path: readonly PropertyKey[]): FieldProblem[] {
+function problemOf(schema: z.ZodType, issue: z.core.$ZodIssue, path: readonly PropertyKey[], raw: unknown): FieldProblem[] {
   if (issue.code === "unrecognized_keys") {
     const known = knownFields(schema, path)
     return issue.keys.map((key) => ({ path: dotted([...path, key]), message: `Unknown field "${key}".${hint(key, known)}` }))
   }
   if (issue.code === "invalid_union") {
     const branch = meantBranch(issue.errors)
-    if (branch) return problemsOf(schema, branch, path)
+    if (branch) return problemsOf(schema, branch, path, raw)
   }
+  // A rule of the declaration's own says more than that something is absent: "give one of url and page".
+  if (issue.code !== "custom" && isAbsent(raw, path))
+    return [{ path: dotted(path), message: `Required${issue.code === "invalid_type" ? `: ${issue.expected}` : ""}.` }]
   return [{ path: dotted(path), message: issue.message }]
+}
+
+/** Whether the object that should hold it is there, and it is not. */
+function isAbsent(raw: unknown, path: readonly PropertyKey[]): boolean {
+  if (path.length === 0) return false
+  let value: unknown = raw
+  for (const step of path.slice(0, -1))
+    value = typeof value === "object" && value !== null ? (value as Record<PropertyKey, unknown>)[step] : undefined
+  return typeof value === "object" && value !== null && (value as Record<PropertyKey, unknown>)[path.at(-1) ?? ""] === undefined
 }
 
 /** The one alternative of a union that the value's own type fits, so that its inner problems are worth telling. */

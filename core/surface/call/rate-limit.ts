@@ -1,10 +1,9 @@
-// How many calls a credential and an organization may make: token buckets that refill evenly, in this process's memory
-// (each node counts its own). Refused calls count as well, so that hammering at a refusal does not pay.
+// How many calls a credential and an organization may make: token buckets that refill evenly (contract/tally.ts; each
+// machine counts its own). Refused calls count as well, so that hammering at a refusal does not pay.
 // Header fields: draft-ietf-httpapi-ratelimit-headers-10.
 import type { Caller } from "../../contract/caller.ts"
-import type { Clock } from "../../kernel/clock.ts"
+import { type Tally, windowS } from "../../contract/tally.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { type Bucket, Buckets, windowS } from "./buckets.ts"
 
 export interface Quota {
   readonly name: "key" | "organization"
@@ -16,14 +15,12 @@ export interface Quota {
   readonly reset_s: number
 }
 
-const maxBuckets = 50_000
-
 export class RateLimits {
   readonly #limits: readonly (readonly [Quota["name"], number])[]
-  readonly #buckets: Buckets
+  readonly #tally: Tally
 
-  constructor(clock: Clock, limits: { key_per_minute: number; organization_per_minute: number }) {
-    this.#buckets = new Buckets(clock, maxBuckets)
+  constructor(tally: Tally, limits: { key_per_minute: number; organization_per_minute: number }) {
+    this.#tally = tally
     this.#limits = [
       ["key", limits.key_per_minute],
       ["organization", limits.organization_per_minute],
@@ -31,17 +28,20 @@ export class RateLimits {
   }
 
   /** Takes one call from both; `refusal` is to be thrown when one of them is used up (then nothing is taken from either). */
-  take(caller: Caller): { quotas: readonly Quota[]; refusal: AppError | undefined } {
+  async take(caller: Caller): Promise<{ quotas: readonly Quota[]; refusal: AppError | undefined }> {
     if (caller.credential.kind === "internal") return { quotas: [], refusal: undefined }
-    const parts = this.#limits.map(([name, limit]) => {
-      const id = name === "key" ? caller.credential.id : caller.organization.id
-      return { name, limit, bucket: this.#buckets.refilled(`${name}:${id}`, limit) }
-    })
-    const empty = parts.find(({ bucket }) => bucket.tokens < 1)
-    if (!empty) for (const { bucket } of parts) bucket.tokens -= 1
-    const quotas = parts.map(({ name, limit, bucket }) => quotaOf(name, limit, bucket))
-    return { quotas, refusal: empty && refusalOf(empty) }
+    const idOf = { key: caller.credential.id, organization: caller.organization.id }
+    const { taken, left } = await this.#tally.take(this.#limits.map(([name, limit]) => ({ id: `${name}:${idOf[name]}`, limit })))
+    const parts = this.#limits.map(([name, limit], index) => ({ name, limit, tokens: left[index] ?? 0 }))
+    const empty = taken ? undefined : parts.find(({ tokens }) => tokens < 1)
+    return { quotas: parts.map(quotaOf), refusal: empty && refusalOf(empty) }
   }
+}
+
+interface Part {
+  readonly name: Quota["name"]
+  readonly limit: number
+  readonly tokens: number
 }
 
 export function rateLimitHeaders(quotas: readonly Quota[]): Record<string, string> {
@@ -52,13 +52,13 @@ export function rateLimitHeaders(quotas: readonly Quota[]): Record<string, strin
   }
 }
 
-function quotaOf(name: Quota["name"], limit: number, bucket: Bucket): Quota {
-  const missing = limit - bucket.tokens
-  return { name, limit, window_s: windowS, remaining: Math.floor(bucket.tokens), reset_s: Math.ceil((missing * windowS) / limit) }
+function quotaOf({ name, limit, tokens }: Part): Quota {
+  const missing = limit - tokens
+  return { name, limit, window_s: windowS, remaining: Math.floor(tokens), reset_s: Math.ceil((missing * windowS) / limit) }
 }
 
-function refusalOf({ name, limit, bucket }: { name: Quota["name"]; limit: number; bucket: Bucket }): AppError {
-  const retryAfterS = Math.max(1, Math.ceil(((1 - bucket.tokens) * windowS) / limit))
+function refusalOf({ name, limit, tokens }: Part): AppError {
+  const retryAfterS = Math.max(1, Math.ceil(((1 - tokens) * windowS) / limit))
   return new AppError(
     "resource_exhausted",
     `More than ${limit} calls a minute for this ${name}; try again in ${retryAfterS} s.`,

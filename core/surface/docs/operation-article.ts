@@ -61,8 +61,21 @@ function answerOf(status: string, answer: JsonObject, resolve: Resolve): Html {
 }
 
 function exampleOf(content: JsonObject): Html {
-  const example = content["example"]
-  return example === undefined ? nothing : html`<pre>${JSON.stringify(example, null, 2)}</pre>`
+  const [first, ...others] = examplesOf(content)
+  if (first === undefined) return nothing
+  const shown = ({ summary, value }: Example) =>
+    html`${others.length > 0 ? html`<p>${summary}</p>` : nothing}<pre>${JSON.stringify(value, null, 2)}</pre>`
+  return html`${join([first, ...others].map(shown))}`
+}
+
+interface Example {
+  readonly summary: string
+  readonly value: unknown
+}
+
+function examplesOf(content: JsonObject): Example[] {
+  if (content["example"] !== undefined) return [{ summary: "", value: content["example"] }]
+  return Object.values((content["examples"] ?? {}) as Record<string, Example>)
 }
 
 function tryIt({ method, path }: OperationView, parameters: readonly Parameter[], body: JsonObject | undefined): Html {
@@ -71,7 +84,7 @@ function tryIt({ method, path }: OperationView, parameters: readonly Parameter[]
     ({ name, in: place, required }) =>
       html`<label>${name}<input data-in="${place}" name="${name}"${required ? html` required` : nothing} autocomplete="off"></label>`,
   )
-  const example = JSON.stringify(content?.["example"] ?? {}, null, 2)
+  const example = JSON.stringify((content && examplesOf(content)[0]?.value) ?? {}, null, 2)
   return html`<details class="try"><summary>Try it</summary><form data-method="${method}" data-path="${path}">${join(fields)}${
     content ? html`<label>Body<textarea name="body" rows="6" spellcheck="false">${example}</textarea></label>` : nothing
   }<button>Send</button><pre class="outcome" aria-live="polite" hidden></pre></form></details>`

@@ -9,7 +9,7 @@ import { type OperationView, operationArticle } from "./operation-article.ts"
 
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8")
 const style = asset("./page.css")
-const script = asset("./page.js")
+const script = asset("./page-script.js")
 const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
 const policy = [

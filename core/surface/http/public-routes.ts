@@ -56,7 +56,7 @@ export function publicRoutes(deps: PublicRoutesDeps): (request: Request, respons
 async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, request: Request, response: Response): Promise<void> {
   response.locals["operation"] = route.name
   const address = deps.addressOf(request)
-  deps.addresses.take(address)
+  await deps.addresses.take(address)
   const requestId = String(response.locals["requestId"])
   const gone = new AbortController()
   response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError, type FieldProblem } from "../../kernel/errors.ts"
 import { readJsonBody } from "./json-body.ts"
+import { queryValues } from "./query-values.ts"
 
 /** Throws `invalid_argument` for a body or query field that contradicts the path, besides what readJsonBody throws. */
 export async function readInput(
@@ -19,7 +20,7 @@ export async function readInput(
       "query_not_read",
     )
   }
-  const given = fromQuery ? Object.fromEntries(query) : await readJsonBody(request, maxBodyBytes)
+  const given = fromQuery ? queryValues(operation, query) : await readJsonBody(request, maxBodyBytes)
   const conflicts = Object.entries(parameters).filter(([name, value]) => Object.hasOwn(given, name) && String(given[name]) !== value)
   if (conflicts.length > 0) {
     throw refused(
@@ -33,15 +34,12 @@ export async function readInput(
   return { ...given, ...parameters }
 }
 
-/** A parameter given once is text, one repeated a list. */
-function queryOf(url: string): Map<string, string | string[]> {
+/** The texts of each parameter, in the order given. */
+function queryOf(url: string): Map<string, string[]> {
   const at = url.indexOf("?")
-  const query = new Map<string, string | string[]>()
+  const query = new Map<string, string[]>()
   if (at < 0) return query
-  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
-    const earlier = query.get(name)
-    query.set(name, earlier === undefined ? value : [...(Array.isArray(earlier) ? earlier : [earlier]), value])
-  }
+  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) query.set(name, [...(query.get(name) ?? []), value])
   return query
 }
 

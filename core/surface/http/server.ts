@@ -10,10 +10,13 @@ import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { RequestListener } from "../rest.ts"
 import { sendError, sendJson } from "./answer.ts"
+import { listenError } from "./listen-error.ts"
 
 export interface HttpServerDeps {
   readonly host: string
   readonly port: number
+  /** Other processes of this service listen there too. */
+  readonly sharesPort?: boolean
   readonly drainMs: number
   readonly rest: RequestListener
   readonly inbound: InboundHandler | undefined
@@ -21,7 +24,7 @@ export interface HttpServerDeps {
   /** Ends answers that stay open until one side ends them. */
   readonly closeStreams?: () => Promise<void>
   readonly store: Pick<Store, "ready">
-  readonly metrics: Registry
+  readonly metrics: Pick<Registry, "metrics" | "contentType">
   readonly clock: Clock
   readonly log: Logger
 }
@@ -72,7 +75,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       deps.live?.attach(server)
       await new Promise<void>((resolve, reject) => {
         server.once("error", (cause: NodeJS.ErrnoException) => reject(listenError(deps, cause)))
-        server.listen(deps.port, deps.host, resolve)
+        server.listen({ port: deps.port, host: deps.host, reusePort: deps.sharesPort === true }, resolve)
       })
       const { address, port } = server.address() as AddressInfo
       const host = address.includes(":") ? `[${address}]` : address
@@ -133,7 +136,7 @@ function probe(request: IncomingMessage, response: ServerResponse, check: () => 
   run().catch((error: unknown) => sendError(request, response, asAppError(error)))
 }
 
-function showMetrics(request: IncomingMessage, response: ServerResponse, metrics: Registry): void {
+function showMetrics(request: IncomingMessage, response: ServerResponse, metrics: HttpServerDeps["metrics"]): void {
   metrics.metrics().then(
     (text) => response.writeHead(200, { "Content-Type": metrics.contentType }).end(request.method === "HEAD" ? undefined : text),
     (error: unknown) => sendError(request, response, asAppError(error)),
@@ -155,15 +158,4 @@ function brokenAs(code: string | undefined): [status: string, code: string, mess
   }
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", "deadline_exceeded", "The request did not arrive in time."]
   return ["400 Bad Request", "invalid_argument", "The request is not valid HTTP/1.1."]
-}
-
-function listenError({ host, port }: HttpServerDeps, cause: NodeJS.ErrnoException): Error {
-  const remedy: Record<string, string> = {
-    EADDRINUSE: "something else listens there already; stop it, or set PORT to another port",
-    EACCES: "this user may not listen there; take a port above 1023, or grant the right",
-    EADDRNOTAVAIL: "this machine has no such address; set HOST to one it has, or to 0.0.0.0",
-    ENOTFOUND: "this host name does not resolve; set HOST to an address of this machine",
-  }
-  const why = remedy[cause.code ?? ""] ?? cause.message
-  return new Error(`Cannot listen on ${host}:${port} (${cause.code ?? "unknown"}): ${why}.`, { cause })
 }

@@ -41,7 +41,7 @@ export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, u
     })
   }
   if (!/^in_[0-9A-Za-z]{22}$/.test(endpoint)) throw badHandshake("endpoint_id must be in_ and 22 letters or digits")
-  deps.addresses?.take(address)
+  await deps.addresses?.take(address)
   const owner = await deps.ownerOfEndpoint(endpoint)
   if (owner === undefined) throw new AppError("not_found", `There is no active endpoint "${endpoint}".`, { reason: "unknown_endpoint" })
   return { kind: "viewer", endpoint, ...owner }

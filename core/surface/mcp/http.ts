@@ -7,6 +7,7 @@ import type { Caller, Credentials } from "../../contract/caller.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { fromHeaders } from "../../kernel/tracing.ts"
 import { authorise } from "../call/authorise.ts"
 import { rateLimitHeaders } from "../call/rate-limit.ts"
 import { credentialsOf } from "../http/credentials.ts"
@@ -58,7 +59,8 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
       scopes: [...(caller.scopes ?? [])],
       extra: { session: sessionOf(deps.invoker, credentials, caller) },
     }
-    await serve(Object.assign(request, { auth }), response)
+    // What a message itself says of its trace wins.
+    await fromHeaders(request.headers, () => serve(Object.assign(request, { auth }), response))
   }
 
   return { handle, close: () => handler.close() }

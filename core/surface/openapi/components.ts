@@ -3,9 +3,14 @@
 import { z } from "zod"
 import { type ErrorCode, httpStatusOf } from "../../kernel/errors.ts"
 import type { JsonObject } from "../wire-schema.ts"
+import { errorMeanings } from "./error-meanings.ts"
+
+const meanings = Object.entries(errorMeanings)
+  .map(([code, { means, advice }]) => `- \`${code}\`: ${means} ${advice}`)
+  .join("\n")
 
 export const ErrorSchema = z.object({
-  code: z.enum(Object.keys(httpStatusOf) as ErrorCode[]).describe("What kind of refusal or failure it is."),
+  code: z.enum(Object.keys(httpStatusOf) as ErrorCode[]).describe(`What kind of refusal or failure it is.\n\n${meanings}`),
   message: z.string().describe("For people: what was wrong, with which value, and what to do."),
   details: z
     .looseObject({
@@ -121,7 +126,7 @@ export function parameterComponents(): JsonObject {
       name: "Idempotency-Key",
       in: "header",
       description:
-        "The same key and body gets the first answer again for 24 hours, without secrets that were shown once; another body is `invalid_argument`, one still running `aborted`.",
+        "The same key and body gets the first answer again for 24 hours, without secrets that were shown once; another body is `invalid_argument`, one still running `aborted`. Bare or quoted, it is the same key.",
       schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
       example: "8e03978e-40d5-43dd-bc93-6894a57f9324",
     },

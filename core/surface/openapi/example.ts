@@ -25,8 +25,13 @@ const byName: Record<string, string> = {
 const maxDepth = 6
 
 /** `undefined` where nothing fits; required fields only for what goes in, every field for what comes out. */
-export function exampleOf(schema: JsonObject, io: "input" | "output", resolve: (reference: string) => JsonObject | undefined): unknown {
-  return sample(schema, { io, resolve, name: "", depth: 0 })
+export function exampleOf(
+  schema: JsonObject,
+  io: "input" | "output",
+  resolve: (reference: string) => JsonObject | undefined,
+  name = "",
+): unknown {
+  return sample(schema, { io, resolve, name, depth: 0 })
 }
 
 interface Place {

@@ -20,6 +20,7 @@ export function inboundPath(): Record<string, JsonObject> {
         description: [
           "The event is verified by the pipeline's auth mode, validated against its `request_schema`, normalized by its `transform_js` and run through its actions. A 2xx answer means that everything it had to leave behind is on disk.",
           "How the sender proves itself is the auth mode's: a signature header (`X-Signature-256` unless renamed), a shared secret (`X-Webhook-Secret`), a provider's own scheme, a viewer's token, or nothing.",
+          "A published page's own events (a pipeline of purpose `page_events`) come as a batch of at most 200, `{ _envelope, sent_at, events: [{ event, event_id, at, … }] }`, and each is answered by itself in `results`; docs/pages.md has the vocabulary.",
           "A top-level object `_envelope` (`page_url`, `artifact_id`, `variant`, …) and a top-level `is_test` are taken out before the schema sees the body. Providers' setup handshakes are answered here too, by the method that the provider uses.",
         ].join("\n\n"),
         tags: [inboundTag.name],
@@ -60,7 +61,27 @@ export function inboundPath(): Record<string, JsonObject> {
           content: {
             "application/json": {
               schema: event,
-              example: { email: "ada@example.com", name: "Ada", _envelope: { page_url: "https://acme.test/spring" } },
+              examples: {
+                event: {
+                  summary: "An event",
+                  value: { email: "ada@example.com", name: "Ada", _envelope: { page_url: "https://acme.test/spring" } },
+                },
+                page_events: {
+                  summary: "A batch of a page's own events",
+                  value: {
+                    _envelope: {
+                      artifact_id: "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04",
+                      page_url: "https://acme.test/p/acme/spring",
+                      variant: "control",
+                    },
+                    sent_at: 1_793_000_000_500,
+                    events: [
+                      { event: "pageview", event_id: "2f1c9a7e4b6d8035", at: 1_793_000_000_000 },
+                      { event: "scroll_milestone", event_id: "9d04e2b71c5f6a38", at: 1_793_000_000_400, scroll_depth: 25 },
+                    ],
+                  },
+                },
+              },
             },
             "application/x-www-form-urlencoded": { schema: event },
             "multipart/form-data": { schema: event },
@@ -86,6 +107,7 @@ export function inboundPath(): Record<string, JsonObject> {
             "failed_precondition",
           ]),
           "401": failure("`unauthenticated`: not verified.", ["unauthenticated"]),
+          "403": failure("`permission_denied`: page events of a bot, which are not counted.", ["permission_denied"]),
           "404": failure("`not_found`: no active pipeline has this endpoint.", ["not_found"]),
           "413": ref("responses", "BodyTooLarge"),
           "415": ref("responses", "UnsupportedType"),

@@ -5,6 +5,7 @@ import { type ErrorCode, httpStatusOf } from "../../kernel/errors.ts"
 import { pathParameters } from "../call/audit.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { errorOf, ref, sharedAnswers } from "./components.ts"
+import { examplesFor, type ShownExample } from "./declared-examples.ts"
 import { exampleOf } from "./example.ts"
 import type { SchemaShelf } from "./schema-shelf.ts"
 
@@ -19,6 +20,7 @@ export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): Jso
   const inPath = pathParameters(http.path)
   const reads = http.method === "GET"
   const fromQuery = reads || http.method === "DELETE"
+  const shown = examplesFor(operation, input, resolver(shelf))[0]?.input ?? {}
   const keyed = http.method === "POST" && !operation.hints.readOnly
   const needs = `Needs the scope \`${access.scope}\` (of a scoped token) and the role \`${access.role}\`${access.staff ? ", and is for staff" : ""}.`
   return {
@@ -27,8 +29,10 @@ export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): Jso
     description: [operation.description, needs].filter(Boolean).join("\n\n"),
     tags: [areaOf(operation)],
     parameters: [
-      ...inPath.map((parameter) => parameterOf(parameter, "path", input)),
-      ...(fromQuery ? fieldsOf(input).filter((field) => !inPath.includes(field)) : []).map((field) => parameterOf(field, "query", input)),
+      ...inPath.map((parameter) => parameterOf(parameter, "path", input, shown)),
+      ...(fromQuery ? fieldsOf(input).filter((field) => !inPath.includes(field)) : []).map((field) =>
+        parameterOf(field, "query", input, shown),
+      ),
       ref("parameters", "OrganizationId"),
       ref("parameters", "RequestId"),
       ...(keyed ? [ref("parameters", "IdempotencyKey")] : []),
@@ -39,7 +43,7 @@ export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): Jso
   }
 }
 
-export function areaOf({ name }: AnyOperation): string {
+export function areaOf({ name }: { readonly name: string }): string {
   return name.split(".")[0] ?? name
 }
 
@@ -50,11 +54,19 @@ function bodyOf(operation: AnyOperation, name: string, input: JsonObject, inPath
   const properties = (input["properties"] ?? {}) as JsonObject
   const schema = { ...input, properties: Object.fromEntries(fields.map((field) => [field, properties[field]])), required }
   shelf.put(name, schema)
-  const whole = exampleOf(input, "input", resolver(shelf))
-  const accepted = operation.input.safeParse(whole).success
-  const example = Object.fromEntries(Object.entries(whole as JsonObject).filter(([field]) => !inPath.includes(field)))
-  const content = { schema: ref("schemas", name), ...(accepted ? { example } : {}) }
+  const content = { schema: ref("schemas", name), ...bodyExamples(examplesFor(operation, input, resolver(shelf)), inPath) }
   return { requestBody: { required: required.length > 0, content: { "application/json": content } } }
+}
+
+/** One as it is, several each with its title. */
+function bodyExamples(shown: readonly ShownExample[], inPath: readonly string[]): JsonObject {
+  const bodies = shown.map(({ title, input }) => ({
+    summary: title,
+    value: Object.fromEntries(Object.entries(input).filter(([field]) => !inPath.includes(field))),
+  }))
+  const [only] = bodies
+  if (bodies.length <= 1) return only ? { example: only.value } : {}
+  return { examples: Object.fromEntries(bodies.map((body, index) => [`example_${index + 1}`, body])) }
 }
 
 function success(operation: AnyOperation, name: string, shelf: SchemaShelf): JsonObject {
@@ -120,10 +132,11 @@ function sharedCode(status: number): ErrorCode | undefined {
   return Object.values(sharedAnswers).find((answer) => answer.status === status)?.code
 }
 
-function parameterOf(name: string, place: "path" | "query", input: JsonObject): JsonObject {
+function parameterOf(name: string, place: "path" | "query", input: JsonObject, shown: JsonObject): JsonObject {
   const { description, ...schema } = ((input["properties"] as JsonObject | undefined)?.[name] ?? { type: "string" }) as JsonObject
   const required = place === "path" || ((input["required"] as string[] | undefined) ?? []).includes(name)
-  return { name, in: place, required, schema, ...(typeof description === "string" ? { description } : {}) }
+  const example = shown[name] === undefined ? {} : { example: shown[name] }
+  return { name, in: place, required, schema, ...(typeof description === "string" ? { description } : {}), ...example }
 }
 
 function fieldsOf(schema: JsonObject): string[] {

@@ -26,6 +26,7 @@ export const httpRequest = defineAction({
   description:
     "Follows at most 5 redirects and carries an Idempotency-Key that stays the same over retries and replays. Anything but 2xx fails the step; 408, 425, 429 and 5xx are tried again.",
   timing: "deferred",
+  repeats: "marked",
   config,
   result: z.object({
     status: z.int(),

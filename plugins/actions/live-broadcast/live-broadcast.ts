@@ -26,6 +26,7 @@ export const liveBroadcast = defineAction({
   description:
     "Sent to the organization's subscribers of the channel once the event is on disk, and kept for an hour for those who reconnect.",
   timing: "commit",
+  repeats: "nothing",
   config: z.strictObject({
     channel: template(z.string().regex(channelPattern, "letters, digits and . _ - : between them, at most 100")).describe("Channel name."),
     event: template(z.string().min(1).max(100))

@@ -36,11 +36,18 @@ export const RowResource = z.object({
 
 export const DatasetSlug = SlugOrId.describe("Slug or UUID of the dataset.")
 
-export function summaryOf({ organization_id: _organization, key: _key, columns, revision: _revision, ...dataset }: Dataset) {
+export function summaryOf({
+  organization_id: _organization,
+  key: _key,
+  unkeyed: _unkeyed,
+  columns,
+  revision: _revision,
+  ...dataset
+}: Dataset) {
   const { created_at: _created, updated_at: _updated, ...summary } = dataset
   return { ...summary, warnings: columnsOf(columns).warnings }
 }
 
-export function resourceOf({ organization_id: _organization, ...dataset }: Dataset) {
+export function resourceOf({ organization_id: _organization, unkeyed: _unkeyed, ...dataset }: Dataset) {
   return { ...dataset, ...columnsOf(dataset.columns) }
 }

@@ -1,11 +1,11 @@
 // Listing, making, reading and changing datasets.
 import { z } from "zod"
-import { AppError, defineOperation, Name, Slug, Store } from "#core"
+import { AppError, answered, defineOperation, Name, Slug, Store } from "#core"
 import { type Dataset, DatasetsCollection } from "../collections.ts"
 import { Datasets } from "../datasets.ts"
 import { DatasetResource, DatasetSlug, DatasetSummary, resourceOf, summaryOf } from "./dataset-resource.ts"
 
-const int32 = z.coerce.number().int().min(-2_147_483_648).max(2_147_483_647)
+const int32 = z.int32()
 
 export const listDatasets = defineOperation({
   name: "datasets.list",
@@ -54,6 +54,7 @@ export const createDataset = defineOperation({
   }),
   output: DatasetResource,
   errors: ["invalid_argument", "already_exists"],
+  examples: [{ input: { name: "Leads", description: "Everyone who asked for a demonstration." } }],
   inject: { datasets: Datasets },
   handle: async ({ input, caller, deps, work }) => resourceOf(await deps.datasets.create(work, caller.organization.id, input)),
 })
@@ -67,6 +68,7 @@ export const getDataset = defineOperation({
   input: z.strictObject({ slug: DatasetSlug }),
   output: DatasetResource,
   errors: ["not_found"],
+  examples: [{ given: { dataset: "datasets.create" }, input: { slug: answered("dataset.slug") } }],
   inject: { datasets: Datasets },
   handle: async ({ input, caller, deps }) => resourceOf(await deps.datasets.require(caller.organization.id, input.slug)),
 })
@@ -87,6 +89,12 @@ export const updateDataset = defineOperation({
   }),
   output: DatasetResource,
   errors: ["invalid_argument", "not_found", "aborted"],
+  examples: [
+    {
+      given: { dataset: "datasets.create" },
+      input: { slug: answered("dataset.slug"), name: "Leads of spring", expected_revision: answered("dataset.revision") },
+    },
+  ],
   inject: { datasets: Datasets },
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, ...given } = input

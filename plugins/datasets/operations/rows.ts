@@ -1,17 +1,28 @@
 // Reading, adding, removing and exporting the rows of a dataset.
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Pager, pageInput, type Streamed, timestamp, Uuid } from "#core"
+import { AppError, answered, Clock, defineOperation, Pager, pageInput, type Streamed, timestamp, Uuid } from "#core"
 import { columnsOf } from "../column-types.ts"
 import { Datasets } from "../datasets.ts"
 import { csv, ndjson } from "../export.ts"
-import { readFilter, readSort } from "../row-query.ts"
 import { DatasetSlug, RowResource } from "./dataset-resource.ts"
 
 const FilterText = z
   .string()
   .max(10_000)
   .default("")
-  .describe('JSON over columns, such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}; $and and $or take lists.')
+  .describe(
+    'JSON over columns, such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}; $and and $or take lists. Where it would leave more than 100,000 rows to go through, an indexed column must narrow them: created_at, id, or the key where every row has one.',
+  )
+
+const leads = [
+  { email: "ada@example.com", name: "Ada Lovelace", budget: 5_000 },
+  { email: "grace@example.com", name: "Grace Hopper", budget: 1_200 },
+]
+const inserted = (row: Record<string, string | number>) => ({
+  operation: "datasets.insert_rows",
+  input: { slug: answered("dataset.slug"), rows: [row] },
+})
+const given = Object.fromEntries([["dataset", "datasets.create"], ...leads.map((row) => [row.email, inserted(row)] as const)])
 
 export const listRows = defineOperation({
   name: "datasets.list_rows",
@@ -22,21 +33,29 @@ export const listRows = defineOperation({
   input: z.strictObject({
     slug: DatasetSlug,
     filter: FilterText,
-    sort: z.string().max(300).default("").describe("A column, `created_at` or `updated_at`; `-` in front for descending."),
+    sort: z
+      .string()
+      .max(300)
+      .default("")
+      .describe(
+        "A column, `created_at` or `updated_at`; `-` in front for descending. Of more than 100,000 rows only `created_at` is an order.",
+      ),
     ...pageInput,
   }),
   output: z.object({ rows: z.array(RowResource), next_cursor: z.string() }),
   errors: ["invalid_argument", "not_found", "deadline_exceeded"],
+  examples: [{ given, input: { slug: answered("dataset.slug"), filter: '{"budget":{"$gte":1000}}', sort: "-budget", limit: 10 } }],
   inject: { datasets: Datasets, pager: Pager },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const dataset = await deps.datasets.require(organization, input.slug)
+    const { filter, sort } = await deps.datasets.query(organization, dataset, input)
     const page = await deps.pager.page({
       collection: deps.datasets.rows(organization),
       organization,
       bound: JSON.stringify(["datasets.list_rows", dataset.id, input.filter, input.sort]),
-      filter: readFilter(input.filter, dataset.id),
-      sort: readSort(input.sort),
+      filter,
+      sort,
       request: input,
     })
     const rows = page.items.map(({ id, values, created_at, updated_at }) => ({ id, values, created_at, updated_at }))
@@ -62,6 +81,7 @@ export const insertRows = defineOperation({
   }),
   output: z.object({ dataset_slug: z.string(), row_ids: z.array(Uuid).describe("In the order given.") }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [{ given: { dataset: "datasets.create" }, input: { slug: answered("dataset.slug"), rows: leads, key: "email" } }],
   inject: { datasets: Datasets, clock: Clock },
   async handle({ input, caller, deps, work }) {
     const dataset = await deps.datasets.require(caller.organization.id, input.slug)
@@ -85,6 +105,7 @@ export const deleteRow = defineOperation({
   input: z.strictObject({ slug: DatasetSlug, id: Uuid }),
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found"],
+  examples: [{ given: { rows: "datasets.insert_rows" }, input: { slug: answered("rows.dataset_slug"), id: answered("rows.row_ids.0") } }],
   inject: { datasets: Datasets },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
@@ -109,13 +130,15 @@ export const exportRows = defineOperation({
   input: z.strictObject({ slug: DatasetSlug, format: z.enum(["csv", "ndjson"]).default("csv"), filter: FilterText }),
   output: z.custom<Streamed>(),
   errors: ["invalid_argument", "not_found"],
+  examples: [{ given, input: { slug: answered("dataset.slug"), format: "ndjson" } }],
   streams: true,
   mcp: { absent: "An export may be larger than any tool's answer; datasets_list_rows reads page by page." },
   inject: { datasets: Datasets },
   async handle({ input, caller, deps }): Promise<Streamed> {
     const organization = caller.organization.id
     const dataset = await deps.datasets.require(organization, input.slug)
-    const rows = deps.datasets.rows(organization).stream(readFilter(input.filter, dataset.id), { sort: { created_at: 1 } })
+    const { filter, sort } = await deps.datasets.query(organization, dataset, { filter: input.filter, sort: "created_at" })
+    const rows = deps.datasets.rows(organization).stream(filter, { sort })
     const columns = columnsOf(dataset.columns).columns.map((column) => column.name)
     return input.format === "csv"
       ? { contentType: "text/csv; charset=utf-8; header=present", fileName: `${dataset.slug}.csv`, chunks: csv(rows, columns) }

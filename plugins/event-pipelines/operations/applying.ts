@@ -5,6 +5,7 @@ import { stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
 import { type Planned, PlannedChange, plan } from "../apply/plan.ts"
 import { EventPipelinesService } from "../pipelines.ts"
+import { document } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
 
@@ -17,6 +18,8 @@ const Plan = z.object({
   blocked: z.boolean().describe("Something is refused, or was changed on the server since the last apply."),
 })
 
+const given = { input: { documents: [{ path: "pipelines/website-lead.yaml", document }] } }
+
 export const planPipelines = defineOperation({
   name: "event_pipelines.plan",
   summary: "Say what applying documents would make, change and disable, and what was changed on the server meanwhile.",
@@ -26,6 +29,7 @@ export const planPipelines = defineOperation({
   input: z.strictObject(input),
   output: Plan,
   errors: ["invalid_argument"],
+  examples: [given],
   inject: { store: Store, engine: PipelineEngine },
   handle: async ({ input, caller, deps }) => shown(await plan({ organization: caller.organization, ...input }, deps)),
 })
@@ -41,6 +45,7 @@ export const applyPipelines = defineOperation({
   input: z.strictObject({ ...input, force: z.boolean().default(false).describe("Go over what was changed on the server.") }),
   output: Plan,
   errors: ["invalid_argument", "failed_precondition", "aborted"],
+  examples: [given],
   inject: { store: Store, engine: PipelineEngine, pipelines: EventPipelinesService },
   async handle({ input, caller, deps, work }) {
     const { organization } = caller

@@ -17,6 +17,7 @@ import {
 } from "#core"
 import { EventPipelinesService } from "../pipelines.ts"
 import { seesPayloads } from "../rules.ts"
+import { notDelivered, taken } from "./examples.ts"
 
 const path = "/v1/event-pipelines/{slug}/executions"
 
@@ -75,66 +76,37 @@ export const ExecutionDetail = Execution.extend({
   depth: z.int(),
 }).meta({ id: "ExecutionDetail" })
 
+const summaryFields = Object.keys(Execution.shape) as (keyof z.infer<typeof Execution>)[]
+const detailFields = Object.keys(ExecutionDetail.shape) as (keyof z.infer<typeof ExecutionDetail>)[]
+
 function summary(entry: JournalEntry, payloads: boolean): z.infer<typeof Execution> {
-  const {
-    id,
-    pipeline_id,
-    pipeline_slug,
-    revision,
-    status,
-    cause,
-    error,
-    received_at,
-    is_test,
-    repeat_of,
-    replay_of,
-    count,
-    first_at,
-    last_at,
-  } = entry
-  const shown = payloads
-    ? { payload_preview: entry.payload_preview, response: entry.response }
-    : { payload_preview: "", response: entry.response && { ...entry.response, body: "" } }
-  return {
-    id,
-    pipeline_id,
-    pipeline_slug,
-    revision,
-    status,
-    cause,
-    error,
-    received_at,
-    is_test,
-    repeat_of,
-    replay_of,
-    count,
-    first_at,
-    last_at,
-    ...shown,
-  }
+  const shown = pick(entry, summaryFields)
+  return payloads ? shown : { ...shown, ...withoutPayload(entry) }
 }
 
 function detail(entry: JournalEntry, payloads: boolean): z.input<typeof ExecutionDetail> {
-  const { verdict, dedupe, schema_errors, transformed, envelope, steps, timings, rows, digest, depth } = entry
-  if (payloads)
-    return { ...summary(entry, true), verdict, dedupe, schema_errors, transformed, envelope, steps, timings, rows, digest, depth }
-  const bare = Object.fromEntries(Object.entries(steps).map(([id, step]) => [id, { ...step, result: null }]))
+  const shown = pick(entry, detailFields)
+  if (payloads) return shown
+  const { dedupe } = entry
+  const steps = Object.fromEntries(Object.entries(entry.steps).map(([id, step]) => [id, { ...step, result: null }]))
   return {
-    ...summary(entry, false),
-    verdict,
+    ...shown,
+    ...withoutPayload(entry),
     dedupe: dedupe && { ...dedupe, key: "" },
-    schema_errors,
     transformed: null,
     envelope: null,
-    steps: bare,
-    timings,
+    steps,
     rows: [],
-    digest,
-    depth,
   }
 }
 
-const Flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")])
+function withoutPayload({ response }: JournalEntry) {
+  return { payload_preview: "", response: response && { ...response, body: "" } }
+}
+
+function pick<K extends keyof JournalEntry>(entry: JournalEntry, fields: readonly K[]): Pick<JournalEntry, K> {
+  return Object.fromEntries(fields.map((field) => [field, entry[field]])) as Pick<JournalEntry, K>
+}
 
 export const listExecutions = defineOperation({
   name: "event_pipelines.list_executions",
@@ -147,11 +119,12 @@ export const listExecutions = defineOperation({
     status: Status.optional(),
     since: Timestamp.optional().describe("Received at or after."),
     until: Timestamp.optional().describe("Received before."),
-    is_test: Flag.optional(),
+    is_test: z.boolean().optional(),
     ...pageInput,
   }),
   output: z.object({ executions: z.array(Execution), next_cursor: z.string() }),
   errors: ["invalid_argument", "not_found"],
+  examples: [{ given: taken.given, input: { slug: taken.input.slug, status: "accepted" } }],
   resource: { uri: "millrace://event-pipelines/{slug}/executions" },
   inject: { pipelines: EventPipelinesService, store: Store, pager: Pager },
   async handle({ input, caller, deps }) {
@@ -172,7 +145,7 @@ export const listExecutions = defineOperation({
       organization,
       bound,
       filter,
-      sort: { id: -1 },
+      sort: { received_at: -1 },
       request: { limit, cursor },
     })
     return { executions: items.map((entry) => summary(entry, seesPayloads(caller))), next_cursor }
@@ -188,6 +161,7 @@ export const getExecution = defineOperation({
   input: z.strictObject({ slug: SlugOrId, id: Uuid }),
   output: ExecutionDetail,
   errors: ["not_found"],
+  examples: [taken],
   resource: { uri: "millrace://event-pipelines/{slug}/executions/{id}" },
   inject: { pipelines: EventPipelinesService, store: Store },
   async handle({ input, caller, deps }) {
@@ -214,6 +188,7 @@ export const replayExecution = defineOperation({
     response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.json() }),
   }),
   errors: ["not_found", "failed_precondition", "resource_exhausted"],
+  examples: [taken],
   inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps }) {
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
@@ -240,6 +215,7 @@ export const retryExecution = defineOperation({
   input: z.strictObject({ slug: SlugOrId, id: Uuid }),
   output: z.object({ execution_id: Uuid, steps: z.array(z.string()).describe("Ids of the steps that are tried again.") }),
   errors: ["not_found", "failed_precondition", "aborted"],
+  examples: [notDelivered],
   inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps, work }) {
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)

@@ -1,9 +1,10 @@
 // Create, read, change and list event pipelines (specification 4.18).
 
 import { z } from "zod"
-import { AppError, defineOperation, PipelineDocument, PipelineState, Purpose, pageInput, Slug, SlugOrId, SourceKind } from "#core"
+import { AppError, answered, defineOperation, PipelineDocument, PipelineState, Purpose, pageInput, Slug, SlugOrId, SourceKind } from "#core"
 import { EventPipelinesService } from "../pipelines.ts"
 import { changeFields, createFields, EventPipeline, Secret, toWire, Warnings } from "../wire.ts"
+import { madePipeline } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
 const inject = { pipelines: EventPipelinesService }
@@ -24,6 +25,24 @@ export const createPipeline = defineOperation({
   input: z.strictObject({ slug: Slug.optional(), ...createFields }),
   output: SavedPipeline.extend({ secret: Secret }),
   errors: ["invalid_argument", "already_exists"],
+  examples: [
+    {
+      input: {
+        name: "Website lead",
+        state: "active",
+        source_kind: "browser_form",
+        auth_mode: "authenticated_viewer",
+        auth_config: { audience: "public_and_viewers" },
+        request_schema: { type: "object", required: ["email"], properties: { email: { type: "string", format: "email" } } },
+        transform_js: "function transform(event) { return { ...event, email: event.email.toLowerCase() } }",
+        pipeline: [{ id: "save", type: "dataset.write", dataset_slug: "leads", key: "email" }],
+      },
+    },
+    {
+      title: "A webhook whose sender signs",
+      input: { name: "Orders", source_kind: "third_party_webhook", auth_mode: "hmac_sha256", pipeline: [] },
+    },
+  ],
   secretOutput: ["secret"],
   inject,
   async handle({ input, caller, deps, work }) {
@@ -42,6 +61,7 @@ export const updatePipeline = defineOperation({
   input: z.strictObject({ slug: SlugOrId, expected_revision: z.int().min(1).optional(), ...changeFields }),
   output: SavedPipeline,
   errors: ["invalid_argument", "not_found", "aborted"],
+  examples: [{ ...madePipeline, input: { ...madePipeline.input, state: "disabled", expected_revision: answered("pipeline.revision") } }],
   inject,
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, ...changes } = input
@@ -62,6 +82,7 @@ export const getPipeline = defineOperation({
   input: z.strictObject({ slug: SlugOrId }),
   output: EventPipeline,
   errors: ["not_found"],
+  examples: [madePipeline],
   resource: { uri: "millrace://event-pipelines/{slug}" },
   inject,
   handle: async ({ input, caller, deps }) => toWire(await deps.pipelines.get(caller.organization.id, input.slug), deps.pipelines.publicUrl),
@@ -102,6 +123,12 @@ export const rotateSecret = defineOperation({
   }),
   output: EventPipeline.extend({ secret: Secret }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [
+    {
+      given: { pipeline: { operation: "event_pipelines.create", input: { name: "Orders" } } },
+      input: { slug: answered("pipeline.slug"), overlap: "24h" },
+    },
+  ],
   secretOutput: ["secret"],
   inject,
   async handle({ input, caller, deps, work }) {

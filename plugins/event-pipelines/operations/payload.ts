@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { AppError, Clock, defineOperation, EntryCollection, keptEvent, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { EventPipelinesService } from "../pipelines.ts"
+import { taken } from "./examples.ts"
 
 export const getPayload = defineOperation({
   name: "event_pipelines.get_payload",
@@ -21,6 +22,7 @@ export const getPayload = defineOperation({
     query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   }),
   errors: ["not_found", "failed_precondition"],
+  examples: [taken],
   inject: { pipelines: EventPipelinesService, store: Store, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id

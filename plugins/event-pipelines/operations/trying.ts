@@ -3,6 +3,7 @@
 import { z } from "zod"
 import { AppError, defineOperation, PipelineEngine, PipelineSource, SlugOrId, Uuid } from "#core"
 import { EventPipelinesService } from "../pipelines.ts"
+import { document, madePipeline, taken } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
 
@@ -24,6 +25,7 @@ export const validatePipeline = defineOperation({
   input: z.strictObject({ document: z.json().describe("The document, as create takes it.") }),
   output: z.object({ ok: z.boolean(), digest: z.string().nullable(), findings: z.array(FindingWire) }),
   errors: ["invalid_argument"],
+  examples: [{ input: { document } }],
   inject: { engine: PipelineEngine },
   async handle({ input, caller, deps }) {
     const compilation = await deps.engine.compile(input.document, caller.organization)
@@ -55,6 +57,7 @@ export const testPipeline = defineOperation({
     would: z.object({ rows: z.array(z.json()), send: z.array(z.json()), broadcast: z.array(z.json()), answer: z.json() }),
   }),
   errors: ["invalid_argument", "not_found", "failed_precondition"],
+  examples: [{ ...madePipeline, input: taken.given.event.input }],
   inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps }) {
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
@@ -89,6 +92,7 @@ export const sendEvent = defineOperation({
     response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.json() }),
   }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted"],
+  examples: [{ ...madePipeline, input: taken.given.event.input }],
   inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps }) {
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)

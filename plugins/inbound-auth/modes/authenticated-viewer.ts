@@ -26,6 +26,13 @@ export const authenticatedViewer = defineAuthMode({
       .default("viewers")
       .describe("`public_and_viewers` lets a form be sent without a token; a token that is sent must still be good."),
   }),
+  examples: [
+    { title: "Signed-in viewers alone", yaml: "source_kind: browser_form\nauth_mode: authenticated_viewer" },
+    {
+      title: "A form that anyone may send, and that knows its viewers",
+      yaml: "source_kind: browser_form\nauth_mode: authenticated_viewer\nauth_config: { audience: public_and_viewers }",
+    },
+  ],
   secret: () => "none",
   inject: { sessions: ViewerSessions },
   prepare({ config, pipeline, deps }) {

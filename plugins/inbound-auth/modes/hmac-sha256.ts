@@ -26,6 +26,13 @@ export const hmacSha256 = defineAuthMode({
   description:
     "The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included. Header `X-Signature-256: sha256=<hex>`; with `require_timestamp` the text `{timestamp}.{body}` is signed and header `X-Signature-Timestamp` (seconds) must be fresh.",
   config,
+  examples: [
+    { title: "As most senders can", yaml: "auth_mode: hmac_sha256\nauth_config: { secret: { from_env: LEADS_SECRET } }" },
+    {
+      title: "With a timestamp, so that a captured request is of no use later",
+      yaml: "auth_mode: hmac_sha256\nauth_config: { secret: { from_env: LEADS_SECRET }, require_timestamp: true, tolerance_s: 60 }",
+    },
+  ],
   secret: () => "generated",
   checkSecret: plainSecret,
   prepare({ config, secrets }) {

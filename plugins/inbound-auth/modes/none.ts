@@ -7,6 +7,7 @@ export const noAuth = defineAuthMode({
   summary: "No check at all.",
   description: "Whoever knows the endpoint's address may send events. Also the mode of `internal` pipelines, which have no endpoint.",
   config: z.strictObject({}),
+  examples: [{ title: "An endpoint for whoever knows its address", yaml: "auth_mode: none" }],
   secret: () => "none",
   prepare: () => ({ verify: () => ({ ok: true }), coversBody: false, retries: true }),
   sign: () => ({}),

@@ -1,5 +1,5 @@
 // `provider_signature`: what a known provider signs, by its row of the provider table.
-import { AppError, defineAuthMode, Log } from "#core"
+import { AppError, defineAuthMode, Log, Tally } from "#core"
 import { KeyFetcher } from "../key-fetcher.ts"
 import { providerVerifier } from "../provider-verifier.ts"
 import { ProviderConfig } from "../providers/config.ts"
@@ -14,13 +14,24 @@ export const providerSignature = defineAuthMode({
   description:
     "`auth_config.provider` names the provider. Where the provider makes the secret itself, give it as `auth_config.secret` or later with rotate-secret. Setup handshakes are answered, in state `proposed` too.",
   config: ProviderConfig,
+  examples: [
+    {
+      title: "GitHub, with the secret that was given to its webhook",
+      yaml: "auth_mode: provider_signature\nauth_config: { provider: github, secret: { from_env: GITHUB_WEBHOOK_SECRET } }",
+    },
+    {
+      title: "Stripe, whose secret is given later by rotate-secret",
+      yaml: "auth_mode: provider_signature\nauth_config: { provider: stripe }",
+    },
+  ],
   secret: (config) => secretOf(rowOf(config), config),
   checkSecret: (secret, config) => checkProviderSecret(secret, rowOf(config), config),
-  inject: { fetcher: KeyFetcher, log: Log },
+  inject: { fetcher: KeyFetcher, log: Log, tally: Tally },
   prepare({ config, secrets, pipeline, deps }) {
     // Asked for when there is something to say: a verifier is also prepared without services, for what is known of it.
     const note = (message: string) => deps.log.child({ pipeline_id: pipeline.id, organization_id: pipeline.organization_id }).info(message)
-    return providerVerifier({ row: rowOf(config), config, secrets, fetcher: deps.fetcher, note })
+    const firstSeen = (token: string, value: string, keepMs: number) => deps.tally.first({ id: `${pipeline.id}:${token}`, value, keepMs })
+    return providerVerifier({ row: rowOf(config), config, secrets, fetcher: deps.fetcher, firstSeen, note })
   },
   sign: ({ config, secret, request }) => signAsProvider({ row: rowOf(config), config, secret, request }),
   testSecret: (config) => testSecretOf(rowOf(config)),

@@ -17,6 +17,12 @@ export function publicArtifactMode(pages: Token<PublishedPages>) {
     summary: "Anyone on the published page that the pipeline belongs to.",
     description: "No credential. `owner_artifact_id` must be a published page, and the body's `_envelope.artifact_id` must equal it.",
     config: z.strictObject({}),
+    examples: [
+      {
+        title: "The form of a published page",
+        yaml: "source_kind: browser_form\nauth_mode: public_artifact\nowner_artifact_id: 0190a000-0000-7000-8000-000000000001",
+      },
+    ],
     secret: () => "none",
     inject: { pages },
     prepare({ pipeline, deps }) {

@@ -15,6 +15,12 @@ export const sharedSecretHeader = defineAuthMode({
   config: z.strictObject({
     header: HeaderName.default("X-Webhook-Secret").describe("Header that carries the secret."),
   }),
+  examples: [
+    {
+      title: "A sender that can add a header and nothing more",
+      yaml: "auth_mode: shared_secret_header\nauth_config: { secret: { from_env: LEADS_SECRET }, header: X-Lead-Key }",
+    },
+  ],
   secret: () => "generated",
   checkSecret: plainSecret,
   prepare({ config, secrets }) {

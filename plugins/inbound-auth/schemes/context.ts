@@ -1,5 +1,6 @@
 // What a scheme gets to prepare itself for one pipeline.
 import type { LiveSecret } from "#core"
+import type { FirstSeen } from "../checks/once-only.ts"
 import type { KeyFetcher } from "../key-fetcher.ts"
 import type { ProviderConfig } from "../providers/settings.ts"
 
@@ -8,6 +9,8 @@ export interface SchemeContext {
   readonly secrets: readonly LiveSecret[]
   readonly config: SchemeConfig
   readonly fetcher: KeyFetcher
+  /** Absent where nothing is remembered from one request to the next. */
+  readonly firstSeen?: FirstSeen | undefined
 }
 
 type SchemeConfig = Omit<ProviderConfig, "provider">

@@ -39,12 +39,12 @@ export function prepareDigest(scheme: DigestScheme, context: SchemeContext): Mat
     }),
     ...(scheme.require && { require: scheme.require }),
   }
-  const once = scheme.once && new OnceOnly(scheme.once, spec.timestamp?.tolerance_s ?? 0)
+  const { firstSeen } = context
+  const once = scheme.once && firstSeen && new OnceOnly(scheme.once, spec.timestamp?.tolerance_s ?? 0, firstSeen)
   return (view) => {
     const match = matchSignature(spec, view)
     if (scheme.guard) checkTwilioBody(view, scheme.guard)
-    once?.check(view)
-    return match
+    return once ? once.check(view).then(() => match) : match
   }
 }
 

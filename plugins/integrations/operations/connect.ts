@@ -46,6 +46,16 @@ export const connectIntegration = defineOperation({
     status: z.string(),
   }),
   errors: ["invalid_argument", "not_found", "already_exists", "aborted", "failed_precondition", "resource_exhausted"],
+  examples: [
+    {
+      input: {
+        app: "http",
+        name: "CRM",
+        credentials: { base_url: "https://api.crm.example.com/v2", headers: { Authorization: "Bearer crm-key" } },
+        share_with_org: true,
+      },
+    },
+  ],
   mcp: { clears: ["managed_access"] },
   inject: { store: Store, vault: Vault, apps: IntegrationApps, http: OutgoingHttp, clock: Clock, ids: Ids },
   async handle({ input, caller, deps, work }) {

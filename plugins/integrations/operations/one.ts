@@ -1,9 +1,11 @@
 // GET and DELETE /v1/integrations/{id}: read one connection, and end it, its sealed credentials with it.
 
 import { z } from "zod"
-import { AppError, type Caller, defineOperation, SlugOrId, Store } from "#core"
+import { AppError, answered, type Caller, defineOperation, SlugOrId, Store } from "#core"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
 import { byRef } from "../integrations.ts"
+
+const connected = { given: { connection: "integrations.connect" }, input: { id: answered("connection.integration_id") } }
 
 export const getIntegration = defineOperation({
   name: "integrations.get",
@@ -14,6 +16,7 @@ export const getIntegration = defineOperation({
   input: z.strictObject({ id: SlugOrId }),
   output: ConnectionView,
   errors: ["not_found"],
+  examples: [connected],
   inject: { store: Store },
   handle: async ({ input, caller, deps }) => viewOf(await visibleConnection(deps.store, caller, input.id)),
 })
@@ -27,6 +30,7 @@ export const disconnectIntegration = defineOperation({
   input: z.strictObject({ id: SlugOrId }),
   output: z.object({ integration_id: z.uuid(), status: z.literal("disconnected") }),
   errors: ["not_found", "aborted"],
+  examples: [connected],
   inject: { store: Store },
   async handle({ input, caller, deps, work }) {
     const { id, revision } = await visibleConnection(deps.store, caller, input.id)

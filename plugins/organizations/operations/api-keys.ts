@@ -1,6 +1,20 @@
 // Making, listing and revoking keys.
 import { z } from "zod"
-import { AppError, type Caller, Clock, defineOperation, Name, Pager, pageInput, roleAtLeast, roles, Store, Timestamp, Uuid } from "#core"
+import {
+  AppError,
+  answered,
+  type Caller,
+  Clock,
+  defineOperation,
+  Name,
+  Pager,
+  pageInput,
+  roleAtLeast,
+  roles,
+  Store,
+  Timestamp,
+  Uuid,
+} from "#core"
 import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type StoredKey } from "../collections.ts"
 import { Organizations } from "../directory.ts"
@@ -52,6 +66,10 @@ export const createKey = defineOperation({
   input: CreateInput,
   output: ApiKey.extend({ secret: z.string().describe("The key itself, shown once.") }),
   errors: ["invalid_argument", "permission_denied"],
+  examples: [
+    { input: { name: "Website" } },
+    { title: "A token that reads datasets", input: { name: "Reports", kind: "token", scopes: ["datasets:read"] } },
+  ],
   secretOutput: ["secret"],
   inject: { keys: ApiKeys, organizations: Organizations, clock: Clock },
   async handle({ input, caller, deps, work }) {
@@ -99,6 +117,7 @@ export const revokeKey = defineOperation({
   input: z.strictObject({ id: z.string().min(1).max(100).describe("UUID of the key, or the 16 characters after `mr_api_`.") }),
   output: ApiKey,
   errors: ["not_found", "permission_denied"],
+  examples: [{ given: { key: "api_keys.create" }, input: { id: answered("key.id") } }],
   inject: { keys: ApiKeys },
   async handle({ input, caller, deps, work }) {
     const key = await deps.keys.get(caller.organization.id, input.id)

@@ -22,6 +22,7 @@ export const createViewerSession = defineOperation({
   }),
   output: z.object({ token: z.string().describe("For `Authorization: Bearer` or the cookie `mr_viewer`."), expires_at: Timestamp }),
   errors: ["invalid_argument"],
+  examples: [{ input: { visitor_id: "visitor-17", ttl_s: 900 } }],
   secretOutput: ["token"],
   inject: { sessions: ViewerSessions },
   handle({ input, caller, deps }) {

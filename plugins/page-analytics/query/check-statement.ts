@@ -4,25 +4,31 @@
 import { tableNames } from "../views.ts"
 import { allowedFunctions, allowedTableFunctions } from "./functions.ts"
 
-/** What is refused, as a sentence; undefined when the statement may run. */
-export function problemOfTree(serialized: string): string | undefined {
+/** The tables that a statement reads, in lower case; or why it is refused, as a sentence. */
+export function readTree(serialized: string): { readonly tables: ReadonlySet<string> } | { readonly problem: string } {
   const tree = JSON.parse(serialized) as { error: boolean; error_message?: string; statements?: unknown[] }
-  if (tree.error) return tree.error_message ?? "The statement could not be read."
+  if (tree.error) return { problem: tree.error_message ?? "The statement could not be read." }
   const statements = tree.statements ?? []
-  if (statements.length !== 1) return `Send exactly one statement; this is ${statements.length}.`
+  if (statements.length !== 1) return { problem: `Send exactly one statement; this is ${statements.length}.` }
+  const tables = new Set<string>()
   try {
-    walk(statements[0], new Set())
-    return undefined
+    walk(statements[0], { names: new Set(), tables })
+    return { tables }
   } catch (error) {
-    if (error instanceof Refused) return error.message
-    if (error instanceof RangeError) return "The statement is nested too deeply."
+    if (error instanceof Refused) return { problem: error.message }
+    if (error instanceof RangeError) return { problem: "The statement is nested too deeply." }
     throw error
   }
 }
 
 class Refused extends Error {}
 
-type Scope = ReadonlySet<string>
+interface Scope {
+  /** Of WITH, as far as they are visible here. */
+  readonly names: ReadonlySet<string>
+  /** Gathers the others. */
+  readonly tables: Set<string>
+}
 type Node = Readonly<Record<string, unknown>>
 
 const expressionClasses = new Set([
@@ -93,7 +99,7 @@ function walk(value: unknown, scope: Scope): void {
   const inner = withNames(node, scope)
   for (const [name, child] of Object.entries(node)) {
     if (name === "cte_map") continue
-    walk(child, name === "right" && node["type"] === "RECURSIVE_CTE_NODE" ? new Set([...inner, nameOf(node["cte_name"])]) : inner)
+    walk(child, name === "right" && node["type"] === "RECURSIVE_CTE_NODE" ? withName(inner, nameOf(node["cte_name"])) : inner)
   }
 }
 
@@ -129,7 +135,9 @@ function checkTable(node: Node, scope: Scope): void {
   if (isQualified(node["catalog_name"]) || isQualified(node["schema_name"]))
     throw new Refused(`The table "${name}" may not be qualified; there is one schema.`)
   if (node["at_clause"]) throw new Refused("AT (VERSION ...) is not taken.")
-  if (!scope.has(name) && !tableNames.includes(name)) throw new Refused(`There is no table "${name}"; there are ${tableNames.join(", ")}.`)
+  if (scope.names.has(name)) return
+  if (!tableNames.includes(name)) throw new Refused(`There is no table "${name}"; there are ${tableNames.join(", ")}.`)
+  scope.tables.add(name)
 }
 
 function isQualified(name: unknown): boolean {
@@ -140,12 +148,16 @@ function isQualified(name: unknown): boolean {
 function withNames(node: Node, scope: Scope): Scope {
   const map = (node["cte_map"] as { map?: { key: string; value: unknown }[] } | undefined)?.map
   if (!map || map.length === 0) return scope
-  const seen = new Set(scope)
+  let seen = scope
   for (const { key, value } of map) {
-    walk(value, new Set(seen))
-    seen.add(checkedName(key))
+    walk(value, seen)
+    seen = withName(seen, checkedName(key))
   }
   return seen
+}
+
+function withName({ names, tables }: Scope, name: string): Scope {
+  return { names: new Set([...names, name]), tables }
 }
 
 /** A name that no file, and no view of the engine's own, answers to. */

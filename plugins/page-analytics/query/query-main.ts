@@ -3,12 +3,16 @@
 import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api"
 import { literal } from "../event-columns.ts"
 import { eventsView, views } from "../views.ts"
-import { problemOfTree } from "./check-statement.ts"
+import { readTree } from "./check-statement.ts"
 import { lockDown, startSettings } from "./engine-limits.ts"
 import { type QueryAnswer, type QueryTable, type QueryTask, ready } from "./protocol.ts"
 import { jsonOf, typeName } from "./result-json.ts"
 
 const [threads = "1", memoryMb = "512"] = process.argv.slice(2)
+
+/** What most queries do, on next to nothing. */
+const firstUse = `(SELECT list(each) FROM (SELECT i % 7 AS part, count(DISTINCT i::VARCHAR) AS each, quantile_cont(i, 0.75), arg_min(i, i)
+  FROM range(5000) AS numbers(i) WHERE i::VARCHAR <> '' GROUP BY part ORDER BY part))`
 
 interface Engine {
   readonly instance: DuckDBInstance
@@ -20,16 +24,15 @@ async function open(): Promise<Engine> {
   const connection = await instance.connect()
   await connection.run("SET temp_directory = ''; SET TimeZone = 'UTC'")
   // What is loaded on first use is loaded before somebody waits for it.
-  await connection.runAndReadAll("SELECT json_serialize_sql('SELECT 1')")
+  await connection.runAndReadAll(`SELECT json_serialize_sql('SELECT 1'), ${firstUse}`)
   return { instance, connection }
 }
 
 async function run({ connection }: Engine, task: QueryTask): Promise<QueryTable> {
-  await connection.run(eventsView(task.files, task.mixed))
-  for (const view of views) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`)
+  const tables = await tablesOf(connection, task.sql)
+  if (tables.size > 0) await connection.run(eventsView(task.files, task.mixed))
+  for (const view of views) if (tables.has(view.name)) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`)
   await lockDown(connection, task.files)
-  const problem = await problemOf(connection, task.sql)
-  if (problem !== undefined) throw new Error(problem)
   const extracted = await connection.extractStatements(task.sql)
   if (extracted.count !== 1) throw new Error(`Send exactly one statement; this is ${extracted.count}.`)
   const statement = await extracted.prepare(0)
@@ -37,11 +40,13 @@ async function run({ connection }: Engine, task: QueryTask): Promise<QueryTable>
   return read(await statement.stream(), task)
 }
 
-/** The text is read as SQL twice: as data here, and as a statement only once its tree is known. */
-async function problemOf(connection: DuckDBConnection, sql: string): Promise<string | undefined> {
-  if (sql.includes("\0")) return "The query holds a NUL character."
+/** The text is read as SQL twice: as data here, and as a statement only once its tree is known. Throws for what may not run. */
+async function tablesOf(connection: DuckDBConnection, sql: string): Promise<ReadonlySet<string>> {
+  if (sql.includes("\0")) throw new Error("The query holds a NUL character.")
   const serialized = await connection.runAndReadAll(`SELECT json_serialize_sql(${literal(sql)}::VARCHAR)`)
-  return problemOfTree(String(serialized.getRows()[0]?.[0]))
+  const tree = readTree(String(serialized.getRows()[0]?.[0]))
+  if ("problem" in tree) throw new Error(tree.problem)
+  return tree.tables
 }
 
 async function read(result: Awaited<ReturnType<DuckDBConnection["stream"]>>, { limits }: QueryTask): Promise<QueryTable> {

@@ -1,5 +1,5 @@
-// Query processes: one spare is kept started, so that nobody waits for a start; once an organization's query has run in
-// one it is that organization's until it is idle for a while or killed. Queries wait in a line with a bound.
+// Query processes: a few are kept ready, so that nobody waits for a start; once an organization's query has run in one it
+// is that organization's until it is idle for a while or killed. Queries wait in a line with a bound.
 import { AppError } from "#core"
 import type { QueryTask } from "./protocol.ts"
 import { type ProcessLimits, type QueryOutcome, QueryProcess } from "./query-process.ts"
@@ -10,7 +10,12 @@ export interface PoolLimits extends ProcessLimits {
   /** Queries that wait; a further one is refused. */
   readonly maxWaiting: number
   readonly idleMs: number
+  /** Processes kept ready for whoever asks next. */
+  readonly ready: number
 }
+
+/** A start takes the cores from queries that run; for one that runs longer than this it does not matter. */
+const startBesideMs = 2_000
 
 /** Queries that one process runs before it is replaced: what native code leaks stays small. */
 const queriesEach = 200
@@ -30,7 +35,8 @@ export class QueryPool {
   readonly #waiting: { readonly organization: string; readonly go: () => void }[] = []
   readonly #running = new Map<string, number>()
   readonly #busy = new Set<QueryProcess>()
-  #spare: QueryProcess | undefined
+  #ready: QueryProcess[] = []
+  #startLater: NodeJS.Timeout | undefined
   #stopped = false
   #wanted = false
   #ticks = 0
@@ -39,10 +45,11 @@ export class QueryPool {
     this.#limits = limits
   }
 
-  /** Has a spare started from now on; until then a process is started by the query that needs one. */
+  /** Has processes kept ready from now on; until then one is started by the query that needs it. */
   start(): void {
+    if (this.#wanted) return
     this.#wanted = true
-    this.#keepSpare()
+    this.#keepReady()
   }
 
   /** Throws `resource_exhausted` when too many wait. An aborted query's process is killed. */
@@ -71,20 +78,26 @@ export class QueryPool {
   /** Those that wait for a query, and whose they are; undefined: nobody's yet. */
   processes(): { readonly pid: number | undefined; readonly organization: string | undefined }[] {
     const owned = [...this.#owned].flatMap(([organization, list]) => list.map(({ process }) => ({ pid: process.pid, organization })))
-    return this.#spare?.alive ? [...owned, { pid: this.#spare.pid, organization: undefined }] : owned
+    const ready = this.#ready.filter(({ alive }) => alive).map(({ pid }) => ({ pid, organization: undefined }))
+    return [...owned, ...ready]
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     const all = [...this.#busy, ...[...this.#owned.values()].flat().map((owned) => owned.process)]
-    if (this.#spare) all.push(this.#spare)
+    all.push(...this.#ready)
+    clearTimeout(this.#startLater)
     for (const owned of [...this.#owned.values()].flat()) clearTimeout(owned.idle)
     this.#owned.clear()
     await Promise.all(all.map((process) => process.stop()))
   }
 
-  #keepSpare(): void {
-    if (this.#wanted && !this.#stopped && !this.#spare?.alive) this.#spare = new QueryProcess(this.#limits)
+  #keepReady(): void {
+    clearTimeout(this.#startLater)
+    this.#startLater = undefined
+    if (!this.#wanted || this.#stopped) return
+    this.#ready = this.#ready.filter(({ alive }) => alive)
+    while (this.#ready.length < this.#limits.ready) this.#ready.push(new QueryProcess(this.#limits))
   }
 
   #take(organization: string): Owned {
@@ -93,10 +106,9 @@ export class QueryPool {
       clearTimeout(own.idle)
       return own
     }
-    const process = this.#spare?.alive ? this.#spare : new QueryProcess(this.#limits)
-    this.#spare = undefined
-    // The next one starts while this one works.
-    this.#keepSpare()
+    this.#ready = this.#ready.filter(({ alive }) => alive)
+    const process = this.#ready.shift() ?? new QueryProcess(this.#limits)
+    this.#startLater ??= setTimeout(() => this.#keepReady(), startBesideMs).unref()
     return { process, served: 0, idle: undefined, since: 0 }
   }
 
@@ -111,7 +123,8 @@ export class QueryPool {
       owned.idle.unref()
       this.#keepFew()
     } else owned.process.kill()
-    this.#keepSpare()
+    // Beside a query that still runs it is put off.
+    if (this.#busy.size === 0) this.#keepReady()
   }
 
   #retire(organization: string, owned: Owned): void {

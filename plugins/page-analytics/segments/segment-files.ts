@@ -26,14 +26,16 @@ export class SegmentFiles {
     this.#deps = deps
   }
 
-  /** Drafts of a process that died are of no use to anyone. */
+  /** Drafts of a process that died are of no use to anyone; those of other workers are being written. */
   async start(): Promise<void> {
-    await rm(this.#drafts, { recursive: true, force: true })
+    const all = join(this.#deps.folder, "drafts")
+    for (const name of await readdir(all).catch(() => []))
+      if (Number(name) === process.pid || !isAlive(Number(name))) await rm(join(all, name), { recursive: true, force: true })
     await mkdir(this.#drafts, { recursive: true, mode: 0o700 })
   }
 
   get #drafts(): string {
-    return join(this.#deps.folder, "drafts")
+    return join(this.#deps.folder, "drafts", String(process.pid))
   }
 
   /** A path for a file that is being made. */
@@ -123,5 +125,14 @@ export class SegmentFiles {
       await rm(path, { force: true })
       total -= size
     }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM"
   }
 }

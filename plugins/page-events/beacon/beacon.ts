@@ -1,9 +1,12 @@
 // The beacon: tells the service what a visitor does on a page, in batches, and never anything that is typed. Small, since
 // every visit loads it; nothing in it may throw into the page.
-import type { Browser, Element, Given, PageEvent, Target, Vital } from "./browser.ts"
+import type { Answer, Browser, Element, Given, PageEvent, Target, Vital } from "./browser.ts"
 
 /** Where the measuring of web vitals is loaded from; put in when the beacon is built. */
 declare const vitalsPath: string
+
+/** Of what waits to be sent again; what is later is lost. */
+const most = 100
 
 const w = globalThis as unknown as Browser
 const d = w.document
@@ -30,21 +33,37 @@ safe(() => {
   let depth = 0
   let told = -1
   let timer: unknown
+  /** Asked to wait: what comes meanwhile is kept. */
+  let held = false
   const once = new Set<unknown>()
   const first = (key: unknown) => !once.has(key) && once.add(key)
 
   const flush = () => {
     clearTimeout(timer as number)
     timer = 0
+    held = false
     if (!events.length && !clicks.length && !touched.length && depth === told) return
     told = depth
+    const sent = [events, clicks, touched] as const
     const body = JSON.stringify({ _envelope: given.e, is_test: !!given.t, sent_at: Date.now(), events, clicks, touched, depth })
     events = []
     clicks = []
     touched = []
     const second = safe(() => w.navigator.sendBeacon(given.u, body))
     try {
-      fetch(given.u, { method: "POST", body, keepalive: true, credentials: "omit" }).catch(second)
+      fetch(given.u, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
+        safe(({ status, headers }: Answer) => {
+          if (status !== 429 && status !== 503) return
+          // Nothing of it was taken. Each event's id makes it one, however often it is sent.
+          events = [...sent[0], ...events].slice(0, most)
+          clicks = [...sent[1], ...clicks].slice(0, most)
+          touched = [...sent[2], ...touched].slice(0, most)
+          clearTimeout(timer as number)
+          held = true
+          timer = setTimeout(flush, (Number(headers.get("retry-after")) || 5) * (1000 + 500 * Math.random()))
+        }),
+        second,
+      )
     } catch {
       second()
     }
@@ -55,7 +74,7 @@ safe(() => {
   const tell = (event: string, more?: object) => {
     let event_id = ""
     for (const byte of w.crypto.getRandomValues(new Uint8Array(16))) event_id += (byte + 256).toString(16).slice(1)
-    if (events.push({ event, event_id, at: Date.now(), ...more }) > 19) flush()
+    if (events.push({ event, event_id, at: Date.now(), ...more }) > 19 && !held) flush()
     else soon()
   }
   /** What its author calls an element; never what it says. */

@@ -33,6 +33,12 @@ export interface Seen {
   readonly target: Element
 }
 
+/** What the service answers to events. */
+export interface Answer {
+  readonly status: number
+  readonly headers: { get(name: string): string | null }
+}
+
 export interface Browser extends Target {
   readonly scrollX: number
   readonly scrollY: number

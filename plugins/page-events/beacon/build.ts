@@ -7,9 +7,9 @@ const generatedFile = fileURLToPath(new URL("./scripts.generated.ts", import.met
 
 /** What the plugin declares as generated. */
 export async function generatedBeacon(): Promise<{ file: string; text: string }[]> {
-  const vitals = await bundle("vitals.ts", "esm", {})
+  const vitals = await bundle("./vitals.ts", "esm", {})
   const version = createHash("sha256").update(vitals).digest("hex").slice(0, 12)
-  const beacon = await bundle("beacon.ts", "iife", { vitalsPath: JSON.stringify(`beacon-vitals.js?v=${version}`) })
+  const beacon = await bundle("./beacon.ts", "iife", { vitalsPath: JSON.stringify(`beacon-vitals.js?v=${version}`) })
   const written = (text: string) => `\`${text.replace(/[\\`]|\$\{/g, "\\$&")}\``
   const constants = [
     `export const beacon = ${written(beacon)}\n`,

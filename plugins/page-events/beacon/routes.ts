@@ -3,12 +3,23 @@ import { createHash } from "node:crypto"
 import { defineRoute, type RouteRequest, type RouteResponse } from "#core"
 import { beacon, vitals, vitalsVersion } from "./scripts.generated.ts"
 
+const scriptAnswers = {
+  "200": { description: "The script.", type: "text/javascript" },
+  "304": { description: "It is as `If-None-Match` has it." },
+  "429": { description: "Too many requests of this address." },
+}
+
 export const serveBeacon = defineRoute({
   name: "page_events.beacon",
   summary: "The script that published pages load to tell of visits.",
   method: "GET",
   path: "/v1/beacon.js",
   origins: "any",
+  document: {
+    description:
+      "Put into every page that is published and takes events, as a deferred script element whose attribute `data-mr` holds the page's envelope and where its events go. Under 2 KB packed; sends batches to the page's inbound endpoint, keeps them and comes again when it is answered 429 or 503, and never throws into the page.",
+    answers: scriptAnswers,
+  },
   handle: ({ request }) => script(request, beacon, "public, max-age=3600, stale-while-revalidate=86400"),
 })
 
@@ -18,6 +29,11 @@ export const serveVitals = defineRoute({
   method: "GET",
   path: "/v1/beacon-vitals.js",
   origins: "any",
+  document: {
+    description: "Measures LCP, INP and CLS of real visitors for the beacon, which imports it after the page has loaded.",
+    query: { v: "Its version; with the current one it may be kept for a year." },
+    answers: scriptAnswers,
+  },
   // The beacon asks for it by version; without one, it may be another tomorrow.
   handle: ({ request }) =>
     script(request, vitals, request.query.get("v") === vitalsVersion ? "public, max-age=31536000, immutable" : "public, max-age=300"),

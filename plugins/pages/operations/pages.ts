@@ -1,6 +1,6 @@
 // Making, reading, changing, publishing and unpublishing pages.
 import { z } from "zod"
-import { AppError, defineOperation, Pager, pageInput, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { AppError, answered, defineOperation, Pager, pageInput, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { PagesCollection, pageStatuses, type StoredPage } from "../collections.ts"
 import { Pages } from "../pages.ts"
 
@@ -35,6 +35,7 @@ const PageSummary = z.object({
 const PageResource = PageSummary.extend({ variants: z.array(z.object({ key: z.string(), html: z.string(), weight: z.number() })) })
 
 const bySlug = { slug: SlugOrId.describe("Slug or UUID of the page.") }
+const madePage = { given: { page: "pages.create" }, input: { slug: answered("page.slug") } }
 
 export const createPage = defineOperation({
   name: "pages.create",
@@ -49,6 +50,7 @@ export const createPage = defineOperation({
   }),
   output: PageResource,
   errors: ["invalid_argument", "already_exists"],
+  examples: [{ input: { title: "Spring offer", variants: [{ key: "control", html: "<h1>Spring offer</h1>" }] } }],
   inject: { pages: Pages },
   handle: async ({ input, caller, deps, work }) => resourceOf(await deps.pages.create(work, caller.organization.id, input)),
 })
@@ -90,6 +92,7 @@ export const getPage = defineOperation({
   input: z.strictObject(bySlug),
   output: PageResource,
   errors: ["not_found"],
+  examples: [madePage],
   inject: { pages: Pages },
   handle: async ({ input, caller, deps }) => resourceOf(await deps.pages.require(caller.organization.id, input.slug)),
 })
@@ -109,6 +112,7 @@ export const updatePage = defineOperation({
   }),
   output: PageResource,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [{ ...madePage, input: { ...madePage.input, title: "Summer offer", expected_revision: answered("page.revision") } }],
   inject: { pages: Pages },
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, title, variants, status } = input
@@ -139,6 +143,7 @@ export const publishPage = defineOperation({
   input: z.strictObject(bySlug),
   output: PageResource,
   errors: ["not_found", "failed_precondition", "aborted"],
+  examples: [madePage],
   inject: { pages: Pages },
   async handle({ input, caller, deps, work }) {
     const page = await deps.pages.require(caller.organization.id, input.slug)
@@ -155,6 +160,7 @@ export const unpublishPage = defineOperation({
   input: z.strictObject(bySlug),
   output: PageResource,
   errors: ["not_found", "aborted"],
+  examples: [{ given: { page: "pages.publish" }, input: { slug: answered("page.slug") } }],
   inject: { pages: Pages },
   async handle({ input, caller, deps, work }) {
     const page = await deps.pages.require(caller.organization.id, input.slug)

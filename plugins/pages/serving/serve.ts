@@ -61,18 +61,21 @@ export class PageServing {
     const preview = await this.#preview(request, found)
     const variant = preview ?? chooseVariant(page.variants, visitor, page.id)
     if (!variant) return notFound()
+    const endpoint = refusesTracking ? undefined : await parts.eventTarget(organization, page)
+    const session = endpoint === undefined ? undefined : await visitors.session(organization.id, visitor)
     const envelope: PageEnvelope = {
       page_url: `${this.origin}/p/${organization.slug}/${page.slug}`,
       artifact_id: page.id,
       variant: variant.key,
-      visitor_id: visitor,
+      ...(refusesTracking ? {} : { visitor_id: visitor }),
+      ...(session ? { session_id: session.id } : {}),
       ...campaignOf(request.query),
     }
-    const endpoint = refusesTracking ? undefined : await parts.eventTarget(organization, page)
-    const proof = endpoint === undefined ? "" : visitors.prove(organization.id, page.id, visitor)
+    const shown = { organization: organization.id, page: page.id, visitor, session: session?.id ?? "" }
+    const visitor_proof = endpoint === undefined ? "" : visitors.prove(shown, session?.begins ?? false)
     const form = await parts.formTarget(organization, page)
     const html = fill(this.#prepare(page, variant), {
-      head: endpoint === undefined ? "" : this.#beacon(endpoint, { ...envelope, visitor_proof: proof }, preview !== undefined),
+      head: endpoint === undefined ? "" : this.#beacon(endpoint, { ...envelope, visitor_proof }, preview !== undefined),
       tag: form === undefined ? "" : ` action="${escapeAttribute(formPath(organization, page))}" method="post"`,
       form: form === undefined ? "" : hiddenFields(envelope, preview !== undefined),
     })

@@ -14,6 +14,7 @@ export class PageFailure extends Error {
 }
 
 const loadMs = 15_000
+const aborted = "net::ERR_ABORTED"
 /** What Chromium paints in one piece; beyond it the image would repeat itself. */
 const maxSide = 16_384
 const maxPixels = 40_000_000
@@ -59,7 +60,7 @@ async function open(page: Page, task: RenderTask, navigation: Navigation): Promi
   } catch (cause) {
     const text = cause instanceof Error ? cause.message : String(cause)
     // Aborted: the page sent the browser elsewhere meanwhile. Where that leads is seen below.
-    if (!text.includes("net::ERR_ABORTED")) throw navigation.failure(text)
+    if (!text.includes(aborted)) throw navigation.failure(text)
   }
   await page.waitForLoadState("load", { timeout: Math.min(loadMs, task.deadlineMs) }).catch(() => undefined)
   await settle(page)
@@ -83,7 +84,9 @@ function watchNavigation(page: Page): Navigation {
     if (isMain(request)) asked = request.url()
   })
   page.on("requestfailed", (request) => {
-    if (isMain(request)) failed = { text: request.failure()?.errorText ?? "", url: request.url() }
+    const text = request.failure()?.errorText ?? ""
+    // Aborted: another document took its place, or none was to come of it.
+    if (isMain(request) && text !== aborted) failed = { text, url: request.url() }
   })
   return {
     failure(otherwise) {

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 export interface Chromium {
@@ -29,7 +29,8 @@ export function chromiumOf(settings: { readonly executable: string | undefined; 
 }
 
 async function unpacked(parent: string): Promise<Chromium> {
-  const folder = join(parent, await version())
+  // Programs are started in folders of their own.
+  const folder = resolve(parent, await version())
   if (!existsSync(folder)) {
     await mkdir(parent, { recursive: true, mode: 0o700 })
     const draft = await mkdtemp(join(parent, "unpacking-"))

@@ -70,6 +70,26 @@ describe("pipelines against a running service", () => {
     expect((await lead_()).revision).to.equal(made.revision)
   })
 
+  it("replays more events than a page holds", async function () {
+    this.timeout(120_000)
+    const many = (body: string) => `name: Many\nstate: active\nauth_mode: none\npipeline: [{ type: respond, body: ${body} }]\n`
+    folder.write("many.yaml", many("{ n: 1 }"))
+    expect((await folder.run(["apply", "many.yaml"], env)).code).to.equal(0)
+    const made = (await host.api<Wire>("GET", "/v1/event-pipelines/many")).body
+    const events = Array.from({ length: 230 }, (_, n) => n)
+    const answers = await Promise.all(events.map((n) => host.send(made, { n })))
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(230)
+    folder.write("many.yaml", many("{ n: 2 }"))
+    const [some, all, none] = await Promise.all([
+      folder.run(["plan", "--replay", "210", "many.yaml"], env),
+      folder.run(["plan", "--replay", "10000", "many.yaml"], env),
+      folder.run(["plan", "--replay", "0", "many.yaml"], env),
+    ])
+    expect(some.output).to.include("many: 210 of 210 replayed events would differ")
+    expect(all.output).to.include("many: 230 of 230 replayed events would differ")
+    expect([none.code, none.output]).to.deep.equal([1, '--replay takes a number from 1 to 10000, not "0".\n'])
+  })
+
   it("shows what was changed on the server since, field by field, and goes over it only when forced", async function () {
     this.timeout(120_000)
     folder.write("pipelines/lead.yaml", lead(201))

@@ -105,6 +105,31 @@ describe("pipelines test", () => {
     expect([none.code, none.output.trim()]).to.deep.equal([2, "There are no *.test.yaml files to run."])
   })
 
+  it("takes datasets named with their organization, and refuses those of a second one", async () => {
+    const write = (dataset: string) => `{ type: dataset.write, dataset_slug: ${dataset}, key: email }`
+    const answer = '{ type: respond, body: { of: "{{ organization.slug }}" } }'
+    folder.write("own.yaml", `name: Own\nauth_mode: none\npipeline: [${write("acme.leads")}, ${answer}]\n`)
+    folder.write("two.yaml", `name: Two\nauth_mode: none\npipeline: [${write("acme.leads")}, ${write("rival.leads")}]\n`)
+    const rows = (dataset: string) => `rows: { ${dataset}: [{ email: a@b.test }] }`
+    const event = "event: { body: { email: a@b.test } }"
+    folder.write(
+      "own.test.yaml",
+      `tests:\n  - { name: qualified, ${event}, expect: { ${rows("acme.leads")}, response: { body: { of: acme } } } }\n  - { name: plain, ${event}, expect: { ${rows("leads")} } }\n`,
+    )
+    folder.write("two.test.yaml", `tests:\n  - { name: refused, ${event}, expect: { status: accepted } }\n`)
+    folder.write("event.json", '{ "email": "a@b.test" }')
+    const [own, two, run] = await Promise.all([
+      folder.run(["test", "own.yaml"]),
+      folder.run(["test", "two.yaml"]),
+      folder.run(["run", "own.yaml", "--event", "event.json"]),
+    ])
+    expect([own.code, own.output.match(/\d+ passed/)?.[0]], own.output).to.deep.equal([0, "2 passed"])
+    expect(two.code).to.equal(1)
+    expect(two.output).to.include('"rival.leads" belongs to "rival"')
+    expect(run.code, run.output).to.equal(0)
+    expect(run.output).to.include('leads  {"email":"a@b.test"')
+  })
+
   it("keeps tests apart: no row, repeat or mail of one reaches another", async () => {
     folder.write(
       "p.yaml",

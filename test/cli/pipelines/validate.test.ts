@@ -10,7 +10,6 @@ state: activ
 sorce_kind: browser_form
 auth_mode: hmac_sha265
 request_schema: { type: objekt }
-dedupe: { key: always }
 pipeline:
   - id: save
     type: dataset.wirte
@@ -36,15 +35,14 @@ const mistakes = [
   ["unknown-field", 3],
   ["unknown-auth-mode", 4],
   ["invalid-schema", 5],
-  ["constant-dedupe-key", 6],
-  ["unknown-action", 9],
-  ["unknown-field", 14],
-  ["unknown-need", 16],
-  ["invalid-field", 17],
-  ["invalid-template", 18],
-  ["reserved-channel", 20],
-  ["body-without-status", 23],
-  ["reads-non-ancestor", 23],
+  ["unknown-action", 8],
+  ["unknown-field", 13],
+  ["unknown-need", 15],
+  ["invalid-field", 16],
+  ["invalid-template", 17],
+  ["reserved-channel", 19],
+  ["body-without-status", 22],
+  ["reads-non-ancestor", 22],
 ] as const
 
 interface Report {
@@ -69,12 +67,10 @@ describe("pipelines validate", () => {
     expect(code).to.equal(1)
     const report = JSON.parse(output) as Report
     const found = report.files[0]?.findings ?? []
-    const places = new Set(found.map(({ rule, line }) => `${rule} ${line}`))
-    expect([...places]).to.include.members(mistakes.map(([rule, line]) => `${rule} ${line}`))
-    // Nothing at a line where nothing is wrong.
-    expect(found.map(({ line }) => line).filter((line) => !mistakes.some(([, place]) => place === line))).to.deep.equal([])
+    // Twelve mistakes, twelve findings.
+    expect(found.map(({ rule, line }) => [rule, line])).to.deep.equal(mistakes)
     const said = found.map(({ message }) => message).join("\n")
-    for (const meant of ["active", "source_kind", "hmac_sha256", "dataset.write", "when", "save", "row", "upcase"])
+    for (const meant of ["active", "source_kind", "object", "hmac_sha256", "dataset.write", "when", "save", "row", "upcase"])
       expect(said, meant).to.include(`"${meant}"`)
     expect(readdirSync(folder.path)).to.deep.equal(["pipelines"])
   })
@@ -123,6 +119,27 @@ describe("pipelines validate", () => {
     expect(warned.output).to.include("warning several-responds").and.include("0 errors, 1 warning")
     expect(shipped.code, shipped.output).to.equal(0)
     expect(shipped.output).to.match(/^6 files, 0 errors/m)
+  })
+
+  it("warns of leads that files beside each other put into several datasets", async () => {
+    const capture = (name: string, dataset: string, key = "email", state = "active") =>
+      `name: ${name}\nstate: ${state}\npipeline:\n  - type: dataset.write\n    dataset_slug: ${dataset}\n    key: ${key}\n`
+    folder.write("a.yaml", capture("Form", "leads"))
+    folder.write("b.yaml", capture("Chat", "acme.leads-2"))
+    folder.write("c.yaml", capture("Same", "acme.leads"))
+    folder.write("d.yaml", capture("Asleep", "others", "email", "disabled"))
+    folder.write("e.yaml", capture("Orders", "orders", "number"))
+    const { code, output } = await folder.run(["validate", "--format", "json", "a.yaml", "b.yaml", "c.yaml", "d.yaml"])
+    const { files } = JSON.parse(output) as Report
+    expect(code).to.equal(0)
+    const found = files.flatMap(({ path, findings }) => findings.map(({ rule, line, message }) => ({ path, rule, line, message })))
+    expect(found.map(({ path, rule, line }) => [path, rule, line])).to.deep.equal(
+      ["a.yaml", "b.yaml", "c.yaml", "d.yaml"].map((path) => [path, "split-leads-dataset", 5]),
+    )
+    expect(found[0]?.message).to.include('"chat" to leads-2').and.include("collision suffix").and.not.include('"same"')
+    expect(found.map(({ message }) => message).join()).to.not.include('"asleep" to')
+    const single = await folder.run(["validate", "a.yaml", "c.yaml", "d.yaml", "--format", "json"])
+    expect((JSON.parse(single.output) as Report).files.flatMap(({ path, findings }) => findings.map(() => path))).to.deep.equal(["d.yaml"])
   })
 
   it("refuses two files of one slug, a file that is not there, and text that is no YAML", async () => {

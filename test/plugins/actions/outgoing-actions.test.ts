@@ -1,5 +1,6 @@
 // email.send and http.request against real peers, and what every action type declares about itself.
 import { expect } from "chai"
+import { contractOf } from "#core/testing"
 import type { AnyAction } from "../../../core/contract/action.ts"
 import { emailSend } from "../../../plugins/actions/email-send/email-send.ts"
 import { httpRequest } from "../../../plugins/actions/http-request/http-request.ts"
@@ -14,6 +15,10 @@ import { createOutgoingHttp, type OutgoingHttp } from "../../../plugins/outgoing
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { failureOf, listen, outgoing, type Peer } from "../outgoing-http/loopback-peer.ts"
 import { compiled, findings, rendered, runStep } from "./step-bench.ts"
+
+contractOf(emailSend)
+contractOf(httpRequest)
+contractOf(integrationCall)
 
 describe("action types", () => {
   const actions: AnyAction[] = [emailSend, httpRequest, integrationCall, liveBroadcast, pipelineSend, respond]

@@ -12,6 +12,7 @@ interface Entry {
   target: Record<string, unknown>
   changes: Record<string, unknown>
   writes: { collection: string; id: string; before: Record<string, unknown> | null; after: Record<string, unknown> | null }[]
+  more_writes: number
   request_id: string
 }
 interface Page {
@@ -73,6 +74,14 @@ describe("the audit log", () => {
     expect(text).not.to.match(/"hash":"[0-9a-f]{64}"/)
   })
 
+  it("shows the first of many documents, and says how many more there were", async () => {
+    const rows = Array.from({ length: 25 }, (_, n) => ({ n }))
+    expect((await host.api("POST", "/v1/datasets/leads/rows", { rows })).status).to.equal(200)
+    const [entry] = (await list("?operation=datasets.insert_rows")).audit_log
+    expect([entry?.writes.length, (entry?.more_writes ?? 0) >= 15]).to.deep.equal([10, true])
+    expect(entry?.writes.every(({ before, after }) => before === null || after !== null)).to.equal(true)
+  })
+
   it("leaves out what failed and what only read", async () => {
     const count = (await list("?limit=200")).audit_log.length
     await host.api("GET", "/v1/datasets")
@@ -104,5 +113,27 @@ describe("the audit log", () => {
     expect((await host.api("GET", "/v1/audit-log", undefined, { key: (await mint("member")).text })).status).to.equal(403)
     expect((await host.api("GET", "/v1/audit-log", undefined, { key: (await mint("owner", ["datasets:read"])).text })).status).to.equal(403)
     expect((await list("?limit=1", (await mint("admin", ["audit_log:read"])).text)).audit_log).to.have.lengthOf(1)
+  })
+})
+
+describe("records of the audit log", () => {
+  it("go when their time is over, as the settings say, and not before", async () => {
+    const host = await testHost({ env: { MILLRACE_RETENTION_AUDIT_DAYS: "30" } })
+    try {
+      const kept = async () => (await host.api<Page>("GET", "/v1/audit-log?limit=200")).body.audit_log.map(({ changes }) => changes["name"])
+      await host.api("POST", "/v1/datasets", { name: "Old" })
+      host.clock.move(29 * 86_400_000)
+      await host.api("POST", "/v1/datasets", { name: "New" })
+      expect(await kept()).to.deep.equal(["New", "Old"])
+      host.clock.move(2 * 86_400_000)
+      for (const until = performance.now() + 15_000; (await kept()).length > 1; ) {
+        if (performance.now() > until) throw new Error("the old record stays")
+        host.clock.move(60_000)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      expect(await kept()).to.deep.equal(["New"])
+    } finally {
+      await host.stop()
+    }
   })
 })

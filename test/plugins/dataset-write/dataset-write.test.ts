@@ -1,5 +1,6 @@
 // The action dataset.write: what it takes, what it stamps, what it writes. Compiled and rendered as pipelines are.
 import { expect } from "chai"
+import { contractOf } from "#core/testing"
 import type { StepContext } from "../../../core/contract/action.ts"
 import type { Json } from "../../../core/contract/collection.ts"
 import { Store } from "../../../core/contract/store.ts"
@@ -7,6 +8,8 @@ import { datasetWrite } from "../../../plugins/actions/dataset-write/dataset-wri
 import { compiled, findings, runStep } from "../actions/step-bench.ts"
 import { type DatasetBench, startBench } from "../datasets/dataset-bench.ts"
 import { refusalOf } from "../unit-of-work.ts"
+
+contractOf(datasetWrite)
 
 describe("dataset.write", () => {
   let bench: DatasetBench

@@ -118,11 +118,11 @@ describe("datasets", () => {
       while (count < 6) await create()
       const slugs = async (input: object) => (await call<{ datasets: Resource[] }>("datasets.list", input)).datasets.map(({ slug }) => slug)
       const all = await slugs({})
-      expect(await slugs({ limit: "2", offset: "1" })).to.deep.equal(all.slice(1, 3))
-      expect(await slugs({ limit: "-5", offset: "-2147483648" })).to.deep.equal(all)
-      expect(await slugs({ limit: "2147483647", offset: all.length - 1 })).to.deep.equal(all.slice(-1))
-      expect(await slugs({ offset: "2147483647" })).to.deep.equal([])
-      for (const input of [{ limit: "2147483648" }, { offset: "-2147483649" }, { limit: "two" }, { limit: "1.5" }]) {
+      expect(await slugs({ limit: 2, offset: 1 })).to.deep.equal(all.slice(1, 3))
+      expect(await slugs({ limit: -5, offset: -2_147_483_648 })).to.deep.equal(all)
+      expect(await slugs({ limit: 2_147_483_647, offset: all.length - 1 })).to.deep.equal(all.slice(-1))
+      expect(await slugs({ offset: 2_147_483_647 })).to.deep.equal([])
+      for (const input of [{ limit: 2_147_483_648 }, { offset: -2_147_483_649 }, { limit: "2" }, { limit: 1.5 }]) {
         expect((await refusalOf(call("datasets.list", input))).code).to.equal("invalid_argument")
       }
     })
@@ -179,7 +179,7 @@ describe("datasets", () => {
       const seen: Json[] = []
       let cursor = ""
       do {
-        const page: Rows = await list({ filter: '{"parity":"even"}', sort: "-n", limit: "5", cursor })
+        const page: Rows = await list({ filter: '{"parity":"even"}', sort: "-n", limit: 5, cursor })
         expect(page.rows.length).to.be.within(1, 5)
         seen.push(...page.rows.map(({ values }) => values["n"] ?? null))
         cursor = page.next_cursor

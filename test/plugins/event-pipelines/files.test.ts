@@ -55,6 +55,31 @@ describe("pipeline files", () => {
     expect(warned(host)).to.deep.equal([])
   })
 
+  it("are applied side by side, all of them, and leads that they split are warned of once all are there", async () => {
+    const { write, boot } = place()
+    const capture = (name: string, dataset: string) =>
+      `name: ${name}\nstate: active\nauth_mode: none\npipeline:\n  - { type: dataset.write, dataset_slug: ${dataset}, key: email }\n`
+    for (let n = 0; n < 40; n++) write(`many-${n}.yaml`, capture(`Many ${n}`, "leads"))
+    write("z.yaml", capture("Stray", "leads-2"))
+    const host = await boot()
+    const listed = await host.api<{ event_pipelines: { slug: string; revision: number; write_target_datasets: string[] }[] }>(
+      "GET",
+      "/v1/event-pipelines?limit=200",
+    )
+    expect(listed.body.event_pipelines).to.have.length(41)
+    expect(new Set(listed.body.event_pipelines.map(({ revision }) => revision))).to.deep.equal(new Set([1]))
+    expect(new Set(listed.body.event_pipelines.flatMap((one) => one.write_target_datasets))).to.deep.equal(
+      new Set(["default.leads", "default.leads-2"]),
+    )
+    const datasets = await host.api<{ datasets: { slug: string }[] }>("GET", "/v1/datasets")
+    expect(datasets.body.datasets.map(({ slug }) => slug).sort()).to.deep.equal(["leads", "leads-2"])
+    const split = warned(host).filter((text) => text.startsWith("split-leads-dataset"))
+    expect(split).to.have.length(41)
+    expect(split.filter((text) => text.includes('"stray" to default.leads-2'))).to.have.length(40)
+    // Nothing is said again where nothing changed.
+    expect(warned(await boot())).to.deep.equal([])
+  })
+
   it("never overwrite what was changed on the server since, and say so", async () => {
     const { write, boot } = place()
     write("a.yaml", "name: Drifting\nauth_mode: none\npipeline: []\n")

@@ -1,5 +1,7 @@
 // Requests as the inbound handler hands them on, and verifiers of single providers, for the tests beside this file.
 import type { InboundRequest, LiveSecret, Verdict, Verifier } from "#core"
+import { LocalTally } from "../../../core/cluster/tally/local-tally.ts"
+import { systemClock } from "../../../core/kernel/clock.ts"
 import type { KeyFetcher } from "../../../plugins/inbound-auth/key-fetcher.ts"
 import { noFetcher } from "../../../plugins/inbound-auth/modes/plain-verifier.ts"
 import { providerVerifier } from "../../../plugins/inbound-auth/provider-verifier.ts"
@@ -46,7 +48,10 @@ export function providerOf(
 ): Verifier {
   const row = findProvider(provider)
   if (!row) throw new Error(`no row ${provider}`)
-  return providerVerifier({ row, config: ProviderConfig.parse({ ...config, provider }), secrets: secretsOf(...secrets), fetcher, note })
+  const tally = new LocalTally(systemClock)
+  const firstSeen = (id: string, value: string, keepMs: number) => tally.first({ id, value, keepMs })
+  const parsed = ProviderConfig.parse({ ...config, provider })
+  return providerVerifier({ row, config: parsed, secrets: secretsOf(...secrets), fetcher, firstSeen, note })
 }
 
 /** The cause of a refusal; "ok" when there was none. */

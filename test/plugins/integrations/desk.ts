@@ -52,7 +52,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
       const work = new StagedWork(ids.uuid())
       const output = await operation.handle({ input, caller, deps: deps as never, work, signal: new AbortController().signal })
       const answer: unknown = operation.output.parse(output)
-      if (!operation.hints.readOnly) audit({ work, operation, caller, input, id: ids.uuid(), at: new Date().toISOString() })
+      if (!operation.hints.readOnly) audit({ work, operation, caller, input, id: ids.uuid(), now: Date.now(), keptDays: 1 })
       await work.committed(await store.commit(work.commit))
       return answer as Answer
     },

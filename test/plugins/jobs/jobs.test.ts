@@ -58,6 +58,9 @@ describe("jobs", () => {
     expect((await list("?type=other")).jobs).to.deep.equal([])
     const metrics = await (await fetch(`${host.url}/metrics`)).text()
     expect(metrics).to.match(/millrace_job_seconds_count\{type="pipeline\.deferred",outcome="dead"\} 3/)
+    expect(metrics)
+      .to.match(/^millrace_jobs\{state="dead"\} 3$/m)
+      .and.match(/^millrace_jobs\{state="queued"\} 0$/m)
   })
 
   it("are tried again by hand: done and gone, the entry mended, the step's key as before", async () => {

@@ -65,7 +65,7 @@ describe("containment of analytics queries", () => {
   })
 
   it("kills a process at its deadline, and the next query has another", async () => {
-    const pool = new QueryPool({ ...limits, deadlineMs: 1_000, concurrency: 1, maxWaiting: 4, idleMs: 60_000 })
+    const pool = new QueryPool({ ...limits, deadlineMs: 1_000, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 1 })
     pool.start()
     const endless = { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }
     const began = performance.now()
@@ -76,7 +76,7 @@ describe("containment of analytics queries", () => {
   })
 
   it("kills a process when whoever asked has gone", async () => {
-    const pool = new QueryPool({ ...limits, deadlineMs: 30_000, concurrency: 1, maxWaiting: 4, idleMs: 60_000 })
+    const pool = new QueryPool({ ...limits, deadlineMs: 30_000, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 1 })
     const gone = new AbortController()
     const asked = pool.run("o", { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }, gone.signal)
     gone.abort()
@@ -85,7 +85,7 @@ describe("containment of analytics queries", () => {
   })
 
   it("never gives one organization's process to another, and keeps a spare", async () => {
-    const pool = new QueryPool({ ...limits, concurrency: 4, maxWaiting: 4, idleMs: 60_000 })
+    const pool = new QueryPool({ ...limits, concurrency: 4, maxWaiting: 4, idleMs: 60_000, ready: 1 })
     pool.start()
     const pids = new Map<number, string>()
     for (const organization of ["a", "b", "a", "c", "b", "a"]) {
@@ -101,6 +101,28 @@ describe("containment of analytics queries", () => {
     await pool.stop()
   })
 
+  it("keeps as many processes ready as is set, and starts the next when the query is over, not beside it", async () => {
+    const readyOnes = (pool: QueryPool) => pool.processes().filter(({ organization }) => organization === undefined)
+    const pool = new QueryPool({ ...limits, concurrency: 2, maxWaiting: 4, idleMs: 0, ready: 2 })
+    pool.start()
+    expect(readyOnes(pool)).to.have.length(2)
+    const [first] = readyOnes(pool)
+    const running = pool.run("a", { ...task, sql: "SELECT count(*) FROM range(20000000) AS n(i) WHERE i % 7 = 3" }, never)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    expect(readyOnes(pool).map(({ pid }) => pid)).not.to.include(first?.pid)
+    expect(readyOnes(pool)).to.have.length(1)
+    expect((await running).kind).to.equal("table")
+    expect(readyOnes(pool)).to.have.length(2)
+    await pool.stop()
+
+    const none = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 4, idleMs: 0, ready: 0 })
+    none.start()
+    expect(none.processes()).to.deep.equal([])
+    expect((await none.run("a", { ...task, sql: "SELECT 1" }, never)).kind).to.equal("table")
+    expect(readyOnes(none)).to.deep.equal([])
+    await none.stop()
+  })
+
   it("leaves nothing of a query to the next one of the same process", async () => {
     const query = new QueryProcess(limits)
     expect((await query.run({ ...task, sql: "WITH t AS (SELECT 1 AS a) SELECT a FROM t" })).kind).to.equal("table")
@@ -110,7 +132,7 @@ describe("containment of analytics queries", () => {
   })
 
   it("refuses a query when too many wait, and serves those that wait in turn", async () => {
-    const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 1, idleMs: 60_000 })
+    const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 1, idleMs: 60_000, ready: 1 })
     const ask = (organization: string) => pool.run(organization, { ...task, sql: "SELECT 1" }, never)
     const first = ask("a")
     const second = ask("b")

@@ -20,7 +20,9 @@ export class Chromium {
   }
 
   /** A visitor with nothing remembered. What the page throws is kept in `faults`. */
-  async visitor(options: { userAgent?: string; javaScriptEnabled?: boolean } = {}): Promise<Visitor> {
+  async visitor(
+    options: { userAgent?: string; javaScriptEnabled?: boolean; extraHTTPHeaders?: Record<string, string> } = {},
+  ): Promise<Visitor> {
     const viewport = { width: 1000, height: 700 }
     const context = await this.#browser.newContext({ userAgent: desktopChrome, viewport, locale: "de-AT", ...options })
     const page = await context.newPage()

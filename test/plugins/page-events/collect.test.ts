@@ -1,31 +1,18 @@
-// What the service makes of page events that are sent to it: verdicts one by one, rows, sessions, friction, and the walls
-// around the shared dataset.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+// What the service makes of page events that are sent to it: verdicts one by one, rows, and the walls around the shared
+// dataset.
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { desktopChrome, eventId, iphoneInstagram, Loop, type Published, until } from "./loop.ts"
-
-const minute = 60_000
+import { desktopChrome, event, iphoneInstagram, Loop, type Published, someone, until } from "./loop.ts"
 
 describe("page events", () => {
   let loop: Loop
   let page: Published
   let url: string
   let slug: string
-  let ahead = 0
-  const clock = {
-    now: () => Date.now() + ahead,
-    monotonic: () => performance.now() + ahead,
-    after(milliseconds: number, run: () => void) {
-      const timer = setTimeout(run, milliseconds)
-      timer.unref()
-      return () => clearTimeout(timer)
-    },
-  }
 
   before(async () => {
-    loop = await Loop.start({ clock, env: { MILLRACE_JOBS_POLL_MS: "30" } })
+    loop = await Loop.start({ env: { MILLRACE_INBOUND_GEO: "cloudflare" } })
     page = await loop.publish([
       { key: "a", html: "A" },
       { key: "b", html: "B" },
@@ -35,11 +22,7 @@ describe("page events", () => {
     slug = pipeline.slug
   })
   after(() => loop.host.stop())
-  const event = (kind: string, more: object = {}) => ({ event: kind, event_id: eventId(), ...more })
-  let agents = 0
-  /** An agent of its own is a visitor of its own. */
-  const someone = () => ({ "user-agent": `${desktopChrome} Visitor/${++agents}` })
-  const rowOf = async ({ event_id }: { event_id: string }) => (await loop.rows({ event_id }))[0]
+  const rowOf = (sent: { event_id: string }) => loop.rowOf(sent)
 
   it("are taken by a pipeline that publishing makes once, reserved in what it does", async () => {
     const pipeline = await loop.pipeline(page)
@@ -139,7 +122,13 @@ describe("page events", () => {
       url,
       page,
       { _envelope, is_test: true, events: [view] },
-      { "user-agent": iphoneInstagram, "accept-language": "pt-BR,en" },
+      {
+        "user-agent": iphoneInstagram,
+        "accept-language": "pt-BR,en",
+        "cf-ipcountry": "BR",
+        "cf-region-code": "SP",
+        "cf-ipcity": "S%C3%A3o%20Paulo",
+      },
     )
     expect(await rowOf(view)).to.deep.include({
       artifact_id: page.id,
@@ -153,6 +142,9 @@ describe("page events", () => {
       device_type: "mobile",
       in_app: "instagram",
       language: "pt",
+      country: "BR",
+      region: "SP",
+      city: "São Paulo",
     })
     const forged = event("pageview")
     await loop.send(url, page, { _envelope: { variant: "no-such" }, events: [forged] }, someone())
@@ -215,132 +207,6 @@ describe("page events", () => {
     }
   })
 
-  it("have a session that ends after half an hour without any, and lasts a day at most", async () => {
-    const headers = someone()
-    const session = async () => {
-      const view = event("pageview")
-      await loop.send(url, page, view, headers)
-      return (await rowOf(view))?.["session_id"]
-    }
-    const first = await session()
-    ahead += 29 * minute
-    expect(await session()).to.equal(first)
-    ahead += 29 * minute
-    expect(await session()).to.equal(first)
-    ahead += 31 * minute
-    const second = await session()
-    expect(second).not.to.equal(first)
-    for (let n = 0; n < 48; n++) {
-      ahead += 29 * minute
-      expect(await session(), `visit ${n}`).to.equal(second)
-    }
-    ahead += 60 * minute
-    expect(await session()).not.to.equal(second)
-  }).timeout(10_000)
-
-  it("show clicks in rage: three, each under a second and 30 px from the one before, once a burst", async () => {
-    const rage = async (clicks: [number, number, number][]) => {
-      const headers = someone()
-      const view = event("pageview")
-      await loop.send(url, page, { sent_at: 50_000, events: [view], clicks: clicks.map((click) => [...click, "dead"]) }, headers)
-      const { session_id } = (await rowOf(view)) ?? {}
-      return (await loop.rows({ event: "rage_click" })).filter((row) => row["session_id"] === session_id)
-    }
-    expect(
-      await rage([
-        [1_000, 10, 10],
-        [1_999, 39, 10],
-        [2_998, 39, 39],
-      ]),
-    ).to.have.length(1)
-    expect(
-      await rage([
-        [1_000, 10, 10],
-        [2_000, 10, 10],
-        [2_500, 10, 10],
-      ]),
-    ).to.have.length(0)
-    expect(
-      await rage([
-        [1_000, 10, 10],
-        [1_100, 25, 25],
-        [1_200, 25, 25],
-      ]),
-    ).to.have.length(0)
-    expect(
-      await rage([
-        [1_000, 10, 10],
-        [1_100, 10, 10],
-      ]),
-    ).to.have.length(0)
-    expect(await rage(Array.from({ length: 9 }, (_, n) => [1_000 + n * 200, 10, 10]))).to.have.length(1)
-    const [two, other] = await rage([0, 1, 2, 30, 31, 32].map((n) => [1_000 + n * 300, 10, 10]))
-    expect([two?.["event_id"], other?.["event_id"]].map((id) => String(id).split(":").slice(1).join(":")).sort()).to.deep.equal([
-      "rage_click:1",
-      "rage_click:2",
-    ])
-    expect(two).to.include({ element: "dead", x: 10, y: 10, click_count: 3 })
-  })
-
-  it("show clicks in rage across requests, and repeat nothing that is sent again", async () => {
-    const headers = someone()
-    const first = event("cta_click", { at: 1_000, x: 5, y: 5, element: "buy" })
-    const second = event("cta_click", { at: 1_300, x: 5, y: 5, element: "buy" })
-    const third = event("cta_click", { at: 1_600, x: 5, y: 5, element: "buy" })
-    for (const one of [first, second, second, third, third, third]) await loop.send(url, page, { sent_at: 2_000, events: [one] }, headers)
-    const { session_id } = (await rowOf(first)) ?? {}
-    expect((await loop.rows({ event: "rage_click", session_id })).length).to.equal(1)
-  })
-
-  it("say at a session's end who bailed and which form was left, once, whatever happened to the process meanwhile", async () => {
-    const visit = async (events: object[], more: object = {}) => {
-      const view = event("pageview")
-      await loop.send(url, page, { events: [view, ...events], ...more }, someone())
-      return (await rowOf(view))?.["session_id"]
-    }
-    const bailed = await visit([], { depth: 24 })
-    const read = await visit([event("scroll_milestone", { scroll_depth: 25 })])
-    const clicked = await visit([event("cta_click", { element: "buy" })])
-    const left = await visit([event("form_start", { form: "contact", field: "email" })], {
-      depth: 50,
-      touched: [
-        ["contact", "email"],
-        ["contact", "name"],
-        ["contact", "0660 1234567"],
-      ],
-    })
-    const sent = await visit([event("form_start", { form: "contact" }), event("lead", { form: "contact" })], { depth: 50 })
-    const derived = async (session_id: unknown) =>
-      (await loop.rows({ session_id: session_id as string })).filter((row) =>
-        ["scroll_bail", "form_abandon"].includes(String(row["event"])),
-      )
-    expect(await derived(bailed)).to.deep.equal([])
-    ahead += 31 * minute
-    const [bail] = await until(async () => {
-      const rows = await derived(bailed)
-      return rows.length > 0 && rows
-    })
-    const [abandoned] = await until(async () => {
-      const rows = await derived(left)
-      return rows.length > 0 && rows
-    })
-    expect(bail).to.deep.include({
-      event: "scroll_bail",
-      event_id: `${bailed as string}:scroll_bail:1`,
-      max_scroll_depth: 24,
-      artifact_id: page.id,
-    })
-    expect(abandoned).to.deep.include({
-      event: "form_abandon",
-      form: "contact",
-      fields_touched: "email,name",
-      field_count: 2,
-      last_field: "name",
-    })
-    for (const session of [read, clicked, sent]) expect(await derived(session)).to.deep.equal([])
-    expect(await derived(bailed)).to.have.length(1)
-  })
-
   it("keep nothing that says who a visitor is", async () => {
     const agent = `${desktopChrome} Unmistakable/42`
     await loop.send(url, page, event("pageview"), { "user-agent": agent })
@@ -349,30 +215,6 @@ describe("page events", () => {
       .filter((file) => file.includes("millrace.db"))
       .map((file) => readFileSync(join(loop.host.dataDir, file), "latin1"))
     expect(kept.join("")).to.include("page_sessions").and.not.to.include("Unmistakable")
-  })
-
-  it("are replayed with a receipt when exactly their row is written, and with none otherwise", async () => {
-    const view = event("pageview")
-    const { body } = await loop.send(url, page, { events: [view, event("nope")] }, someone())
-    const replay = (id: unknown) =>
-      loop.host.api<{ status: string; response: { body: { receipt?: Record<string, unknown> } }; details: { reason: string } }>(
-        "POST",
-        `/v1/event-pipelines/${slug}/executions/${id as string}/replay`,
-        {},
-      )
-    const before = await rowOf(view)
-    const { status, body: answer } = await replay(body.results[0]?.["execution_id"])
-    expect([status, answer.status]).to.deep.equal([200, "accepted"])
-    const { receipt } = answer.response.body
-    expect(receipt).to.include({ dataset: "default.page-events", event_id: view.event_id, replay_of: body.results[0]?.["execution_id"] })
-    expect(receipt?.["signature"]).to.match(/^[\w-]{43}$/)
-    expect(await loop.rows({ event_id: view.event_id })).to.deep.equal([before])
-    const refused = await replay(body.results[1]?.["execution_id"])
-    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "payload_gone"])
-    await loop.call("PATCH", "/v1/datasets/page-events", { status: "archived" })
-    const closed = await replay(body.results[0]?.["execution_id"])
-    expect([closed.status, closed.body.details.reason]).to.deep.equal([400, "receipt_refused"])
-    await loop.call("PATCH", "/v1/datasets/page-events", { status: "active" })
   })
 
   it("come into their dataset by no other door", async () => {
@@ -414,54 +256,5 @@ describe("page events", () => {
       "/v1/event-pipelines?purpose=page_events",
     )
     expect(event_pipelines.filter(({ owner_artifact_id }) => owner_artifact_id === other.id)).to.have.length(1)
-  })
-})
-
-describe("sessions", () => {
-  it("end, and say what follows, though the service was started anew meanwhile", async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), "millrace-sessions-"))
-    let ahead = 0
-    const clock = {
-      now: () => Date.now() + ahead,
-      monotonic: () => performance.now(),
-      after(milliseconds: number, run: () => void) {
-        const timer = setTimeout(run, milliseconds)
-        return () => clearTimeout(timer)
-      },
-    }
-    const options = { dataDir, clock, env: { MILLRACE_JOBS_POLL_MS: "30" } }
-    try {
-      const before = await Loop.start(options)
-      const page = await before.publish()
-      const { inbound_url } = await before.pipeline(page)
-      await before.send(inbound_url, page, { events: [{ event: "pageview", event_id: "before-the-stop" }] })
-      await before.host.stop()
-      ahead = 31 * minute
-      const after = await Loop.start(options)
-      const [bail] = await until(async () => {
-        const rows = await after.rows({ event: "scroll_bail" })
-        return rows.length > 0 && rows
-      })
-      const [view] = await after.rows({ event: "pageview" })
-      expect(bail).to.include({ session_id: view?.["session_id"] as string, artifact_id: page.id })
-      await after.host.stop()
-    } finally {
-      rmSync(dataDir, { recursive: true, force: true })
-    }
-  })
-
-  it("are one, however many requests of a visitor come at once", async () => {
-    const loop = await Loop.start()
-    try {
-      const page = await loop.publish()
-      const { inbound_url } = await loop.pipeline(page)
-      const sent = Array.from({ length: 30 }, (_, n) => loop.send(inbound_url, page, { event: "pageview", event_id: `at-once-${n}` }))
-      expect((await Promise.all(sent)).map(({ status }) => status)).to.deep.equal(Array.from({ length: 30 }, () => 200))
-      const rows = await loop.rows({ event: "pageview" })
-      expect(rows).to.have.length(30)
-      expect(new Set(rows.map((row) => row["session_id"]))).to.have.property("size", 1)
-    } finally {
-      await loop.host.stop()
-    }
   })
 })

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { Chromium } from "./chromium.ts"
-import { iphoneInstagram, Loop, type Published, until } from "./loop.ts"
+import { iphoneInstagram, Loop, MovedClock, type Published, until } from "./loop.ts"
 
 const body = (
   title: string,
@@ -20,20 +20,11 @@ describe("visits in a real browser", function () {
   let loop: Loop
   let browser: Chromium
   let page: Published
-  let ahead = 0
+  const clock = new MovedClock()
   let socket: Socket
   const heard: { channel: string; data: Record<string, unknown> }[] = []
 
   before(async () => {
-    const clock = {
-      now: () => Date.now() + ahead,
-      monotonic: () => performance.now() + ahead,
-      after(milliseconds: number, run: () => void) {
-        const timer = setTimeout(run, milliseconds)
-        timer.unref()
-        return () => clearTimeout(timer)
-      },
-    }
     loop = await Loop.start({ clock, env: { MILLRACE_JOBS_POLL_MS: "50" } })
     browser = await Chromium.start()
     page = await loop.publish([
@@ -125,7 +116,7 @@ describe("visits in a real browser", function () {
     expect(faults).to.deep.equal([])
     expect(await only("form_abandon")).to.deep.equal([])
 
-    ahead += 31 * 60_000
+    clock.ahead += 31 * 60_000
     const [abandoned] = await until(async () => {
       const found = await only("form_abandon")
       return found.length > 0 && found
@@ -192,7 +183,7 @@ describe("visits in a real browser", function () {
     await tab.goto(loop.host.url + page.path)
     await until(async () => (await only("pageview")).length > before)
     await context.close()
-    ahead += 31 * 60_000
+    clock.ahead += 31 * 60_000
     const [bailed] = await until(async () => {
       const found = await only("scroll_bail")
       return found.length > 0 && found

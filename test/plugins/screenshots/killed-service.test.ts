@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { join, relative, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { pluginSettings } from "../buckets/stores.ts"
@@ -23,7 +23,8 @@ describe("screenshots: a service that is killed", () => {
     })
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-killed-"))
     const env = {
-      ...pluginSettings({ screenshots: { browser_folder: browserFolder } }),
+      // Relative, as the folder of a service that nobody has configured.
+      ...pluginSettings({ screenshots: { browser_folder: relative(process.cwd(), browserFolder) } }),
       MILLRACE_OUTGOING_ALLOW_HOSTS: site.host,
       MILLRACE_JOBS_LEASE_MS: "1000",
     }
@@ -58,7 +59,7 @@ describe("screenshots: a service that is killed", () => {
       await site.close()
       rmSync(dataDir, { recursive: true, force: true })
     }
-  }).timeout(60_000)
+  }).timeout(120_000)
 })
 
 function addressOf(service: ChildProcess): Promise<string> {

@@ -1,8 +1,8 @@
-// Inputs for an operation, drawn from its own JSON Schema: right ones, and right ones with something broken in them.
+// Inputs for an operation, drawn from its own JSON Schema: right ones, ones near an example, and right ones with
+// something broken in them.
 import fc from "fast-check"
 import type { JsonObject } from "../../../core/surface/wire-schema.ts"
-
-export type Input = Record<string, unknown>
+import { endless, type Input } from "./surfaces.ts"
 
 const hostile = fc.oneof(
   fc.constantFrom<unknown>(
@@ -11,9 +11,15 @@ const hostile = fc.oneof(
     -1,
     0,
     1.5,
+    2 ** 31,
+    -(2 ** 31) - 1,
     Number.MAX_SAFE_INTEGER,
+    Number.MAX_SAFE_INTEGER + 1,
+    2 ** 63,
     1e308,
     -1e308,
+    5e-324,
+    endless,
     "",
     " ",
     "\u0000",
@@ -21,6 +27,8 @@ const hostile = fc.oneof(
     "__proto__",
     "../../etc/passwd",
     "' OR 1=1 --",
+    "$where",
+    "a.b",
     "{{ event }}",
     "#{7*7}",
     "x".repeat(5_000),
@@ -43,11 +51,16 @@ export interface Known {
   readonly ids: readonly string[]
 }
 
-export function inputsOf(schema: JsonObject, known: Known): fc.Arbitrary<Input> {
-  const right = objectOf(schema, { known, definitions: (schema["$defs"] ?? {}) as Record<string, JsonObject>, depth: 0 })
+/** Right by the schema. */
+export function drawnInputs(schema: JsonObject, known: Known): fc.Arbitrary<Input> {
+  return objectOf(schema, { known, definitions: definitionsOf(schema), depth: 0 })
+}
+
+/** Right ones with one to three fields made wrong, left out or added. */
+export function brokenInputs(right: fc.Arbitrary<Input>, schema: JsonObject): fc.Arbitrary<Input> {
   const names = Object.keys((schema["properties"] ?? {}) as JsonObject)
   const name = fc.constantFrom("unknown_field", "__proto__", "constructor", "ＩＤ", ...names)
-  const broken = fc
+  return fc
     .tuple(right, fc.array(fc.tuple(name, fc.oneof(hostile, fc.constant(undefined))), { minLength: 1, maxLength: 3 }))
     .map(([input, faults]) => {
       const changed: Input = { ...input }
@@ -55,7 +68,42 @@ export function inputsOf(schema: JsonObject, known: Known): fc.Arbitrary<Input> 
         Object.defineProperty(changed, field, { value, enumerable: value !== undefined, configurable: true, writable: true })
       return changed
     })
-  return fc.oneof({ weight: 2, arbitrary: right }, { weight: 3, arbitrary: broken })
+}
+
+/** Inputs near one that is right: fields left out, varied, and added. What `keeps` says stays as it is. */
+export function nearInputs(schema: JsonObject, example: Input, keeps: (field: string) => boolean): fc.Arbitrary<Input> {
+  const properties = (schema["properties"] ?? {}) as Record<string, JsonObject>
+  const required = new Set((schema["required"] ?? []) as string[])
+  const place = { known: { slugs: [], ids: [] }, definitions: definitionsOf(schema), depth: 1 }
+  const varied = Object.entries(example).map(([name, value]) => {
+    if (keeps(name)) return fc.constant([[name, value]] as const)
+    const same = fc.constant([[name, value]] as const)
+    const other = variantsOf(properties[name] ?? {}, value, { ...place, name }).map((changed) => [[name, changed]] as const)
+    return required.has(name)
+      ? fc.oneof({ weight: 2, arbitrary: same }, { weight: 1, arbitrary: other })
+      : fc.oneof({ weight: 4, arbitrary: same }, { weight: 2, arbitrary: other }, { weight: 1, arbitrary: fc.constant([]) })
+  })
+  const added = Object.entries(properties)
+    .filter(([name]) => !(name in example) && !keeps(name))
+    .map(([name, inner]) => {
+      const one = drawnFrom(inner, { ...place, name }).map((value) => [[name, value]] as const)
+      return fc.oneof({ weight: 5, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: one })
+    })
+  return fc.tuple(...varied, ...added).map((parts) => Object.fromEntries(parts.flat()))
+}
+
+/** Values of the same kind as this one. */
+function variantsOf(schema: JsonObject, value: unknown, place: Place): fc.Arbitrary<unknown> {
+  const fixed = schema["pattern"] !== undefined || schema["format"] !== undefined || schema["enum"] !== undefined
+  if (typeof value === "string" && schema["type"] === "string" && !fixed)
+    return fc.string({ maxLength: 20 }).map((text) => `${value}${text}`)
+  if (typeof value === "boolean" || fixed || schema["type"] === "integer") return drawnFrom(schema, place)
+  if (Array.isArray(value) && value.length > 0) return fc.subarray(value, { minLength: Math.max(1, Number(schema["minItems"] ?? 0)) })
+  return fc.constant(value)
+}
+
+function definitionsOf(schema: JsonObject): Record<string, JsonObject> {
+  return (schema["$defs"] ?? {}) as Record<string, JsonObject>
 }
 
 interface Place {

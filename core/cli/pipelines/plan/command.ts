@@ -109,8 +109,11 @@ async function replayAll(
   }
 }
 
+/** Of each pipeline; they are read and run one by one. */
+const mostReplayed = 10_000
+
 function countOf(text: string): number {
   const count = Number(text)
-  if (Number.isInteger(count) && count >= 1 && count <= 200) return count
-  throw new BootError([`--replay takes a number from 1 to 200, not "${text}".`])
+  if (Number.isInteger(count) && count >= 1 && count <= mostReplayed) return count
+  throw new BootError([`--replay takes a number from 1 to ${mostReplayed}, not "${text}".`])
 }

@@ -2,14 +2,14 @@
 // the service has and the one of the file, here, and what differs is shown. Nothing is sent or written anywhere.
 import { styleText } from "node:util"
 import type { Json } from "../../../contract/collection.ts"
+import { asJson, Desk } from "../../../house/desk.ts"
 import type { Workbench } from "../../../house/workbench.ts"
 import { AppError } from "../../../kernel/errors.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import { PipelineEngine } from "../../../pipeline/engine.ts"
 import type { StoredPipeline } from "../../../pipeline/source.ts"
-import { asJson, Desk } from "../desk.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
-import type { Remote } from "../remote.ts"
+import type { ExecutionSummary, Remote } from "../remote.ts"
 
 export interface ReplayedPipeline {
   readonly slug: string
@@ -29,15 +29,14 @@ export interface ReplayArgs {
 
 export async function replayPipeline({ slug, document, count, remote, bench }: ReplayArgs): Promise<ReplayedPipeline> {
   const current = PipelineDocument.parse(documentOf(await remote.call<Record<string, unknown>>("GET", `/v1/event-pipelines/${slug}`)))
-  const desk = new Desk(bench)
+  const desk = await Desk.for(bench, [current, document])
   const [before, after] = [
     await tried(desk, { ...current, slug: `${slug}-before` }, slug),
     await tried(desk, { ...document, slug: `${slug}-after` }, slug),
   ]
-  const executions = (await remote.executions(slug, count)).filter(({ replay_of, repeat_of }) => replay_of === null && repeat_of === null)
   const differing: { execution: string; before: Json; after: Json }[] = []
-  let missing = 0
-  for (const { id } of executions) {
+  let [events, missing] = [0, 0]
+  for await (const { id } of lastEvents(remote, slug, count)) {
     const event = await remote.payload(slug, id).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "failed_precondition") return undefined
       throw error
@@ -46,13 +45,24 @@ export async function replayPipeline({ slug, document, count, remote, bench }: R
       missing++
       continue
     }
+    events++
     const query = Object.fromEntries(Object.entries(event.query).map(([name, value]) => [name, String(value)]))
     const origin = { id, receivedAt: Date.parse(event.received_at), eventId: event.event_id ?? "", eventType: event.event_type ?? "" }
     const dry = { payload: asJson(event.body), headers: { ...event.headers }, query, origin }
     const [one, other] = [await outcomeOf(bench, before, dry), await outcomeOf(bench, after, dry)]
     if (JSON.stringify(one) !== JSON.stringify(other)) differing.push({ execution: id, before: one, after: other })
   }
-  return { slug, events: executions.length - missing, without_payload: missing, differing }
+  return { slug, events, without_payload: missing, differing }
+}
+
+/** The last executions, newest first, that are no repeats of others. */
+async function* lastEvents(remote: Remote, slug: string, count: number): AsyncGenerator<ExecutionSummary> {
+  let given = 0
+  for await (const execution of remote.executions(slug)) {
+    if (execution.replay_of !== null || execution.repeat_of !== null) continue
+    yield execution
+    if (++given === count) return
+  }
 }
 
 /** What the resource shows, as the document that made it. */

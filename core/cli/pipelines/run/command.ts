@@ -1,12 +1,12 @@
 // `millrace pipelines run`: one event through a document and the real engine, each stage shown; nothing is sent anywhere.
 import { dirname, resolve } from "node:path"
 import type { Command } from "commander"
+import { Desk, type SentEvent } from "../../../house/desk.ts"
 import { Workbench } from "../../../house/workbench.ts"
 import { BootError } from "../../../kernel/config.ts"
 import type { PipelineDocument } from "../../../pipeline/document.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
-import { Desk, type SentEvent } from "../desk.ts"
 import { formatFindings } from "../finding-formats.ts"
 import { addRemoteOptions, openRemote, type RemoteOptions, slugOfDocument } from "../remote.ts"
 import { requestOf } from "../test/event-request.ts"
@@ -50,8 +50,8 @@ export function addRun(group: Command, { config, root, end }: CommandContext): v
       try {
         if (at !== undefined) bench.clock.set(at)
         bench.outside.fixtures.push(() => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" }))
-        const desk = new Desk(bench)
-        await connectNamed(desk, read.document)
+        const desk = await Desk.for(bench, [read.document])
+        await desk.connectNamed(read.document)
         const outcome = await desk.send(await desk.make(read.document), sent)
         console.log(options.json ? JSON.stringify(outcome, null, 2) : storyOf(read.document.name, sent, outcome))
         end(outcome.entry.status === "accepted" ? 0 : 1)
@@ -77,13 +77,4 @@ async function takeEvent(options: RunOptions, document: PipelineDocument, dataDi
   if (options.event === undefined) throw new BootError(["Name the event: --event FILE, or --from-execution ID."])
   const folder = options.event === "-" ? process.cwd() : dirname(resolve(options.event))
   return { sent: requestOf(readEventFile(options.event), folder), at: options.clock }
-}
-
-/** The integrations that steps name, so that their calls can be shown. */
-async function connectNamed(desk: Desk, { pipeline, handlers }: PipelineDocument): Promise<void> {
-  const named = [...pipeline, ...Object.values(handlers)].map((action) => action["integration"])
-  for (const slug of new Set(named.filter((one) => typeof one === "string"))) {
-    const credentials = { base_url: `https://${slug}.integration.test` }
-    await desk.bench.invoke(desk.caller, "integrations.connect", { app: "http", name: slug, credentials, share_with_org: true })
-  }
 }

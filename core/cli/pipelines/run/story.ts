@@ -1,7 +1,7 @@
 // The story of one event, stage by stage, for the terminal.
 import { styleText } from "node:util"
 import type { Json } from "../../../contract/collection.ts"
-import { asJson, type Outcome, type SentEvent } from "../desk.ts"
+import { asJson, type Outcome, type SentEvent } from "../../../house/desk.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 
 export function storyOf(name: string, sent: SentEvent, outcome: Outcome): string {

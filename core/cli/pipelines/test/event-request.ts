@@ -1,7 +1,7 @@
 // An event as a document writes it, made into what its sender would send.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { SentEvent } from "../desk.ts"
+import type { SentEvent } from "../../../house/desk.ts"
 import type { EventDocument } from "./test-document.ts"
 
 /** `folder` is what `body_file` is relative to. */

@@ -1,7 +1,8 @@
 // What one event left behind, held against what its test expects of it.
 import type { Json } from "../../../contract/collection.ts"
 import type { OutgoingCall, OutgoingMail } from "../../../contract/outside.ts"
-import { asJson, type DeskRow, type Outcome } from "../desk.ts"
+import { asJson, type DeskRow, type Outcome } from "../../../house/desk.ts"
+import { bareDataset } from "../../../pipeline/lint/split-leads.ts"
 import { type Difference, differences } from "./matching.ts"
 import type { Expectations } from "./test-document.ts"
 
@@ -14,7 +15,11 @@ export function unmet(expect: Expectations, outcome: Outcome): Difference[] {
   check(expect.verdict, entry.verdict.ok ? "verified" : entry.verdict.cause, "verdict")
   check(expect.status, entry.status, "status")
   check(plain(expect.response), plain({ ...response, headers: { ...response.headers } }), "response")
-  if (expect.rows) check(named(expect.rows, rows), byDataset(rows, Object.keys(expect.rows)), "rows")
+  if (expect.rows) {
+    // Named as in the pipeline: `leads`, or `acme.leads`.
+    const expected = Object.fromEntries(Object.entries(expect.rows).map(([dataset, values]) => [bareDataset(dataset), values]))
+    check(named(expected, rows), byDataset(rows, Object.keys(expected)), "rows")
+  }
   check(
     plain(expect.emails?.map((mail) => ({ ...mail, ...(typeof mail.to === "string" ? { to: [mail.to] } : {}) }))),
     plain(mails.map(shownMail)),

@@ -1,11 +1,11 @@
 // Runs the tests of a file: each at a desk of its own, so that nothing of one test reaches another.
 
+import { Desk, type MadePipeline } from "../../../house/desk.ts"
 import type { Workbench } from "../../../house/workbench.ts"
 import { AppError } from "../../../kernel/errors.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import type { JournalEntry } from "../../../pipeline/journal/entry.ts"
 import type { LocalCompiler } from "../compiler.ts"
-import { Desk, type MadePipeline } from "../desk.ts"
 import type { CheckedFile } from "../validate.ts"
 import { requestOf } from "./event-request.ts"
 import { unmet } from "./expectations.ts"
@@ -93,7 +93,7 @@ async function runTest(read: ReadTests, test: TestDocument, bench: Workbench): P
 }
 
 async function prepare(read: ReadTests, test: TestDocument, bench: Workbench): Promise<{ desk: Desk; pipeline: MadePipeline }> {
-  const desk = new Desk(bench)
+  const desk = await Desk.for(bench, [read.pipeline, ...read.others])
   setFixtures(bench.outside, test)
   for (const [slug, { base_url, headers }] of Object.entries(test.integrations)) {
     const connection = { app: "http", name: slug, credentials: { base_url, headers }, share_with_org: true }

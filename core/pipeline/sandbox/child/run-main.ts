@@ -10,7 +10,7 @@ const [memoryMb = "", timeout = "", hardDeadline = "", mostIsolates = ""] = proc
 const timeoutMs = Number(timeout)
 /** Below this share of the timeout in CPU time an event was kept waiting rather than slow, and is given another try. */
 const busyShare = 0.5
-const tries = 4
+const tries = 12
 
 const shared = new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT)
 const hand = new Int32Array(shared)

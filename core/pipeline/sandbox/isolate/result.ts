@@ -16,18 +16,20 @@ export function resultText(value: unknown): string {
   const first = text?.charCodeAt(0)
   if (text === undefined || (first !== 123 && first !== 91))
     throw new BadResult("transform's result has a toJSON that gives no object or list")
-  if (text.length * 3 > maxBytes && byteLength(text) > maxBytes) {
-    throw new BadResult(`transform returned ${byteLength(text)} bytes of JSON; at most ${maxBytes} are allowed`)
-  }
+  // A unit is one to three bytes; counting a megabyte takes long enough to matter.
+  if (text.length > maxBytes || (text.length * 3 > maxBytes && byteLength(text) > maxBytes)) throw tooLong()
   return text
+}
+
+function tooLong(): BadResult {
+  return new BadResult(`transform returned more than ${maxBytes} bytes of JSON`)
 }
 
 function stringify(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    if (error instanceof RangeError && /string length/.test(error.message))
-      throw new BadResult(`transform returned more than ${maxBytes} bytes of JSON`)
+    if (error instanceof RangeError && /string length/.test(error.message)) throw tooLong()
     throw error
   }
 }

@@ -97,7 +97,7 @@ function answer(
     const message = "The body is a single value; send an object or a list."
     return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
   }
-  const event = transform ? transformed(transform, body.exact, context) : null
+  const event = transform ? transformed(transform, body, context) : null
   if (event !== null && typeof event !== "string") return failure(event)
   return success(body, event, wantsPayload)
 }
@@ -121,9 +121,9 @@ function failure(failed: Failure): Answer {
   return ["e", JSON.stringify(failed), "", ""]
 }
 
-function transformed(transform: Transform, event: unknown, context: string): string | Failure {
+function transformed(transform: Transform, body: Body, context: string): string | Failure {
   try {
-    const result = transform.wantsContext ? transform.run(event, JSON.parse(context === "" ? "{}" : context)) : transform.run(event)
+    const result = transform.wantsContext ? transform.run(body.exact, contextOf(body, context)) : transform.run(body.exact)
     return resultText(result)
   } catch (error) {
     // What was thrown may be anything, with getters of its own that throw.
@@ -133,6 +133,12 @@ function transformed(transform: Transform, event: unknown, context: string): str
       return { kind: "threw", message: "The transform threw something that can't be shown." }
     }
   }
+}
+
+/** The host knows headers, query and time, and what wins over the envelope that the body carried. */
+function contextOf({ envelope }: Body, text: string): object {
+  const known = JSON.parse(text === "" ? "{}" : text) as { envelope?: object }
+  return { ...known, envelope: { ...(envelope === "" ? {} : (JSON.parse(envelope) as object)), ...known.envelope } }
 }
 
 function describe(error: unknown): Failure {

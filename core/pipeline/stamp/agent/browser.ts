@@ -1,29 +1,48 @@
 // The coarse browser family of a User-Agent (specification 2.11 names the values). Browsers built upon another's engine
-// carry its marks as well, and are looked for first.
-import { firstOf, type Rule } from "./rule.ts"
+// carry its marks as well, and are looked for first; a webview's family is its engine's.
+import { anyOf, firstOf, type Rule } from "./rule.ts"
+
+/** Browsers with a name of their own upon Chromium's engine, WebKit, Gecko or none of these, by the words that they sign with. */
+const named = anyOf(`
+  YaBrowser Yowser YaApp_ YandexSearch UCWEB UCTurbo Vivaldi/ MetaSr Maxthon MxNitro MSIE Trident/
+  Whale/ Silk/ Puffin/ DuckDuckGo/ Ddg/ Brave/ Brave_Chrome/ Electron/ Quark/ Kiwi/ AlohaBrowser Ecosia Cake/ Via/ Lightning/
+  coc_coc CocCoc 360SE 360EE 360_Aphone Sleipnir Avast/ AvastSecure AVG/ CCleaner/ Comodo_ Chromodo Iron/ Torch/ Nichrome
+  RockMelt Kinza/ Blisk/ Colibri/ Wavebox Beamrise Chedot Freeu Uran/ Amigo/ MRCHROME ChromePlus CoolNovo Sunrise/ Flock/
+  SznProhlizec PHX/ ACHEETAHI Soul/ Odd/ Odin/ TV_Bro ABB/ Hawk/ mCent/ GoBrowser Quick_Search_TV wOSBrowser webOS/ hpwOS
+  SeaMonkey PaleMoon Pale_Moon Waterfox Iceweasel IceCat IceDragon Basilisk K-Meleon Camino/ Galeon/ Cyberfox Conkeror
+  Swiftfox LibreWolf Cliqz Netscape Firebird/ Phoenix/0 K-Ninja Kazehakase BonEcho_ Ordissimo MicroB Mobicip Orca/
+  Konqueror Falkon QupZilla Epiphany Midori Otter/ Arora/ rekonq Dooble qutebrowser QtWebEngine QtCarBrowser OmniWeb iCab
+  Shiira Fluid/ Cheshire/ Stainless/ PhantomJS BOLT/ NetNewsWire Lunascape Dolphin DolphinHD Mercury/ Skyfire Teashark
+  Dolfin Jasmine/ NokiaBrowser BrowserNG SymbianOS Series_40 Series_60 Series_80 Series40 Series60 Series80
+  BB10 PlayBook IEMobile XBLWP Kindle/ NetFront Obigo Teleca Polaris/ Openwave UP.Browser UP.Link Minimo
+  MAUI Bada/ PlayStation Nintendo NX/ Lynx/ Links_( ELinks w3m/ Dillo/ NetSurf Amaya Crazy_Browser AvantBrowser Avant_Browser
+  TheWorld 2345Explorer SE_2.X LieBaoFast baiduboxapp Tbrowser Stargon SnowHaze APUS Ghostery JioPages Instabridge AOLBuild
+  AOLShield AOL/ AOL_ Elements_Browser ValveSteam Valve_Steam Espial Vewd SurfBrowser QuickLook
+`)
+
+/** A product that calls itself a browser, in whatever name: `MiuiBrowser/`, `Mint Browser/`; not an app's webview that says so. */
+const selfNamed = /(?<!\bInApp|\bin-app-|Samsung)Browser(?:[_ ]?[A-Za-z]{0,9})?\/\d|\bUBrowser\b|QQBrowser|baidubrowser/i
 
 const browsers: readonly Rule[] = [
-  ["edge", /\bEdg(?:e|A|iOS|W)?\/|\bEdge \d|\bEdgHTML\//],
-  ["opera", /\bOPR\/|\bOPRGX\/|\bOpera\b|\bOPiOS\/|\bOPT\/|\bOPX\/|\bCoast\/|\bOMI\/\d/],
-  ["samsung", /SamsungBrowser\/|Samsung ?Internet/i],
-  [
-    "other",
-    /\bMSIE |Trident\/|YaBrowser\/|Yowser\/|YaApp_|UCBrowser|UCWEB|UCTurbo|\bUBrowser|Vivaldi\/|QQBrowser|QQ\/\d+.*QBrowser|MetaSr|Maxthon|MxBrowser|MxNitro|MiuiBrowser|XiaoMi\/MiuiBrowser|Mint Browser|HuaweiBrowser|HeyTapBrowser|OppoBrowser|VivoBrowser|OculusBrowser|\bPicoBrowser|\bWhale\/|\bSilk\/|Puffin\/|DuckDuckGo\/|\bDdg\/|Brave(?:\/| Chrome\/)|Electron\/|SeaMonkey|PaleMoon|Pale Moon|Waterfox|Iceweasel|IceCat|Icedragon|IceDragon|Basilisk|K-Meleon|Camino\/|Galeon\/|Flock\/|Cyberfox|Conkeror|Swiftfox|Lunascape|Konqueror|Falkon|QupZilla|Epiphany|Midori|Otter\/|Arora\/|rekonq|Dooble|qutebrowser|QtWebEngine|OmniWeb|iCab|Shiira|PhantomJS|\bDolfin|Jasmine\/|NokiaBrowser|Nokia\w*\/|BrowserNG|SymbianOS|\bSeries ?(?:40|60|80)|BB10|BlackBerry|PlayBook|IEMobile|XBLWP|Kindle\/|coc_coc_browser|CocCoc|360SE|360EE|QihooBrowser|QHBrowser|LBBROWSER|LieBaoFast|Quark\/|baidubrowser|BIDUBrowser|baidubrowserrabbit|baiduboxapp|2345Explorer|2345Browser|TheWorld|SE 2\.X|Sogou|Sleipnir|Avast(?:SecureBrowser)?\/|\bAVG\/|CCleaner\/|Comodo_Dragon|Wolvic|NetFront|\bObigo|Teleca|\bTeashark|\bPolaris\/|\bOpenwave|UP\.Browser|UP\.Link|Minimo|\bIron\/|\bIron Safari|\bRockMelt|\bLynx\/|\bLinks \(|\bELinks|\bw3m\/|Dillo\/|NetSurf|Dolphin\/|Dolphin http|Mercury\/|Skyfire|MAUI|webOSBrowser|wOSBrowser|hpwOS|HbbTV|NetCast|NetTV|Espial|Maple|InettvBrowser|Vewd|Tizen|Bada\/|PlayStation|PLAYSTATION|Nintendo|\bNX\/|SailfishBrowser|Ubuntu Web|Phoenix ?(?:Browser)?\/(?!0)|HiBrowser\/|Aloha ?Browser|AlohaBrowser|Ecosia|Cake\/|Kiwi\/|JioPages|JioBrowser|Ghostery|APUS|Stargon|Snowhaze|SnowHaze|AOLBuild|AOLShield|\bAmaya|Orca\/\d|Crazy Browser|Avant ?Browser|SlimBrowser|Chromodo|SRWare|Torch\/|Nichrome|Kinza\/|Blisk\/|Colibri\/|Wavebox|ValveSteam|Cliqz|LibreWolf|Via\/|Lightning\/|Instabridge|QuickLook|Ordissimo|Beamrise|Chedot|Elements Browser|Freeu|Uran\//i,
-  ],
+  ["edge", /\bEdg(?:e|A|iOS|W)?\/|\bEdge \d+\.|\bEdgHTML\//],
+  ["samsung", /^(?!.*OculusBrowser).*(?:SamsungBrowser\/|Samsung ?Internet)/i],
+  ["opera", /\bOPR\/|\bOPRGX\/|\bOpera\b(?!.*(?:UCBrowser|Tbrowser))|\bOPiOS\/|\bOPT\/|\bOPX\/|\bCoast\/|\bOMI\/\d/],
+  ["other", named],
+  ["other", selfNamed],
   [
     "firefox",
-    /\bFirefox\b|\bFxiOS\/|\bFocus\/|\bKlar\/|\bFennec\/|\bNamoroka\/|\bShiretoko\/|\bMinefield\/|\bGranParadiso\/|\bBonEcho\/|\bFirebird\/|\bPhoenix\/0|\bFirefoxOS\b|\(Mobile; rv:|\(Tablet; rv:/,
+    /Firefox|\bFxiOS\/|\bFocus\/|\bKlar\/|\bFennec\/|\b(?:Namoroka|Shiretoko|Minefield|GranParadiso|BonEcho)\/|\((?:Mobile|Tablet); rv:/,
   ],
-  ["chrome", /\bChrome\/|\bCriOS\/|\bChromium\/|\bCrMo\/|HeadlessChrome\//],
-  // The old Android browser: WebKit with Safari's mark, on Android, without Chrome's.
-  ["other", /\bAndroid\b|\bLinux; U; Adr\b/],
+  ["chrome", /Chrome ?\/|\bCriOS\/|\bChromium[/_ ]|\bCrMo\//i],
+  // The old Android browser, BlackBerry's and Nokia's: WebKit with Safari's mark, without Chrome's.
+  ["other", /\bAndroid\b|\bLinux; U; Adr\b|\bBlackBerry|\bNokia/],
   [
     "safari",
-    /\bVersion\/[\d.]+.*\bSafari\/|(?:iPhone|iPad|iPod|Macintosh|Mac OS X)[^)]*\) AppleWebKit\/|\bMobileSafari\/|\bSafari\/[\d.]+ CFNetwork/,
+    /\bVersion\/[\d.]+.*Safari\/|(?:iPhone|iPad|iPod|Macintosh|Mac OS X)[^)]*\) AppleWebKit\/|\bMobileSafari\/|\bSafari\/?[\d.]+ CFNetwork/,
   ],
-  ["other", /\bMozilla\/|\bAppleWebKit\//],
 ]
 
+/** "other" is a browser without a family of its own here, or a program that is none. */
 export function browserOf(agent: string): string {
-  return firstOf(browsers, agent)
+  return firstOf(browsers, agent) || "other"
 }

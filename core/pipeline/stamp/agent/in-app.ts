@@ -1,5 +1,5 @@
-// Which app's webview a User-Agent is of: by the app's own mark, else by what only a webview has. "" is a browser of its
-// own (or no signal).
+// Which app's webview a User-Agent is of, by the app's own mark. "" is a browser of its own; or a webview that does not
+// say whose, for which there is no name to give.
 import { firstOf, type Rule } from "./rule.ts"
 
 /** Apps sign their webviews; order matters where an app embeds another's marks (Instagram, Messenger and Threads carry Facebook's). */
@@ -78,26 +78,15 @@ const apps: readonly Rule[] = [
   ["clubhouse", /\bclubhouse\//i],
   ["coinbase", /CoinbaseRetail|\bCoinbaseWallet/],
   ["metamask", /MetaMaskMobile/],
+  ["grindr", /\bGrindr/],
+  ["tieba", /\btieba\//],
+  ["roblox", /\bRoblox\b/],
+  ["xing", /\bXING\b/],
 ]
-
-/** Browsers of their own that are built upon the system's view, and carry its marks. */
-const ownBrowser =
-  /UCBrowser|UCWEB|UCTurbo|QQBrowser|MiuiBrowser|HuaweiBrowser|HeyTapBrowser|OppoBrowser|VivoBrowser|SamsungBrowser|\bOP[RXT]\/|Opera|DuckDuckGo|\bDdg\/|baidubrowser|BIDUBrowser|Quark\/|\bWhale\/|Puffin\/|YaBrowser|YaApp_|Maxthon|MxBrowser|Dolphin|Brave|Ecosia|Phoenix ?(?:Browser)?\/|Firefox|\bFocus\/|\bKlar\/|\bSilk\/|\bEdgA?\/|Vivaldi|Kiwi|Aloha|LieBao|LBBROWSER|360Browser|QihooBrowser|360 ?Aphone|Sleipnir|Mint Browser|Ghostery|CakeBrowser|\bCake\/|APUSBrowser|Avast|\bAVG\/|CCleaner\/|coc_coc|2345Browser|Sogou|MetaSr|HiBrowser|\bVia\/|JioPages|JioBrowser|Oculus|Wolvic|TV\b|Kindle|Stargon|Surfy|Mercury|ASUS Browser|Norton|Neeva|Startpage|HbbTV/i
-
-/** Android's view in an app: it says so, or carries the version that only the view has. */
-const androidView = /\bAndroid\b.*; wv\)|\bAndroid\b.*\bVersion\/4\.0 Chrome\/[\d.]+/
-
-/** WebKit on an iPhone or iPad that is no browser's: an app's own view. */
-const bareWebKit =
-  /\((?:iPhone|iPad|iPod)[^)]*\) AppleWebKit\/[\d.]+ \(KHTML, like Gecko\)(?! Version\/)(?!.*(?:CriOS|FxiOS|EdgiOS|OPiOS|OPT|OPX|Focus|Klar|DuckDuckGo|Ddg|YaBrowser|Brave|UCBrowser|Coast|Safari|MQQBrowser|Ecosia|Aloha|Puffin|Mercury|Dolphin)\/).*Mobile\//
 
 /** What fetches a page to show a preview of it, and signs with an app's name, is no webview. */
 const fetcher = /(?<!cu)bot(?:\b|\/)|crawler|spider|externalhit/i
 
 export function inAppOf(agent: string): string {
-  if (fetcher.test(agent)) return ""
-  const name = firstOf(apps, agent)
-  if (name !== "") return name
-  const view = bareWebKit.test(agent) || (androidView.test(agent) && !ownBrowser.test(agent))
-  return view ? "webview" : ""
+  return fetcher.test(agent) ? "" : firstOf(apps, agent)
 }

@@ -1,0 +1,21 @@
+// Declarations of everything that the doors lead to, by tsc.
+import { spawn } from "node:child_process"
+import { globSync, readFileSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { dirname, join } from "node:path"
+import { text } from "node:stream/consumers"
+
+const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc")
+
+/** Into `folder`, as build/tsconfig.json says. Throws with what tsc found. */
+export async function writeDeclarations(folder: string): Promise<void> {
+  const child = spawn(process.execPath, [compiler, "--project", join(import.meta.dirname, "tsconfig.json"), "--outDir", folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+  const [said, code] = await Promise.all([text(child.stdout), new Promise((resolve) => child.once("close", resolve))])
+  if (code !== 0) throw new Error(`tsc made no declarations:\n${said}`)
+  for (const path of globSync("*/**/*.d.ts", { cwd: folder })) {
+    const file = join(folder, path)
+    writeFileSync(file, readFileSync(file, "utf8").replace(/(["'])(\.{1,2}\/[^"'\n]+)\.ts\1/g, "$1$2.js$1"))
+  }
+}

@@ -1,0 +1,39 @@
+// Plain JavaScript of a source file: types blanked out, so that lines and columns stay those of the source, and the paths
+// of other sources ending in .js. Node takes no types under node_modules, which is where the package is read.
+import { existsSync } from "node:fs"
+import { stripTypeScriptTypes } from "node:module"
+import { dirname, join } from "node:path"
+import { parse, type Token, tokTypes } from "acorn"
+
+const relativePath = /^\.{1,2}\/[\w./-]+\.ts$/
+/** A program that is started by its name, from a folder that its caller knows. */
+const program = /^[a-z-]+-main\.ts$/
+/** Names of files, such as plugins are looked for by, that are no paths of ours. */
+const kept = new Set(["index.ts"])
+
+/** Throws where a text could be the path of a source and is none that there is. */
+export function javaScriptOf(file: string, source: string): string {
+  let text = file.endsWith(".ts") ? stripTypeScriptTypes(source) : source
+  for (const { value, end } of quotedIn(text)) {
+    if (program.test(value) || (relativePath.test(value) && existsSync(join(dirname(file), value))))
+      text = `${text.slice(0, end - ".ts".length)}.js${text.slice(end)}`
+    else if ((relativePath.test(value) || /^\w[\w.-]*\.ts$/.test(value)) && !kept.has(value))
+      throw new Error(`${file} holds "${value}", which names no source beside it; one that is meant is written as ./name.ts.`)
+  }
+  return text
+}
+
+/** Every text in quotes or between backticks, with the offset at which it ends. */
+function quotedIn(text: string): { value: string; end: number }[] {
+  const found: { value: string; end: number }[] = []
+  parse(text, {
+    ecmaVersion: "latest",
+    sourceType: "module",
+    allowHashBang: true,
+    onToken: ({ type, value, end }: Token & { readonly value?: unknown }) => {
+      if (type === tokTypes.string) found.push({ value: String(value), end: end - 1 })
+      if (type === tokTypes.template) found.push({ value: String(value), end })
+    },
+  })
+  return found
+}

@@ -1,0 +1,132 @@
+// The service's side of `millrace mcp`: one POST a message, its answers as they come, whether as JSON or as a stream of
+// events; and what stands in for an answer where there is none.
+import { errorOf } from "../../client/answer.ts"
+import { ClientError } from "../../client/error.ts"
+import { defaultRetries, delayBeforeNext, pause } from "../../client/retry.ts"
+import type { Target } from "../profiles.ts"
+import { headersOf, type Message, messagesOf, type OneMessage, requestIdsOf } from "./message.ts"
+
+/** Why a message has no answer, as JSON-RPC says it. */
+export interface Refusal {
+  readonly code: number
+  readonly text: string
+  /** The service's own error. */
+  readonly data: unknown
+}
+
+const [invalidRequest, internalError] = [-32_600, -32_603]
+
+export class Service {
+  readonly #target: Target
+  readonly #underWay = new Map<string | number, { abort: AbortController; stream: boolean }>()
+  readonly #closed = new AbortController()
+  #revision: string | undefined
+
+  constructor(target: Target) {
+    this.#target = target
+  }
+
+  /** Whether the message takes a request back; it is then cut off, which is how the service hears of it. */
+  cancels(message: Message): boolean {
+    if (Array.isArray(message) || (message as OneMessage).method !== "notifications/cancelled") return false
+    this.#underWay.get((message as OneMessage).params?.["requestId"] as string | number)?.abort.abort()
+    return true
+  }
+
+  /** Hands out every message that answers this one. Rejects with a Refusal. */
+  async carry(message: Message, hand: (answer: unknown) => void): Promise<void> {
+    const abort = new AbortController()
+    const ids = requestIdsOf(message)
+    for (const id of ids) this.#underWay.set(id, { abort, stream: (message as OneMessage).method === "subscriptions/listen" })
+    const signal = AbortSignal.any([abort.signal, this.#closed.signal])
+    try {
+      const response = await this.#posted(message, signal)
+      if ((response.headers.get("content-type") ?? "").startsWith("text/event-stream")) await this.#events(response, hand)
+      else if (response.status !== 202) this.#told(await response.text(), hand)
+    } catch (cause) {
+      if (!signal.aborted) throw refusalOf(cause, this.#target.url)
+    } finally {
+      for (const id of ids) this.#underWay.delete(id)
+    }
+  }
+
+  /** Ends what stays open until someone ends it. */
+  closeStreams(): void {
+    for (const { abort, stream } of this.#underWay.values()) if (stream) abort.abort()
+  }
+
+  close(): void {
+    this.#closed.abort()
+  }
+
+  /** Tried again only where nothing was begun: the service could not be reached, or turned the request away at its door. */
+  async #posted(message: Message, signal: AbortSignal): Promise<Response> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#post(message, signal)
+      if (outcome instanceof Response) return outcome
+      const delayMs = delayBeforeNext({
+        attempt,
+        error: outcome,
+        route: { method: "POST", path: "/mcp", repeatable: true },
+        policy: defaultRetries,
+      })
+      if (delayMs === undefined || (outcome.status === 0 && !neverSent(outcome))) throw outcome
+      await pause(delayMs, signal)
+    }
+  }
+
+  async #post(message: Message, signal: AbortSignal): Promise<Response | ClientError> {
+    const { url, key, organization } = this.#target
+    const headers = {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...(organization ? { "x-organization-id": organization } : {}),
+      ...headersOf(message, this.#revision),
+    }
+    let response: Response
+    try {
+      response = await fetch(`${url}/mcp`, { method: "POST", headers, body: JSON.stringify(message), signal, redirect: "error" })
+    } catch (cause) {
+      if (signal.aborted) throw cause
+      const why = (cause as Error & { cause?: Error }).cause?.message ?? (cause as Error).message
+      return new ClientError("unavailable", `${url} cannot be reached: ${why}`, { reason: "no_answer" }, { cause })
+    }
+    if (response.ok) return response
+    // A refusal of the protocol itself is a message like any other.
+    const text = await response.text()
+    return messagesOf(text) ? new Response(text, { headers: response.headers }) : await errorOf(new Response(text, response))
+  }
+
+  async #events(response: Response, hand: (answer: unknown) => void): Promise<void> {
+    let rest = ""
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body ?? []) {
+      const events = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).replaceAll("\r\n", "\n").split("\n\n")
+      rest = events.pop() ?? ""
+      for (const event of events) {
+        const data = event.split("\n").flatMap((line) => (line.startsWith("data:") ? [line.slice(5).trimStart()] : []))
+        if (data.length > 0) this.#told(data.join("\n"), hand)
+      }
+    }
+  }
+
+  #told(text: string, hand: (answer: unknown) => void): void {
+    const message = messagesOf(text)
+    if (!message) throw new ClientError("unknown", `The answer is no JSON-RPC message: ${text.slice(0, 100)}`, { reason: "not_json" })
+    const agreed = (message as OneMessage).result as { protocolVersion?: unknown; serverInfo?: unknown } | undefined
+    if (typeof agreed?.protocolVersion === "string" && agreed.serverInfo) this.#revision = agreed.protocolVersion
+    hand(message)
+  }
+}
+
+function neverSent({ cause }: ClientError): boolean {
+  return /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(((cause as Error | undefined)?.cause as { code?: string } | undefined)?.code ?? "")
+}
+
+function refusalOf(cause: unknown, url: string): Refusal {
+  if (!(cause instanceof ClientError))
+    return { code: internalError, text: `The connection to ${url} was lost: ${(cause as Error).message}`, data: {} }
+  const { code, message, details, status } = cause
+  return { code: status >= 400 && status < 500 ? invalidRequest : internalError, text: message, data: { code, message, details } }
+}

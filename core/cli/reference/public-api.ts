@@ -1,0 +1,131 @@
+// What programs may rely on: every name that the doors export, what kind it is, and the comment that explains it. Read
+// from the sources themselves; config/public-api.txt keeps the list, so that a change of it is seen in review.
+import { existsSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { frameworkRoot } from "../../house/plugins.ts"
+import { generatedNote, pageOf, table } from "../markdown.ts"
+
+export interface PublicName {
+  readonly name: string
+  /** What an import of it gives: something at run time, something for the compiler, or both. */
+  readonly kind: "value" | "type" | "value and type"
+  /** The comment at its declaration; empty where there is none. */
+  readonly comment: string
+}
+
+/** Doors by the name that they are imported under, and their file. */
+export const doors: Readonly<Record<string, string>> = {
+  "#core": "core/index.ts",
+  "#core/testing": "core/testing.ts",
+  "millrace/client": "client/index.ts",
+  "millrace/live": "client/live.ts",
+}
+
+/** In alphabetical order. Throws where a door exports in a way that cannot be listed. */
+export function publicNames(door: string): PublicName[] {
+  const file = doors[door] ?? door
+  const { text } = sourceOf(file)
+  if (/^export \*/m.test(text)) throw new Error(`${file} exports "*"; a door names what it exports.`)
+  const passed = exportLists(text).flatMap(({ names, from }) => names.map((one) => ({ ...one, file: targetOf(file, from) })))
+  const own = [...text.matchAll(declaration)].map(([, , name = ""]) => ({ name, as: name, typeOnly: false, file }))
+  return [...passed, ...own]
+    .map(({ name, as, typeOnly, file: from }) => ({ name: as, ...declared(name, from), ...(typeOnly ? { kind: "type" as const } : {}) }))
+    .sort((left, right) => (left.name < right.name ? -1 : 1))
+}
+
+/** config/public-api.txt */
+export function publicApiList(): string {
+  const blocks = Object.keys(doors).map((door) =>
+    [door, ...publicNames(door).map(({ name, kind }) => `  ${name.padEnd(24)} ${kind}`)].join("\n"),
+  )
+  return `# What programs may rely on (CONTRIBUTING.md, versions). Made by \`npm run generate\`.\n\n${blocks.join("\n\n")}\n`
+}
+
+/** docs/reference/api.md */
+export function publicApiPage(): string {
+  return pageOf([
+    generatedNote("the comments at the declarations"),
+    "# Exports",
+    "What programs may import; everything else may change without notice. `#core` is `millrace` in a project of its own, `#core/testing` is `millrace/testing`.",
+    ...Object.keys(doors).flatMap((door) => [
+      `## ${door}`,
+      table(
+        ["name", "", ""],
+        publicNames(door).map(({ name, kind, comment }) => [`\`${name}\``, kind, comment]),
+      ),
+    ]),
+  ])
+}
+
+const declaration = /^export (?:declare )?(?:abstract )?(const|function|async function|class|interface|type) (\w+)/gm
+
+interface Source {
+  readonly file: string
+  readonly text: string
+}
+
+const sources = new Map<string, Source>()
+
+function sourceOf(file: string): Source {
+  const known = sources.get(file)
+  if (known) return known
+  const path = join(frameworkRoot, file)
+  if (!existsSync(path)) throw new Error(`There is no ${file} to read exports from.`)
+  const read = { file, text: readFileSync(path, "utf8") }
+  sources.set(file, read)
+  return read
+}
+
+interface Named {
+  readonly name: string
+  readonly as: string
+  readonly typeOnly: boolean
+}
+
+/** `export { a, type B as C } from "./x.ts"`, and imports likewise. */
+function exportLists(text: string, word: "export" | "import" = "export"): { names: Named[]; from: string }[] {
+  const statement = new RegExp(`^${word} (type )?\\{([^}]*)\\} from "([^"]+)"`, "gm")
+  return [...text.matchAll(statement)].map(([, type, list = "", from = ""]) => ({
+    from,
+    names: list
+      .split(",")
+      .map((one) => one.trim())
+      .filter((one) => one !== "")
+      .map((one) => {
+        const [name = "", as = name] = one.replace(/^type /, "").split(" as ")
+        return { name, as, typeOnly: type !== undefined || one.startsWith("type ") }
+      }),
+  }))
+}
+
+/** What a module says of a name, where it is declared: in it, or in one that it takes the name from. */
+function declared(name: string, file: string): Pick<PublicName, "kind" | "comment"> {
+  const { text } = sourceOf(file)
+  const found = [...text.matchAll(declaration)].filter(([, , one]) => one === name)
+  if (found.length > 0) {
+    const words = found.map(([, word = ""]) => word)
+    const isType = words.some((word) => ["interface", "type", "class"].includes(word))
+    const isValue = words.some((word) => !["interface", "type"].includes(word))
+    const comments = found.map(({ index }) => commentBefore(text, index)).filter((comment) => comment !== "")
+    return { kind: isType && isValue ? "value and type" : isType ? "type" : "value", comment: comments[0] ?? "" }
+  }
+  for (const { names, from } of [...exportLists(text), ...exportLists(text, "import")]) {
+    const passed = names.find(({ as }) => as === name)
+    if (passed && !from.startsWith(".")) return { kind: passed.typeOnly ? "type" : "value", comment: `As the package ${from} has it.` }
+    if (passed) return declared(passed.name, targetOf(file, from))
+  }
+  throw new Error(`${file} exports "${name}", and nothing there declares it.`)
+}
+
+/** The first sentence, or the first few, of the comment that ends right above. */
+function commentBefore(text: string, index: number): string {
+  const comment = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:\/\/ biome-ignore.*\s*)?$/.exec(text.slice(0, index))?.[1] ?? ""
+  return comment
+    .replaceAll(/^\s*\* ?/gm, "")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+}
+
+function targetOf(file: string, specifier: string): string {
+  return join(dirname(file), specifier)
+}

@@ -1,0 +1,46 @@
+// `millrace init` and `millrace new`: what makes a project, and what makes a plugin in one.
+import { join, resolve } from "node:path"
+import type { Command } from "commander"
+import type { Declarations } from "../../house/plugins.ts"
+import { makeProject } from "./init.ts"
+import { kinds } from "./kinds.ts"
+import { makePlugin } from "./new.ts"
+import { projectAt } from "./project.ts"
+
+export interface ScaffoldContext {
+  /** The folder that the command was called in. */
+  readonly root: string
+  readonly declarations: () => Promise<Declarations>
+  /** Writes what is made from declarations again, where the project keeps it. */
+  readonly refresh: (isFramework: boolean) => Promise<void>
+}
+
+export function addScaffoldCommands(program: Command, { root, declarations, refresh }: ScaffoldContext): void {
+  program
+    .command("init")
+    .description("Make a project of your own that uses Millrace as a package.")
+    .argument("<dir>", "new folder to make it in")
+    .option("--package <spec>", "what it depends on: a version, a tarball or a folder; from a clone, a package made of the clone")
+    .action((folder: string, options: { package?: string }) => {
+      const made = makeProject({ folder: resolve(root, folder), dependency: options.package })
+      console.log(made.map((path) => `made ${join(folder, path)}`).join("\n"))
+      console.log(`\nNext:\n  cd ${folder}\n  npm install\n  npm start`)
+    })
+
+  const group = program.command("new").description("Make a plugin that works as it is made, with a test.").showSuggestionAfterError()
+  for (const kind of kinds) {
+    group
+      .command(kind.name)
+      .description(kind.summary)
+      .argument("<name>", "words in lower case with - between")
+      .action(async (given: string) => {
+        const project = projectAt(root)
+        const commands = program.commands.map((command) => command.name())
+        const made = makePlugin({ kind, given, project, declarations: await declarations(), commands })
+        for (const path of made) console.log(`made ${path}`)
+        await refresh(project.isFramework)
+        const test = made.find((path) => path.endsWith(".test.ts"))
+        console.log(`\nNext: npx mocha ${test}, and \`npm run check\` for everything.`)
+      })
+  }
+}

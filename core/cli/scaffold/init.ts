@@ -1,0 +1,63 @@
+// `millrace init DIR`: a project of one's own that uses Millrace as a package, with a pipeline, an action type and their
+// tests, ready for `npm install`.
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { basename, join, resolve } from "node:path"
+import { slugOf } from "../../contract/fields.ts"
+import { BootError } from "../../kernel/config.ts"
+import { dependencySpec, type Manifest, ownManifest } from "./depends-on.ts"
+import { named } from "./name.ts"
+import { importsOf } from "./project.ts"
+import { type TemplateFile, templateFiles, writeNew } from "./template-files.ts"
+
+export interface InitArgs {
+  /** New, or empty. */
+  readonly folder: string
+  /** What the project depends on, as package.json says it, or a path; absent: this version. */
+  readonly dependency?: string | undefined
+}
+
+/** Files that package managers or git would take for their own in a template. */
+const dotted = new Set(["gitignore", "mocharc.yaml"])
+
+/** Throws BootError where the folder holds something already, or no package can be made. */
+export function makeProject({ folder, dependency }: InitArgs): string[] {
+  const target = resolve(folder)
+  if (existsSync(target) && readdirSync(target).length > 0)
+    throw new BootError([`${folder} is not empty: a project is made in a new folder. To add to one, use \`millrace new\` in it.`])
+  const name = slugOf(basename(target))
+  if (name === "" || name === "millrace") throw new BootError([`"${basename(target)}" cannot be a project's name; choose another folder.`])
+  mkdirSync(target, { recursive: true })
+  const spec = dependencySpec(target, dependency)
+  const files = templateFiles("project").map((file) => placed(file, name, target))
+  writeNew(target, files)
+  writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest(name, spec, ownManifest()), null, 2)}\n`)
+  return [...files.map(({ path }) => path), "package.json"].sort()
+}
+
+function placed({ path, text }: TemplateFile, name: string, folder: string): TemplateFile {
+  return { path: dotted.has(path) ? `.${path}` : path, text: importsOf({ folder, isFramework: false }, named(text, name)) }
+}
+
+/** What the project shares with the framework comes in the framework's versions. */
+function manifest(name: string, spec: string, { dependencies, devDependencies, engines, allowScripts }: Manifest): object {
+  const own = { ...dependencies, ...devDependencies }
+  const picked = (...names: string[]) => Object.fromEntries(names.map((one) => [one, own[one]]))
+  return {
+    name,
+    version: "0.1.0",
+    private: true,
+    type: "module",
+    engines,
+    scripts: {
+      start: "millrace start",
+      dev: "millrace dev",
+      test: "npm run check",
+      check: 'tsc && millrace pipelines validate && millrace pipelines test && mocha --forbid-only "test/**/*.test.ts"',
+      schema: "millrace schema --into config",
+      prepare: "npm run schema",
+    },
+    dependencies: { millrace: spec, ...picked("node", "zod") },
+    devDependencies: picked("@types/chai", "@types/mocha", "@types/node", "chai", "mocha", "typescript"),
+    allowScripts,
+  }
+}

@@ -1,0 +1,5 @@
+// Keeps what Node compiles beside its other temporary files, so that the next start need not: a third less of it. Plain
+// JavaScript, so that any Node can read it; without a folder that can be written, nothing is kept.
+import module from "node:module"
+
+module.enableCompileCache?.()

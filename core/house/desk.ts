@@ -1,0 +1,257 @@
+// One organization at the workbench: pipelines made from documents, events put through them as their senders would send
+// them, and everything that each left behind, the deferred work included.
+import { setTimeout as pause } from "node:timers/promises"
+import { AuthModes, type InboundRequest, type SignedParts } from "../contract/auth-mode.ts"
+import type { Caller } from "../contract/caller.ts"
+import type { Json } from "../contract/collection.ts"
+import { JobQueue } from "../contract/job.ts"
+import type { OutgoingCall, OutgoingMail } from "../contract/outside.ts"
+import { Store } from "../contract/store.ts"
+import type { DurableQueue } from "../jobs/queue.ts"
+import { AppError } from "../kernel/errors.ts"
+import type { PipelineDocument } from "../pipeline/document.ts"
+import { PipelineEngine } from "../pipeline/engine.ts"
+import { EntryCollection } from "../pipeline/journal/collections.ts"
+import type { JournalEntry } from "../pipeline/journal/entry.ts"
+import { PipelineSource, type StoredPipeline } from "../pipeline/source.ts"
+import { LiveMessages } from "../surface/live/messages.ts"
+import type { Workbench } from "./workbench.ts"
+
+export interface MadePipeline {
+  readonly stored: StoredPipeline
+  readonly url: string
+  /** undefined where the auth mode has none. */
+  readonly secret: string | undefined
+}
+
+export interface SentEvent {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Sign it with that secret, or not at all. */
+  readonly signWith: { readonly secret: string } | undefined
+}
+
+export interface DeskRow {
+  readonly step: string
+  readonly dataset: string
+  readonly row_id: string
+  readonly values: Record<string, Json>
+}
+
+export interface Broadcast {
+  readonly channel: string
+  readonly event: string
+  readonly data: Json
+  readonly public: boolean
+}
+
+/** What one event left behind; `rows` are those of every event of the desk so far, in the order of their first write. */
+export interface Outcome {
+  readonly entry: JournalEntry
+  readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Json }
+  readonly rows: readonly DeskRow[]
+  readonly mails: readonly OutgoingMail[]
+  readonly calls: readonly OutgoingCall[]
+  readonly broadcasts: readonly Broadcast[]
+}
+
+/** Longest that deferred work may take in real time before it counts as stuck. */
+const patienceMs = 30_000
+
+export class Desk {
+  readonly bench: Workbench
+  readonly caller: Caller
+  readonly #seen = new Set<string>()
+  readonly #heard = new Set<string>()
+  readonly #connected = new Set<string>()
+
+  private constructor(bench: Workbench, caller: Caller) {
+    this.bench = bench
+    this.caller = caller
+  }
+
+  /** A desk in an organization of that slug; a fresh one each time. */
+  static async in(bench: Workbench, organization: string): Promise<Desk> {
+    return new Desk(bench, await bench.newcomer(organization))
+  }
+
+  /** A desk in the organization that the documents name their datasets by (`acme.leads`), or that MILLRACE_ORGANIZATION names. */
+  static async for(bench: Workbench, documents: readonly PipelineDocument[]): Promise<Desk> {
+    const engine = bench.house.container.get(PipelineEngine)
+    const compiled = await Promise.all(documents.map((document) => engine.compile(document)))
+    const written = compiled.flatMap((compilation) => (compilation.ok ? compilation.graph.writesTo : []))
+    const owner = written.find((dataset) => dataset.includes("."))?.split(".")[0]
+    return new Desk(bench, await bench.newcomer(owner ?? (process.env["MILLRACE_ORGANIZATION"] || undefined)))
+  }
+
+  /** Active, with the secret as given or as the auth mode's tests use it. Throws AppError when it is refused. */
+  async make(document: PipelineDocument, given?: string): Promise<MadePipeline> {
+    const { registry, container } = this.bench.house
+    const { secret: _, ...config } = document.auth_config
+    const mode = registry.get(AuthModes, document.auth_mode)
+    const parsed: unknown = mode?.config.parse(config)
+    const needed = mode !== undefined && document.source_kind !== "internal" && mode.secret(parsed) !== "none"
+    const secret = needed ? (given ?? mode.testSecret?.(parsed) ?? "test-secret-test-secret") : undefined
+    const auth_config = secret === undefined ? config : { ...config, secret }
+    const owner_artifact_id = document.owner_artifact_id === null ? null : await this.#page()
+    const asked = { ...document, auth_config, owner_artifact_id, state: "active" }
+    const made = await this.bench.invoke<{ id: string; inbound_url: string | null }>(this.caller, "event_pipelines.create", asked)
+    const stored = await container.get(PipelineSource).byId(this.caller.organization.id, made.id)
+    if (!stored) throw new Error(`The pipeline "${document.name}" was made and is not there.`)
+    return { stored, url: made.inbound_url ?? "", secret }
+  }
+
+  /** Sends one event and waits until nothing of it is left to do. */
+  async send(pipeline: MadePipeline, event: SentEvent): Promise<Outcome> {
+    const { outside, house } = this.bench
+    outside.mails.length = 0
+    outside.calls.length = 0
+    const engine = house.container.get(PipelineEngine)
+    const response =
+      pipeline.stored.endpoint_id === null
+        ? await this.#submit(pipeline, event)
+        : await this.#receive(engine, pipeline.stored.endpoint_id, await this.#request(pipeline, event))
+    await this.settle()
+    const entries = await this.#entries()
+    const entry = entries.find((one) => !this.#seen.has(one.id) && one.pipeline_id === pipeline.stored.id)
+    if (!entry)
+      throw new AppError(
+        "internal",
+        `The event left no journal entry; it was answered ${response.status}: ${JSON.stringify(response.body)}`,
+      )
+    for (const one of entries) this.#seen.add(one.id)
+    const rows = await this.#rows(entries)
+    return { entry, response, rows, mails: [...outside.mails], calls: [...outside.calls], broadcasts: await this.#broadcasts() }
+  }
+
+  /** Connects the integrations that the steps of a document name, so that they can be called. */
+  async connectNamed(
+    { pipeline, handlers }: Pick<PipelineDocument, "pipeline" | "handlers">,
+    credentialsOf: (slug: string) => { base_url: string; headers?: Record<string, string> } = (slug) => ({
+      base_url: integrationUrl(slug),
+    }),
+  ): Promise<void> {
+    const named = [...pipeline, ...Object.values(handlers)].map((action) => action["integration"])
+    for (const slug of new Set(named.filter((one) => typeof one === "string"))) {
+      if (this.#connected.has(slug)) continue
+      this.#connected.add(slug)
+      const connection = { app: "http", name: slug, credentials: credentialsOf(slug), share_with_org: true }
+      await this.bench.invoke(this.caller, "integrations.connect", connection)
+    }
+  }
+
+  async #page(): Promise<string> {
+    const page = await this.bench.invoke<{ id: string }>(this.caller, "pages.create", {
+      title: "Page",
+      variants: [{ key: "control", html: "<p>Page</p>" }],
+    })
+    await this.bench.invoke(this.caller, "pages.publish", { slug: page.id })
+    return page.id
+  }
+
+  async #request({ stored, url, secret }: MadePipeline, event: SentEvent): Promise<InboundRequest> {
+    const { clock, house } = this.bench
+    const address = (query: Readonly<Record<string, string>>) =>
+      Object.keys(query).length === 0 ? url : `${url}?${new URLSearchParams({ ...query }).toString()}`
+    const plain: InboundRequest = { ...event, url: address(event.query), receivedAt: clock.now() }
+    const mode = house.registry.get(AuthModes, stored.document.auth_mode)
+    if (!event.signWith || !mode) return plain
+    if (!mode.sign) {
+      throw new AppError(
+        "unimplemented",
+        `The auth mode ${mode.mode} cannot sign for tests; give the signed headers as they were captured.`,
+      )
+    }
+    const { secret: _, ...config } = stored.document.auth_config
+    const parts: SignedParts = await mode.sign({
+      config: mode.config.parse(config),
+      secret: event.signWith.secret || secret || "",
+      request: plain,
+      pipeline: { id: stored.id, organization_id: stored.organization.id, owner_artifact_id: stored.document.owner_artifact_id },
+      deps: house.container.all(mode.inject),
+    })
+    const query = { ...event.query, ...parts.query }
+    return { ...plain, url: address(query), query, headers: { ...parts.headers, ...event.headers } }
+  }
+
+  async #receive(engine: PipelineEngine, endpoint: string, request: InboundRequest): Promise<Outcome["response"]> {
+    const { status, headers, body } = await engine.receive(endpoint, request)
+    return { status, headers, body: asJson(body) }
+  }
+
+  async #submit({ stored }: MadePipeline, event: SentEvent): Promise<Outcome["response"]> {
+    const payload = asJson(event.body.toString("utf8"))
+    const { reply } = await this.bench.house.container.get(PipelineEngine).submit(stored, { payload, headers: event.headers })
+    return { status: reply.status, headers: reply.headers, body: reply.body }
+  }
+
+  /** Waits for deferred steps; the clock is moved on to the next try where one waits for its time. */
+  async settle(): Promise<void> {
+    const { clock, house } = this.bench
+    const queue = house.container.get(JobQueue) as DurableQueue
+    const until = performance.now() + patienceMs
+    for (;;) {
+      const open = (await this.#entries()).flatMap((entry) => Object.values(entry.steps)).filter(isOpen)
+      const idle = queue.depth.running === 0 && queue.depth.waiting === 0
+      if (open.length === 0 && idle) return
+      if (performance.now() > until)
+        throw new AppError("deadline_exceeded", `Deferred steps did not finish within ${patienceMs / 1_000} s.`)
+      const dues = open.map(({ next_at }) => (next_at === undefined ? 0 : Date.parse(next_at)))
+      const wait = Math.min(...dues) - clock.now()
+      if (idle && open.length > 0 && wait > 0) clock.move(wait)
+      await pause(1)
+    }
+  }
+
+  /** All of the organization, oldest first. */
+  #entries(): Promise<JournalEntry[]> {
+    return this.bench.house.container
+      .get(Store)
+      .open(EntryCollection, this.caller.organization.id)
+      .find({}, { sort: { id: 1 } })
+  }
+
+  async #rows(entries: readonly JournalEntry[]): Promise<DeskRow[]> {
+    const written = new Map(entries.flatMap((entry) => entry.rows).map((row) => [row.row_id, row]))
+    const values = new Map<string, Record<string, Json>>()
+    for (const slug of new Set([...written.values()].map(({ dataset }) => dataset))) {
+      const page = await this.bench.invoke<{ rows: { id: string; values: Record<string, Json> }[] }>(this.caller, "datasets.list_rows", {
+        slug,
+        limit: 200,
+      })
+      for (const row of page.rows) values.set(row.id, row.values)
+    }
+    return [...written.values()].map((row) => ({ ...row, values: values.get(row.row_id) ?? {} }))
+  }
+
+  async #broadcasts(): Promise<Broadcast[]> {
+    const stored = await this.bench.house.container
+      .get(Store)
+      .open(LiveMessages, this.caller.organization.id)
+      .find({}, { sort: { id: 1 } })
+    const fresh = stored.filter(({ id }) => !this.#heard.has(id))
+    for (const { id } of fresh) this.#heard.add(id)
+    const open = fresh.filter(({ room }) => room.startsWith("p:")).map(({ channel, data }) => JSON.stringify([channel, data]))
+    return fresh
+      .filter(({ room }) => room.startsWith("c:"))
+      .map(({ channel, event, data }) => ({ channel, event, data, public: open.includes(JSON.stringify([channel, data])) }))
+  }
+}
+
+export function integrationUrl(slug: string): string {
+  return `https://${slug}.integration.test`
+}
+
+function isOpen({ state }: { readonly state: string }): boolean {
+  return state === "pending" || state === "running"
+}
+
+export function asJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,104 @@
+// Reads a request's body within its bounds. By callback, not promise: every event passes here.
+import type { IncomingMessage } from "node:http"
+import { AppError } from "../../kernel/errors.ts"
+
+export const empty = Buffer.alloc(0)
+
+export interface Refused {
+  readonly refused: AppError
+  readonly size: number | undefined
+}
+
+/** Bytes of bodies that are not whole yet, of all requests together: senders who never end theirs must not fill the memory. */
+export class Unfinished {
+  readonly #most: number
+  #bytes = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  take(bytes: number): boolean {
+    if (this.#bytes + bytes > this.#most) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  give(bytes: number): void {
+    this.#bytes -= bytes
+  }
+}
+
+export type Read = Buffer | Refused | "crowded" | "aborted"
+
+interface Bounds {
+  /** Bytes of one body. */
+  readonly limit: number
+  readonly unfinished: Unfinished
+}
+
+/** Calls `done` once, with the whole body; what to refuse it with; "crowded" where there is no room for it; or "aborted" when the sender went away. */
+export function readBody(request: IncomingMessage, { limit, unfinished }: Bounds, done: (read: Read) => void): void {
+  const tooLarge = (size: number | undefined) => ({
+    refused: new AppError(
+      "resource_exhausted",
+      `The body is larger than ${limit} bytes.`,
+      { reason: "body_too_large", limit_bytes: limit },
+      { status: 413 },
+    ),
+    size,
+  })
+  const encoding = request.headers["content-encoding"]
+  if (encoding !== undefined && encoding !== "identity") {
+    request.resume()
+    const refused = new AppError(
+      "invalid_argument",
+      `Bodies are taken as they are, not encoded as "${encoding}".`,
+      { reason: "unsupported_content_encoding" },
+      { status: 415 },
+    )
+    done({ refused, size: undefined })
+    return
+  }
+  const declared = Number(request.headers["content-length"])
+  if (declared > limit) {
+    request.resume()
+    done(tooLarge(declared))
+    return
+  }
+  let first: Buffer | undefined
+  let rest: Buffer[] | undefined
+  let size = 0
+  let held = 0
+  let ended = false
+  const end = (read: Read) => {
+    if (ended) return
+    ended = true
+    unfinished.give(held)
+    done(read)
+  }
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.length
+    if (size > limit) {
+      request.removeAllListeners("data")
+      request.resume()
+      end(tooLarge(undefined))
+      return
+    }
+    if (!unfinished.take(chunk.length)) {
+      request.removeAllListeners("data")
+      request.resume()
+      end("crowded")
+      return
+    }
+    held += chunk.length
+    if (!first) first = chunk
+    else if (rest) rest.push(chunk)
+    else rest = [first, chunk]
+  })
+  request.on("end", () => end(rest ? Buffer.concat(rest, size) : (first ?? empty)))
+  request.on("error", () => end("aborted"))
+  request.on("close", () => {
+    if (!request.complete) end("aborted")
+  })
+}

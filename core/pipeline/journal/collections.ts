@@ -1,0 +1,68 @@
+// What the journal keeps: entries; the payloads they came with, apart and for a shorter time, so that they can be run
+// again; intents of awaited steps; keys that were seen.
+import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
+import type { JournalEntry } from "./entry.ts"
+import { restoredEntry } from "./stored.ts"
+
+/** The journal: one entry an event. Listed by the time of receipt; an id is not always of that time, since what a step sends on has an id that follows from the step. */
+export const EntryCollection = defineCollection<JournalEntry>()({
+  name: "executions",
+  scope: "organization",
+  times: ["received_at", "first_at", "last_at", "expires_at"],
+  indexes: [{ fields: ["pipeline_id", "received_at"] }, { fields: ["pipeline_id", "status", "received_at"] }],
+  expires: "expires_at",
+  restore: restoredEntry,
+})
+
+/** What an event came with, less its proof. `id` is the execution's. */
+export interface KeptPayload extends Document {
+  /** JSON text, or null where the body was none (then nothing can be replayed). */
+  body: string | null
+  headers: Record<string, string>
+  query: Record<string, string | string[]>
+  expires_at: string
+}
+
+export const PayloadCollection = defineCollection<KeptPayload>()({
+  name: "execution_payloads",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
+
+/** The intent to run an awaited action before the reply, and its outcome: what a retry or replay finds instead of acting twice unawares. `id` is the step's idempotency key. */
+export interface StepIntent extends Document {
+  execution_id: string
+  step: string
+  state: "started" | "done"
+  result: Json
+  at: string
+  expires_at: string
+}
+
+export const IntentCollection = defineCollection<StepIntent>()({
+  name: "step_intents",
+  scope: "organization",
+  times: ["at", "expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
+
+/** A key seen by a pipeline that deduplicates; only accepted events leave one. */
+export interface SeenKey extends Document {
+  execution_id: string
+  is_test: boolean
+  reply: { status: number; headers: Record<string, string>; body: Json }
+  expires_at: string
+}
+
+export const SeenCollection = defineCollection<SeenKey>()({
+  name: "dedupe_keys",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+})
+
+export const journalCollections = [EntryCollection, PayloadCollection, IntentCollection, SeenCollection] as const

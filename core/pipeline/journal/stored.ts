@@ -1,0 +1,156 @@
+// Entries as they lie in the store: without what follows from the rest. Most fields of most entries say that nothing
+// happened; written out they were half of what an event costs on disk.
+import type { Json } from "../../contract/collection.ts"
+import type { JournalEntry, StepRecord, WrittenRow } from "./entry.ts"
+
+type Stored = Omit<Partial<JournalEntry>, "steps" | "verdict"> & {
+  steps?: Record<string, Partial<StepRecord> & Pick<StepRecord, "type">>
+  verdict?: Partial<JournalEntry["verdict"]>
+}
+
+/** To be inserted in the entry's place. Fields that lists are filtered by (pipeline, status, test, time) always stand in it. */
+export function storedEntry(entry: JournalEntry): JournalEntry {
+  const { verdict, request, received_at, steps, envelope } = entry
+  const stored: Stored = {
+    id: entry.id,
+    pipeline_id: entry.pipeline_id,
+    pipeline_slug: entry.pipeline_slug,
+    revision: entry.revision,
+    status: entry.status,
+    received_at,
+    is_test: entry.is_test,
+    verdict: storedVerdict(verdict),
+    timings: entry.timings,
+    digest: entry.digest,
+    expires_at: entry.expires_at,
+  }
+  if (entry.cause !== "") stored.cause = entry.cause
+  if (entry.error !== null) stored.error = entry.error
+  if (entry.payload_preview !== "") stored.payload_preview = entry.payload_preview
+  if (request !== null) stored.request = isEmpty(request.query) ? ({ headers: request.headers } as JournalEntry["request"]) : request
+  if (entry.response !== null) stored.response = entry.response
+  if (entry.repeat_of !== null) stored.repeat_of = entry.repeat_of
+  if (entry.replay_of !== null) stored.replay_of = entry.replay_of
+  if (entry.count !== 1) stored.count = entry.count
+  if (entry.first_at !== received_at) stored.first_at = entry.first_at
+  if (entry.last_at !== received_at) stored.last_at = entry.last_at
+  if (entry.dedupe !== null) stored.dedupe = entry.dedupe
+  if (entry.schema_errors.length > 0) stored.schema_errors = entry.schema_errors
+  if (entry.transformed !== null) stored.transformed = entry.transformed
+  if (!isEmpty(steps)) stored.steps = storedSteps(steps)
+  if (!sameRows(entry.rows, rowsOf(steps))) stored.rows = entry.rows
+  if (isRecord(envelope)) stored.envelope = storedEnvelope(envelope, entry)
+  if (entry.depth !== 0) stored.depth = entry.depth
+  return stored as JournalEntry
+}
+
+/** The whole entry; fields that its document holds are left as they are. */
+export function restoredEntry(document: JournalEntry): JournalEntry {
+  const stored = document as Stored & Pick<JournalEntry, "id" | "received_at" | "is_test">
+  const { received_at } = stored
+  const verdict = { ok: false, mode: "", cause: "", message: "", secret_id: null, event_id: null, event_type: null, ...stored.verdict }
+  const steps: Record<string, StepRecord> = {}
+  for (const [id, step] of Object.entries(stored.steps ?? {})) steps[id] = { ...plainStep, ...step }
+  const envelope = stored.envelope ?? null
+  return {
+    cause: "",
+    error: null,
+    payload_preview: "",
+    response: null,
+    repeat_of: null,
+    replay_of: null,
+    count: 1,
+    first_at: received_at,
+    last_at: received_at,
+    dedupe: null,
+    schema_errors: [],
+    transformed: null,
+    timings: {},
+    rows: rowsOf(steps),
+    depth: 0,
+    ...stored,
+    request: stored.request ? { query: {}, ...(stored.request as Partial<typeof stored.request>) } : null,
+    verdict,
+    steps,
+    envelope: isRecord(envelope) ? { ...plainEnvelope, ...known(stored, verdict), ...envelope } : envelope,
+  } as JournalEntry
+}
+
+function storedVerdict({ ok, mode, cause, message, secret_id, event_id, event_type }: JournalEntry["verdict"]) {
+  const stored: Stored["verdict"] = { ok, mode }
+  if (cause !== "") stored.cause = cause
+  if (message !== "") stored.message = message
+  if (secret_id !== null) stored.secret_id = secret_id
+  if (event_id !== null) stored.event_id = event_id
+  if (event_type !== null) stored.event_type = event_type
+  return stored
+}
+
+const plainStep = { state: "done", attempts: 1, duration_ms: 0, result: null, error: null } as const
+
+function storedSteps(steps: JournalEntry["steps"]): NonNullable<Stored["steps"]> {
+  const all: NonNullable<Stored["steps"]> = {}
+  for (const id in steps) {
+    const { type, state, attempts, duration_ms, result, error, next_at } = steps[id] as StepRecord
+    const stored: Partial<StepRecord> & Pick<StepRecord, "type"> = { type, duration_ms }
+    if (state !== plainStep.state) stored.state = state
+    if (attempts !== plainStep.attempts) stored.attempts = attempts
+    if (result !== null) stored.result = result
+    if (error !== null) stored.error = error
+    if (next_at !== undefined) stored.next_at = next_at
+    all[id] = stored
+  }
+  return all
+}
+
+/** The rows that steps which are done name in their results. */
+function rowsOf(steps: JournalEntry["steps"]): WrittenRow[] {
+  const rows: WrittenRow[] = []
+  for (const step in steps) for (const row of rowsNamed(step, steps[step]?.result)) rows.push(row)
+  return rows
+}
+
+/** The rows that a step's result names: its own, or those of each element. */
+export function rowsNamed(step: string, result: unknown): WrittenRow[] {
+  const rows: WrittenRow[] = []
+  for (const one of Array.isArray(result) ? (result as unknown[]) : [result]) {
+    const row = one as { row_id?: unknown; dataset_slug?: unknown } | null | undefined
+    if (typeof row?.row_id !== "string" || typeof row.dataset_slug !== "string") continue
+    rows.push({ step, dataset: row.dataset_slug, row_id: row.row_id })
+  }
+  return rows
+}
+
+function sameRows(some: readonly WrittenRow[], others: readonly WrittenRow[]): boolean {
+  return some.length === others.length && some.every((row, at) => row.row_id === others[at]?.row_id && row.step === others[at]?.step)
+}
+
+/** Columns of the envelope that "" stands in most often. */
+const plainEnvelope = { device_type: "", browser: "", in_app: "", language: "", country: "", region: "", city: "" }
+
+type Known = { received_at: string; is_test: boolean; event_id: string; event_type: string }
+
+/** What an envelope repeats of its entry. */
+function known(entry: { received_at: string; is_test: boolean }, { event_id, event_type }: JournalEntry["verdict"]): Known {
+  return { received_at: entry.received_at, is_test: entry.is_test, event_id: event_id ?? "", event_type: event_type ?? "" }
+}
+
+function storedEnvelope(envelope: { readonly [name: string]: Json }, entry: JournalEntry): { [name: string]: Json } {
+  const repeated = known(entry, entry.verdict)
+  const stored: { [name: string]: Json } = {}
+  for (const name in envelope) {
+    const value = envelope[name] as Json
+    const plain = name in plainEnvelope ? "" : repeated[name as keyof Known]
+    if (value !== plain) stored[name] = value
+  }
+  return stored
+}
+
+function isEmpty(record: object): boolean {
+  for (const _ in record) return false
+  return true
+}
+
+function isRecord(value: Json): value is { [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

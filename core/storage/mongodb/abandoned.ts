@@ -1,0 +1,50 @@
+// Transactions that their node has left open: one that is killed in the middle keeps its documents locked until the
+// server ends its transaction, a minute later by default, and every commit that wants one of them would wait that long.
+// Whoever meets such a lock ends the transaction. It is ours by its name, and done for by nobody having gone on with it;
+// a node that was only slow has its transaction refused and tries again.
+import type { MongoClient } from "mongodb"
+import type { Clock } from "../../kernel/clock.ts"
+import type { Logger } from "../../kernel/log.ts"
+import { appName } from "./connect.ts"
+
+const inactiveMs = 1_000
+const everyMs = 500
+
+export interface AbandonedOptions {
+  readonly client: MongoClient
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export class Abandoned {
+  readonly #options: AbandonedOptions
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #warned = false
+
+  constructor(options: AbandonedOptions) {
+    this.#options = options
+  }
+
+  /** Ends those that are there now, unless it has just looked. Never throws: without the right to, the server's own limit stands. */
+  async end(): Promise<void> {
+    const { client, clock, log } = this.#options
+    if (clock.monotonic() - this.#lookedAt < everyMs) return
+    this.#lookedAt = clock.monotonic()
+    const admin = client.db("admin")
+    const left = { type: "idleSession", appName, "transaction.timeInactiveMicros": { $gte: inactiveMs * 1_000 } }
+    try {
+      const found = await admin
+        .aggregate<{ lsid: { id: unknown } }>([{ $currentOp: { idleSessions: true } }, { $match: left }, { $project: { lsid: 1 } }], {
+          readConcern: { level: "local" },
+          maxTimeMS: 2_000,
+        })
+        .toArray()
+      if (found.length === 0) return
+      await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) }, { timeoutMS: 2_000 })
+      log.warn({ transactions: found.length }, "transactions that a node had left open were ended: they stood in the way")
+    } catch (error) {
+      if (!this.#warned) log.warn({ err: error }, "transactions that a node may have left open cannot be ended; the server does it in time")
+      this.#warned = true
+    }
+  }
+}

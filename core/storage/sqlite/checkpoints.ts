@@ -1,0 +1,71 @@
+// Carries the write-ahead log over into the file on a thread of its own, while the writer goes on. Where the log has
+// grown long, the writer is asked to carry over the little that came meanwhile, so that the log begins anew: no commit
+// waits for more than that.
+import { Worker } from "node:worker_threads"
+import type { LogState } from "./checkpointer.ts"
+
+/** Pages in the log, roughly, after which a step is taken. */
+const stepPages = 2_000
+/** A group touches about as many pages besides those that its documents fill: of every index the last one. */
+const groupPages = 20
+const charactersOfPage = 1_500
+/** Pages in the log at which it should begin anew: 64 MB. */
+const longLog = 8_192
+
+export interface CheckpointsOptions {
+  readonly file: string
+  /** Has the writer carry over the rest, between two groups. */
+  readonly finish: () => Promise<unknown>
+}
+
+export class Checkpoints {
+  readonly #options: CheckpointsOptions
+  #worker: Worker | undefined
+  #pages = 0
+  #underWay = false
+
+  constructor(options: CheckpointsOptions) {
+    this.#options = options
+  }
+
+  /** To be told of each group that was written. */
+  wrote(characters: number): void {
+    this.#pages += groupPages + characters / charactersOfPage
+    if (this.#pages < stepPages || this.#underWay) return
+    this.#pages = 0
+    this.#underWay = true
+    this.#worker ??= this.#start()
+    this.#worker.postMessage("step")
+  }
+
+  async stop(): Promise<void> {
+    const worker = this.#worker
+    if (!worker) return
+    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()))
+    worker.postMessage("close")
+    await ended
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("./checkpointer.ts", import.meta.url), {
+      workerData: this.#options.file,
+      name: "millrace-checkpoints",
+    })
+    const done = () => {
+      this.#underWay = false
+    }
+    worker.on("message", ({ pages }: LogState) => {
+      if (pages < longLog) done()
+      // What fails here fails at the next group too, and is told there.
+      else this.#options.finish().then(done, done)
+    })
+    // Without the thread the writer carries all of it over itself, when the log is longer still.
+    worker.on("error", () => undefined)
+    worker.on("exit", () => {
+      done()
+      if (this.#worker === worker) this.#worker = undefined
+    })
+    worker.unref()
+    return worker
+  }
+}

@@ -1,0 +1,84 @@
+// Sockets whose reason to be here has gone: credentials that were revoked or have run out, endpoints that are nobody's any
+// more. Changes are heard of; what no change tells of is found by looking again.
+import { credentialsTopic } from "../../contract/caller.ts"
+import { type Coherence, everyKey } from "../../contract/coherence.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { type AdmissionDeps, authenticate, type Guest } from "./admission.ts"
+import type { LiveServer, LiveSocket } from "./sockets.ts"
+
+export interface RevocationDeps extends AdmissionDeps {
+  readonly coherence: Coherence
+  /** Coherence topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
+  readonly endpointsTopic: string
+}
+
+const maxChanges = 10_000
+
+/** Disconnects the sockets of a credential that changed, also one whose handshake was under way at that moment. */
+export function watchCredentials(deps: RevocationDeps, io: LiveServer) {
+  const changed = new Map<string, number>()
+  let count = 0
+  deps.coherence.onChange(credentialsTopic, async (key) => {
+    changed.delete(key)
+    changed.set(key, ++count)
+    for (const oldest of changed.keys()) {
+      if (changed.size <= maxChanges) break
+      changed.delete(oldest)
+    }
+    if (key === everyKey) return await recheck(deps, io)
+    for (const socket of io.of("/").sockets.values()) {
+      if (namesOf(socket.data.guest).includes(key)) socket.disconnect(true)
+    }
+  })
+  return {
+    count: () => count,
+    since: (seen: number, guest: Guest) => [everyKey, ...namesOf(guest)].some((name) => (changed.get(name) ?? 0) > seen),
+  }
+}
+
+/** Disconnects the anonymous sockets of an endpoint whose pipeline is no longer active. */
+export function watchEndpoints(deps: RevocationDeps, io: LiveServer): void {
+  deps.coherence.onChange(deps.endpointsTopic, (key) => recheckViewers(deps, io, (guest) => key === everyKey || guest.pipeline === key))
+}
+
+type Viewer = Extract<Guest, { kind: "viewer" }>
+
+async function recheckViewers(deps: RevocationDeps, io: LiveServer, concerns: (guest: Viewer) => boolean): Promise<void> {
+  const viewers = [...io.of("/").sockets.values()].flatMap((socket) => {
+    const { guest } = socket.data
+    return guest.kind === "viewer" && concerns(guest) ? [{ socket, guest }] : []
+  })
+  for (const [endpoint, sockets] of Map.groupBy(viewers, ({ guest }) => guest.endpoint)) {
+    const owner = await deps.ownerOfEndpoint(endpoint)
+    for (const { socket, guest } of sockets) if (owner?.organization !== guest.organization) socket.disconnect(true)
+  }
+}
+
+/** What a change may call this guest's credential: its id, or the public id that is part of its text. */
+function namesOf(guest: Guest): string[] {
+  return guest.kind === "caller" ? [guest.caller.credential.id, ...guest.bearer.split("_")] : []
+}
+
+/** Authenticates each credential in use once more; what has run out, or may no longer subscribe, is disconnected. */
+export async function recheck(deps: RevocationDeps, io: LiveServer): Promise<void> {
+  await recheckViewers(deps, io, () => true)
+  const groups = new Map<string, LiveSocket[]>()
+  for (const socket of io.of("/").sockets.values()) {
+    const { guest } = socket.data
+    if (guest.kind !== "caller") continue
+    const key = JSON.stringify([guest.bearer, guest.selected])
+    groups.set(key, [...(groups.get(key) ?? []), socket])
+  }
+  for (const sockets of groups.values()) {
+    const guest = sockets[0]?.data.guest
+    if (guest?.kind !== "caller") continue
+    try {
+      const now = await authenticate(deps, guest.bearer, guest.selected)
+      if (now.role === guest.caller.role) continue
+    } catch (error) {
+      const gone = error instanceof AppError && ["unauthenticated", "permission_denied", "not_found"].includes(error.code)
+      if (!gone) continue
+    }
+    for (const socket of sockets) socket.disconnect(true)
+  }
+}

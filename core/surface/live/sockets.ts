@@ -1,0 +1,15 @@
+// The sockets of live updates as every part of the room sees them.
+import type { DefaultEventsMap, Server, Socket } from "socket.io"
+import type { Guest } from "./admission.ts"
+import type { WireMessage } from "./messages.ts"
+
+interface ServerEvents {
+  message: (message: WireMessage) => void
+}
+export interface SocketData {
+  guest: Guest
+  /** Count of credential changes known when the handshake was looked at. */
+  seen: number
+}
+export type LiveServer = Server<DefaultEventsMap, ServerEvents, DefaultEventsMap, SocketData>
+export type LiveSocket = Socket<DefaultEventsMap, ServerEvents, DefaultEventsMap, SocketData>

@@ -1,0 +1,105 @@
+// The contract of action types, as tests: what the engine, the journal and whoever writes pipelines rely on. Called in a
+// test file, it declares a group of tests for the runner that the file is run by.
+import type { AnyAction } from "../../contract/action.ts"
+import type { AnyPlugin } from "../../contract/registrar.ts"
+import { survivesCrash } from "./crash.ts"
+import { obeysDeadline } from "./deadline.ts"
+import { runsExample } from "./examples.ts"
+import { Ground } from "./ground.ts"
+import { expectNothingLeft, heldAtRest, liveOnce, useOnce } from "./leaks.ts"
+import { keepsSecrets } from "./secrets.ts"
+import { refusesUnknownFields } from "./strictness.ts"
+import { type ContractOptions, type ContractWorld, type Subject, subjectsOf } from "./subject.ts"
+import { keepsToItsOrganization } from "./walls.ts"
+
+export type { ContractOptions, ContractWorld }
+
+/** The functions of a test runner that declare tests, as mocha and node:test have them. */
+export interface TestRunner {
+  describe(title: string, body: () => void): unknown
+  it(title: string, body: () => Promise<void>): unknown
+  before(body: () => Promise<void>): unknown
+  after(body: () => Promise<void>): unknown
+}
+
+/** For one test: services start and stop in it. */
+const timeoutMs = 120_000
+
+/**
+ * Declares the tests that every action type is to pass: its examples run and give what it declares; unknown fields are
+ * refused; a retry after a crash repeats no more than it says (`repeats`); its deadline is obeyed; secrets in its config
+ * stay out of journal, logs and errors; another organization's resources are unreachable; nothing is left behind when
+ * the service has stopped. Takes an action type, or the plugin that declares it.
+ */
+export function contractOf(given: AnyAction | AnyPlugin, options: ContractOptions & { readonly runner?: TestRunner } = {}): void {
+  const { runner = globalRunner(), ...rest } = options
+  for (const subject of subjectsOf(given, rest)) declare(subject, runner)
+}
+
+function declare(subject: Subject, { describe, it, before, after }: TestRunner): void {
+  const { action } = subject
+  describe(`${action.type}, as every action type`, () => {
+    let opened: Ground | undefined
+    const ground = () => {
+      if (!opened) throw new Error("The service that the action is tried in did not start.")
+      return opened
+    }
+    const close = async () => {
+      await opened?.bench.stop()
+      opened = undefined
+    }
+    before(
+      patient(async () => {
+        opened = await Ground.open(subject)
+      }),
+    )
+    after(patient(close))
+    const promise = (title: string, keep: () => Promise<void>) => it(title, patient(keep))
+    const ofEach = (title: string, keep: (ground: Ground, example: (typeof action.examples)[number]) => Promise<void>) =>
+      promise(title, async () => {
+        for (const example of action.examples) await keep(ground(), example)
+      })
+
+    for (const example of action.examples) promise(`runs its example: ${example.title}`, () => runsExample(ground(), example))
+    promise("refuses fields that it does not have", () => refusesUnknownFields(ground()))
+    if (action.timing === "commit" || action.repeats !== undefined) ofEach(crashTitle(action), survivesCrash)
+    ofEach("obeys its deadline", obeysDeadline)
+    ofEach("keeps secrets of its config out of journal, logs and errors", keepsSecrets)
+    promise("reaches nothing of another organization", () => keepsToItsOrganization(ground()))
+    promise("leaves no handle and no listener behind, started and stopped twice", async () => {
+      await useOnce(ground())
+      await close()
+      // What the first life left is there once for all, such as a module that was loaded.
+      const held = await heldAtRest()
+      await liveOnce(subject)
+      await expectNothingLeft(held)
+    })
+  })
+}
+
+function crashTitle({ repeats }: AnyAction): string {
+  if (repeats === "nothing") return "does nothing a second time, tried again after a crash or replayed"
+  return repeats === "marked"
+    ? "marks what it does a second time, tried again after a crash or replayed"
+    : "leaves nothing behind when it fails"
+}
+
+/** With the time that it takes, where the runner asks for it as mocha does. */
+function patient(body: () => Promise<void>): () => Promise<void> {
+  return function (this: { timeout?: unknown } | undefined) {
+    if (typeof this?.timeout === "function") (this.timeout as (milliseconds: number) => void)(timeoutMs)
+    return body()
+  }
+}
+
+function globalRunner(): TestRunner {
+  const { describe, it, before, beforeAll, after, afterAll } = globalThis as unknown as Partial<
+    TestRunner & { beforeAll: TestRunner["before"]; afterAll: TestRunner["after"] }
+  >
+  const runner = { describe, it, before: before ?? beforeAll, after: after ?? afterAll }
+  const missing = Object.entries(runner).flatMap(([name, found]) => (typeof found === "function" ? [] : [name]))
+  if (missing.length === 0) return runner as TestRunner
+  throw new Error(
+    `contractOf declares tests and finds no ${missing.join(", ")} here: call it in a test file of mocha, or give a \`runner\`.`,
+  )
+}

@@ -1,0 +1,71 @@
+// "Tried again after a crash it does not repeat its effect, where it says so": the process is taken to die after the
+// action did what it does and before anyone noted that it had, which is the one moment that a retry cannot know of.
+import type { ActionExample } from "../../contract/action.ts"
+import type { OutgoingCall, OutgoingMail } from "../../contract/outside.ts"
+import type { MadePipeline, Outcome } from "../../house/desk.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { broken } from "./broken.ts"
+import { differing, type Ground, type Site, stepDone } from "./ground.ts"
+import { whileWatched } from "./running.ts"
+import { type StepDocument, stepOf } from "./subject.ts"
+
+interface Effects {
+  readonly documents: Readonly<Record<string, number>>
+  readonly mails: readonly OutgoingMail[]
+  readonly calls: readonly OutgoingCall[]
+}
+
+export async function survivesCrash(ground: Ground, example: ActionExample): Promise<void> {
+  const { action } = ground.subject
+  const { await: _, ...plain } = stepOf(example)
+  const step: StepDocument = action.timing === "deferred" ? { ...plain, retry: { max_attempts: 3, initial_delay_ms: 1 } } : plain
+  const clean = await ground.site()
+  const once = await clean.make(step)
+  stepDone(await clean.send(once))
+  const expected = await effectsOf(clean, once)
+
+  const site = await ground.site()
+  const pipeline = await site.make(step)
+  const before = await site.effects(pipeline)
+  let lost = false
+  const loseFirst = async (run: () => unknown) => {
+    const result = await run()
+    if (lost) return result
+    lost = true
+    throw new AppError("unavailable", "The process ended before the outcome was kept.")
+  }
+  const outcome = await whileWatched(action, loseFirst, () => site.send(pipeline))
+  if (action.timing === "commit") {
+    const left = differing(before, await site.effects(pipeline))
+    if (left.length > 0) broken(`An execution that failed left something behind in ${left.join(", ")}; a commit action only stages writes.`)
+    // The event is run again, by its sender or by hand.
+    await site.replay(pipeline, outcome.entry)
+  } else stepDone(outcome)
+  if (action.repeats === undefined) return
+  await site.replay(pipeline, outcome.entry)
+  compare(action.repeats, expected, await effectsOf(site, pipeline), outcome)
+}
+
+async function effectsOf(site: Site, pipeline: MadePipeline): Promise<Effects> {
+  const { mails, calls } = site.desk.bench.outside
+  return { documents: await site.effects(pipeline), mails: [...mails], calls: [...calls] }
+}
+
+function compare(repeats: "nothing" | "marked", once: Effects, again: Effects, { entry }: Outcome): void {
+  const told = `after ${entry.status === "failed" ? "a failure" : "a crash"} and a replay`
+  for (const name of differing(once.documents, again.documents))
+    broken(`It leaves ${again.documents[name]} documents in ${name} ${told}, and ${once.documents[name]} when nothing happens.`)
+  if (repeats === "nothing") {
+    if (again.mails.length !== once.mails.length)
+      broken(`It sends ${again.mails.length} mails ${told}, and ${once.mails.length} when nothing happens.`)
+    if (again.calls.length !== once.calls.length)
+      broken(`It makes ${again.calls.length} calls ${told}, and ${once.calls.length} when nothing happens.`)
+    return
+  }
+  const ids = (mails: Effects["mails"]) => new Set(mails.map(({ message_id }) => message_id)).size
+  if (ids(again.mails) !== ids(once.mails)) broken(`Its mails carry another Message-ID ${told}; derive it from \`context.idempotencyKey\`.`)
+  const bare = again.calls.find(({ headers }) => headers["idempotency-key"] === undefined)
+  if (bare) broken(`Its call of ${bare.url} carries no Idempotency-Key; send \`context.idempotencyKey\`.`)
+  const keys = (calls: Effects["calls"]) => new Set(calls.map(({ headers }) => headers["idempotency-key"])).size
+  if (keys(again.calls) !== keys(once.calls)) broken(`Its calls carry another Idempotency-Key ${told}; send \`context.idempotencyKey\`.`)
+}

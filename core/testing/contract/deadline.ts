@@ -1,0 +1,46 @@
+// "Its deadline is obeyed": nobody answers, the step's time runs out, and the action ends when its signal says so.
+import { setTimeout as pause } from "node:timers/promises"
+import type { ActionExample } from "../../contract/action.ts"
+import { broken } from "./broken.ts"
+import type { Ground } from "./ground.ts"
+import { whileWatched } from "./running.ts"
+import { stepOf } from "./subject.ts"
+
+const deadlineMs = 300
+/** What an action that is told to stop may take to do so, on a machine that is busy. */
+const graceMs = 4_000
+
+export async function obeysDeadline(ground: Ground, example: ActionExample): Promise<void> {
+  const { action } = ground.subject
+  const { outside } = ground.bench
+  const site = await ground.site()
+  const pipeline = await site.make({ ...stepOf(example), timeout_ms: deadlineMs, retry: { max_attempts: 1 } })
+  const ended: Promise<unknown>[] = []
+  const note = (run: () => unknown) => {
+    const result = run()
+    ended.push(Promise.resolve(result).catch(() => undefined))
+    return result
+  }
+  outside.fixtures.unshift(() => new Promise(() => {}))
+  outside.onMail = () => new Promise(() => {})
+  try {
+    await within(
+      deadlineMs + graceMs,
+      whileWatched(action, note, () => site.send(pipeline)),
+      "does not let its event end",
+    )
+  } finally {
+    ground.answerCalls()
+  }
+  await within(graceMs, Promise.all(ended), "goes on after its deadline; hand `context.signal` on to whatever it waits for")
+}
+
+async function within(milliseconds: number, work: Promise<unknown>, otherwise: string): Promise<void> {
+  const stop = new AbortController()
+  const late = pause(milliseconds, "late", { signal: stop.signal }).catch(() => "stopped")
+  try {
+    if ((await Promise.race([work, late])) === "late") broken(`The action ${otherwise}.`)
+  } finally {
+    stop.abort()
+  }
+}

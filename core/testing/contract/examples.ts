@@ -1,0 +1,34 @@
+// "Its examples compile and run", and what they give is what the action declares.
+import { isDeepStrictEqual } from "node:util"
+import type { ActionExample } from "../../contract/action.ts"
+import { schemaProblems } from "../../pipeline/compile/schema-problems.ts"
+import { broken } from "./broken.ts"
+import { differing, type Ground, stepDone } from "./ground.ts"
+import { stepOf } from "./subject.ts"
+
+export async function runsExample(ground: Ground, example: ActionExample): Promise<void> {
+  const { action } = ground.subject
+  const step = stepOf(example)
+  if (step["type"] !== action.type) broken(`The example is one of "${String(step["type"])}", not of "${action.type}".`)
+  const site = await ground.site()
+  const pipeline = await site.make(step)
+  const before = await site.everything()
+  ground.answerCalls()
+  await site.dryRun(pipeline)
+  const touched = differing(before, await site.everything())
+  const { mails, calls } = ground.bench.outside
+  if (touched.length > 0) broken(`A dry run left something behind in ${touched.join(", ")}.`)
+  if (mails.length + calls.length > 0) broken("A dry run sent something.")
+  const result = stepDone(await site.send(pipeline))
+  for (const one of step["for_each"] === undefined ? [result] : (result as unknown[])) {
+    const parsed = action.result.safeParse(one)
+    if (!parsed.success) {
+      const problems = schemaProblems(parsed.error.issues, action.result, one, "").map(
+        ({ pointer, message }) => `${pointer || "/"}: ${message}`,
+      )
+      broken(`Its result is not as declared. ${problems.join(" ")}`)
+    }
+    if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), one))
+      broken(`Its result ${JSON.stringify(one)} holds more than it declares; steps after it could not be told of it.`)
+  }
+}

@@ -1,0 +1,167 @@
+// Where an action is tried: the real engine on a temporary folder, mail and calls kept, and as many organizations as a
+// promise needs.
+import { join } from "node:path"
+import { isDeepStrictEqual } from "node:util"
+import { Actions } from "../../contract/action.ts"
+import { type CollectionSpec, Collections, type Document, type Json } from "../../contract/collection.ts"
+import { Store } from "../../contract/store.ts"
+import { Desk, integrationUrl, type MadePipeline, type Outcome } from "../../house/desk.ts"
+import { frameworkRoot, loadDeclarations } from "../../house/plugins.ts"
+import { Workbench } from "../../house/workbench.ts"
+import { loadConfig } from "../../kernel/config.ts"
+import { PipelineEngine } from "../../pipeline/engine.ts"
+import { journalCollections } from "../../pipeline/journal/collections.ts"
+import type { JournalEntry } from "../../pipeline/journal/entry.ts"
+import { broken } from "./broken.ts"
+import { documentOf, eventFor, pluginFor, type StepDocument, type Subject } from "./subject.ts"
+
+export class Ground {
+  readonly subject: Subject
+  readonly bench: Workbench
+  #organizations = 0
+
+  private constructor(subject: Subject, bench: Workbench) {
+    this.subject = subject
+    this.bench = bench
+  }
+
+  static async open(subject: Subject): Promise<Ground> {
+    const { action, options, plugin } = subject
+    const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: { ...options.env } })
+    const given = [...(plugin ? [plugin] : []), ...(options.plugins ?? [])]
+    const declared = (await loadDeclarations({ config, root: frameworkRoot, plugins: given })).registry.get(Actions, action.type)
+    if (declared && declared !== action && !plugin)
+      broken(`There is another action type "${action.type}" among the plugins that are loaded.`)
+    const plugins = declared ? given : [...given, pluginFor(action)]
+    const bench = await Workbench.open({ config, root: frameworkRoot, plugins, logLevel: "trace" })
+    // A plugin may make its actions as it registers.
+    const loaded = bench.house.registry.get(Actions, action.type) ?? action
+    const ground = new Ground({ ...subject, action: loaded }, bench)
+    ground.answerCalls()
+    return ground
+  }
+
+  /** Calls and mails as they are answered unless a promise says otherwise. */
+  answerCalls(): void {
+    const { outside } = this.bench
+    outside.clear()
+    if (this.subject.options.answer) outside.fixtures.push(this.subject.options.answer)
+    outside.fixtures.push(() => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" }))
+  }
+
+  /** An organization that nobody has used before; `bare`: nothing is prepared in it. */
+  async site({ bare = false }: { bare?: boolean } = {}): Promise<Site> {
+    return new Site(this, await Desk.in(this.bench, `contract-${++this.#organizations}`), bare)
+  }
+}
+
+/** Documents by collection. */
+export type Holdings = Readonly<Record<string, readonly Document[]>>
+
+/** What one organization has, and what its events do. */
+export class Site {
+  readonly ground: Ground
+  readonly desk: Desk
+  /** Stands in the credentials of integrations that are connected here. */
+  readonly secret = `canary-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`
+  readonly #bare: boolean
+  #prepared = false
+
+  constructor(ground: Ground, desk: Desk, bare: boolean) {
+    this.ground = ground
+    this.desk = desk
+    this.#bare = bare
+  }
+
+  get organization(): { readonly id: string; readonly slug: string } {
+    return this.desk.caller.organization
+  }
+
+  /** Where integrations that are connected here begin. */
+  integrationUrl(slug: string): string {
+    return `${integrationUrl(slug)}/${this.organization.slug}`
+  }
+
+  /** A pipeline of that one step. Throws AppError where it is refused. */
+  async make(step: StepDocument): Promise<MadePipeline> {
+    const document = documentOf(step)
+    if (!this.#bare) {
+      const headers = { "x-api-key": this.secret }
+      await this.desk.connectNamed(document, (slug) => ({ base_url: this.integrationUrl(slug), headers }))
+      await this.#prepare()
+    }
+    return this.desk.make({ ...document, slug: `contract-${crypto.randomUUID()}` })
+  }
+
+  async #prepare(): Promise<void> {
+    if (this.#prepared) return
+    this.#prepared = true
+    const { bench, caller } = this.desk
+    await this.ground.subject.options.prepare?.({ invoke: (operation, input) => bench.invoke(caller, operation, input) })
+  }
+
+  /** Sends the event and waits until nothing of it is left to do. */
+  send(pipeline: MadePipeline): Promise<Outcome> {
+    const body = Buffer.from(JSON.stringify(eventFor(this.ground.subject)))
+    return this.desk.send(pipeline, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      query: {},
+      body,
+      signWith: undefined,
+    })
+  }
+
+  /** Runs a journalled event again, the deferred steps included. */
+  async replay({ stored }: MadePipeline, entry: JournalEntry): Promise<void> {
+    await this.#engine.replay(stored, entry.id, this.desk.caller)
+    await this.desk.settle()
+  }
+
+  dryRun({ stored }: MadePipeline): Promise<unknown> {
+    return this.#engine.dryRun(stored, { payload: eventFor(this.ground.subject) })
+  }
+
+  /** All that the organization has, the journal included. */
+  async everything(): Promise<Holdings> {
+    const { container, registry } = this.desk.bench.house
+    const held: Record<string, Document[]> = {}
+    for (const spec of registry.items(Collections)) {
+      if (spec.scope !== "organization") continue
+      const collection = container.get(Store).open(spec as CollectionSpec<Document, "organization">, this.organization.id)
+      held[spec.name] = await collection.find({}, { sort: { id: 1 }, limit: 10_000 })
+    }
+    return held
+  }
+
+  /** What events of a pipeline left behind beside the record of themselves: how many documents of each kind. */
+  async effects({ stored }: MadePipeline): Promise<Record<string, number>> {
+    const journal = new Set<string>(journalCollections.map(({ name }) => name))
+    const counts: Record<string, number> = {}
+    for (const [name, documents] of Object.entries(await this.everything())) {
+      const foreign = documents.filter((one) => "pipeline_id" in one && one["pipeline_id"] !== stored.id)
+      counts[name] = journal.has(name) ? foreign.length : documents.length
+    }
+    return counts
+  }
+
+  get #engine(): PipelineEngine {
+    return this.desk.bench.house.container.get(PipelineEngine)
+  }
+}
+
+/** The one step of an outcome. Breaks where it was not done. */
+export function stepDone({ entry }: Outcome): Json {
+  const [step] = Object.values(entry.steps)
+  if (entry.status === "rejected") broken(`The event was rejected (${entry.cause}).`)
+  if (!step) broken(`No step ran: ${entry.error?.message ?? entry.cause}`)
+  if (step.state === "skipped") broken('The example was skipped: its "when" is false for the event. Give fields for it in `event`.')
+  if (step.error)
+    broken(`${step.error.message} (Fields that the example reads can be given in \`event\`, what it needs made in \`prepare\`.)`)
+  return step.result
+}
+
+/** Names of the collections in which two holdings differ. */
+export function differing(before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(after).filter((name) => !isDeepStrictEqual(before[name], after[name]))
+}

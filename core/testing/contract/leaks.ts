@@ -1,0 +1,82 @@
+// "Started and stopped twice it leaks nothing": no handle, no listener on the process or on the signal that outlives it.
+import { getEventListeners } from "node:events"
+import { setTimeout as pause } from "node:timers/promises"
+import { isDeepStrictEqual } from "node:util"
+import { broken } from "./broken.ts"
+import { Ground } from "./ground.ts"
+import { whileWatched } from "./running.ts"
+import { type Subject, stepOf } from "./subject.ts"
+
+/** What keeps the process alive, and who listens to it: how many of each. */
+type Held = ReadonlyMap<string, number>
+
+/** What sockets and processes that are ending may take. */
+const patienceMs = 5_000
+const restMs = 200
+const stepMs = 20
+
+function heldNow(): Held {
+  const counts = new Map<string, number>()
+  const add = (name: string, count = 1) => counts.set(name, (counts.get(name) ?? 0) + count)
+  for (const resource of process.getActiveResourcesInfo()) if (resource !== "Immediate") add(resource)
+  for (const name of process.eventNames()) add(`listener of process "${String(name)}"`, process.listenerCount(name))
+  return counts
+}
+
+/** Once nothing has changed for a while: what is ending takes its time. */
+export async function heldAtRest(): Promise<Held> {
+  let held = heldNow()
+  for (let calm = 0, tries = 0; calm < restMs / stepMs && tries < patienceMs / stepMs; tries++) {
+    await pause(stepMs)
+    const now = heldNow()
+    calm = isDeepStrictEqual(now, held) ? calm + 1 : 0
+    held = now
+  }
+  return held
+}
+
+/** One life of a service with the action, an example run in it. */
+export async function liveOnce(subject: Subject): Promise<void> {
+  const ground = await Ground.open(subject)
+  try {
+    await useOnce(ground)
+  } finally {
+    await ground.bench.stop()
+  }
+}
+
+/** Breaks where the signal that the action was given is still listened to after it has ended. */
+export async function useOnce(ground: Ground): Promise<void> {
+  const [example] = ground.subject.action.examples
+  if (!example) broken("The action type has no examples; give it one that runs.")
+  const site = await ground.site()
+  const pipeline = await site.make(stepOf(example))
+  const left: number[] = []
+  await whileWatched(
+    ground.subject.action,
+    (run, { context: { signal } }) => {
+      const before = getEventListeners(signal, "abort").length
+      const result = run()
+      const count = () => void left.push(getEventListeners(signal, "abort").length - before)
+      if (result instanceof Promise) return result.finally(count)
+      count()
+      return result
+    },
+    () => site.send(pipeline),
+  )
+  if (left.some((count) => count > 0)) broken("It leaves a listener on `context.signal`; a commit action's outlives every event.")
+}
+
+/** Waits until no more is held than before. */
+export async function expectNothingLeft(before: Held): Promise<void> {
+  const until = performance.now() + patienceMs
+  for (;;) {
+    const more = [...heldNow()].filter(([name, count]) => count > (before.get(name) ?? 0))
+    if (more.length === 0) return
+    if (performance.now() > until)
+      broken(
+        `Left behind by a second start and stop: ${more.map(([name, count]) => `${count - (before.get(name) ?? 0)} × ${name}`).join(", ")}.`,
+      )
+    await pause(stepMs)
+  }
+}

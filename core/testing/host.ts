@@ -1,0 +1,188 @@
+// A whole service on a temporary folder, with real parts, for tests of plugins.
+import { createHmac } from "node:crypto"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Json } from "../contract/collection.ts"
+import { Operations } from "../contract/operation.ts"
+import type { OutgoingCall, OutgoingMail } from "../contract/outside.ts"
+import type { AnyPlugin } from "../contract/registrar.ts"
+import { Store } from "../contract/store.ts"
+import { CapturedOutside } from "../house/captured-outside.ts"
+import { buildHouse, frameworkRoot, type House } from "../house/house.ts"
+import type { Clock } from "../kernel/clock.ts"
+import { loadConfig } from "../kernel/config.ts"
+import type { Token } from "../kernel/di.ts"
+import { createLog } from "../kernel/log.ts"
+import { MovableClock } from "../kernel/movable-clock.ts"
+import { Invoker } from "../surface/invoke.ts"
+import { LiveMessages } from "../surface/live/messages.ts"
+
+/** What a test service is started with; every field may be left out. */
+export interface TestHostOptions {
+  /** Plugins beside the shipped ones. */
+  readonly plugins?: readonly AnyPlugin[]
+  /** Settings by variable name, as an operator would give them (`MILLRACE_INBOUND_MAX_BODY_BYTES`). */
+  readonly env?: Readonly<Record<string, string>>
+  /** In place of one that runs as the system's does until `host.clock` moves it. */
+  readonly clock?: Clock
+  /** Keep mail and outgoing calls for `host.mails` and `host.calls`, instead of sending them. */
+  readonly capture?: boolean
+  /** A folder to use and keep; otherwise one is made and removed. */
+  readonly dataDir?: string
+  /** Load the pipelines that ship with the project. */
+  readonly shippedPipelines?: boolean
+}
+
+/** A service that runs for a test, and what a test does with it. */
+export interface TestHost {
+  readonly url: string
+  readonly dataDir: string
+  readonly adminKey: string
+  readonly organization: { readonly id: string; readonly slug: string }
+  readonly house: House
+  /** What was logged so far, one JSON object a line. */
+  readonly logged: readonly string[]
+  /** Moves time: `move(ms)` runs the timers it passes, `set(time)` has wall time stand. */
+  readonly clock: MovableClock
+  /** With `capture`: what was sent so far, and what calls are answered (`outside.fixtures`). */
+  readonly outside: CapturedOutside
+  readonly mails: readonly OutgoingMail[]
+  readonly calls: readonly OutgoingCall[]
+  /** Live messages of the organization so far, oldest first. */
+  broadcasts(channel?: string): Promise<readonly Broadcast[]>
+  /** Posts an event to a pipeline's endpoint, as its sender would; `event` is sent as JSON, a text as it is. */
+  send<T = Record<string, unknown>>(
+    pipeline: { readonly inbound_url: string | null },
+    event: unknown,
+    options?: SendOptions,
+  ): Promise<ApiAnswer<T>>
+  /** Calls an operation by its name with the admin key, without HTTP. Throws AppError as it does. */
+  invoke<T = Record<string, unknown>>(operation: string, input: unknown, options?: { readonly key?: string }): Promise<T>
+  get<T>(token: Token<T>): T
+  /** One call of the API with the admin key (or `key`); JSON in and out. */
+  api<T = Record<string, unknown>>(
+    method: string,
+    path: string,
+    body?: unknown,
+    options?: { key?: string; headers?: Record<string, string> },
+  ): Promise<ApiAnswer<T>>
+  stop(): Promise<void>
+}
+
+/** What a call over HTTP was answered, its JSON parsed. */
+export interface ApiAnswer<T> {
+  readonly status: number
+  readonly body: T
+  readonly headers: Headers
+}
+
+/** How an event is sent. */
+export interface SendOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  /** Signs the body as `hmac_sha256` does, with the secret that creating the pipeline showed. */
+  readonly secret?: string
+}
+
+/** A live message as subscribers get it. */
+export interface Broadcast {
+  readonly channel: string
+  readonly event: string
+  readonly data: Json
+}
+
+/** Boots a service on a free port; to be stopped by the caller. */
+export async function testHost(options: TestHostOptions = {}): Promise<TestHost> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-test-"))
+  const own = { PORT: "0", MILLRACE_DATA_DIR: dataDir, ...(options.shippedPipelines ? {} : { MILLRACE_PIPELINES_PATHS: "," }) }
+  const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: { ...own, ...options.env } })
+  const logged: string[] = []
+  const log = createLog(options.env?.["MILLRACE_LOG_LEVEL"] ?? "info", { write: (line) => void logged.push(line) })
+  const clock = new MovableClock()
+  const outside = new CapturedOutside()
+  const house = await buildHouse({
+    config,
+    log,
+    plugins: options.plugins ?? [],
+    root: frameworkRoot,
+    clock: options.clock ?? clock,
+    ...(options.capture ? { capture: outside } : {}),
+  })
+  await house.start()
+  const { url } = house.listening
+  const bootstrap = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as {
+    admin_key: string
+    organization: { id: string; slug: string }
+  }
+  return {
+    url,
+    dataDir,
+    adminKey: bootstrap.admin_key,
+    organization: bootstrap.organization,
+    house,
+    logged,
+    clock,
+    outside,
+    mails: outside.mails,
+    calls: outside.calls,
+    async broadcasts(channel) {
+      const stored = await house.container
+        .get(Store)
+        .open(LiveMessages, bootstrap.organization.id)
+        .find({}, { sort: { id: 1 } })
+      return stored
+        .filter((one) => one.room.startsWith("c:") && (channel === undefined || one.channel === channel))
+        .map(({ channel, event, data }) => ({ channel, event, data }))
+    },
+    async send<T>({ inbound_url }: { readonly inbound_url: string | null }, event: unknown, { headers = {}, secret }: SendOptions = {}) {
+      if (inbound_url === null) throw new Error("An internal pipeline has no endpoint; feed it by event_pipelines.send_event.")
+      const body = typeof event === "string" ? event : JSON.stringify(event)
+      const signed = secret === undefined ? {} : { "x-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` }
+      return answerOf<T>(
+        await fetch(inbound_url, { method: "POST", headers: { "content-type": "application/json", ...signed, ...headers }, body }),
+      )
+    },
+    async invoke<T>(name: string, input: unknown, { key = bootstrap.admin_key }: { readonly key?: string } = {}) {
+      const operation = house.registry.get(Operations, name)
+      if (!operation) throw new Error(`There is no operation "${name}".`)
+      const credentials = { bearer: key, organization: undefined, surface: "internal", requestId: "test", log } as const
+      const answer = await house.container.get(Invoker).invoke(operation, input, credentials)
+      if (answer.kind === "stream") throw new Error(`${name} answers a stream; call it over HTTP.`)
+      return answer.body as T
+    },
+    get: (token) => house.container.get(token),
+    async api<T>(
+      method: string,
+      path: string,
+      body?: unknown,
+      { key = bootstrap.admin_key, headers = {} }: { key?: string; headers?: Record<string, string> } = {},
+    ) {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+      const response = await fetch(url + path, {
+        method,
+        headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+        ...sent,
+      })
+      return answerOf<T>(response)
+    },
+    async stop() {
+      await house.stop()
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function answerOf<T>(response: Response): Promise<ApiAnswer<T>> {
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: parsed(text) as T }
+}
+
+/** An answer that is no JSON is its text. */
+function parsed(text: string): unknown {
+  if (text === "") return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,2 @@
+// `millrace/client`: the client, for Node and browsers.
+export * from "#client"

@@ -1,0 +1,2 @@
+// `millrace`: what plugins may import.
+export * from "#core"

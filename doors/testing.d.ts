@@ -1,0 +1,2 @@
+// `millrace/testing`: what tests of plugins may import.
+export * from "#core/testing"

@@ -1,0 +1,90 @@
+// Which part of what is asked of rows the store's indexes answer: conditions on `created_at` and `id`, values of the key
+// column where every row has one (its id follows from it), and the order of `created_at`. Pure.
+import { derivedUuid, type Filter, type Json, type Sort } from "#core"
+import type { Dataset } from "./collections.ts"
+import { columnOf } from "./row-query.ts"
+
+export interface ServedQuery {
+  /** What an index narrows the rows by; every row that the filter lets through is among them. */
+  readonly narrowing: Filter
+  /** Whether that leaves a few rows, named one by one. */
+  readonly byId: boolean
+  /** Columns that no index serves, in the order in which they are asked for. */
+  readonly unserved: readonly { readonly field: "filter" | "sort"; readonly column: string }[]
+}
+
+type Condition = Filter[string]
+
+/** The store narrows by a list of values up to here. */
+const mostListed = 200
+const ranges = ["$eq", "$in", "$gt", "$gte", "$lt", "$lte"]
+
+export function servedQuery(organization: string, dataset: Dataset, filter: Filter, sort: Sort): ServedQuery {
+  const unserved: { field: "filter" | "sort"; column: string }[] = []
+  const narrowing: Filter[] = [{ dataset_id: dataset.id }]
+  const keyPath = hasKeyedIds(dataset) ? `values.${dataset.key}` : undefined
+  let byId = false
+  for (const { path, condition, alternative } of conditions(filter)) {
+    const listed = valuesOf(condition)
+    if (!alternative && path === "created_at" && isRange(condition)) narrowing.push({ created_at: condition })
+    else if (!alternative && path === "id" && listed) {
+      byId = true
+      narrowing.push({ id: condition })
+    } else if (!alternative && path === keyPath && listed?.every(isKeyValue)) {
+      byId = true
+      narrowing.push({ id: { $in: listed.map((value) => derivedUuid(organization, dataset.id, String(value))) } })
+    } else unserved.push({ field: "filter", column: columnOf(path) })
+  }
+  for (const path of Object.keys(sort)) if (path !== "created_at") unserved.push({ field: "sort", column: columnOf(path) })
+  return { narrowing: { $and: narrowing }, byId, unserved }
+}
+
+/** Columns to filter by in a dataset of any size. */
+export function indexedColumns(dataset: Dataset): string[] {
+  return ["created_at", "id", ...(hasKeyedIds(dataset) && dataset.key !== null ? [dataset.key] : [])]
+}
+
+function hasKeyedIds({ key, unkeyed }: Dataset): boolean {
+  return key !== null && unkeyed === false
+}
+
+interface Found {
+  readonly path: string
+  readonly condition: Condition
+  /** One of several under `$or`, which no index serves. */
+  readonly alternative: boolean
+}
+
+function* conditions(filter: Filter, alternative = false): Generator<Found> {
+  for (const [path, condition] of Object.entries(filter)) {
+    if (path === "$and" || path === "$or") {
+      for (const each of condition as readonly Filter[]) yield* conditions(each, alternative || path === "$or")
+    } else yield { path, condition, alternative }
+  }
+}
+
+function isRange(condition: Condition): boolean {
+  const operators = operatorsOf(condition)
+  return operators === undefined || Object.keys(operators).some((operator) => ranges.includes(operator))
+}
+
+/** The values that a condition names, where it is equality with one or some; undefined otherwise, and where there are too many. */
+function valuesOf(condition: Condition): Json[] | undefined {
+  const operators = operatorsOf(condition)
+  if (operators === undefined) return [condition as Json]
+  if ("$eq" in operators) return [operators["$eq"] as Json]
+  const listed = operators["$in"]
+  return Array.isArray(listed) && listed.length <= mostListed ? listed : undefined
+}
+
+/** undefined where a condition is a plain value. */
+function operatorsOf(condition: Condition): Readonly<Record<string, unknown>> | undefined {
+  if (typeof condition !== "object" || condition === null || Array.isArray(condition)) return undefined
+  const keys = Object.keys(condition)
+  return keys.length > 0 && keys.every((key) => key.startsWith("$")) ? (condition as Record<string, unknown>) : undefined
+}
+
+/** What a keyed row can hold in its key column (row-identity.ts). */
+function isKeyValue(value: Json): boolean {
+  return typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && value !== "")
+}

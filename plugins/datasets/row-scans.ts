@@ -1,0 +1,71 @@
+// Keeps reads of rows from going through a large dataset one by one: what no index serves is allowed only where the
+// indexes leave few enough rows. How many they leave is counted up to the bound, and remembered for a while.
+import { AppError, type Clock, type Collection, type Filter, type Sort } from "#core"
+import type { Dataset, Row } from "./collections.ts"
+import { indexedColumns, type ServedQuery, servedQuery } from "./row-index.ts"
+import { readFilter, readSort } from "./row-query.ts"
+
+export interface RowQuery {
+  readonly filter: Filter
+  readonly sort: Sort
+}
+
+interface Counted {
+  readonly beyond: Promise<boolean>
+  /** Monotonic milliseconds. */
+  readonly until: number
+}
+
+const keptMs = 60_000
+const mostKept = 1_000
+
+export class RowScans {
+  readonly #clock: Clock
+  readonly #most: number
+  readonly #counted = new Map<string, Counted>()
+
+  /** `most`: rows that a read may go through without an index. */
+  constructor(clock: Clock, most: number) {
+    this.#clock = clock
+    this.#most = most
+  }
+
+  /** What the store is to be asked; throws `invalid_argument` for text that says nothing of rows, and for too long a read. */
+  async query(rows: Collection<Row>, organization: string, dataset: Dataset, asked: { filter: string; sort: string }): Promise<RowQuery> {
+    const given = readFilter(asked.filter)
+    const sort = readSort(asked.sort)
+    const served = servedQuery(organization, dataset, given, sort)
+    if (served.unserved.length > 0 && !served.byId && (await this.#isBeyond(rows, served.narrowing))) throw this.#refusal(dataset, served)
+    return { filter: { $and: [served.narrowing, given] }, sort }
+  }
+
+  #isBeyond(rows: Collection<Row>, narrowing: Filter): Promise<boolean> {
+    const name = JSON.stringify(narrowing)
+    const known = this.#counted.get(name)
+    const now = this.#clock.monotonic()
+    if (known && now < known.until) return known.beyond
+    if (this.#counted.size >= mostKept) this.#counted.clear()
+    const beyond = rows.count(narrowing, { limit: this.#most + 1 }).then((count) => count > this.#most)
+    this.#counted.set(name, { beyond, until: now + keptMs })
+    beyond.catch(() => this.#counted.delete(name))
+    return beyond
+  }
+
+  #refusal(dataset: Dataset, { unserved }: ServedQuery): AppError {
+    const indexed = indexedColumns(dataset)
+    const most = this.#most.toLocaleString("en-US")
+    const fields = unserved.map(({ field, column }) => {
+      const what = field === "sort" ? `sort by created_at, or filter by ${listed(indexed)}` : `filter by ${listed(indexed)} as well`
+      return {
+        path: field,
+        message: `the column ${JSON.stringify(column)} is not indexed, and more than ${most} rows of "${dataset.slug}" would have to be gone through; ${what}, so that at most ${most} are left`,
+      }
+    })
+    const message = `${fields[0]?.path}: ${fields[0]?.message}.`
+    return new AppError("invalid_argument", message, { reason: "column_not_indexed", indexed_columns: indexed, fields })
+  }
+}
+
+function listed(names: readonly string[]): string {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`
+}

@@ -1,0 +1,77 @@
+// What a document needs before it is saved: that it compiles, its datasets, its page, a secret of the right form.
+import { AppError, type Caller, type Declared, type Finding, type PipelineDocument, type PipelineEngine, type Work } from "#core"
+import type { Datasets } from "../datasets/index.ts"
+import type { Pages } from "../pages/index.ts"
+import type { PipelineRecord } from "./collections.ts"
+import { invalid, secretNeed } from "./rules.ts"
+
+type Organization = Caller["organization"]
+
+export interface NeedsDeps {
+  readonly engine: PipelineEngine
+  readonly declared: Declared
+  readonly datasets: Datasets
+  readonly pages: Pages
+}
+
+export class Needs {
+  readonly #deps: NeedsDeps
+
+  constructor(deps: NeedsDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws with every finding that is an error. */
+  async compile(
+    document: PipelineDocument,
+    organization: Organization,
+  ): Promise<{ writesTo: readonly string[]; upserts: PipelineRecord["upserts"]; warnings: string[] }> {
+    const compilation = await this.#deps.engine.compile(document, organization)
+    if (!compilation.ok) throw refusedByFindings(compilation.findings)
+    const { graph, findings } = compilation
+    return {
+      writesTo: graph.writesTo,
+      upserts: [...graph.upserts],
+      warnings: findings.map((finding) => `${finding.rule}: ${finding.message}`),
+    }
+  }
+
+  /** Makes those that are missing, in the same work. */
+  async datasets(work: Work, organization: Organization, slugs: readonly string[]): Promise<{ targets: string[]; created: string[] }> {
+    const created: string[] = []
+    const targets: string[] = []
+    for (const slug of slugs) {
+      const dataset = await this.#deps.datasets.ensure(work, organization, slug)
+      if (dataset.created) created.push(dataset.slug)
+      targets.push(`${organization.slug}.${dataset.slug}`)
+    }
+    return { targets: [...new Set(targets)], created: [...new Set(created)] }
+  }
+
+  checkSecret(document: PipelineDocument, secret: string): void {
+    const { mode, config } = secretNeed(this.#deps.declared, document)
+    mode.checkSecret?.(secret, config)
+  }
+
+  async checkOwner(organization: string, document: PipelineDocument): Promise<void> {
+    if (document.owner_artifact_id !== null) {
+      const page = await this.#deps.pages.get(organization, document.owner_artifact_id)
+      if (!page) throw invalid("owner_artifact_id", `there is no page ${document.owner_artifact_id}.`)
+    } else if (document.auth_mode === "public_artifact") {
+      throw invalid("owner_artifact_id", "public_artifact needs the published page that the pipeline belongs to.")
+    }
+  }
+}
+
+/** Findings as an error: all of them, with their pointers. */
+function refusedByFindings(findings: readonly Finding[]): AppError {
+  const errors = findings.filter((finding) => finding.level === "error")
+  const fields = errors.map(({ pointer, message }) => ({ path: pointer.slice(1).replaceAll("/", ".") || "(document)", message }))
+  const first = fields[0]
+  const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : ""
+  return new AppError("invalid_argument", `The pipeline does not compile: ${first?.path}: ${first?.message}${more}`, {
+    reason: "does_not_compile",
+    fields,
+    findings: [...findings],
+  })
+}

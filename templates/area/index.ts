@@ -1,0 +1,14 @@
+// The area sample_name: things of an organization that people make, list, read and remove.
+import { z } from "zod"
+import { definePlugin } from "#core"
+import { Items } from "./collection.ts"
+import { create, get, list, remove } from "./operations.ts"
+
+export default definePlugin({
+  id: "sample-name",
+  config: z.strictObject({}),
+  register(registrar) {
+    registrar.collections(Items)
+    registrar.operations(create, list, get, remove)
+  },
+})

@@ -1,0 +1,117 @@
+// Servers measured side by side: each is warmed up, then all take turns, forwards and backwards, so that a machine that
+// slows down slows all of them. After each run of a server that keeps what it answers, its books are checked.
+import type { Load, Measured, RequestSpec } from "./load/load.ts"
+import { BenchProblem } from "./options.ts"
+import type { Books } from "./service/books.ts"
+import type { ProcessTree } from "./service/cpu.ts"
+
+export interface Contestant {
+  readonly name: string
+  readonly request: Omit<RequestSpec, "prefix">
+  /** Of servers that keep what they answer. */
+  readonly keeps?: Keeper
+  /** What a request leaves behind; default one row and one entry. */
+  readonly leaves?: Books
+  /** Seconds until its code is compiled; default 8. */
+  readonly warmSeconds?: number
+}
+
+export interface Keeper {
+  books(): Promise<Books>
+  /** Why it did not take what it did not take. */
+  explain(): Promise<string>
+  readonly tree: ProcessTree
+}
+
+interface Run extends Measured {
+  /** CPU microseconds that an answer cost the server, its children included; of keepers only. */
+  readonly server_us: number
+}
+
+/** Of each run of a contestant, in the order of the runs; events a second unless another is named. */
+export type Figures = (name: string, of?: Exclude<keyof Run, "others">) => number[]
+
+export interface ContestOptions {
+  readonly connections: number
+  readonly seconds: number
+  readonly runs: number
+  /** Requests a second, evenly; absent: as many as are answered. */
+  readonly perSecond?: number
+}
+
+/** Answers a second of a server that was not measured yet. */
+const firstGuess = 15_000
+
+let prefixes = 0
+
+export class Contest {
+  readonly #load: Load
+  readonly #contestants: readonly Contestant[]
+  /** Answers a second that were seen last, by name: how many requests a run needs. */
+  readonly #seen = new Map<string, number>()
+
+  constructor(load: Load, contestants: readonly Contestant[]) {
+    this.#load = load
+    this.#contestants = contestants
+  }
+
+  async warm(connections: number): Promise<void> {
+    for (const contestant of this.#contestants) {
+      let left = contestant.warmSeconds ?? 8
+      // A short one first, to know how many requests the other needs.
+      for (const seconds of [Math.min(2, left), left - 2]) {
+        if (seconds <= 0) continue
+        await this.#run(contestant, { connections, seconds })
+        left -= seconds
+      }
+    }
+  }
+
+  /** Throws where a run is void. */
+  async runs({ runs, ...options }: ContestOptions): Promise<Figures> {
+    const all = new Map(this.#contestants.map(({ name }) => [name, [] as Run[]]))
+    for (let run = 0; run < runs; run++) {
+      const turn = run % 2 === 0 ? this.#contestants : this.#contestants.toReversed()
+      for (const contestant of turn) all.get(contestant.name)?.push(await this.#run(contestant, options))
+    }
+    return (name, of = "perSecond") => (all.get(name) ?? []).map((run) => run[of])
+  }
+
+  async #run({ name, request, keeps, leaves = { rows: 1, entries: 1 } }: Contestant, options: Omit<ContestOptions, "runs">): Promise<Run> {
+    const { connections, seconds, perSecond } = options
+    const rate = perSecond ?? (this.#seen.get(name) ?? firstGuess) * 1.5
+    // What nothing is kept of may be sent again.
+    const count = keeps ? rate * (seconds + 1) + connections * 2 : 20_000
+    await this.#load.prepare({ ...request, prefix: `p${++prefixes}` }, count)
+    const before = await keeps?.books()
+    const cpu = keeps?.tree.cpuUs() ?? 0
+    const measured = await this.#load.run({
+      url: request.url,
+      connections,
+      seconds,
+      repeat: !keeps,
+      ...(perSecond === undefined ? {} : { perSecond }),
+    })
+    const used = (keeps?.tree.cpuUs() ?? 0) - cpu
+    if (keeps && before) await check(keeps, name, measured, leaves, before)
+    if (measured.other > 0) throw new VoidRun(`${name}: ${measured.other} requests were not answered with 2xx (${measured.others})`)
+    if (perSecond === undefined) this.#seen.set(name, measured.perSecond)
+    return { ...measured, server_us: used / Math.max(1, measured.ok) }
+  }
+}
+
+/** A run whose figures count for nothing. */
+class VoidRun extends BenchProblem {
+  constructor(why: string) {
+    super(`The run is void: ${why}.`)
+  }
+}
+
+async function check(keeps: Keeper, name: string, { ok, other, others }: Measured, leaves: Books, before: Books): Promise<void> {
+  const after = await keeps.books()
+  const [entries, rows] = [after.entries - before.entries, after.rows - before.rows]
+  if (entries === ok * leaves.entries && rows === ok * leaves.rows && other === 0) return
+  const otherwise = other > 0 ? `${other} otherwise (${others})` : "none otherwise"
+  const why = await keeps.explain()
+  throw new VoidRun(`${name}: ${ok} answered with 2xx, ${otherwise}; ${entries} entries, ${rows} rows${why === "" ? "" : `; ${why}`}`)
+}

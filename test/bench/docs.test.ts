@@ -1,0 +1,36 @@
+// The page on performance says what was measured: its tables are those that the bench wrote.
+import { readFileSync } from "node:fs"
+import { expect } from "chai"
+import { type Figures, pageFile, readFigures, withFigures } from "./docs.ts"
+
+const row = {
+  name: "inbound/full/c64",
+  ours: 1234.5,
+  peer: 1200,
+  peer_name: "a | b",
+  ratio: 1.029,
+  unit: "events/s",
+  ours_range: [1200, 1300],
+  note: "n",
+} as const
+
+describe("docs/performance.md", () => {
+  it("holds the figures of docs/performance.json and no others", () => {
+    const page = readFileSync(pageFile, "utf8")
+    expect(withFigures(page, readFigures())).to.equal(page)
+    // Outside of what is made, no figure is given with a unit of time or rate.
+    const typed = page.replaceAll(/<!-- figures \S+ -->[\s\S]*?<!-- end -->/g, "")
+    expect(typed).to.not.match(/\d(?:\.\d+)? ?(?:µs|events\/s)\b/)
+  })
+
+  it("is made of rows by the start of their names, and says where there are none", () => {
+    const figures = { measured_at: "2026-01-01", machine: {}, rows: [row], profile: ["hot"] } as unknown as Figures
+    const page = ["inbound/full/", "live/", "profile"].map((name) => `<!-- figures ${name} -->\nold\n<!-- end -->\n`).join("")
+    const made = withFigures(page, figures)
+    expect(made).to.include("| inbound/full/c64 | 1234.5 | 1200–1300 | 1200 (a \\| b) |  | 1.03 | events/s | n |")
+    expect(made).to.include("<!-- figures live/ -->\n\nNot measured on this machine yet.\n\n<!-- end -->")
+    expect(made).to.include("```text\nhot\n```")
+    expect(made).to.not.include("old")
+    expect(withFigures(made, figures)).to.equal(made)
+  })
+})

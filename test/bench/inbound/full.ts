@@ -1,0 +1,74 @@
+// The claim: what an event costs that is verified, checked, transformed, written as a row, stamped and journalled, on disk
+// before its answer, beside servers that parse and echo. And how long an answer takes at half of that load.
+import { Contest, type Contestant, type Figures } from "../contest.ts"
+import { Load } from "../load/load.ts"
+import { type BenchOptions, wanted } from "../options.ts"
+import { express, http, startPeer } from "../peers/peers.ts"
+import { startService } from "../service/service.ts"
+import { median, type Row, rowOf } from "../table.ts"
+import { lead, makePipeline, signedRequest } from "./pipelines.ts"
+
+const own = "full"
+const halfLoad = "inbound/full/half-load/p99"
+
+export async function* fullRows(options: BenchOptions): AsyncGenerator<Row> {
+  if (!wanted(options, "inbound/full/")) return
+  const { note, machine, runs = 7, seconds } = options
+  const service = await startService()
+  const peers = [await startPeer(express), await startPeer(http)]
+  const load = new Load()
+  try {
+    const made = await makePipeline(service, { name: "Bench lead" })
+    const contestants: Contestant[] = [
+      ...peers.map(({ name, url }) => ({ name, request: { url, body: lead() } })),
+      { name: own, request: signedRequest(made), keeps: service },
+    ]
+    const contest = new Contest(load, contestants)
+    note("inbound/full: warming up")
+    await contest.warm(64)
+    let capacity = 0
+    for (const connections of [64, 256]) {
+      const name = `inbound/full/c${connections}`
+      if (!wanted(options, name) && !wanted(options, `${name}/http`) && !(connections === 64 && wanted(options, halfLoad))) continue
+      note(`${name}: ${runs} runs of ${seconds} s each`)
+      const measured = await contest.runs({ connections, seconds, runs })
+      if (connections === 64) capacity = median(measured(own))
+      const detail = `p99 ${ms(median(measured(own, "p99")))} beside ${ms(median(measured(express, "p99")))}; ${cpuOf(measured)}`
+      for (const [rowName, peer] of [
+        [name, express],
+        [`${name}/http`, http],
+      ] as const) {
+        if (wanted(options, rowName)) yield rowOf(rowName, "events/s", measured(own), peer, measured(peer), detail)
+      }
+    }
+    if (wanted(options, halfLoad)) {
+      note(`${halfLoad}: ${Math.round(capacity / 2)} events/s`)
+      const measured = await new Contest(
+        load,
+        contestants.filter(({ name }) => name !== http),
+      ).runs({
+        connections: 64,
+        seconds,
+        runs: Math.min(3, runs),
+        perSecond: capacity / 2,
+      })
+      const peer = measured(express, "p99")
+      const goal = 2 * median(peer) + 2 * machine.fsync_p99_ms
+      const detail = `at ${Math.round(capacity / 2)} events/s, p50 ${ms(median(measured(own, "p50")))}; goal ${ms(goal)}: twice the peer's and twice a flush's p99`
+      yield rowOf(halfLoad, "ms", measured(own, "p99"), express, peer, detail)
+    }
+  } finally {
+    load.stop()
+    for (const peer of peers) peer.stop()
+    await service.stop()
+  }
+}
+
+function cpuOf(measured: Figures): string {
+  const us = (of: "server_us" | "generator_us") => Math.round(median(measured(own, of)))
+  return `CPU an event: service ${us("server_us")} µs, load generator ${us("generator_us")} µs (${Math.round(median(measured(express, "generator_us")))} µs for the peer)`
+}
+
+function ms(value: number): string {
+  return `${Math.round(value * 10) / 10} ms`
+}

@@ -1,0 +1,52 @@
+// The full path on MongoDB, the server on the same cores: beside the express echo (goal: 0.4 times its rate), and what an
+// event costs the service itself beside what it costs on the embedded store (goal: 1.2 times at most).
+import { Contest, type Contestant } from "../contest.ts"
+import { Load } from "../load/load.ts"
+import { type BenchOptions, wanted } from "../options.ts"
+import { express, startPeer } from "../peers/peers.ts"
+import { startMongo } from "../service/mongo.ts"
+import { startService } from "../service/service.ts"
+import { median, type Row, rowOf } from "../table.ts"
+import { lead, makePipeline, signedRequest } from "./pipelines.ts"
+
+const connections = 64
+const rateRow = `inbound/mongodb/full/c${connections}`
+const cpuRow = "inbound/mongodb/cpu"
+
+export async function* mongodbRows(options: BenchOptions): AsyncGenerator<Row> {
+  if (!wanted(options, rateRow) && !wanted(options, cpuRow)) return
+  const { note, seconds, runs = 5 } = options
+  const mongo = await startMongo()
+  if (!mongo) {
+    note(`${rateRow} is left out: no mongod. Put one on PATH, or set MONGOMS_SYSTEM_BINARY.`)
+    return
+  }
+  const peer = await startPeer(express)
+  const onMongo = await startService({ storageUrl: mongo.url })
+  const embedded = await startService()
+  const load = new Load()
+  try {
+    const contestants: Contestant[] = [
+      { name: express, request: { url: peer.url, body: lead() } },
+      { name: "mongodb", request: signedRequest(await makePipeline(onMongo, { name: "Bench lead" })), keeps: onMongo },
+      { name: "sqlite", request: signedRequest(await makePipeline(embedded, { name: "Bench lead" })), keeps: embedded },
+    ]
+    const contest = new Contest(load, contestants)
+    note(`${rateRow}: warming up, then ${runs} runs of ${seconds} s each`)
+    await contest.warm(connections)
+    const measured = await contest.runs({ connections, seconds, runs })
+    if (wanted(options, rateRow)) {
+      const detail = `goal 0.4; p99 ${Math.round(median(measured("mongodb", "p99")))} ms; mongod on the same ${options.machine.cores} cores`
+      yield rowOf(rateRow, "events/s", measured("mongodb"), express, measured(express), detail)
+    }
+    if (wanted(options, cpuRow)) {
+      const detail = "the service's own processes; goal 1.2 at most"
+      yield rowOf(cpuRow, "CPU µs/event", measured("mongodb", "server_us"), "sqlite driver", measured("sqlite", "server_us"), detail)
+    }
+  } finally {
+    load.stop()
+    peer.stop()
+    await Promise.all([onMongo.stop(), embedded.stop()])
+    await mongo.stop()
+  }
+}

@@ -1,0 +1,24 @@
+// The service under test, in a process of its own: broadcasts to one channel when asked, through a commit as pipelines do.
+import { rmSync } from "node:fs"
+import { Live, Works } from "#core"
+import { testHost } from "#core/testing"
+import { benchFolder } from "../machine.ts"
+
+const dataDir = benchFolder()
+const host = await testHost({ dataDir, env: { MILLRACE_LOG_LEVEL: "warn" } })
+process.send?.({ url: host.url, token: host.adminKey })
+
+process.on("message", async (message) => {
+  const { channel } = message as { channel: string }
+  const sent = String(process.hrtime.bigint())
+  await host.get(Works).run((work) => void host.get(Live).stage(work, host.organization.id, { channel, event: "bench", data: { sent } }))
+})
+process.on("disconnect", () => {
+  host
+    .stop()
+    .catch(() => undefined)
+    .finally(() => {
+      rmSync(dataDir, { recursive: true, force: true })
+      process.exit(0)
+    })
+})

@@ -1,0 +1,39 @@
+// The load generator as the bench sees it: a process of its own that lives as long as the suites, so that its code is
+// compiled and its cost the same for everyone it measures.
+import { type ChildProcess, fork } from "node:child_process"
+import { join } from "node:path"
+import { told } from "../children.ts"
+import type { Measured, Order, RunSpec } from "./generator.ts"
+import type { RequestSpec } from "./requests.ts"
+
+export type { Measured } from "./generator.ts"
+export type { RequestSpec } from "./requests.ts"
+
+export class Load {
+  readonly #process: ChildProcess
+
+  constructor() {
+    this.#process = fork(join(import.meta.dirname, "generator.ts"), { stdio: "inherit" })
+  }
+
+  /** How many were made: fewer than asked for where they would take too much memory. */
+  async prepare(spec: RequestSpec, count: number): Promise<number> {
+    return (await this.#ask<{ prepared: number }>({ prepare: spec, count: Math.ceil(count) })).prepared
+  }
+
+  async run(spec: RunSpec): Promise<Measured> {
+    const answer = await this.#ask<{ measured: Measured } | { failed: string }>({ run: spec })
+    if ("failed" in answer) throw new Error(`The load generator failed: ${answer.failed}`)
+    return answer.measured
+  }
+
+  stop(): void {
+    this.#process.disconnect()
+  }
+
+  #ask<T>(order: Order): Promise<T> {
+    const answer = told<T>(this.#process)
+    this.#process.send(order)
+    return answer
+  }
+}

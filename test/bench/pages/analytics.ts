@@ -1,0 +1,233 @@
+// What analytics cost beside the bare engine. Queries: through the API, each in a process of its own, beside DuckDB in
+// this process with the same views on the same segments and nothing to guard (goal: 1.5 times its time at most).
+// Ingest: rows as the store gives them to sealed segments and a committed manifest, beside DuckDB's Appender (goal: half
+// of its speed at least). Runs alternate.
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"
+import { Clock, Ids, Store, Works } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { Buckets } from "../../../plugins/buckets/index.ts"
+import { type Dataset, type Row as DatasetRow, Datasets } from "../../../plugins/datasets/index.ts"
+import { CopiesCollection, type Copy } from "../../../plugins/page-analytics/collections.ts"
+import { quoted, segmentColumns } from "../../../plugins/page-analytics/event-columns.ts"
+import { CopyStore } from "../../../plugins/page-analytics/sealing/copy-store.ts"
+import { Sealer } from "../../../plugins/page-analytics/sealing/sealer.ts"
+import { SegmentEngine } from "../../../plugins/page-analytics/sealing/segment-engine.ts"
+import { SegmentFiles } from "../../../plugins/page-analytics/segments/segment-files.ts"
+import { eventsView, views } from "../../../plugins/page-analytics/views.ts"
+import { benchFolder } from "../machine.ts"
+import { type BenchOptions, wanted } from "../options.ts"
+import { type Row, rowOf } from "../table.ts"
+import { firstAt, rowAt, timeOf } from "./synthetic-events.ts"
+
+const questions: Readonly<Record<string, string>> = {
+  "visitors by day":
+    "SELECT date_trunc('day', occurred_at) AS day, count(DISTINCT session_id) AS visitors FROM events WHERE event = 'pageview' AND NOT is_test GROUP BY day ORDER BY day",
+  "conversion by variant":
+    "SELECT variant, count(DISTINCT session_id) FILTER (event = 'pageview') AS visitors, count(DISTINCT session_id) FILTER (event = 'lead') AS leads, leads / visitors AS rate FROM events WHERE NOT is_test GROUP BY variant ORDER BY variant",
+  "by source":
+    "SELECT utm_source, count(DISTINCT session_id) AS visitors, count_if(event = 'lead') AS leads FROM events WHERE NOT is_test GROUP BY utm_source ORDER BY visitors DESC",
+  "by device and in-app":
+    "SELECT device_type, in_app, count(DISTINCT session_id) AS visitors, count_if(event = 'lead') AS leads FROM events WHERE NOT is_test GROUP BY ALL ORDER BY visitors DESC",
+  "web vitals p75 by page":
+    "SELECT artifact_id, name, quantile_cont(value, 0.75) AS p75, count(*) AS samples FROM web_vitals GROUP BY ALL ORDER BY artifact_id, name",
+  "scroll depth":
+    "SELECT scroll_depth, count(DISTINCT session_id) AS sessions FROM events WHERE event = 'scroll_milestone' AND NOT is_test GROUP BY scroll_depth ORDER BY scroll_depth",
+  funnel: "SELECT step, sum(sessions) AS sessions FROM funnel GROUP BY step, position ORDER BY position",
+  "form abandonment":
+    "SELECT last_field, count(*) AS sessions, avg(field_count) AS fields FROM events WHERE event = 'form_abandon' AND NOT is_test GROUP BY last_field ORDER BY sessions DESC",
+  "time to lead": "SELECT quantile_cont(time_to_lead_s, [0.5, 0.9]) AS seconds, count(*) AS leads FROM leads",
+  "top pages": "SELECT artifact_id, page_url, visitors, leads, conversion_rate FROM pages ORDER BY visitors DESC LIMIT 20",
+}
+
+const queryName = (question: string) => `pages/query/${question.replaceAll(" ", "-")}`
+const allQueries = queryName("all ten")
+const ingestName = "pages/ingest"
+
+export async function* analyticsRows(options: BenchOptions): AsyncGenerator<Row> {
+  const asked = Object.entries(questions).filter(([name]) => wanted(options, queryName(name)) || wanted(options, allQueries))
+  if (asked.length === 0 && !wanted(options, ingestName)) return
+  const { note, events, runs = 3 } = options
+  note(`pages: ${events} events`)
+  const dataDir = benchFolder()
+  // A process a query; nothing seals beside what this file does.
+  const settings = { "page-analytics": { idle_ms: 0, deadline_ms: 120_000, memory_mb: 4_096 } }
+  const host = await testHost({ dataDir, env: { MILLRACE_LOG_LEVEL: "warn", MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) } })
+  const ground = await Ground.make(host, dataDir)
+  try {
+    if (wanted(options, ingestName)) yield await ingest(ground, Math.min(events, 300_000), runs)
+    if (asked.length > 0) {
+      for await (const row of queries(ground, events, runs, asked)) if (wanted(options, row.name)) yield row
+    }
+  } finally {
+    await ground.engine.stop()
+    await host.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** The service's own parts, fed with events that are made up as they are read. */
+class Ground {
+  readonly host: TestHost
+  readonly engine = new SegmentEngine()
+  readonly files: SegmentFiles
+  readonly dataset: Dataset
+
+  private constructor(host: TestHost, files: SegmentFiles, dataset: Dataset) {
+    this.host = host
+    this.files = files
+    this.dataset = dataset
+  }
+
+  static async make(host: TestHost, dataDir: string): Promise<Ground> {
+    const files = new SegmentFiles({ buckets: host.get(Buckets), ids: host.get(Ids), folder: join(dataDir, "bench"), cacheBytes: 0 })
+    await files.start()
+    const works = host.get(Works)
+    const dataset = await works.run((work) => host.get(Datasets).create(work, host.organization.id, { name: "Bench events" }))
+    return new Ground(host, files, dataset)
+  }
+
+  copies(): CopyStore {
+    const { host, files } = this
+    return new CopyStore({ store: host.get(Store), works: host.get(Works), clock: host.get(Clock), files }, host.organization.id)
+  }
+
+  sealer(copies: CopyStore, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Sealer {
+    const { host, files, engine } = this
+    const stream = async function* (filter: { created_at?: { $gte?: string } }) {
+      const from = Date.parse(filter.created_at?.$gte ?? "") - firstAt
+      const span = timeOf(total, total) - firstAt
+      for (let index = Math.max(0, Math.ceil((from / span) * total)); index < count; index++) yield rowAtIndex(index)
+    }
+    const datasets = { rows: () => ({ stream }) } as unknown as Datasets
+    return new Sealer(
+      { datasets, clock: host.get(Clock), ids: host.get(Ids), files, engine, segmentRows: 400_000, keepDays: 3_650 },
+      copies,
+    )
+  }
+
+  async live(): Promise<Copy> {
+    const copies = this.copies()
+    await copies.first()
+    const { live } = await copies.copies()
+    if (!live) throw new Error("no copy")
+    return live
+  }
+}
+
+/** The copy of these rows from nothing; returns when its last segment is committed. */
+async function seal(ground: Ground, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Promise<void> {
+  const copies = ground.copies()
+  const sealer = ground.sealer(copies, rowAtIndex, count, total)
+  let step = await sealer.advance(await ground.live(), ground.dataset, [])
+  while (!step.caughtUp) step = await sealer.advance(step.copy, ground.dataset, [])
+}
+
+/** Rows follow one another as they do when ten million come in a month. */
+const asMany = 10_000_000
+
+async function ingest(ground: Ground, count: number, runs: number): Promise<Row> {
+  const rows = Array.from({ length: count }, (_, index) => rowAt(index, asMany, ground.dataset.id))
+  const figures = { ours: [] as number[], peer: [] as number[] }
+  await seal(ground, (index) => rows[index] as DatasetRow, Math.min(count, 1_000), asMany)
+  await drop(ground)
+  for (let run = 0; run < runs; run++) {
+    figures.peer.push(await timed(count, () => append(rows)))
+    figures.ours.push(await timed(count, () => seal(ground, (index) => rows[index] as DatasetRow, count, asMany)))
+    const held = (await ground.copies().segments(await ground.live())).reduce((sum, segment) => sum + segment.rows, 0)
+    if (held !== count) throw new Error(`${ingestName}: the run is void: ${held} of ${count} rows were sealed`)
+    await drop(ground)
+  }
+  return rowOf(ingestName, "rows/s", figures.ours, "Appender", figures.peer, "goal 0.5 at least")
+}
+
+async function timed(count: number, work: () => Promise<void>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return (count * 1_000) / (performance.now() - began)
+}
+
+/** The same rows and columns, appended to a table in memory, value by value. */
+async function append(rows: readonly DatasetRow[]): Promise<void> {
+  const instance = await DuckDBInstance.create(":memory:")
+  const connection = await instance.connect()
+  await connection.run(
+    `CREATE TABLE events (${segmentColumns.map(({ name, type }) => `${quoted(name)} ${type === "TIMESTAMP" || type === "JSON" ? "VARCHAR" : type}`).join(", ")})`,
+  )
+  const appender = await connection.createAppender("events")
+  for (const row of rows) {
+    const own: Record<string, unknown> = { row_id: row.id, received_at: row.created_at, updated_at: row.updated_at }
+    for (const { name, type } of segmentColumns) {
+      const value = own[name] ?? row.values[name]
+      if (value === undefined || value === null) appender.appendNull()
+      else if (type === "DOUBLE") appender.appendDouble(value as number)
+      else if (type === "BIGINT") appender.appendBigInt(BigInt(value as number))
+      else if (type === "BOOLEAN") appender.appendBoolean(value as boolean)
+      else appender.appendVarchar(value as string)
+    }
+    appender.endRow()
+  }
+  appender.closeSync()
+  connection.closeSync()
+  instance.closeSync()
+}
+
+async function drop(ground: Ground): Promise<void> {
+  const live = await ground.live()
+  const copies = ground.copies()
+  await copies.change(live, { add: [], replace: await copies.segments(live), set: {} })
+  await copies.sweep(Number.MAX_SAFE_INTEGER / 2 ** 10)
+  await ground.host.get(Works).run((work) => work.in(CopiesCollection, ground.host.organization.id).remove(live.id))
+}
+
+/** Each run begins on an idle machine: the service has started the process for the next question by then, beside nobody's run. */
+const pauseMs = 1_500
+
+type Question = readonly [name: string, sql: string]
+
+async function* queries(ground: Ground, count: number, runs: number, questions: readonly Question[]): AsyncGenerator<Row> {
+  await seal(ground, (index) => rowAt(index, count, ground.dataset.id), count)
+  const copies = ground.copies()
+  const sealer = ground.sealer(copies, (index) => rowAt(index, count, ground.dataset.id), count)
+  while (await sealer.compact(await ground.live())) {
+    // Until nothing is left to merge: what a copy looks like that is not made this minute.
+  }
+  const segments = await copies.segments(await ground.live())
+  const instance = await DuckDBInstance.create(":memory:", { threads: "2" })
+  const connection = await instance.connect()
+  await connection.run(`SET TimeZone = 'UTC'; ${eventsView(await ground.files.local(ground.host.organization.id, segments), false)}`)
+  for (const view of views) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`)
+  const sums = { ours: Array.from({ length: runs }, () => 0), peer: Array.from({ length: runs }, () => 0) }
+  for (const [name, sql] of questions) {
+    const figures = { ours: [] as number[], peer: [] as number[] }
+    await bare(connection, sql)
+    for (let run = 0; run < runs; run++) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      const peer = await bare(connection, sql)
+      const ours = await asked(ground.host, sql)
+      if (ours.rows !== peer.rows) throw new Error(`${name}: the run is void: ${ours.rows} rows here, ${peer.rows} there`)
+      figures.ours.push(ours.ms)
+      figures.peer.push(peer.ms)
+      sums.ours[run] = (sums.ours[run] ?? 0) + ours.ms
+      sums.peer[run] = (sums.peer[run] ?? 0) + peer.ms
+    }
+    yield rowOf(queryName(name), "ms", figures.ours, "bare DuckDB", figures.peer, `${count} events, ${segments.length} segments`)
+  }
+  yield rowOf(allQueries, "ms", sums.ours, "bare DuckDB", sums.peer, "goal 1.5 at most")
+  connection.closeSync()
+  instance.closeSync()
+}
+
+async function bare(connection: DuckDBConnection, sql: string): Promise<{ ms: number; rows: number }> {
+  const began = performance.now()
+  const rows = (await connection.runAndReadAll(sql)).getRowsJson().length
+  return { ms: performance.now() - began, rows }
+}
+
+async function asked(host: TestHost, sql: string): Promise<{ ms: number; rows: number }> {
+  const began = performance.now()
+  const { body, status } = await host.api<{ rows: unknown[][]; message?: string }>("POST", "/v1/page-analytics/query", { query: sql })
+  if (status !== 200) throw new Error(`${sql}: ${body.message}`)
+  return { ms: performance.now() - began, rows: body.rows.length }
+}

@@ -1,0 +1,21 @@
+// The servers beside which an event is measured, in processes of their own: they parse the body, send it back and keep
+// nothing.
+import type { ChildProcess } from "node:child_process"
+import { child, told } from "../children.ts"
+
+export interface Peer {
+  readonly name: string
+  readonly url: string
+  stop(): void
+}
+
+export const express = "express echo"
+export const http = "node:http echo"
+
+const files: Readonly<Record<string, string>> = { [express]: "peers/express-echo.ts", [http]: "peers/http-echo.ts" }
+
+export async function startPeer(name: typeof express | typeof http): Promise<Peer> {
+  const running: ChildProcess = child(files[name] ?? "", { NODE_ENV: "production" })
+  const { url } = await told<{ url: string }>(running)
+  return { name, url, stop: () => running.disconnect() }
+}

@@ -1,0 +1,55 @@
+// A service with a folder full of pipelines, in a process of its own: says how long it took to start, and then what it
+// holds in memory once pipelines have been in use.
+import { setTimeout as pause } from "node:timers/promises"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { JobCollection, Store } from "#core"
+import { testHost } from "#core/testing"
+import { eventFor, secretVariable } from "./documents.ts"
+
+setFlagsFromString("--expose-gc")
+const collect = runInNewContext("gc") as () => void
+
+const host = await testHost({
+  dataDir: process.env["BENCH_DATA"] ?? "",
+  capture: true,
+  env: { MILLRACE_LOG_LEVEL: "error", MILLRACE_PIPELINES_PATHS: process.env["BENCH_PIPELINES"] ?? "" },
+})
+// Since the process was started.
+process.send?.({ ready_ms: performance.now() })
+host.outside.fixtures.push(() => ({ status: 200, headers: {}, body: "" }))
+
+process.on("message", ({ from, to }: { from: number; to: number }) => {
+  void useAndWeigh(from, to).then((bytes) => process.send?.({ bytes }))
+})
+process.on("disconnect", () => {
+  host
+    .stop()
+    .catch(() => undefined)
+    .finally(() => process.exit(0))
+})
+
+/** One event through each pipeline of a range; then what the process holds when nothing is left to do. */
+async function useAndWeigh(from: number, to: number): Promise<number> {
+  for (let index = from; index < to; index++) {
+    const pipeline = await host.invoke<{ inbound_url: string }>("event_pipelines.get", { slug: `pipeline-${index}` })
+    const send = () => host.send(pipeline, eventFor(index), { secret: process.env[secretVariable] ?? "" })
+    let { status } = await send()
+    // A machine that is busy with other things starves the sandbox, and then an event is to be sent again.
+    for (let tries = 0; status === 503 && tries < 5; tries++) {
+      await pause(1_000)
+      status = (await send()).status
+    }
+    if (status !== 201) throw new Error(`pipeline-${index} answered ${status}.`)
+  }
+  const jobs = host.get(Store).open(JobCollection)
+  while ((await jobs.count({ state: "queued" })) > 0) await pause(50)
+  host.outside.mails.length = 0
+  host.outside.calls.length = 0
+  for (let round = 0; round < 4; round++) {
+    collect()
+    await pause(100)
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}

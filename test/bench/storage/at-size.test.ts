@@ -1,0 +1,36 @@
+// The store at a size that CI has time for: books that are right, memory that is bounded, pages that are answered. How fast
+// is printed, and for the eye: `npm run bench -- --rows N` measures on a quiet machine.
+import { expect } from "chai"
+import { printTable, type Row } from "../table.ts"
+import { sizeRows } from "./at-size.ts"
+
+const rows = 200_000
+
+describe("the store at size", function () {
+  // Events come in as fast as they are taken, and that is slow where other work goes on beside.
+  this.timeout(900_000)
+
+  it(`takes ${rows} events into bounded memory and answers pages of them`, async () => {
+    const found: Row[] = []
+    // Throws where rows, entries and answers are not equally many.
+    for await (const row of sizeRows({ rows, seconds: 2, runs: 1, warmSeconds: 2, note: () => undefined })) found.push(row)
+    printTable(found)
+    const byName = new Map(found.map((row) => [row.name, row]))
+    const memory = byName.get("storage/size/memory")
+    expect(memory?.ours_range[1], "megabytes").to.be.within(1, 1_500)
+    // It may waver, and must not follow the number of events.
+    expect(memory?.ratio).to.be.below(2)
+    const pages = found.filter(({ name }) => name.startsWith("storage/size/page/"))
+    expect(pages.map(({ name }) => name.split("/").at(-1))).to.include.members([
+      "rows",
+      "rows-by-key",
+      "executions",
+      "executions-from-the-middle",
+    ])
+    // A read of everything would take seconds.
+    for (const { name, ours } of pages) expect(ours, name).to.be.within(0, 1_000)
+    // With the default bound; see row-scans.test.ts for the rest.
+    expect([...byName.keys()]).to.include("storage/size/unindexed-refused")
+    expect(byName.get("storage/size/throughput")?.ours).to.be.greaterThan(0)
+  })
+})

@@ -1,0 +1,113 @@
+// `millrace new` in the framework's own repository: what it makes passes every check as it is made; names that are none,
+// or taken, are refused, and nothing is written. In a user's project: test/package.
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { BootError } from "../../core/kernel/config.ts"
+import { projectRoot } from "../import-graph.ts"
+import { type Clone, clone } from "../package/clone.ts"
+import { User } from "../package/user.ts"
+import { runMillrace } from "./command-line.ts"
+
+const wanted = [
+  { kind: "action", name: "order-total", folder: "plugins/actions/order-total", declares: /type: "order\.total"/ },
+  // Long enough for lines of the template to be broken.
+  {
+    kind: "area",
+    name: "gift-cards-of-all-those-shops-abroad",
+    folder: "plugins/gift-cards-of-all-those-shops-abroad",
+    declares: /id: "gift/,
+  },
+  { kind: "auth-mode", name: "partner-token", folder: "plugins/auth-modes/partner-token", declares: /mode: "partner_token"/ },
+] as const
+
+describe("millrace new", function () {
+  this.timeout(180_000)
+  let repository: Clone
+  let user: User
+  before(() => {
+    repository = clone()
+    user = new User(repository.root)
+  })
+  after(() => {
+    user?.leave()
+    repository?.remove()
+  })
+
+  const millrace = (...args: string[]) => user.run(process.execPath, "core/millrace.js", ...args)
+  const bin = (name: string, ...args: string[]) => user.run(process.execPath, join("node_modules/.bin", name), ...args)
+  const sources = () => globSync("{plugins,test}/**/*.ts", { cwd: projectRoot }).length
+
+  it("makes an action, an area and an auth mode that pass every check as they are made", async () => {
+    const made: string[] = []
+    for (const { kind, name, folder, declares } of wanted) {
+      const { code, output } = await millrace("new", kind, name)
+      expect(code, output).to.equal(0)
+      expect(output).to.include(`made ${folder}/index.ts`).and.include(`made test/${folder}.test.ts`).and.include("wrote docs/reference/")
+      expect(readFileSync(join(repository.root, folder, "index.ts"), "utf8")).to.match(declares)
+      made.push(...[...output.matchAll(/^made (\S+)$/gm)].map(([, path = ""]) => path))
+    }
+    expect(made).to.have.length(8)
+    for (const path of made) expect(readFileSync(join(repository.root, path), "utf8"), path).to.not.match(/sample/i)
+
+    const formatted = await user.run(join("node_modules/.bin", "biome"), "ci", "--colors=off", "--error-on-warnings", ...made)
+    expect(formatted.code, formatted.output).to.equal(0)
+    const current = await millrace("generate", "--check")
+    expect(current.code, current.output).to.equal(0)
+    const [compiled, used] = [await bin("tsc"), await bin("knip")]
+    const complaints = `${compiled.output}\n${used.output}`.split("\n").filter((line) => made.some((path) => line.includes(path)))
+    expect(complaints).to.deep.equal([])
+    const tests = made.filter((path) => path.endsWith(".test.ts"))
+    const tested = await bin("mocha", "--forbid-only", ...tests, "test/architecture.test.ts")
+    expect(tested.code, tested.output).to.equal(0)
+    expect(tested.output).to.match(/^\d{2,} passed, 0 failed$/m)
+  })
+
+  it("refuses names that are none and names that are taken, saying by whom, and writes nothing", async () => {
+    const before = sources()
+    const cases: [kind: string, name: string, told: RegExp][] = [
+      ["action", "Lead Score", /"Lead Score" cannot be the name of an action.*Did you mean "lead-score"\?/],
+      ["action", "../lead", /cannot be the name/],
+      ["action", "dataset.write", /taken\. The action type "dataset\.write" is that of the plugin "action-dataset-write"/],
+      ["area", "datasets", /taken\. The area "datasets" is that of the plugin "datasets"/],
+      ["area", "action-types", /taken\. The area "action_types" is that of the plugin "event-pipelines"/],
+      ["area", "pipelines", /taken\. "pipelines" has another meaning/],
+      ["area", "api_keys", /cannot be the name of an area.*Did you mean "api-keys"\?/],
+      ["auth-mode", "hmac-sha256", /taken\. The auth mode "hmac_sha256" is that of the plugin "inbound-auth"/],
+    ]
+    for (const [kind, name, told] of cases) {
+      const refusal: unknown = await runMillrace(["new", kind, name]).catch((error: unknown) => error)
+      expect(refusal, `${kind} ${name}`).to.be.instanceOf(BootError)
+      expect((refusal as BootError).problems).to.have.length(1)
+      expect((refusal as BootError).message).to.match(told)
+    }
+    expect(sources()).to.equal(before)
+  })
+
+  it("keeps what is there already", async () => {
+    mkdirSync(join(repository.root, "test/plugins/actions"), { recursive: true })
+    const test = join(repository.root, "test/plugins/actions/half-made.test.ts")
+    writeFileSync(test, "// mine\n")
+    const { code, output } = await millrace("new", "action", "half-made")
+    expect([code, output.trim()]).to.deep.equal([1, "test/plugins/actions/half-made.test.ts is already there."])
+    expect(readFileSync(test, "utf8")).to.equal("// mine\n")
+    expect(existsSync(join(repository.root, "plugins/actions/half-made"))).to.equal(false)
+  })
+
+  it("is for projects, and a project is made in an empty folder", async () => {
+    const elsewhere = new User(repository.folder)
+    const lost = await elsewhere.run(process.execPath, "millrace/core/millrace.js", "new", "action", "lost")
+    expect([lost.code, lost.output]).to.deep.equal([
+      1,
+      `${repository.folder} is no Millrace project: its package.json must name millrace among its dependencies. \`millrace init DIR\` makes one.\n`,
+    ])
+    const full = await millrace("init", "plugins")
+    expect(full.code).to.equal(1)
+    expect(full.output.trim()).to.match(/plugins is not empty: a project is made in a new folder\..*`millrace new`/)
+    const told = await millrace("init", "../other", "--package", "^9.9.9")
+    expect(told.code, told.output).to.equal(0)
+    expect(JSON.parse(readFileSync(join(repository.folder, "other/package.json"), "utf8")))
+      .to.deep.include({ name: "other" })
+      .and.to.have.nested.property("dependencies.millrace", "^9.9.9")
+  })
+})

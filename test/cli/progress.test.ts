@@ -1,0 +1,50 @@
+// What a command says while it waits: to people at a terminal, never into a pipe.
+import { createServer, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { expect } from "chai"
+import { runMillrace } from "./command-line.ts"
+
+describe("a command that takes long", function () {
+  this.timeout(60_000)
+  let waiting: (response: ServerResponse) => void = () => {}
+  const service = createServer((request, response) => {
+    request.resume()
+    waiting(response)
+  })
+  let env: Record<string, string>
+  before(async () => {
+    await new Promise<void>((resolve) => service.listen(0, "127.0.0.1", resolve))
+    env = { MILLRACE_URL: `http://127.0.0.1:${(service.address() as AddressInfo).port}`, MILLRACE_KEY: "k", HOME: "/nonexistent" }
+  })
+  after(() => {
+    service.closeAllConnections()
+    service.close()
+  })
+  const answer = (response: ServerResponse) => response.setHeader("content-type", "application/json").end('{"role":"owner"}')
+
+  it("says on a terminal what it waits for, and wipes it away before the answer", async () => {
+    waiting = (response) => void setTimeout(() => answer(response), 2_500)
+    const { code, out, err } = await runMillrace(["me", "get"], { env, columns: 80 })
+    expect([code, out]).to.deep.equal([0, "role: owner\n"])
+    const wipe = "\r\u001b[K"
+    expect(err.split(wipe)[1]).to.match(/^Waiting for me\.get, \d+ s$/)
+    expect(err.endsWith(wipe)).to.equal(true)
+  })
+
+  it("says that it tries again, and why", async () => {
+    let asked = 0
+    waiting = (response) => {
+      if (++asked > 1) return void answer(response)
+      response.writeHead(503, { "retry-after": "2", "content-type": "application/json" })
+      response.end('{"code":"unavailable","message":"The service is stopping.","details":{}}')
+    }
+    const { code, err } = await runMillrace(["me", "get"], { env, columns: 80 })
+    expect([code, asked]).to.deep.equal([0, 2])
+    expect(err).to.match(/unavailable: trying again in \d+ s/)
+  })
+
+  it("says nothing into a pipe", async () => {
+    waiting = (response) => void setTimeout(() => answer(response), 1_500)
+    expect(await runMillrace(["me", "get", "--json"], { env })).to.deep.include({ code: 0, err: "" })
+  })
+})

@@ -1,0 +1,36 @@
+// What programs may rely on: everything that the doors export is listed as it is at run time, is explained where it is
+// declared, and does not change without the committed list.
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { doors, publicApiList, publicNames } from "../../core/cli/reference/public-api.ts"
+import { projectRoot } from "../import-graph.ts"
+
+describe("the public face", () => {
+  for (const [door, file] of Object.entries(doors)) {
+    it(`of ${door} is listed as it is, each name explained`, async () => {
+      const names = publicNames(door)
+      const module = (await import(join(projectRoot, file))) as object
+      const values = names.filter(({ kind }) => kind !== "type").map(({ name }) => name)
+      expect(values).to.deep.equal(Object.keys(module).sort())
+      expect(new Set(names.map(({ name }) => name)).size).to.equal(names.length)
+      expect(names.filter(({ comment }) => comment.length < 10).map(({ name }) => name)).to.deep.equal([])
+    })
+  }
+
+  it("has types beside its values", () => {
+    const kinds = new Map(publicNames("#core").map(({ name, kind }) => [name, kind]))
+    expect([kinds.get("defineAction"), kinds.get("Action"), kinds.get("Clock"), kinds.get("CoreConfig")]).to.deep.equal([
+      "value",
+      "type",
+      "value and type",
+      "type",
+    ])
+    expect(kinds.size).to.be.at.least(140)
+  })
+
+  it("is as it was reviewed: config/public-api.txt says the same", () => {
+    const kept = readFileSync(join(projectRoot, "config/public-api.txt"), "utf8")
+    expect(publicApiList().split("\n"), "npm run generate, and say why in the commit").to.deep.equal(kept.split("\n"))
+  })
+})

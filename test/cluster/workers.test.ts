@@ -1,0 +1,251 @@
+// Two workers on one port and one store, as real processes: what one promises holds on the other, and what is counted is
+// counted once.
+import { createHmac } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { io, type Socket } from "socket.io-client"
+import { checkBooks, jobsSettled } from "../crash/books.ts"
+import { type Peer, startPeer } from "../crash/peer.ts"
+import { makePipeline, shelves } from "../crash/rounds.ts"
+import { eventBody, Sender } from "../crash/sender.ts"
+import { type Api, apiOf, freshFolder, startService } from "../crash/service-process.ts"
+import { acknowledged } from "../crash/under-load.ts"
+import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+import { until } from "../pipelines/bench.ts"
+import { type Door, doorOf, patient } from "./doors.ts"
+
+const onLinux = process.platform === "linux" ? describe : describe.skip
+const keyLimit = 600
+
+function suite(storage: () => Promise<Record<string, string>>, crossing: "keeps order" | "may be overtaken"): void {
+  const folder = freshFolder()
+  const sockets: Socket[] = []
+  let peer: Peer
+  let url = ""
+  let stop = async () => {}
+  let api: Api
+  let doors: readonly [Door, Door]
+  let key: string
+
+  before(async function () {
+    this.timeout(180_000)
+    peer = await startPeer()
+    const env = {
+      MILLRACE_WORKERS: "2",
+      MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host,
+      MILLRACE_RATE_LIMITS_KEY_PER_MINUTE: String(keyLimit),
+      ...(await storage()),
+    }
+    const service = await startService({ dataDir: folder.path, env })
+    stop = service.kill
+    url = service.url
+    const impatient = apiOf(service, folder.path)
+    api = Object.assign(<T>(...asked: [method: string, path: string, body?: unknown]) => again(() => impatient<T>(...asked)), {
+      text: (path: string) => again(() => impatient.text(path)),
+    })
+    doors = [patient(doorOf(folder.path, 0)), patient(doorOf(folder.path, 1))]
+    key = (JSON.parse(readFileSync(join(folder.path, "bootstrap.json"), "utf8")) as { admin_key: string }).admin_key
+  })
+  after(async () => {
+    for (const socket of sockets) socket.close()
+    await stop()
+    await peer.stop()
+    folder.remove()
+  })
+
+  const bearer = (token = key) => ({ authorization: `Bearer ${token}` })
+  const pathOf = (url: string) => new URL(url).pathname
+
+  it("take events on both, with an entry, a row and a call for each, and a scrape of either tells of both", async () => {
+    const { endpoint_id, secret } = await makePipeline(api, peer.url)
+    const sender = new Sender({ url: `${url}/v1/inbound/${endpoint_id}`, secret, connections: 32, from: 1 })
+    sender.start()
+    await acknowledged(sender, 300)
+    await sender.stop()
+    const taken = new Map(sender.acknowledged)
+    for (let n = sender.next; n < sender.next + 20; n++) {
+      const body = eventBody(n)
+      const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
+      const answer = await doors[(n % 2) as 0 | 1]("POST", `/v1/inbound/${endpoint_id}`, body, { "x-signature-256": signature })
+      expect(answer.status).to.equal(200)
+      taken.set(n, (JSON.parse(answer.text) as { execution_id: string }).execution_id)
+    }
+    expect(await jobsSettled(api, 30_000)).to.deep.equal([])
+    const { problems, entries } = await checkBooks(
+      api,
+      shelves,
+      { acknowledged: taken, unanswered: new Set(), refused: sender.refused },
+      peer,
+    )
+    expect(problems).to.deep.equal([])
+    expect(entries).to.equal(taken.size)
+    for (const door of doors) {
+      const { text } = await door("GET", "/metrics")
+      expect(Number(/millrace_events_total\{status="accepted",cause=""\} (\d+)/.exec(text)?.[1])).to.equal(taken.size)
+      expect(text).to.match(/^millrace_workers 2$/m)
+    }
+  })
+
+  it("are both reached through the port, and a live session by polling holds though its requests are spread", async () => {
+    const seen = new Set<string>()
+    for (let tries = 0; tries < 60 && seen.size < 2; tries++) {
+      const answer = await fetch(`${url}/live/?EIO=4&transport=polling`, { headers: { connection: "close" } })
+      seen.add(/"sid":"(w\d)-/.exec(await answer.text())?.[1] ?? "none")
+    }
+    expect([...seen].sort()).to.deep.equal(["w0", "w1"])
+    const heard: { n: number }[] = []
+    const socket = io(url, { path: "/live", auth: { token: key }, transports: ["polling"], forceNew: true })
+    sockets.push(socket)
+    socket.on("message", ({ data }: { data: { n: number } }) => heard.push(data))
+    let lost = 0
+    socket.on("disconnect", () => lost++)
+    await connected(socket)
+    expect(await socket.emitWithAck("subscribe", { channel: "polled" })).to.deep.equal({ ok: true })
+    const made = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", broadcaster("Polled", "polled"))
+    for (let n = 0; n < 10; n++) await doors[(n % 2) as 0 | 1]("POST", pathOf(made.inbound_url), { n })
+    await until(() => heard.length >= 10)
+    // Through MongoDB, what the other worker takes comes a longer way and may be overtaken; what one takes keeps its order.
+    const inOrder = crossing === "keeps order" ? heard : [0, 1].flatMap((door) => heard.filter(({ n }) => n % 2 === door))
+    const sent = Array.from({ length: 10 }, (_, n) => ({ n }))
+    expect(inOrder).to.deep.equal(
+      crossing === "keeps order" ? sent : [...sent.filter(({ n }) => n % 2 === 0), ...sent.filter(({ n }) => n % 2 === 1)],
+    )
+    expect(lost).to.equal(0)
+  })
+
+  it("tell the sockets of both of what either commits, each message once", async () => {
+    const made = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", broadcaster("Told", "told"))
+    const heard: Record<string, number[]> = { w0: [], w1: [] }
+    for (const slot of ["w0", "w1"]) {
+      const socket = await socketOn(slot)
+      socket.on("message", ({ data }: { data: { n: number } }) => heard[slot]?.push(data.n))
+      expect(await socket.emitWithAck("subscribe", { channel: "told" })).to.deep.equal({ ok: true })
+    }
+    for (let n = 0; n < 20; n++) expect((await doors[(n % 2) as 0 | 1]("POST", pathOf(made.inbound_url), { n })).status).to.equal(200)
+    await until(() => Object.values(heard).every((list) => list.length >= 20))
+    for (const list of Object.values(heard)) expect([...list].sort((a, b) => a - b)).to.deep.equal(Array.from({ length: 20 }, (_, n) => n))
+  })
+
+  it("let no event pass under a secret, a document or a key that the other has ended", async () => {
+    const made = await api<{ inbound_url: string; secret: string }>("POST", "/v1/event-pipelines", {
+      name: "Turned",
+      state: "active",
+      auth_mode: "hmac_sha256",
+      pipeline: [{ type: "respond", body: { says: "first" } }],
+    })
+    const path = pathOf(made.inbound_url)
+    const send = async (door: Door, secret: string) => {
+      const signature = `sha256=${createHmac("sha256", secret).update("{}").digest("hex")}`
+      const { status, text } = await door("POST", path, "{}", { "x-signature-256": signature })
+      return [status, text] as const
+    }
+    let { secret } = made
+    for (let round = 0; round < 4; round++) {
+      const [changing, other] = round % 2 === 0 ? doors : [doors[1], doors[0]]
+      expect((await send(other, secret))[0]).to.equal(200)
+      const rotated = await changing("POST", "/v1/event-pipelines/turned/rotate-secret", {}, bearer())
+      expect(rotated.status).to.equal(200)
+      expect((await send(other, secret))[0]).to.equal(401)
+      secret = (JSON.parse(rotated.text) as { secret: string }).secret
+      const pipeline = [{ type: "respond", body: { says: `round ${round}` } }]
+      expect((await changing("PUT", "/v1/event-pipelines/turned", { pipeline }, bearer())).status).to.equal(200)
+      expect(await send(other, secret)).to.deep.equal([200, JSON.stringify({ says: `round ${round}` })])
+    }
+    const minted = JSON.parse((await doors[0]("POST", "/v1/api-keys", { name: "Short-lived" }, bearer())).text) as {
+      id: string
+      secret: string
+    }
+    expect((await doors[1]("GET", "/v1/datasets", undefined, bearer(minted.secret))).status).to.equal(200)
+    expect((await doors[0]("POST", `/v1/api-keys/${minted.id}/revoke`, {}, bearer())).status).to.be.lessThan(300)
+    expect((await doors[1]("GET", "/v1/datasets", undefined, bearer(minted.secret))).status).to.equal(401)
+  })
+
+  it("hold one limit together", async () => {
+    const { secret: fresh } = JSON.parse((await doors[0]("POST", "/v1/api-keys", { name: "Counted" }, bearer())).text) as { secret: string }
+    const began = performance.now()
+    const answers = await Promise.all(
+      Array.from({ length: keyLimit + 200 }, (_, n) => doors[(n % 2) as 0 | 1]("GET", "/v1/datasets?limit=1", undefined, bearer(fresh))),
+    )
+    const refilled = Math.ceil(((performance.now() - began) / 60_000) * keyLimit)
+    const allowed = answers.filter(({ status }) => status === 200).length
+    expect(allowed).to.be.within(keyLimit, keyLimit + refilled)
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(new Set(refused.map(({ status }) => status))).to.deep.equal(new Set([429]))
+    for (const { headers } of refused) expect(Number(headers["retry-after"])).to.be.greaterThan(0)
+  })
+
+  it("take an event once that comes to both, and do a call once that has a key", async () => {
+    const made = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
+      name: "Deduped",
+      state: "active",
+      auth_mode: "none",
+      dedupe: { key: "{{ payload.id }}", window: "1h" },
+      pipeline: [{ type: "dataset.write", dataset_slug: "once", row: { id: "{{ event.id }}" } }],
+    })
+    for (let n = 0; n < 10; n++) {
+      const [one, two] = await Promise.all(doors.map((door) => door("POST", pathOf(made.inbound_url), { id: `event-${n}` })))
+      expect([one?.status, two?.status]).to.deep.equal([200, 200])
+      expect(one?.text).to.equal(two?.text)
+    }
+    const { rows } = await api<{ rows: unknown[] }>("GET", "/v1/datasets/once/rows?limit=50")
+    expect(rows).to.have.length(10)
+    const keyed = { ...bearer(), "idempotency-key": "one-key" }
+    const calls = await Promise.all(doors.map((door) => door("POST", "/v1/datasets", { name: "Made once" }, keyed)))
+    const statuses = calls.map(({ status }) => status)
+    expect(statuses.filter((status) => status < 300).length).to.be.at.least(1)
+    expect(statuses.filter((status) => status >= 300 && status !== 409)).to.deep.equal([])
+    const { datasets } = await api<{ datasets: { name: string }[] }>("GET", "/v1/datasets")
+    expect(datasets.filter(({ name }) => name === "Made once")).to.have.length(1)
+  })
+
+  async function socketOn(slot: string): Promise<Socket> {
+    for (let tries = 0; tries < 60; tries++) {
+      const socket = io(url, {
+        path: "/live",
+        auth: { token: key },
+        transports: ["websocket"],
+        forceNew: true,
+        reconnection: false,
+      })
+      await connected(socket)
+      if ((socket.io.engine as unknown as { id: string }).id.startsWith(`${slot}-`)) {
+        sockets.push(socket)
+        return socket
+      }
+      socket.close()
+    }
+    throw new Error(`No connection of 60 reached the worker ${slot}.`)
+  }
+}
+
+/** Calls again for as long as it is answered 503. */
+async function again<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!String(error).includes("was answered 503")) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+function broadcaster(name: string, channel: string): object {
+  const pipeline = [{ type: "live.broadcast", channel, data: { n: "{{ event.n }}" } }]
+  return { name, state: "active", auth_mode: "none", pipeline }
+}
+
+function connected(socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once("connect", resolve)
+    socket.once("connect_error", reject)
+  })
+}
+
+onLinux("two workers", function () {
+  this.timeout(30_000)
+  describe("on the embedded file", () => suite(async () => ({}), "keeps order"))
+  const onMongo = mongoAvailable ? describe : describe.skip
+  onMongo("on MongoDB", () => suite(async () => ({ MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }), "may be overtaken"))
+})

@@ -1,0 +1,146 @@
+// Clients that mean no good, over raw sockets, beside honest load: each is refused or cut, nothing of theirs is kept, and
+// nobody else is refused or held up for them.
+import { connect, type Socket } from "node:net"
+import { gzipSync } from "node:zlib"
+import { expect } from "chai"
+import type { Sender } from "./sender.ts"
+import { acknowledged, residentMb, underLoad } from "./under-load.ts"
+
+/** Fewer than there are half bodies: these must not take the room of events. */
+const maxInFlight = 100
+const mebibyte = 1 << 20
+
+class Attack {
+  readonly #sockets: Socket[] = []
+  readonly #url: URL
+  readonly pathname: string
+
+  constructor(endpoint: string) {
+    this.#url = new URL(endpoint)
+    this.pathname = this.#url.pathname
+  }
+
+  open(text: string | Buffer): Socket {
+    const socket = connect(Number(this.#url.port), this.#url.hostname)
+    socket.on("error", () => undefined)
+    socket.write(text)
+    this.#sockets.push(socket)
+    return socket
+  }
+
+  post(headers: string, path = this.pathname): string {
+    return `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}`
+  }
+
+  end(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}
+
+/** Runs an attack under load, and checks that the load was served as if there were none. */
+async function attacked(attack: (on: Attack, pid: number, load: Sender) => Promise<void>): Promise<void> {
+  let slowest = 0
+  const { sender, findings } = await underLoad({
+    connections: 8,
+    env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: String(maxInFlight) },
+    async happens(service, load, endpoint) {
+      const on = new Attack(endpoint)
+      try {
+        await attack(on, service.pid, load)
+        const began = performance.now()
+        await acknowledged(load, 100)
+        slowest = performance.now() - began
+      } finally {
+        on.end()
+      }
+    },
+  })
+  expect(slowest).to.be.lessThan(10_000)
+  expect(findings.problems).to.deep.equal([])
+  // What half a body would have left, or what was refused, is no accepted entry and no row.
+  expect(findings.entries).to.equal(sender.acknowledged.size)
+  expect([...sender.refused.values(), sender.unanswered.size]).to.deep.equal([0])
+}
+
+describe("hostile clients", function () {
+  this.timeout(90_000)
+
+  it("that send half a head or half a body, by the hundred, take nobody's room", () =>
+    attacked(async (on) => {
+      for (let index = 0; index < 200; index++) on.open("POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+      for (let index = 0; index < 2 * maxInFlight; index++) on.open(`${on.post("Content-Length: 1000\r\n\r\n")}{"half":`)
+      for (let index = 0; index < 50; index++) on.open(`${on.post("Content-Length: 1000\r\n\r\n")}{`).end()
+    }))
+
+  it("that drip a head are cut", () =>
+    attacked(async (on) => {
+      const socket = on.open("POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+      const drip = setInterval(() => socket.write("y"), 200)
+      const answer = await answerTo(socket).finally(() => clearInterval(drip))
+      expect(statuses(answer)).to.deep.equal(["408"])
+    }))
+
+  it("that begin more large bodies than there is memory for are refused, and memory stays bounded", () =>
+    attacked(async (on, pid) => {
+      const before = process.platform === "linux" ? residentMb(pid) : 0
+      const body = `{"half":"${"x".repeat(mebibyte - 10_000)}`
+      const answers = Array.from({ length: 160 }, () => answerTo(on.open(`${on.post(`Content-Length: ${mebibyte}\r\n\r\n`)}${body}`)))
+      let refused = 0
+      for (const answer of answers) void answer.then((text) => statuses(text)[0] === "429" && refused++)
+      // Those beyond the first 64 MiB; the others go on waiting for their ends.
+      while (refused < 80) await new Promise((resolve) => setTimeout(resolve, 20))
+      if (process.platform === "linux") expect(residentMb(pid) - before).to.be.lessThan(300)
+    }))
+
+  it("that send what is no HTTP, too much of it, or packed, are refused each in its own way", () =>
+    attacked(async (on) => {
+      const refusals: [what: string, wanted: string[], text: string | Buffer][] = [
+        ["an endless header", ["431"], on.post(`X-Long: ${"x".repeat(40_000)}`)],
+        ["endless headers", ["431"], on.post(Array.from({ length: 2_000 }, (_, n) => `X-${n}: ${n}\r\n`).join(""))],
+        ["two lengths", ["400"], `${on.post("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n")}{}`],
+        ["an endless body", ["413"], `${on.post("Transfer-Encoding: chunked\r\n\r\n")}${`10000\r\n${"x".repeat(0x10000)}\r\n`.repeat(20)}`],
+        ["a body announced too large", ["413"], on.post(`Content-Length: ${64 * mebibyte}\r\n\r\n`)],
+        ["no HTTP", ["400"], "\u0016\u0003\u0001 garbage\r\n\r\n"],
+        ["a bomb to the endpoint", ["415"], bomb((headers) => on.post(headers))],
+        ["a bomb to the API", ["401", "415"], bomb((headers) => on.post(headers, "/v1/datasets"))],
+      ]
+      for (const [what, wanted, text] of refusals) {
+        const [status = "none"] = statuses(await answerTo(on.open(text)))
+        expect(wanted, `${what}: ${status}`).to.include(status)
+      }
+      // The unsigned event before it may be answered first; the connection ends with the refusal either way.
+      const garbage = await answerTo(on.open(`${on.post("Content-Length: 2\r\n\r\n")}{}\u0000\u0001 garbage\r\n\r\n`), /HTTP[\s\S]*HTTP/)
+      expect(["400", "401,400"]).to.include(statuses(garbage).join())
+    }))
+
+  it("that send thousands of requests ahead and read no answer wait for themselves alone", () =>
+    attacked(async (on, pid, load) => {
+      const before = process.platform === "linux" ? residentMb(pid) : 0
+      const request = `${on.post("Content-Length: 2\r\n\r\n")}{}`
+      for (let index = 0; index < 20; index++) on.open(request.repeat(2_000)).pause()
+      await acknowledged(load, 300)
+      if (process.platform === "linux") expect(residentMb(pid) - before).to.be.lessThan(300)
+    }))
+})
+
+/** 64 MiB of nothing in 64 KiB. */
+function bomb(head: (headers: string) => string): Buffer {
+  const packed = gzipSync(Buffer.alloc(64 * mebibyte))
+  return Buffer.concat([Buffer.from(head(`Content-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`)), packed])
+}
+
+function statuses(text = ""): string[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status ?? "")
+}
+
+/** What the server says until the pattern is seen; what it said so far when it hangs up. */
+function answerTo(socket: Socket, until = /HTTP\/1\.1 \d+/): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ""
+    socket.on("data", (chunk: Buffer) => {
+      text += chunk.toString()
+      if (until.test(text)) resolve(text)
+    })
+    socket.on("close", () => resolve(text))
+  })
+}

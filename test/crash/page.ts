@@ -1,0 +1,29 @@
+// The page on reliability tells what `npm run test:crash -- … --write-docs` printed last, and on which machine.
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { projectRoot } from "../import-graph.ts"
+
+const pageFile = join(projectRoot, "docs/reliability.md")
+
+export interface Printed {
+  /** What was run, behind `npm run test:crash -- `. */
+  readonly command: string
+  readonly date: string
+  readonly machine: string
+  readonly lines: readonly string[]
+}
+
+/** The page with what was printed in the block of that name. Throws where there is none. */
+export function withPrinted(page: string, block: string, { command, date, machine, lines }: Printed): string {
+  const pattern = new RegExp(`(<!-- printed ${block} -->\n)[\\s\\S]*?(<!-- end -->)`)
+  if (!pattern.test(page)) throw new Error(`docs/reliability.md has no block "printed ${block}".`)
+  const text = [`$ npm run test:crash -- ${command}`, ...lines].join("\n")
+  return page.replace(
+    pattern,
+    (_whole, start: string, end: string) => `${start}\n${date}, ${machine}:\n\n\`\`\`text\n${text}\n\`\`\`\n\n${end}`,
+  )
+}
+
+export function writePrinted(block: string, printed: Printed): void {
+  writeFileSync(pageFile, withPrinted(readFileSync(pageFile, "utf8"), block, printed))
+}

@@ -1,0 +1,144 @@
+// Follows a page as a reader does, in a project of its own: writes the files that it shows, runs its commands in the
+// order in which they stand, and holds what they say against what it says they do.
+import { type ChildProcess, spawn } from "node:child_process"
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { projectRoot } from "../import-graph.ts"
+import { finished, outputUntil } from "../processes.ts"
+import { type Block, isAsShown, type Page } from "./page.ts"
+
+/** Where pages say that the service is. */
+const shownAddress = "127.0.0.1:8080"
+
+export class Reader {
+  /** The project. */
+  readonly folder: string
+  readonly #root = mkdtempSync(join(tmpdir(), "millrace-docs-"))
+  readonly #env: NodeJS.ProcessEnv
+  #cwd: string
+  #service: ChildProcess | undefined
+  #address = shownAddress
+  /** What the last command said. */
+  #said = ""
+
+  constructor() {
+    this.folder = join(this.#root, "leads")
+    this.#cwd = this.folder
+    makeProject(this.folder)
+    const bin = join(this.#root, "bin")
+    makeCommands(bin)
+    const PATH = [bin, dirname(process.execPath), process.env["PATH"]].join(":")
+    this.#env = { PATH, HOME: this.#root, NO_COLOR: "1", PORT: "0", STATE: join(this.#root, "state") }
+  }
+
+  /** Throws at the first block that does not do what the page says. */
+  async follow({ path, blocks }: Page): Promise<void> {
+    for (const block of blocks) {
+      try {
+        await this.#take(block)
+      } catch (error) {
+        throw new Error(`${path}:${block.line}: ${(error as Error).message}`)
+      }
+    }
+  }
+
+  /** Runs what a page does not show. Returns what it said; throws where it fails. */
+  async run(script: string): Promise<string> {
+    // Variables and the folder stay from one block to the next, as they do in a terminal.
+    const kept = `set -aeuo pipefail; [ ! -f "$STATE" ] || . "$STATE"\n${script}\nexport -p > "$STATE"; pwd > "$STATE.cwd"; cat "$STATE.cwd" >&3`
+    const child = spawn("bash", ["-c", kept], { cwd: this.#cwd, env: this.#env, stdio: ["ignore", "pipe", "pipe", "pipe"] })
+    let cwd = ""
+    child.stdio[3]?.on("data", (chunk: Buffer) => {
+      cwd += chunk.toString()
+    })
+    const { code, output } = await finished(child)
+    if (code !== 0) throw new Error(`It ended with ${code}:\n${output}`)
+    this.#cwd = cwd.trim() || this.#cwd
+    return output
+  }
+
+  async close(): Promise<void> {
+    await this.#stopService()
+    rmSync(this.#root, { recursive: true, force: true })
+  }
+
+  async #take({ language, text, file }: Block): Promise<void> {
+    if (file !== undefined && language !== "sh") return this.#write(file, text)
+    if (language === "sh") return this.#command(text)
+    if (language === "text" && this.#said !== "") {
+      if (!isAsShown(this.#said, text)) throw new Error(`It said something else:\n${this.#said}`)
+      return
+    }
+    throw new Error(`A block of ${language || "no language"} that nothing is done with: name its file, or make it the output of a command.`)
+  }
+
+  #write(file: string, text: string): void {
+    const path = join(this.folder, file)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text.replaceAll(shownAddress, this.#address))
+    this.#said = ""
+  }
+
+  async #command(text: string): Promise<void> {
+    const script = text.replaceAll(shownAddress, this.#address)
+    if (/^npm (start|run dev)\b/.test(script)) this.#said = await this.#startService(script)
+    else if (/^# Ctrl-C\b/.test(script)) await this.#stopService()
+    else this.#said = await this.run(script)
+  }
+
+  async #startService(script: string): Promise<string> {
+    await this.#stopService()
+    const exported = `set -a; [ ! -f "$STATE" ] || . "$STATE"; exec ${script}`
+    this.#service = spawn("bash", ["-c", exported], { cwd: this.#cwd, env: this.#env })
+    const said = await outputUntil(this.#service, /http:\/\/127\.0\.0\.1:\d+/)
+    this.#address = /127\.0\.0\.1:\d+/.exec(said)?.[0] ?? shownAddress
+    return said
+  }
+
+  async #stopService(): Promise<void> {
+    const service = this.#service
+    if (!service) return
+    this.#service = undefined
+    const ended = new Promise((resolve) => service.once("close", resolve))
+    service.kill("SIGTERM")
+    await ended
+  }
+}
+
+/** As `millrace init` and `npm install` leave one, packages linked instead of fetched. */
+function makeProject(folder: string): void {
+  mkdirSync(join(folder, "pipelines"), { recursive: true })
+  const modules = join(folder, "node_modules")
+  mkdirSync(join(modules, "millrace"), { recursive: true })
+  const own = join(projectRoot, "node_modules")
+  for (const name of readdirSync(own)) if (!name.startsWith(".") && name !== "millrace") symlinkSync(join(own, name), join(modules, name))
+  const doors = { ".": "core/index.ts", "./testing": "core/testing.ts", "./client": "client/index.ts", "./live": "client/live.ts" }
+  const exports = Object.fromEntries(Object.keys(doors).map((door) => [door, `./${door === "." ? "index" : door.slice(2)}.js`]))
+  for (const [door, source] of Object.entries(doors)) {
+    const file = join(modules, "millrace", door === "." ? "index" : door.slice(2))
+    for (const ending of [".js", ".d.ts"]) writeFileSync(file + ending, `export * from ${JSON.stringify(join(projectRoot, source))}\n`)
+  }
+  writeFileSync(join(modules, "millrace/package.json"), JSON.stringify({ name: "millrace", type: "module", exports }))
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "leads", type: "module", dependencies: { millrace: "*" } }))
+  writeFileSync(join(folder, ".mocharc.yaml"), "extension: [ts]\ntimeout: 60000\nreporter: spec\n")
+  const tsconfig = { extends: join(projectRoot, "tsconfig.json"), include: ["plugins", "test"] }
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
+}
+
+/** `npx` and `npm` as they work in such a project. */
+function makeCommands(folder: string): void {
+  mkdirSync(folder)
+  const npx = `case "$1" in
+  millrace) shift; exec node ${join(projectRoot, "core/millrace.js")} "$@" ;;
+  *) tool="$1"; shift; exec ${join(projectRoot, "node_modules/.bin")}/"$tool" "$@" ;;
+esac`
+  const npm = `case "$*" in
+  start) exec node ${join(projectRoot, "core/start.js")} ;;
+  *) echo "The pages' tests have no npm $*." >&2; exit 1 ;;
+esac`
+  for (const [name, body] of Object.entries({ npx, npm })) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${body}\n`)
+    chmodSync(join(folder, name), 0o755)
+  }
+}

@@ -1,0 +1,84 @@
+// One organization floods, the other is quiet: the flood is turned away at the bound, the quiet one is not and is
+// answered in time.
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { expect } from "chai"
+import { Works } from "#core"
+import { testHost } from "#core/testing"
+import { Room } from "../../core/pipeline/inbound/room.ts"
+import type { StoredPipeline } from "../../core/pipeline/source.ts"
+import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
+import { Bench, type Made, post, until } from "./bench.ts"
+
+const pipeline = { name: "Leads", state: "active", auth_mode: "none", pipeline: [{ type: "dataset.write", dataset_slug: "leads" }] }
+
+describe("a flood of one organization", () => {
+  it("leaves the others their share", async () => {
+    const host = await testHost({ env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "40" } })
+    try {
+      const loud = await new Bench(host).make(pipeline)
+      const key = await host.get(Works).run((work) => {
+        const organizations = host.get(Organizations)
+        const { id } = organizations.create(work, { name: "Quiet", slug: "quiet" })
+        const owner = organizations.addUser(work, { email: "owner@quiet.test", name: "Quiet" })
+        organizations.addMember(work, id, owner.id, "owner")
+        return host.get(ApiKeys).mint(work, id, { name: "Key", kind: "api_key", role: "owner", scopes: null, user: owner.id }).text
+      })
+      const made = await host.api<Made>("POST", "/v1/event-pipelines", pipeline, { key })
+      expect(made.status, JSON.stringify(made.body)).to.equal(200)
+      const flood = fork(join(import.meta.dirname, "flood.ts"), [loud.inbound_url, "120"])
+      const turnedAway = async () => {
+        const text = await (await fetch(`${host.url}/metrics`)).text()
+        return Number(/millrace_events_total\{status="rejected",cause="too_many"\} (\d+)/.exec(text)?.[1] ?? 0)
+      }
+      await until(async () => (await turnedAway()) > 100)
+      const waits: number[] = []
+      const statuses = new Set<number>()
+      for (let n = 0; n < 60; n++) {
+        const started = performance.now()
+        statuses.add((await post(made.body.inbound_url, { n })).status)
+        waits.push(performance.now() - started)
+      }
+      const answers = once(flood, "message")
+      flood.send("stop")
+      const [counts] = (await answers) as [Record<string, number>]
+      waits.sort((a, b) => a - b)
+      console.log(`      quiet: p50 ${waits[30]?.toFixed(0)} ms, p99 ${waits.at(-1)?.toFixed(0)} ms; flood: ${JSON.stringify(counts)}`)
+      expect([...statuses]).to.deep.equal([200])
+      expect(Object.keys(counts)).to.deep.equal(["200", "429"])
+      // Seconds would mean that it stood behind the flood; what is left is a loaded machine.
+      expect(waits.at(-1)).to.be.lessThan(5_000)
+    } finally {
+      await host.stop()
+    }
+  }).timeout(60_000)
+})
+
+describe("room for events under way", () => {
+  const of = (organization: string, id: string) => ({ id, organization: { id: organization } }) as StoredPipeline
+  const enter = (room: Room, stored: StoredPipeline, times: number) => {
+    let entered = 0
+    for (let n = 0; n < times; n++) if (room.enter(stored)) entered++
+    return entered
+  }
+
+  it("is bounded as a whole, for an organization and for a pipeline", () => {
+    const room = new Room({ all: 100, organization: 60, pipeline: 50 })
+    expect(enter(room, of("a", "a1"), 200)).to.equal(50)
+    expect(enter(room, of("a", "a2"), 200)).to.equal(10)
+    for (const each of ["b", "c", "d", "e"]) enter(room, of(each, each), 10)
+    expect(room.taken).to.equal(100)
+    expect(enter(room, of("f", "f1"), 1)).to.equal(0)
+    room.leave(of("a", "a1"))
+    expect(enter(room, of("f", "f1"), 2)).to.equal(1)
+  })
+
+  it("keeps its last quarter for organizations below an even share", () => {
+    const room = new Room({ all: 100, organization: 100, pipeline: 100 })
+    enter(room, of("a", "a1"), 70)
+    expect(enter(room, of("b", "b1"), 1)).to.equal(1)
+    expect(enter(room, of("a", "a1"), 100)).to.equal(4)
+    expect(enter(room, of("b", "b1"), 100)).to.equal(25)
+  })
+})

@@ -1,0 +1,28 @@
+// A flood from a process of its own: posts to an address on as many connections as it is told, without a pause, until
+// its parent lets go of it; then says how often it was answered with each status.
+import { Agent, request } from "node:http"
+
+const [url = "", connections = ""] = process.argv.slice(2)
+const agent = new Agent({ keepAlive: true, maxSockets: Number(connections) })
+const answers: Record<number, number> = {}
+let on = true
+
+function send(): Promise<void> {
+  return new Promise((resolve) => {
+    const sent = request(url, { method: "POST", agent, headers: { "content-type": "application/json" } }, (answer) => {
+      const status = answer.statusCode ?? 0
+      answers[status] = (answers[status] ?? 0) + 1
+      answer.resume().once("end", resolve)
+    })
+    sent.once("error", () => resolve())
+    sent.end('{"n":1}')
+  })
+}
+
+const senders = Array.from({ length: Number(connections) }, async () => {
+  while (on) await send()
+})
+process.once("message", () => {
+  on = false
+  void Promise.all(senders).then(() => process.send?.(answers, () => process.disconnect()))
+})

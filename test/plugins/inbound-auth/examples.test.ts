@@ -1,0 +1,52 @@
+// The examples of every auth mode: a pipeline made of each takes an event as its sender signs it, and where a secret
+// belongs to it, none that is signed with another or not at all.
+import { join } from "node:path"
+import { expect } from "chai"
+import { parse } from "yaml"
+import { type AnyAuthMode, AuthModes } from "../../../core/contract/auth-mode.ts"
+import { Desk, type SentEvent } from "../../../core/house/desk.ts"
+import { frameworkRoot } from "../../../core/house/plugins.ts"
+import { Workbench } from "../../../core/house/workbench.ts"
+import { loadConfig } from "../../../core/kernel/config.ts"
+import { PipelineDocument } from "../../../core/pipeline/document.ts"
+
+const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: {} })
+
+describe("examples of auth modes", () => {
+  let bench: Workbench
+  let modes: AnyAuthMode[]
+  before(async () => {
+    bench = await Workbench.open({ config, root: frameworkRoot })
+    modes = bench.house.registry.items(AuthModes)
+  })
+  after(() => bench.stop())
+
+  it("are there for each, and what a sender signs by them is accepted", async () => {
+    expect(modes.length).to.be.at.least(6)
+    for (const { mode, examples = [] } of modes) {
+      expect(examples, mode).not.to.have.length(0)
+      for (const { title, yaml } of examples) {
+        const document = PipelineDocument.parse({ name: "Example", ...(parse(yaml) as object) })
+        expect(document.auth_mode, title).to.equal(mode)
+        const desk = await Desk.in(bench, "example")
+        const made = await desk.make(document)
+        const page = made.stored.document.owner_artifact_id
+        const body = { email: "ada@example.com", ...(page === null ? {} : { _envelope: { artifact_id: page } }) }
+        const event = (signWith: SentEvent["signWith"]): SentEvent => ({
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          query: {},
+          body: Buffer.from(JSON.stringify(body)),
+          signWith,
+        })
+        const accepted = await desk.send(made, event({ secret: "" }))
+        expect(accepted.entry.verdict, `${mode}: ${title}`).to.include({ ok: true, mode })
+        if (made.secret === undefined) continue
+        for (const signWith of [undefined, { secret: "another-secret-of-the-same-length-or-so" }]) {
+          const { entry, response } = await desk.send(made, event(signWith))
+          expect([entry.verdict.ok, entry.status, response.status], `${mode}: ${title}`).to.deep.equal([false, "rejected", 401])
+        }
+      }
+    }
+  })
+})

@@ -1,0 +1,101 @@
+// The beacon in a real browser where things are not as they should be: requests that fail, a visitor who asks not to be
+// followed, a page that breaks what it relies on.
+import { expect } from "chai"
+import { pluginSettings } from "../buckets/stores.ts"
+import { Chromium, type Page } from "./chromium.ts"
+import { Loop, type Published, until } from "./loop.ts"
+
+describe("the beacon in a browser", function () {
+  this.timeout(90_000)
+  let loop: Loop
+  let browser: Chromium
+  let page: Published
+  before(async () => {
+    loop = await Loop.start({ env: pluginSettings({ pages: { honour_gpc: true } }) })
+    browser = await Chromium.start()
+  })
+  beforeEach(async () => {
+    page = await loop.publish([{ key: "control", html: '<section id="offer"><button data-cta="buy">Buy</button></section>' }])
+  })
+  after(async () => {
+    await browser?.stop()
+    await loop?.host.stop()
+  })
+  const seen = (event: string) => until(async () => (await loop.rows({ artifact_id: page.id, event }))[0])
+  const hidden = "Object.defineProperty(document,'visibilityState',{value:'hidden'});document.dispatchEvent(new Event('visibilitychange'))"
+  /** A visit to the page, after this was run in it. */
+  const visit = async (prepared: string, run: (tab: Page) => Promise<unknown>) => {
+    const { page: tab, context, faults } = await browser.visitor()
+    await context.addInitScript(prepared)
+    await tab.goto(loop.host.url + page.path)
+    await run(tab)
+    await context.close()
+    expect(faults).to.deep.equal([])
+  }
+
+  it("sends by sendBeacon where fetch fails", async () => {
+    await visit("globalThis.fetch = () => Promise.reject(new Error('offline'))", () => seen("pageview"))
+  })
+
+  it("sends by sendBeacon where fetch throws, as it does for bodies too large to be kept alive", async () => {
+    await visit("globalThis.fetch = () => { throw new TypeError('too large') }", () => seen("pageview"))
+  })
+
+  it("sends what it has the moment that the page is hidden", async () => {
+    await visit("", async (tab) => {
+      await seen("pageview")
+      await tab.click("[data-cta=buy]")
+      const sent = tab.waitForRequest((request) => request.method() === "POST" && (request.postData() ?? "").includes("cta_click"))
+      await tab.evaluate(hidden)
+      await sent
+      await seen("cta_click")
+    })
+  })
+
+  it("tells nothing of who asks not to be followed, by the browser's own word", async () => {
+    const asked: string[] = []
+    await visit("Object.defineProperty(navigator, 'globalPrivacyControl', { value: true })", async (tab) => {
+      tab.on("request", (request) => asked.push(request.url()))
+      await tab.click("[data-cta=buy]")
+      await tab.evaluate(hidden)
+      await tab.waitForTimeout(1_500)
+    })
+    expect(asked).to.deep.equal([])
+    expect(await loop.rows({ artifact_id: page.id })).to.deep.equal([])
+  })
+
+  for (const [what, broken] of [
+    ["random numbers", "crypto.getRandomValues = () => { throw new Error('broken') }"],
+    ["the observer of sections", "globalThis.IntersectionObserver = function () { throw new Error('broken') }"],
+    [
+      "JSON",
+      "const parse = JSON.parse; JSON.parse = (text) => { if (text.includes('artifact_id')) throw new Error('broken'); return parse(text) }",
+    ],
+  ] as const) {
+    it(`throws nothing into a page that broke ${what}`, async () => {
+      await visit(broken, async (tab) => {
+        await tab.click("[data-cta=buy]")
+        await tab.evaluate(hidden)
+      })
+    })
+  }
+})
+
+describe("the beacon where Global Privacy Control does not count", function () {
+  this.timeout(90_000)
+  it("is served and tells as for anybody", async () => {
+    const loop = await Loop.start({ env: pluginSettings({ pages: { honour_gpc: false } }) })
+    const browser = await Chromium.start()
+    try {
+      const page = await loop.publish()
+      const { page: tab, context } = await browser.visitor({ extraHTTPHeaders: { "sec-gpc": "1" } })
+      await context.addInitScript("Object.defineProperty(navigator, 'globalPrivacyControl', { value: true })")
+      await tab.goto(loop.host.url + page.path)
+      await until(async () => (await loop.rows({ artifact_id: page.id, event: "pageview" }))[0])
+      await context.close()
+    } finally {
+      await browser.stop()
+      await loop.host.stop()
+    }
+  })
+})

@@ -1,0 +1,87 @@
+// Replaying page events, and the receipts that vouch for it.
+import { expect } from "chai"
+import { Store } from "#core"
+import { event, Loop, type Published, someone } from "./loop.ts"
+
+interface Replayed {
+  readonly status: string
+  readonly execution_id: string
+  readonly response: { readonly body: { readonly receipt?: Record<string, unknown> } }
+  readonly details: { readonly reason: string }
+}
+
+describe("replays of page events", () => {
+  let loop: Loop
+  let page: Published
+  let url: string
+  let slug: string
+
+  before(async () => {
+    loop = await Loop.start()
+    page = await loop.publish()
+    const pipeline = await loop.pipeline(page)
+    url = pipeline.inbound_url
+    slug = pipeline.slug
+  })
+  after(() => loop.host.stop())
+  const replay = (id: unknown) => loop.host.api<Replayed>("POST", `/v1/event-pipelines/${slug}/executions/${id as string}/replay`, {})
+  const sent = async (...events: { event_id: string }[]) => {
+    const { body } = await loop.send(url, page, { events }, someone())
+    return body.results.map((result) => result["execution_id"])
+  }
+  const replaysOf = async (id: unknown) => (await loop.executions(slug)).filter((entry) => entry["replay_of"] === id)
+
+  it("give a receipt when exactly their row is written", async () => {
+    const view = event("pageview")
+    const [id] = await sent(view)
+    const before = await loop.rowOf(view)
+    const { status, body } = await replay(id)
+    expect([status, body.status]).to.deep.equal([200, "accepted"])
+    const { receipt } = body.response.body
+    expect(receipt).to.include({ dataset: "default.page-events", event_id: view.event_id, replay_of: id })
+    expect(receipt?.["signature"]).to.match(/^[\w-]{43}$/)
+    expect(await loop.rows({ event_id: view.event_id })).to.deep.equal([before])
+    expect((await replaysOf(id)).map((entry) => [entry["id"], entry["status"]])).to.deep.equal([[receipt?.["execution_id"], "accepted"]])
+  })
+
+  it("give none for an event that was refused, and leave no row", async () => {
+    const [, id] = await sent(event("pageview"), event("nope"))
+    const refused = await replay(id)
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "payload_gone"])
+    expect(await replaysOf(id)).to.deep.equal([])
+  })
+
+  it("give none while the dataset takes no rows, and their entry failed and says why", async () => {
+    const [id] = await sent(event("pageview"))
+    await loop.call("PATCH", "/v1/datasets/page-events", { status: "archived" })
+    const refused = await replay(id)
+    await loop.call("PATCH", "/v1/datasets/page-events", { status: "active" })
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "receipt_refused"])
+    const [entry] = await replaysOf(id)
+    expect(entry).to.include({ status: "failed", cause: "receipt_refused" })
+    expect((await replay(id)).status).to.equal(200)
+  })
+
+  it("give none when the row is gone the moment after it was written, and no entry says that it was accepted", async () => {
+    const view = event("pageview")
+    const [id] = await sent(view)
+    const store = loop.host.get(Store)
+    const commit = store.commit.bind(store)
+    // Someone deletes the row between its commit and the look at it.
+    store.commit = async (wanted) => {
+      const result = await commit(wanted)
+      const row = wanted.writes.find((write) => write.kind === "merge")
+      if (row) {
+        store.commit = commit
+        const gone = await loop.host.api("DELETE", `/v1/datasets/page-events/rows/${row.doc.id}`)
+        expect(gone.status).to.equal(200)
+      }
+      return result
+    }
+    const refused = await replay(id)
+    store.commit = commit
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "receipt_refused"])
+    expect((await replaysOf(id)).map((entry) => [entry["status"], entry["cause"]])).to.deep.equal([["failed", "receipt_refused"]])
+    expect(await loop.rows({ event_id: view.event_id })).to.deep.equal([])
+  })
+})

@@ -1,0 +1,221 @@
+// Sessions of visitors, and the friction that follows from what they did: clicks in rage, bails and forms left.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { Store } from "#core"
+import { event, Loop, MovedClock, type Published, someone, until } from "./loop.ts"
+
+const minute = 60_000
+
+describe("a visitor's page events", function () {
+  this.timeout(60_000)
+  const clock = new MovedClock()
+  let loop: Loop
+  let page: Published
+  let url: string
+
+  before(async () => {
+    loop = await Loop.start({ clock, env: { MILLRACE_JOBS_POLL_MS: "30" } })
+    page = await loop.publish()
+    url = (await loop.pipeline(page)).inbound_url
+  })
+  after(() => loop.host.stop())
+  const rowOf = (sent: { event_id: string }) => loop.rowOf(sent)
+
+  it("have a session that ends after half an hour without any, and lasts a day at most", async () => {
+    const headers = someone()
+    const session = async () => {
+      const view = event("pageview")
+      await loop.send(url, page, view, headers)
+      return (await rowOf(view))?.["session_id"]
+    }
+    const first = await session()
+    clock.ahead += 29 * minute
+    expect(await session()).to.equal(first)
+    clock.ahead += 29 * minute
+    expect(await session()).to.equal(first)
+    clock.ahead += 31 * minute
+    const second = await session()
+    expect(second).not.to.equal(first)
+    for (let n = 0; n < 48; n++) {
+      clock.ahead += 29 * minute
+      expect(await session(), `visit ${n}`).to.equal(second)
+    }
+    clock.ahead += 60 * minute
+    expect(await session()).not.to.equal(second)
+  })
+
+  it("show clicks in rage: three, each under a second and 30 px from the one before, once a burst", async () => {
+    const rage = async (clicks: [number, number, number][]) => {
+      const headers = someone()
+      const view = event("pageview")
+      await loop.send(url, page, { sent_at: 50_000, events: [view], clicks: clicks.map((click) => [...click, "dead"]) }, headers)
+      const { session_id } = (await rowOf(view)) ?? {}
+      return (await loop.rows({ event: "rage_click" })).filter((row) => row["session_id"] === session_id)
+    }
+    expect(
+      await rage([
+        [1_000, 10, 10],
+        [1_999, 39, 10],
+        [2_998, 39, 39],
+      ]),
+    ).to.have.length(1)
+    expect(
+      await rage([
+        [1_000, 10, 10],
+        [2_000, 10, 10],
+        [2_500, 10, 10],
+      ]),
+    ).to.have.length(0)
+    expect(
+      await rage([
+        [1_000, 10, 10],
+        [1_100, 25, 25],
+        [1_200, 25, 25],
+      ]),
+    ).to.have.length(0)
+    expect(
+      await rage([
+        [1_000, 10, 10],
+        [1_100, 10, 10],
+      ]),
+    ).to.have.length(0)
+    expect(await rage(Array.from({ length: 9 }, (_, n) => [1_000 + n * 200, 10, 10]))).to.have.length(1)
+    const [two, other] = await rage([0, 1, 2, 30, 31, 32].map((n) => [1_000 + n * 300, 10, 10]))
+    expect([two?.["event_id"], other?.["event_id"]].map((id) => String(id).split(":").slice(1).join(":")).sort()).to.deep.equal([
+      "rage_click:1",
+      "rage_click:2",
+    ])
+    expect(two).to.include({ element: "dead", x: 10, y: 10, click_count: 3 })
+  })
+
+  it("show clicks in rage across requests, and repeat nothing that is sent again", async () => {
+    const headers = someone()
+    const first = event("cta_click", { at: 1_000, x: 5, y: 5, element: "buy" })
+    const second = event("cta_click", { at: 1_300, x: 5, y: 5, element: "buy" })
+    const third = event("cta_click", { at: 1_600, x: 5, y: 5, element: "buy" })
+    for (const one of [first, second, second, third, third, third]) await loop.send(url, page, { sent_at: 2_000, events: [one] }, headers)
+    const { session_id } = (await rowOf(first)) ?? {}
+    expect((await loop.rows({ event: "rage_click", session_id })).length).to.equal(1)
+  })
+
+  it("say at a session's end who bailed and which form was left, once, whatever happened to the process meanwhile", async () => {
+    const visit = async (events: object[], more: object = {}) => {
+      const view = event("pageview")
+      await loop.send(url, page, { events: [view, ...events], ...more }, someone())
+      return (await rowOf(view))?.["session_id"]
+    }
+    const bailed = await visit([], { depth: 24 })
+    const read = await visit([event("scroll_milestone", { scroll_depth: 25 })])
+    const clicked = await visit([event("cta_click", { element: "buy" })])
+    const left = await visit([event("form_start", { form: "contact", field: "email" })], {
+      depth: 50,
+      touched: [
+        ["contact", "email"],
+        ["contact", "name"],
+        ["contact", "0660 1234567"],
+      ],
+    })
+    const sent = await visit([event("form_start", { form: "contact" }), event("lead", { form: "contact" })], { depth: 50 })
+    const derived = async (session_id: unknown) =>
+      (await loop.rows({ session_id: session_id as string })).filter((row) =>
+        ["scroll_bail", "form_abandon"].includes(String(row["event"])),
+      )
+    expect(await derived(bailed)).to.deep.equal([])
+    clock.ahead += 31 * minute
+    const [bail] = await until(async () => {
+      const rows = await derived(bailed)
+      return rows.length > 0 && rows
+    })
+    const [abandoned] = await until(async () => {
+      const rows = await derived(left)
+      return rows.length > 0 && rows
+    })
+    expect(bail).to.deep.include({
+      event: "scroll_bail",
+      event_id: `${bailed as string}:scroll_bail:1`,
+      max_scroll_depth: 24,
+      artifact_id: page.id,
+    })
+    expect(abandoned).to.deep.include({
+      event: "form_abandon",
+      form: "contact",
+      fields_touched: "email,name",
+      field_count: 2,
+      last_field: "name",
+    })
+    for (const session of [read, clicked, sent]) expect(await derived(session)).to.deep.equal([])
+    expect(await derived(bailed)).to.have.length(1)
+  })
+})
+
+describe("sessions", function () {
+  this.timeout(60_000)
+
+  it("end, and say what follows, though the service was started anew meanwhile", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), "millrace-sessions-"))
+    const clock = new MovedClock()
+    const options = { dataDir, clock, env: { MILLRACE_JOBS_POLL_MS: "30" } }
+    try {
+      const before = await Loop.start(options)
+      const page = await before.publish()
+      const { inbound_url } = await before.pipeline(page)
+      await before.send(inbound_url, page, { events: [{ event: "pageview", event_id: "before-the-stop" }] })
+      await before.host.stop()
+      clock.ahead = 31 * minute
+      const after = await Loop.start(options)
+      const [bail] = await until(async () => {
+        const rows = await after.rows({ event: "scroll_bail" })
+        return rows.length > 0 && rows
+      })
+      const [view] = await after.rows({ event: "pageview" })
+      expect(bail).to.include({ session_id: view?.["session_id"] as string, artifact_id: page.id })
+      await after.host.stop()
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  })
+
+  it("lose nothing that is sent the moment they end", async () => {
+    const loop = await Loop.start()
+    try {
+      const page = await loop.publish()
+      const { inbound_url } = await loop.pipeline(page)
+      await loop.send(inbound_url, page, { event: "pageview", event_id: "before-the-end" })
+      const store = loop.host.get(Store)
+      const commit = store.commit.bind(store)
+      // The job that ends the session is a moment faster than what the visitor does next.
+      store.commit = async (wanted) => {
+        const session = wanted.writes.find((write) => write.kind === "update" && write.collection.name === "page_sessions")
+        if (session?.kind === "update") {
+          store.commit = commit
+          await commit({ id: "the-end", writes: [{ ...session, kind: "remove", where: {} }] })
+        }
+        return commit(wanted)
+      }
+      const { status } = await loop.send(inbound_url, page, { event: "cta_click", event_id: "at-the-end", element: "buy" })
+      expect(store.commit, "the session was updated").to.equal(commit)
+      expect(status).to.equal(200)
+      const [before, after] = [await loop.rowOf({ event_id: "before-the-end" }), await loop.rowOf({ event_id: "at-the-end" })]
+      expect(after?.["session_id"]).to.be.a("string").and.not.to.equal(before?.["session_id"])
+    } finally {
+      await loop.host.stop()
+    }
+  })
+
+  it("are one, however many requests of a visitor come at once", async () => {
+    const loop = await Loop.start()
+    try {
+      const page = await loop.publish()
+      const { inbound_url } = await loop.pipeline(page)
+      const sent = Array.from({ length: 30 }, (_, n) => loop.send(inbound_url, page, { event: "pageview", event_id: `at-once-${n}` }))
+      expect((await Promise.all(sent)).map(({ status }) => status)).to.deep.equal(Array.from({ length: 30 }, () => 200))
+      const rows = await loop.rows({ event: "pageview" })
+      expect(rows).to.have.length(30)
+      expect(new Set(rows.map((row) => row["session_id"]))).to.have.property("size", 1)
+    } finally {
+      await loop.host.stop()
+    }
+  })
+})

@@ -1,0 +1,93 @@
+// One audience over several processes (mongodb): what one commits, sockets on the other hear, each message once, also
+// when the process that took the event is gone.
+import { type ChildProcess, spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { millrace } from "../../../client/index.ts"
+import type { Live } from "../../../core/client/live.ts"
+import { projectRoot } from "../../import-graph.ts"
+import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { finished, outputUntil } from "../../processes.ts"
+
+interface Node {
+  readonly url: string
+  readonly process: ChildProcess
+  readonly over: Promise<unknown>
+}
+
+const suite = mongoAvailable ? describe : describe.skip
+
+suite("live updates over two processes (mongodb)", function () {
+  this.timeout(120_000)
+  const nodes: Node[] = []
+  const open: Live[] = []
+  let folder: string
+  let key: string
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-audience-"))
+    const storage = (await sharedMongo()).freshUrl()
+    for (const name of ["one", "two"]) nodes.push(await start(storage, join(folder, name)))
+    key = (JSON.parse(readFileSync(join(folder, "one/bootstrap.json"), "utf8")) as { admin_key: string }).admin_key
+  })
+  after(async () => {
+    for (const live of open) live.close()
+    for (const { process } of nodes) process.kill("SIGKILL")
+    await Promise.all(nodes.map(({ over }) => over))
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const on = (index: number) => millrace({ baseUrl: nodes[index]?.url ?? "", key })
+  /** Subscribes on that node; gives what was heard there so far. */
+  const listening = async (index: number) => {
+    const live = await on(index).live<{ told: { n: number } }>({ reconnectMs: 50 })
+    open.push(live)
+    const heard: number[] = []
+    await live.subscribe("told", ({ data }) => heard.push(data.n)).ready
+    return heard
+  }
+  const until = async (right: () => boolean) => {
+    for (const end = performance.now() + 30_000; !right(); ) {
+      if (performance.now() > end) throw new Error("it did not come about")
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  it("reach the sockets of both, whichever took the event, each message once", async () => {
+    const { slug } = await on(0).eventPipelines.create({
+      name: "Tell",
+      state: "active",
+      auth_mode: "none",
+      pipeline: [{ type: "live.broadcast", channel: "told", data: { n: "{{ event.n }}" } }],
+    })
+    const [one, two] = [await listening(0), await listening(1)]
+    for (let n = 0; n < 10; n++) await on(n % 2).eventPipelines.sendEvent({ slug, payload: { n } })
+    await until(() => one.length >= 10 && two.length >= 10)
+    const all = Array.from({ length: 10 }, (_, n) => n)
+    for (const heard of [one, two]) expect([...heard].sort((a, b) => a - b)).to.deep.equal(all)
+
+    await on(0).eventPipelines.sendEvent({ slug, payload: { n: 10 } })
+    nodes[0]?.process.kill("SIGKILL")
+    await on(1).eventPipelines.sendEvent({ slug, payload: { n: 11 } })
+    await until(() => two.length >= 12)
+    expect([...two].sort((a, b) => a - b)).to.deep.equal([...all, 10, 11])
+  })
+})
+
+async function start(storage: string, dataDir: string): Promise<Node> {
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    PORT: "0",
+    MILLRACE_STORAGE_URL: storage,
+    MILLRACE_DATA_DIR: dataDir,
+    MILLRACE_MASTER_KEY: createHash("sha256").update("shared").digest("hex"),
+    MILLRACE_PIPELINES_PATHS: ",",
+  }
+  const child = spawn(process.execPath, [join(projectRoot, "core/main.ts")], { env, cwd: projectRoot })
+  const over = finished(child)
+  const output = await outputUntil(child, /"msg":"listening"/)
+  const url = /"url":"([^"]+)","msg":"listening"/.exec(output)?.[1] ?? ""
+  return { url, process: child, over }
+}

@@ -1,0 +1,100 @@
+// Every operation that changes something leaves one audit record: who, over which surface, what was asked for, and each
+// document before and after; never a secret. What only reads leaves none.
+import { expect } from "chai"
+import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { secretNames } from "../../../core/kernel/log.ts"
+import { type Ground, openGround, shippedOperations } from "./ground.ts"
+import { giving, type Member, members, placed, settled } from "./members.ts"
+import { type Input, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
+import { sayable } from "./wording.ts"
+
+const operations = await shippedOperations()
+
+interface Entry {
+  readonly actor: { readonly credential_id: string; readonly user_id: string | null; readonly surface: string }
+  readonly operation: string
+  readonly target: Record<string, unknown>
+  readonly changes: Record<string, unknown>
+  readonly writes: readonly { collection: string; id: string; before: unknown; after: unknown }[]
+}
+
+describe("the audit record of every change", function () {
+  this.timeout(120_000)
+  let ground: Ground
+  let made = 0
+  before(async () => {
+    ground = await openGround({ MILLRACE_LOG_LEVEL: "debug" })
+  })
+  after(() => ground.host.stop())
+
+  const entriesOf = async ({ key }: Member, operation: AnyOperation): Promise<Entry[]> => {
+    const path = `/v1/audit-log?limit=200&operation=${operation.name}`
+    return (await ground.host.api<{ audit_log: Entry[] }>("GET", path, undefined, { key })).body.audit_log
+  }
+  /** Calls the operation as its first example does, in an organization of its own. */
+  const called = async (operation: AnyOperation, surface: SurfaceName) => {
+    const [member] = await members(ground, [`audited-${++made}`])
+    if (!member) throw new Error("no member")
+    const example = operation.examples?.[0]
+    const input = placed(example?.input ?? {}, await giving(ground, member, example?.given)) as Input
+    await settled(ground, [member])
+    const before = (await entriesOf(member, operation)).length
+    const outcome = await surfaces[surface](operation, sayable(operation, input), { url: ground.host.url, key: member.key })
+    expect(outcome.code, outcome.text).to.equal(undefined)
+    const entries = await entriesOf(member, operation)
+    return { member, input, outcome, entries: entries.slice(0, entries.length - before) }
+  }
+
+  for (const operation of operations.filter(({ hints }) => !hints.readOnly)) {
+    it(operation.name, async () => {
+      for (const surface of surfaceNames.filter((one) => offered(operation, one))) {
+        const { input, outcome, entries } = await called(operation, surface)
+        expect(entries, surface).to.have.length(1)
+        for (const entry of entries) tells(entry, operation, surface, input)
+        const shown = (operation.secretOutput ?? []).map((name) => String((outcome.body as Input)[name] ?? ""))
+        hides(ground, JSON.stringify(entries), [...secretsIn(input), ...shown.filter(Boolean)])
+      }
+    })
+  }
+
+  it("is not there for what only reads", async () => {
+    const left: string[] = []
+    for (const operation of operations.filter(({ hints }) => hints.readOnly)) {
+      const { entries } = await called(operation, "rest")
+      if (entries.length > 0) left.push(operation.name)
+    }
+    expect(left).to.deep.equal([])
+  })
+})
+
+/** Who, over which surface, what was asked for, and before and after. */
+function tells(entry: Entry, operation: AnyOperation, surface: SurfaceName, input: Input): void {
+  expect(entry.actor.surface).to.equal(surface === "mcp" ? "mcp" : "rest")
+  expect(entry.actor.user_id).to.match(/^[0-9a-f-]{36}$/)
+  const inPath = [...operation.http.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => [name, input[name]])
+  expect(entry.target).to.deep.equal(Object.fromEntries(inPath))
+  expect(Object.keys({ ...entry.target, ...entry.changes })).to.include.members(Object.keys(input))
+  for (const { before, after, collection } of entry.writes) {
+    expect(before !== null || after !== null, collection).to.equal(true)
+    if (before !== null && after !== null) expect(Object.keys(after as object), collection).to.have.length.greaterThan(0)
+  }
+}
+
+function hides({ host }: Ground, kept: string, secrets: readonly string[]): void {
+  for (const secret of secrets) {
+    expect(kept, "a secret in the audit log").to.not.include(secret)
+    expect(
+      host.logged.some((line) => line.includes(secret)),
+      "a secret in the log",
+    ).to.equal(false)
+  }
+}
+
+/** Values under the names that secrets have. */
+function secretsIn(value: unknown, within = false): string[] {
+  if (typeof value === "string") return within ? [value] : []
+  if (typeof value !== "object" || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) =>
+    secretsIn(inner, within || (secretNames as readonly string[]).includes(name.toLowerCase())),
+  )
+}

@@ -1,0 +1,60 @@
+// What every operation does over HTTP without its own doing: methods, types, ids, quotas, conditional reads, packing,
+// pages, idempotency, revisions, field errors, browsers' origins. Walked for each, with the call of its first example.
+import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { wireSchema } from "../../../core/surface/wire-schema.ts"
+import { type Ground, openGround, shippedOperations } from "./ground.ts"
+import { giving, members, placed, settled } from "./members.ts"
+import { Scene } from "./scene.ts"
+import { fromQuery, type Input } from "./surfaces.ts"
+
+const operations = await shippedOperations()
+const page = "https://app.example.test"
+
+describe("by construction", function () {
+  this.timeout(120_000)
+  let ground: Ground
+  let made = 0
+  before(async () => {
+    ground = await openGround({ MILLRACE_SERVER_CORS_ORIGINS: page })
+  })
+  after(() => ground.host.stop())
+
+  /** A fresh organization in which the operation's first example can be called. */
+  const scene = async (operation: AnyOperation): Promise<Scene> => {
+    const [member] = await members(ground, [`convention-${++made}`])
+    if (!member) throw new Error("no member")
+    const example = operation.examples?.[0]
+    const given = await giving(ground, member, example?.given)
+    await settled(ground, [member])
+    return new Scene(ground.host.url, operation, member, placed(example?.input ?? {}, given) as Input)
+  }
+
+  for (const operation of operations) {
+    describe(operation.name, () => {
+      const { http, hints, streams } = operation
+      const reads = http.method === "GET" && !streams
+      const fields = Object.keys((wireSchema(operation.input, "input")["properties"] ?? {}) as object)
+
+      it("says its id, its quotas and how long it may be kept, and answers other methods, types and fields as it should", async () => {
+        const on = await scene(operation)
+        await on.answersWell()
+        await on.refusesOtherMethods()
+        if (!fromQuery(operation)) await on.refusesOtherBodies()
+        await on.refusesEveryWrongField(fields)
+        await on.answersPages(page)
+      })
+      if (reads) {
+        it("answers HEAD, knows what has not changed, and packs what is large", async () => {
+          const on = await scene(operation)
+          await on.answersConditionally()
+        })
+      }
+      if (fields.includes("limit") && fields.includes("cursor")) it("pages", async () => (await scene(operation)).pages())
+      if (http.method === "POST" && !hints.readOnly) {
+        it("takes an Idempotency-Key, bare or quoted, and does nothing twice", async () => (await scene(operation)).repeats())
+      }
+      if (fields.includes("expected_revision"))
+        it("refuses another revision and changes nothing", async () => (await scene(operation)).refusesOtherRevision())
+    })
+  }
+})

@@ -1,0 +1,88 @@
+// Organizations for the walks over the operations, with a key that may do everything there.
+import { type Role, Works } from "#core"
+import { fulfilled, type GivenCall } from "../../../core/contract/example.ts"
+import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { Store } from "../../../core/contract/store.ts"
+import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import type { Ground } from "./ground.ts"
+import { type Input, type Outcome, surfaces } from "./surfaces.ts"
+
+export interface Member {
+  readonly organization: { readonly id: string; readonly slug: string }
+  readonly key: string
+}
+
+export type Answers = Record<string, unknown>
+
+/** An organization a slug, each with an owner who is staff and a key of theirs. */
+export function members({ host }: Ground, slugs: readonly string[]): Promise<Member[]> {
+  const [organizations, keys] = [host.get(Organizations), host.get(ApiKeys)]
+  return host.get(Works).run((work) =>
+    Promise.all(
+      slugs.map(async (slug) => {
+        const organization = await organizations.create(work, { name: slug, slug })
+        const user = organizations.addUser(work, { email: `ada@${slug}.test`, name: "Ada", staff: true })
+        organizations.addMember(work, organization.id, user.id, "owner")
+        const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user: user.id } as const
+        return { organization, key: keys.mint(work, organization.id, wanted).text }
+      }),
+    ),
+  )
+}
+
+/** A further key of the organization, nobody's own. */
+export function keyOf({ host }: Ground, { organization }: Member, role: Role, scopes: readonly string[] | null = null): Promise<string> {
+  const kind = scopes ? "token" : "api_key"
+  const wanted = { name: "further", kind, role, scopes: scopes && [...scopes], user: null } as const
+  return host.get(Works).run((work) => host.get(ApiKeys).mint(work, organization.id, wanted).text)
+}
+
+/** Calls what must be there first, in order. Throws where a call fails: the declaration says what is not so. */
+export async function giving(ground: Ground, member: Member, calls: Readonly<Record<string, GivenCall>> = {}): Promise<Answers> {
+  const answers: Answers = {}
+  for (const [name, call] of Object.entries(calls)) answers[name] = await give(ground, member, call, answers)
+  return answers
+}
+
+async function give(ground: Ground, member: Member, call: GivenCall, earlier: Answers): Promise<unknown> {
+  const name = typeof call === "string" ? call : call.operation
+  const operation = ground.operations.get(name)
+  if (!operation) throw new Error(`There is no operation "${name}" that an example could begin with.`)
+  const outcome =
+    typeof call === "string" ? await exampleOf(ground, member, operation) : await begun(ground, member, operation, call.input, earlier)
+  if (outcome.code !== undefined) throw new Error(`${name}, given for an example, answered ${outcome.text.slice(0, 500)}`)
+  return outcome.body
+}
+
+/** Calls the operation as its first example does, over REST. */
+export async function exampleOf(ground: Ground, member: Member, operation: AnyOperation): Promise<Outcome> {
+  const example = operation.examples?.[0]
+  return await begun(ground, member, operation, example?.input ?? {}, await giving(ground, member, example?.given))
+}
+
+async function begun(ground: Ground, member: Member, operation: AnyOperation, input: unknown, answers: Answers): Promise<Outcome> {
+  await settled(ground, [member])
+  return await surfaces.rest(operation, placed(input, answers) as Input, { url: ground.host.url, key: member.key })
+}
+
+/** The input with what was answered in place of each reference. */
+export function placed(input: unknown, answers: Answers): unknown {
+  return fulfilled(input, (path) => {
+    const value = path.split(".").reduce<unknown>((from, step) => (from as Answers | undefined)?.[step], answers)
+    if (value === undefined || value === null)
+      throw new Error(`Nothing was answered at "${path}": ${JSON.stringify(answers).slice(0, 500)}`)
+    return value
+  })
+}
+
+/** Until no work of these members is due or under way, so that none of them is asked in the midst of it. */
+export async function settled({ host }: Ground, whose: readonly Member[]): Promise<void> {
+  const organizations = whose.map(({ organization }) => organization.id)
+  const jobs = host.get(Store).open(JobCollection)
+  for (const until = performance.now() + 20_000; performance.now() < until; ) {
+    const $or = [{ held_by: { $ne: "" } }, { run_at: { $lte: new Date().toISOString() } }]
+    if ((await jobs.count({ organization: { $in: organizations }, state: "queued", $or }, { limit: 1 })) === 0) return
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

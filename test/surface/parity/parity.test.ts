@@ -1,0 +1,116 @@
+// Every operation, with the same inputs over REST, MCP, the command and the client: the same answers, the same errors.
+// The inputs are drawn from the schema and from near the examples that the declaration has; at least half of an
+// operation's must succeed, so an operation whose schema alone does not lead there declares an example.
+import { expect } from "chai"
+import { z } from "zod"
+import { AppError, answered, defineOperation, definePlugin } from "#core"
+import { type Ground, openGround, shippedOperations } from "./ground.ts"
+import { walked } from "./walk.ts"
+
+const operations = await shippedOperations()
+
+/** What somebody's own plugin might declare. */
+const base = {
+  access: { scope: "boards:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  output: z.object({ title: z.string(), dataset: z.string() }),
+  errors: ["not_found"],
+} as const
+const input = z.strictObject({ dataset: z.uuid(), title: z.string().min(3).max(20) })
+const example = { given: { dataset: "datasets.create" }, input: { dataset: answered("dataset.id"), title: "Board" } }
+const own = [
+  defineOperation({
+    ...base,
+    name: "boards.show",
+    summary: "Show a board.",
+    http: { method: "GET", path: "/v1/boards/{dataset}" },
+    input,
+    examples: [example],
+    handle: ({ input: given }) => given,
+  }),
+  defineOperation({
+    ...base,
+    name: "boards.differ",
+    summary: "Says something else over MCP.",
+    http: { method: "POST", path: "/v1/boards/{dataset}/differ" },
+    input,
+    examples: [example],
+    handle: ({ input: given, caller }) => ({ ...given, title: caller.surface === "mcp" ? "Else" : given.title }),
+  }),
+  defineOperation({
+    ...base,
+    name: "boards.refuse",
+    summary: "Refuses its own example.",
+    http: { method: "POST", path: "/v1/boards/{dataset}/refuse" },
+    input,
+    examples: [example],
+    handle: () => {
+      throw new AppError("not_found", "There is none.")
+    },
+  }),
+  defineOperation({
+    ...base,
+    name: "boards.undeclared",
+    summary: "Answers an error that it does not declare.",
+    http: { method: "POST", path: "/v1/boards/undeclared" },
+    input: z.strictObject({}),
+    handle: () => {
+      throw new AppError("aborted", "Not now.")
+    },
+  }),
+  defineOperation({
+    ...base,
+    name: "boards.without_example",
+    summary: "Needs something that no schema tells.",
+    http: { method: "POST", path: "/v1/boards/without" },
+    input: z.strictObject({ word: z.string() }),
+    handle: ({ input: { word } }) => {
+      if (word !== "sesame") throw new AppError("not_found", "Not this word.")
+      return { title: word, dataset: word }
+    },
+  }),
+]
+const boards = definePlugin({ id: "boards", config: z.strictObject({}), register: (registrar) => registrar.operations(...own) })
+
+describe("over every surface alike", function () {
+  this.timeout(120_000)
+  let ground: Ground
+  const shares: string[] = []
+  before(async () => {
+    ground = await openGround({}, [boards])
+  })
+  after(async () => {
+    console.log(`    share of inputs that succeeded: ${shares.join(", ")}`)
+    await ground.host.stop()
+  })
+
+  it("there are operations", () => {
+    expect(operations.length).to.be.greaterThan(50)
+    expect([...ground.operations.keys()]).to.have.members([...operations, ...own].map(({ name }) => name))
+  })
+
+  for (const operation of operations) {
+    it(operation.name, async () => {
+      const { succeeded, tried, problem } = await walked(ground, operation)
+      shares.push(`${operation.name} ${Math.round((100 * succeeded) / tried)} %`)
+      expect(problem).to.equal(undefined)
+      const hint = "declare an example of an input that succeeds (core/contract/example.ts)"
+      expect(succeeded * 2, `${succeeded} of ${tried} inputs succeeded; ${hint}`).to.be.at.least(tried)
+    })
+  }
+
+  it("an operation of somebody's own plugin is there too, and what is wrong with one is found", async () => {
+    const walk = (name: string) => {
+      const operation = own.find((one) => one.name === name)
+      if (!operation) throw new Error(`no ${name}`)
+      return walked(ground, operation)
+    }
+    const right = await walk("boards.show")
+    expect(right.problem).to.equal(undefined)
+    expect(right.succeeded * 2).to.be.at.least(right.tried)
+    expect((await walk("boards.differ")).problem).to.match(/^REST and mcp differ: title: "Board" and "Else"/)
+    expect((await walk("boards.refuse")).problem).to.match(/^Its own example fails/)
+    expect((await walk("boards.undeclared")).problem).to.match(/^answered an error that it does not declare/)
+    expect(await walk("boards.without_example")).to.include({ succeeded: 0, problem: undefined })
+  })
+})

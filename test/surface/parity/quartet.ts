@@ -1,0 +1,33 @@
+// Four organizations alike, one for each surface: the same calls leave them the same, so that what is answered over one
+// surface can be held against what another answers.
+import type { OperationExample } from "../../../core/contract/example.ts"
+import type { Ground } from "./ground.ts"
+import { type Answers, giving, type Member, members } from "./members.ts"
+import { Sameness } from "./sameness.ts"
+import { type SurfaceName, surfaceNames } from "./surfaces.ts"
+
+export interface Party extends Member {
+  readonly surface: SurfaceName
+  /** What the example's given calls answered. */
+  readonly given: Answers
+  /** Holds answers of the first party against this one's. */
+  readonly sameness: Sameness
+}
+
+let made = 0
+
+export async function quartet(ground: Ground, example: OperationExample | undefined): Promise<readonly Party[]> {
+  const number = ++made
+  const four = await members(
+    ground,
+    surfaceNames.map((surface) => `over-${surface}-${number}`),
+  )
+  const given = await Promise.all(four.map((member) => giving(ground, member, example?.given)))
+  return four.map((member, index) => {
+    const names = (["id", "slug"] as const).map((name) => [four[0]?.organization[name] ?? "", member.organization[name]] as const)
+    const sameness = new Sameness(names)
+    const difference = sameness.difference(given[0], given[index])
+    if (difference) throw new Error(`The same given calls were answered differently: ${difference}`)
+    return { ...member, surface: surfaceNames[index] ?? "rest", given: given[index] ?? {}, sameness }
+  })
+}

@@ -1,0 +1,127 @@
+// The walk of one operation over every surface: inputs drawn once, sent in four organizations alike, the answers held
+// against each other.
+import fc from "fast-check"
+import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
+import { answeredPath, type OperationExample } from "../../../core/contract/example.ts"
+import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { type ErrorCode, httpStatusOf } from "../../../core/kernel/errors.ts"
+import { wireSchema } from "../../../core/surface/wire-schema.ts"
+import type { Ground } from "./ground.ts"
+import { brokenInputs, drawnInputs, nearInputs } from "./inputs.ts"
+import { placed, settled } from "./members.ts"
+import { type Party, quartet } from "./quartet.ts"
+import { type Input, type Outcome, offered, surfaces } from "./surfaces.ts"
+import { sayable } from "./wording.ts"
+
+const runs = Number(process.env["MILLRACE_TEST_RUNS"] ?? 16)
+/** An operation that takes long is asked this often at least. */
+const enough = 8
+const slowMs = 3_000
+const seed = Number(process.env["MILLRACE_TEST_SEED"] ?? 20_260_929)
+const kinds = ["example", "near", "drawn", "near", "broken"] as const
+type Kind = (typeof kinds)[number]
+
+export interface Walk {
+  readonly succeeded: number
+  readonly tried: number
+  readonly problem: string | undefined
+}
+
+export async function walked(ground: Ground, operation: AnyOperation): Promise<Walk> {
+  const examples: readonly OperationExample<Input>[] = operation.examples ?? [{ input: {} }]
+  const drawers = examples.map((example, index) => drawerOf(operation, example, seed + index))
+  const kept = new Map<number, readonly Party[]>()
+  let succeeded = 0
+  let run = 0
+  for (const begun = performance.now(); run < runs && !(run >= enough && performance.now() - begun > slowMs); run++) {
+    const index = run % examples.length
+    const kind = kindOf(run, succeeded, examples.length)
+    const input = drawers[index]?.(kind, run) ?? {}
+    const four = kept.get(index) ?? (await quartet(ground, examples[index]))
+    kept.set(index, four)
+    let answer = await asked(ground, operation, four, input)
+    // Once more: where a machine stood still, one of four was late.
+    if ("problem" in answer) answer = await asked(ground, operation, await quartet(ground, examples[index]), input)
+    const where = `${kind} input ${JSON.stringify(input).slice(0, 600)} (seed ${seed}, run ${run})`
+    if ("problem" in answer) return { succeeded, tried: run + 1, problem: `${answer.problem}\n  ${where}` }
+    if (answer.code === undefined) succeeded++
+    else if (kind === "example" && operation.examples) {
+      return { succeeded, tried: run + 1, problem: `Its own example fails: ${answer.text}\n  ${where}` }
+    }
+    // What was changed is made anew for the next one.
+    if (answer.code === undefined && !operation.hints.readOnly) kept.delete(index)
+  }
+  return { succeeded, tried: run, problem: undefined }
+}
+
+/** Each example once, then as far from it as it may be while half of the inputs still succeed. */
+function kindOf(run: number, succeeded: number, examples: number): Kind {
+  if (run < examples) return "example"
+  const share = succeeded / run
+  if (share < 0.55) return "example"
+  return share < 0.7 ? "near" : (kinds[run % kinds.length] ?? "near")
+}
+
+/** Draws inputs around an example; what refers to something given stays, mostly. */
+function drawerOf(operation: AnyOperation, { input }: OperationExample<Input>, from: number): (kind: Kind, run: number) => Input {
+  const schema = wireSchema(operation.input, "input")
+  const refers = new Map(Object.entries(input).filter(([, value]) => holdsReference(value)))
+  const drawn = fc
+    .tuple(drawnInputs(schema, { slugs: [], ids: [] }), fc.integer({ min: 0, max: 3 }))
+    .map(([one, luck]) => (luck === 0 ? one : { ...one, ...Object.fromEntries(refers) }))
+  const near = nearInputs(schema, input, (field) => refers.has(field))
+  const sample = (inputs: fc.Arbitrary<Input>) => fc.sample(inputs, { numRuns: runs, seed: from })
+  const pools = { near: sample(near), drawn: sample(drawn), broken: sample(brokenInputs(near, schema)) }
+  return (kind, run) => (kind === "example" ? input : (pools[kind][run] ?? input))
+}
+
+function holdsReference(value: unknown): boolean {
+  if (answeredPath(value) !== undefined) return true
+  return typeof value === "object" && value !== null && Object.values(value).some(holdsReference)
+}
+
+/** The outcome over REST, when it is the one over all others too. */
+async function asked(
+  ground: Ground,
+  operation: AnyOperation,
+  four: readonly Party[],
+  input: Input,
+): Promise<Outcome | { problem: string }> {
+  await settled(ground, four)
+  const clears = new Set(operation.mcp && "clears" in operation.mcp ? operation.mcp.clears : [])
+  const common = Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
+  const there = four.filter(({ surface }) => offered(operation, surface))
+  const outcomes = await Promise.all(
+    there.map(({ surface, key, given }) => {
+      const said = sayable(operation, placed(common, given) as Input)
+      return surfaces[surface](operation, said, { url: ground.host.url, key })
+    }),
+  )
+  const [rest] = outcomes
+  if (!rest) return { problem: "not offered over REST" }
+  const fault = faultOf(operation, rest)
+  if (fault) return { problem: fault }
+  for (const [index, party] of there.entries()) {
+    const outcome = outcomes[index] ?? rest
+    const difference = differenceOf(operation, party, rest, outcome)
+    const texts = `  REST: ${rest.text.slice(0, 400)}\n  ${party.surface}: ${outcome.text.slice(0, 400)}`
+    if (difference) return { problem: `REST and ${party.surface} differ: ${difference}\n${texts}` }
+  }
+  return rest
+}
+
+function faultOf(operation: AnyOperation, { code, status, text }: Outcome): string | undefined {
+  if (code === undefined) return status === (operation.http.status ?? 200) ? undefined : `answered ${status}`
+  const declared: string[] = ["invalid_argument", "permission_denied", "resource_exhausted", ...operation.errors]
+  if (!declared.includes(code)) return `answered an error that it does not declare: ${text.slice(0, 400)}`
+  return status === httpStatusOf[code as ErrorCode] ? undefined : `answered ${code} with ${status}`
+}
+
+function differenceOf(operation: AnyOperation, { surface, sameness }: Party, rest: Outcome, other: Outcome): string | undefined {
+  if (rest.code !== other.code) return `${rest.code ?? "success"} and ${other.code ?? "success"}`
+  const exitCode = other.code === undefined ? 0 : exitCodeOf[other.code as ErrorCode]
+  if (surface === "cli" && other.exitCode !== exitCode) return `exit code ${other.exitCode} in place of ${exitCode}`
+  // A stream's command says its errors to people.
+  if (surface === "cli" && operation.streams && other.code !== undefined) return undefined
+  return sameness.difference(rest.body, other.body)
+}

@@ -1,0 +1,38 @@
+// An input as every surface can say it. What stands in a path or a query is text, so that there a number where text is
+// meant, say, is the same as that text; such inputs are put as the service would read them.
+import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { pathParameters } from "../../../core/surface/call/audit.ts"
+import { queryValues } from "../../../core/surface/http/query-values.ts"
+import { endless, fromQuery, type Input, textOf } from "./surfaces.ts"
+
+export function sayable(operation: AnyOperation, input: Input): Input {
+  const inPath = new Set(pathParameters(operation.http.path))
+  // The SDK drops this one name from a tool's arguments.
+  const given = Object.entries(input).filter(([name, value]) => value !== undefined && name !== "__proto__")
+  const path = [...inPath].map((name): [string, string] => [name, pathText(input[name])])
+  const others = given.filter(([name]) => !inPath.has(name))
+  const rest = fromQuery(operation) ? queryValues(operation, queryOf(others)) : read(Object.fromEntries(others))
+  const said: Input = Object.fromEntries(path)
+  for (const [name, value] of Object.entries(rest)) Object.defineProperty(said, name, { value, enumerable: true })
+  return said
+}
+
+/** An empty segment, and those that climb, lead to another path. */
+function pathText(value: unknown): string {
+  const text = textOf(value ?? "nothing").toWellFormed()
+  return /^\.{0,2}$/.test(text) ? "nothing" : text
+}
+
+function queryOf(entries: readonly [string, unknown][]): Map<string, string[]> {
+  const query = new Map<string, string[]>()
+  // One that repeats nothing cannot be said.
+  for (const [name, value] of entries) {
+    const texts = [value].flat().map((one) => textOf(one).toWellFormed())
+    if (texts.length > 0) query.set(name.toWellFormed(), texts)
+  }
+  return query
+}
+
+function read(input: Input): Input {
+  return JSON.parse(JSON.stringify(input, (_name, value: unknown) => (value === endless ? "endless" : value))) as Input
+}

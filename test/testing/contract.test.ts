@@ -1,0 +1,283 @@
+// The contract of action types tells a good action from bad ones: for each promise, an action that breaks it and nothing
+// else, tried as a user's would be.
+import { expect } from "chai"
+import { z } from "zod"
+import { type Action, AppError, defineAction, defineCollection, definePlugin, Store, template } from "#core"
+import { type ContractOptions, contractOf } from "#core/testing"
+import { OutgoingHttp } from "../../plugins/outgoing-http/index.ts"
+
+type Given = Parameters<typeof contractOf>[0]
+
+/** Declares the contract's tests and runs those that match. Their titles, and what the failing ones said. */
+async function tried(given: Given, which: RegExp, options: ContractOptions = {}) {
+  const tests: [string, () => Promise<void>][] = []
+  const befores: (() => Promise<void>)[] = []
+  const afters: (() => Promise<void>)[] = []
+  const runner = {
+    describe: (_: string, body: () => void) => body(),
+    it: (title: string, body: () => Promise<void>) => void tests.push([title, body]),
+    before: (body: () => Promise<void>) => void befores.push(body),
+    after: (body: () => Promise<void>) => void afters.push(body),
+  }
+  contractOf(given, { ...options, runner })
+  const failed: Record<string, string> = {}
+  const ran: string[] = []
+  try {
+    for (const before of befores) await before()
+    for (const [title, body] of tests.filter(([name]) => which.test(name))) {
+      ran.push(title)
+      await body().catch((error: Error) => {
+        failed[title] = error.message
+      })
+    }
+  } finally {
+    for (const after of afters) await after()
+  }
+  return { ran, failed }
+}
+
+const config = z.strictObject({ note: template(z.string()).optional(), api_key: z.string().optional() })
+type Config = typeof config
+
+/** A deferred action that keeps every promise, but for what `change` says. */
+function action<R extends Record<string, never>>(change: Partial<Action<Config, z.ZodType, R>> & Pick<Action<Config, z.ZodType>, "run">) {
+  return defineAction({
+    type: "sample.act",
+    summary: "Act.",
+    timing: "deferred" as const,
+    config,
+    result: z.object({ ok: z.boolean() }),
+    examples: [{ title: "Act", yaml: 'type: sample.act\nnote: "{{ event.name }}"\napi_key: example-key' }],
+    ...change,
+  })
+}
+
+const inject = { http: OutgoingHttp } as never
+const url = "https://peer.example.com/act"
+const httpOf = (deps: unknown) => (deps as { http: OutgoingHttp }).http
+
+describe("the contract of action types", function () {
+  this.timeout(120_000)
+
+  it("is kept by an action that does as it says, given as it is or in its plugin", async () => {
+    const good = action({
+      repeats: "marked",
+      inject,
+      async run({ config, context, deps }) {
+        context.log.info({ api_key: config.api_key }, "acts")
+        const { idempotencyKey, signal } = context
+        await httpOf(deps).fetch({ url, method: "POST", headers: { authorization: config.api_key ?? "" }, idempotencyKey, signal })
+        return { ok: true }
+      },
+    })
+    const { ran, failed } = await tried(good, /./)
+    expect(failed).to.deep.equal({})
+    expect(ran).to.deep.equal([
+      "runs its example: Act",
+      "refuses fields that it does not have",
+      "marks what it does a second time, tried again after a crash or replayed",
+      "obeys its deadline",
+      "keeps secrets of its config out of journal, logs and errors",
+      "reaches nothing of another organization",
+      "leaves no handle and no listener behind, started and stopped twice",
+    ])
+    const plugin = definePlugin({
+      id: "sample",
+      needs: ["outgoing-http"],
+      config: z.strictObject({}),
+      register: (registrar) => registrar.actions(good),
+    })
+    expect(await tried(plugin, /example/)).to.deep.equal({ ran: ["runs its example: Act"], failed: {} })
+  })
+
+  it("is broken by an example that does not compile, that does not run, or whose result is another", async () => {
+    const example = (note: string) => ({ title: note, yaml: `type: sample.act\nnote: ${JSON.stringify(note)}` })
+    const bad = action({
+      examples: [...["fine", "{{ nobody.there }}", "fail", "wrong", "more"].map(example), { title: "other", yaml: "type: respond" }],
+      run({ config: { note } }) {
+        if (note === "fail") throw new AppError("failed_precondition", "The moon is in the wrong quarter.", { retryable: false })
+        return note === "wrong" ? { ok: "yes" } : note === "more" ? { ok: true, more: 1 } : { ok: true }
+      },
+    })
+    const { failed } = await tried(bad, /example/)
+    expect(Object.keys(failed).map((title) => title.replace("runs its example: ", ""))).to.deep.equal([
+      "{{ nobody.there }}",
+      "fail",
+      "wrong",
+      "more",
+      "other",
+    ])
+    const [template, fail, wrong, more, other] = Object.values(failed)
+    expect(template).to.include('There is no "nobody" to read')
+    expect(fail).to.include("The moon is in the wrong quarter.").and.include("`event`")
+    expect(wrong).to.include("not as declared").and.include("/ok")
+    expect(more).to.include("more than it declares")
+    expect(other).to.include('one of "respond"')
+  })
+
+  it("is broken by a config that takes unknown fields, at its top or within", async () => {
+    const run = () => ({ ok: true })
+    const open = { ...action({ run }), config: z.object({ note: template(z.string()).optional(), api_key: z.string().optional() }) }
+    const within = { ...action({ run }), config: config.extend({ deep: z.object({ a: z.string().optional() }).optional() }) }
+    const refuses = "refuses fields that it does not have"
+    expect((await tried(open, /refuses/)).failed[refuses]).to.include("z.strictObject")
+    expect((await tried(within, /refuses/)).failed[refuses]).to.include("at /deep;")
+  })
+
+  it("is broken by an action that repeats what it says it does not, or marks it anew", async () => {
+    const twice = action({
+      repeats: "nothing",
+      inject,
+      run: async ({ deps, context }) => {
+        await httpOf(deps).fetch({ url, idempotencyKey: context.idempotencyKey })
+        return { ok: true }
+      },
+    })
+    expect(Object.values((await tried(twice, /second time/)).failed).join()).to.match(/makes 3 calls after a crash and a replay, and 1/)
+    const marked = (key: () => string | undefined) =>
+      action({
+        repeats: "marked",
+        inject,
+        async run({ deps }) {
+          const idempotencyKey = key()
+          await httpOf(deps).fetch({ url, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) })
+          return { ok: true }
+        },
+      })
+    expect(
+      Object.values(
+        (
+          await tried(
+            marked(() => crypto.randomUUID()),
+            /second time/,
+          )
+        ).failed,
+      ).join(),
+    ).to.include("another Idempotency-Key")
+    expect(
+      Object.values(
+        (
+          await tried(
+            marked(() => undefined),
+            /second time/,
+          )
+        ).failed,
+      ).join(),
+    ).to.include("carries no Idempotency-Key")
+  })
+
+  it("is broken by a commit action that does not wait for the commit", async () => {
+    const Notes = defineCollection<{ id: string; note: string }>()({ name: "sample_notes", scope: "organization", times: [], indexes: [] })
+    const eager = action({
+      timing: "commit",
+      inject: { store: Store } as never,
+      async run({ deps, context }) {
+        const { store } = deps as unknown as { store: Store }
+        const doc = { id: crypto.randomUUID(), note: "" }
+        await store.commit({ id: doc.id, writes: [{ kind: "insert", collection: Notes, organization: context.organization.id, doc }] })
+        return { ok: true }
+      },
+    })
+    const plugin = definePlugin({
+      id: "sample",
+      config: z.strictObject({}),
+      register: (registrar) => {
+        registrar.collections(Notes)
+        registrar.actions(eager)
+      },
+    })
+    const { ran, failed } = await tried(plugin, /leaves nothing behind/)
+    expect(ran).to.deep.equal(["leaves nothing behind when it fails"])
+    expect(Object.values(failed).join()).to.include("left something behind in sample_notes")
+  })
+
+  it("is broken by an action that goes on after its deadline, or never ends", async () => {
+    const deaf = action({
+      inject,
+      run: async ({ deps }) => ({ ok: (await httpOf(deps).fetch({ url, timeoutMs: 60_000 })).status === 200 }),
+    })
+    expect((await tried(deaf, /deadline/)).failed["obeys its deadline"]).to.include("hand `context.signal` on")
+  })
+
+  it("is broken by a secret in a line of the log, in an error or in a result", async () => {
+    const leaking = (leak: (key: string, log: (text: string) => void) => { ok: boolean; key?: string }) =>
+      action({
+        result: z.object({ ok: z.boolean(), key: z.string().optional() }),
+        run: ({ config, context }) => leak(config.api_key ?? "", (text) => context.log.debug(text)),
+      })
+    const said = async (leak: Parameters<typeof leaking>[0]) => Object.values((await tried(leaking(leak), /secrets/)).failed).join()
+    expect(
+      await said((key, log) => {
+        log(`calls with ${key}`)
+        return { ok: true }
+      }),
+    ).to.include("stands in the logs")
+    expect(
+      await said((key) => {
+        throw new AppError("unavailable", `${key} is refused`)
+      }),
+    ).to.include("stands in the journal")
+    expect(await said((key) => ({ ok: true, key }))).to.include("stands in the journal")
+  })
+
+  it("is broken by what is kept of one organization and shown to another", async () => {
+    let kept: string | undefined
+    const forgetful = action({
+      result: z.object({ ok: z.boolean(), of: z.string() }),
+      run({ context }) {
+        kept ??= context.organization.id
+        return { ok: true, of: kept }
+      },
+    })
+    const organizations: string[] = []
+    const reset = (world: unknown) => {
+      organizations.push(String(world))
+      kept = undefined
+      return Promise.resolve()
+    }
+    const { failed } = await tried(forgetful, /another organization/, { prepare: reset })
+    expect(organizations).not.to.deep.equal([])
+    expect(Object.values(failed).join()).to.match(/gets at another's: "[0-9a-f-]{36}" shows/)
+  })
+
+  it("is broken by a timer or a listener that outlives the service, or the step", async () => {
+    const timers: NodeJS.Timeout[] = []
+    const listeners: (() => void)[] = []
+    const leaking = (leak: (signal: AbortSignal) => void, timing: "commit" | "deferred" = "deferred") =>
+      action({
+        timing,
+        run({ context }) {
+          leak(context.signal)
+          return { ok: true }
+        },
+      })
+    const said = async (given: Given) => Object.values((await tried(given, /no handle/)).failed).join()
+    try {
+      expect(await said(leaking(() => void timers.push(setInterval(() => {}, 60_000))))).to.match(/\d+ × Timeout/)
+      const listen = () => {
+        const listener = () => {}
+        listeners.push(listener)
+        process.on("SIGUSR2", listener)
+      }
+      expect(await said(leaking(listen))).to.include('× listener of process "SIGUSR2"')
+      const heed = (signal: AbortSignal) => signal.addEventListener("abort", () => {})
+      expect(await said(leaking(heed, "commit"))).to.include("listener on `context.signal`")
+      expect(await said(leaking(() => {}, "commit"))).to.equal("")
+    } finally {
+      for (const timer of timers) clearInterval(timer)
+      for (const listener of listeners) process.off("SIGUSR2", listener)
+    }
+  })
+
+  it("says what is amiss with its own use: no action in a plugin, no runner", () => {
+    const empty = definePlugin({ id: "empty", config: z.strictObject({}), register: () => {} })
+    expect(() => contractOf(empty)).to.throw('The plugin "empty" declares no action type.')
+    const { describe: own } = globalThis
+    try {
+      Object.assign(globalThis, { describe: undefined })
+      expect(() => contractOf(action({ run: () => ({ ok: true }) }))).to.throw("finds no describe here")
+    } finally {
+      Object.assign(globalThis, { describe: own })
+    }
+  })
+})
