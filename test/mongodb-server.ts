@@ -3,7 +3,7 @@
 // need it are skipped, and a line says so once. Nothing is ever downloaded.
 import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { accessSync, constants } from "node:fs"
+import { accessSync, constants, rmSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
@@ -39,20 +39,38 @@ if (!mongoAvailable) {
 
 let shared: Promise<MongoSet> | undefined
 
-/** One set of one member for all suites of this run; suites take a database each. */
+/** One set of one member for all suites of this process, until it ends; suites take a database each. */
 export function sharedMongo(): Promise<MongoSet> {
-  shared ??= givenUrl === undefined ? startSet(1) : Promise.resolve(givenSet(givenUrl))
+  shared ??= givenUrl === undefined ? ownSet() : Promise.resolve(givenSet(givenUrl))
   return shared
 }
 
 after(async () => {
-  await (await shared)?.stop()
+  if (givenUrl !== undefined) await (await shared)?.stop()
 })
+
+/** Killed as the process ends: where files are run by several processes, none of them knows which is its last. */
+async function ownSet(): Promise<MongoSet> {
+  const { folder, spec } = await startedSet(1)
+  process.once("exit", () => {
+    for (const { instanceInfo } of spec.servers) instanceInfo?.instance.mongodProcess?.kill("SIGKILL")
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return setOf(folder, spec)
+}
 
 /** A set of its own, for tests that break it. */
 export async function startSet(members: 1 | 3): Promise<MongoSet> {
+  const { folder, spec } = await startedSet(members)
+  return setOf(folder, spec)
+}
+
+async function startedSet(members: number): Promise<{ folder: string; spec: MongoMemoryReplSet }> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-mongodb-"))
-  const spec = await replicaSet(folder, members)
+  return { folder, spec: await replicaSet(folder, members) }
+}
+
+function setOf(folder: string, spec: MongoMemoryReplSet): MongoSet {
   return {
     freshUrl: () => withFreshDatabase(spec.getUri()),
     killPrimary: () => killPrimary(spec),

@@ -1,6 +1,7 @@
 // A child that is lost: only the culprit fails, its neighbours' events run again, and a pipeline that keeps costing
 // children is set apart and paused.
 import { readdirSync, readFileSync } from "node:fs"
+import { setTimeout as pause } from "node:timers/promises"
 import { expect } from "chai"
 import { systemClock } from "../../core/kernel/clock.ts"
 import type { SandboxSight } from "../../core/pipeline/sandbox/create-sandbox.ts"
@@ -87,6 +88,27 @@ describe("sandbox containment", function () {
     expect(sights.filter((sight) => sight.type === "paused").map((sight) => Math.round(sight.milliseconds))).to.deep.equal([1_000, 2_000])
     const mended = await programOf(sandbox, "function transform(event) { return { mended: true } }")
     expect(await sandbox.run(callOf(mended, {}, { organization: "hostile" }))).to.include({ ok: true })
+  })
+
+  it("does not hold against an event what its process waits for the processor", async () => {
+    const program = await programOf(sandbox, "function transform(event) { let n = 0; while (n < 4e6) n++; return { n } }")
+    // Away for longer than a transform may take, half of the time.
+    const away = setInterval(() => {
+      const pids = childrenOf(process.pid)
+      for (const pid of pids) process.kill(pid, "SIGSTOP")
+      setTimeout(() => {
+        for (const pid of pids) process.kill(pid, "SIGCONT")
+      }, 30)
+    }, 60)
+    try {
+      for (let n = 0; n < 60; n++) {
+        expect(await sandbox.run(callOf(program, { n }))).to.include({ ok: true, event: '{"n":4000000}' })
+      }
+    } finally {
+      clearInterval(away)
+      await pause(60)
+    }
+    expect(lost()).to.equal(0)
   })
 
   it("keeps neighbours' p99 under a second while one pipeline bombs every event", async () => {
