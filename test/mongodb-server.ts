@@ -37,6 +37,9 @@ if (!mongoAvailable) {
   console.warn("\n!!! MILLRACE_TEST_MONGODB_URL is given: tests that stop or kill members are SKIPPED.\n")
 }
 
+/** For a server on a busy machine to start; milliseconds. */
+const launchTimeout = 60_000
+
 let shared: Promise<MongoSet> | undefined
 
 /** One set of one member for all suites of this process, until it ends; suites take a database each. */
@@ -87,7 +90,10 @@ function setOf(folder: string, spec: MongoMemoryReplSet): MongoSet {
 /** A server that is no replica set, for the test that refuses it. */
 export async function startStandalone(): Promise<{ url: string; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-mongodb-"))
-  const server = await MongoMemoryServer.create({ binary: binaryOptions(), instance: { dbPath: folder, storageEngine: "wiredTiger" } })
+  const server = await MongoMemoryServer.create({
+    binary: binaryOptions(),
+    instance: { dbPath: folder, storageEngine: "wiredTiger", launchTimeout },
+  })
   return {
     url: server.getUri(),
     async stop() {
@@ -101,7 +107,7 @@ async function replicaSet(folder: string, members: number): Promise<MongoMemoryR
   const folders = await Promise.all(Array.from({ length: members }, (_, index) => mkdtemp(join(folder, `member-${index}-`))))
   return MongoMemoryReplSet.create({
     binary: binaryOptions(),
-    instanceOpts: folders.map((dbPath) => ({ dbPath, storageEngine: "wiredTiger" })),
+    instanceOpts: folders.map((dbPath) => ({ dbPath, storageEngine: "wiredTiger", launchTimeout })),
     replSet: {
       count: members,
       storageEngine: "wiredTiger",

@@ -63,8 +63,12 @@ export const CoreConfig = z.strictObject({
   sandbox: z.strictObject({
     processes: z.int().min(1).max(64).describe("Processes that run transforms and schemas."),
     memory_mb: z.int().min(8).max(1_024).describe("Memory of one pipeline's isolate."),
-    timeout_ms: z.int().min(1).max(10_000).describe("Time a transform has."),
-    hard_deadline_ms: z.int().min(10).max(60_000).describe("Time after which a process that does not answer is killed."),
+    timeout_ms: z.int().min(1).max(10_000).describe("Time a transform has; what it waits for the processor is not held against it."),
+    hard_deadline_ms: z
+      .int()
+      .min(10)
+      .max(60_000)
+      .describe("Processor time after which a process that does not answer is killed; after twelve times that of any time it is, too."),
     max_isolates: z.int().min(1).describe("Isolates kept at once in one process; the least recently used one goes first."),
   }),
   jobs: z.strictObject({

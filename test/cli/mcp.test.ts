@@ -16,8 +16,7 @@ const command = join(projectRoot, "core/millrace.js")
 const modes = { "2025-11-25": "legacy", "2026-07-28": "auto" } as const
 type Revision = keyof typeof modes
 
-describe("millrace mcp", function () {
-  this.timeout(60_000)
+describe("millrace mcp", () => {
   let host: TestHost
   const open: Client[] = []
   before(async () => {

@@ -22,7 +22,7 @@ const wanted = [
 ] as const
 
 describe("millrace new", function () {
-  this.timeout(180_000)
+  this.timeout(300_000)
   let repository: Clone
   let user: User
   before(() => {

@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net"
 import { expect } from "chai"
 import { runMillrace } from "./command-line.ts"
 
-describe("a command that takes long", function () {
-  this.timeout(60_000)
+describe("a command that takes long", () => {
   let waiting: (response: ServerResponse) => void = () => {}
   const service = createServer((request, response) => {
     request.resume()

@@ -62,8 +62,7 @@ describe("client in browsers", () => {
     expect(client.gzipped).to.be.below(10_240)
   })
 
-  it("calls, pages and listens in Chromium, through a connection that is cut", async function () {
-    this.timeout(90_000)
+  it("calls, pages and listens in Chromium, through a connection that is cut", async () => {
     const host = await testHost({ env: { MILLRACE_SERVER_CORS_ORIGINS: "*" } })
     const proxy = await cuttingProxy(host.url)
     const { text } = await bundle('export { millrace } from "millrace/client"', { format: "iife", globalName: "Millrace" })

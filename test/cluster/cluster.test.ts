@@ -85,8 +85,7 @@ describe("cluster: one process", () => {
 
 const suite = mongoAvailable ? describe : describe.skip
 
-suite("cluster: nodes on one replica set", function () {
-  this.timeout(30_000)
+suite("cluster: nodes on one replica set", () => {
   let driver: MongoDriver
   let store: StartedStore
   const started: ClusterCoherence[] = []

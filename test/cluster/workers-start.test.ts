@@ -12,8 +12,7 @@ import { finished } from "../processes.ts"
 
 const onLinux = process.platform === "linux" ? describe : describe.skip
 
-onLinux("a service of several workers", function () {
-  this.timeout(90_000)
+onLinux("a service of several workers", () => {
   const folder = freshFolder()
   after(() => folder.remove())
 

@@ -29,7 +29,7 @@ function suite(storage: () => Promise<Record<string, string>>, crossing: "keeps 
   let key: string
 
   before(async function () {
-    this.timeout(180_000)
+    this.timeout(300_000)
     peer = await startPeer()
     const env = {
       MILLRACE_WORKERS: "2",
@@ -243,8 +243,7 @@ function connected(socket: Socket): Promise<void> {
   })
 }
 
-onLinux("two workers", function () {
-  this.timeout(30_000)
+onLinux("two workers", () => {
   describe("on the embedded file", () => suite(async () => ({}), "keeps order"))
   const onMongo = mongoAvailable ? describe : describe.skip
   onMongo("on MongoDB", () => suite(async () => ({ MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }), "may be overtaken"))

@@ -9,9 +9,7 @@ import { acknowledged, childrenOf, residentMb, underLoad } from "./under-load.ts
 
 const onLinux = process.platform === "linux" ? it : it.skip
 
-describe("a fault under load", function () {
-  this.timeout(60_000)
-
+describe("a fault under load", () => {
   onLinux("of the sandbox's processes, killed again and again, costs no event", async () => {
     let killed = 0
     const { sender, findings } = await underLoad({

@@ -62,9 +62,7 @@ async function attacked(attack: (on: Attack, pid: number, load: Sender) => Promi
   expect([...sender.refused.values(), sender.unanswered.size]).to.deep.equal([0])
 }
 
-describe("hostile clients", function () {
-  this.timeout(90_000)
-
+describe("hostile clients", () => {
   it("that send half a head or half a body, by the hundred, take nobody's room", () =>
     attacked(async (on) => {
       for (let index = 0; index < 200; index++) on.open("POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ")

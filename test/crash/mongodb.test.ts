@@ -13,7 +13,7 @@ function expectBalanced({ sender, findings }: UnderLoad): void {
 }
 
 suite("events while MongoDB dies (mongodb)", function () {
-  this.timeout(180_000)
+  this.timeout(300_000)
 
   it("the only member is stopped and started, three times", async () => {
     const set = await startSet(1)

@@ -102,7 +102,7 @@ function suite(storage: () => Promise<Record<string, string>>, embedded: boolean
 }
 
 describe("a worker that is paused", function () {
-  this.timeout(180_000)
+  this.timeout(300_000)
 
   it("holds up a change for its lease at most, and takes nothing afterwards under what was ended meanwhile", async function () {
     if (process.platform !== "linux") this.skip()
@@ -166,7 +166,7 @@ function isAlive(pid: number): boolean {
 }
 
 onLinux("two workers under load", function () {
-  this.timeout(180_000)
+  this.timeout(300_000)
   describe("on the embedded file", () => suite(async () => ({}), true))
   const onMongo = mongoAvailable ? describe : describe.skip
   onMongo("on MongoDB", () => suite(async () => ({ MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }), false))

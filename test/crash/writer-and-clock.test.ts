@@ -14,9 +14,7 @@ import { Sender } from "./sender.ts"
 import { apiOf } from "./service-process.ts"
 import { acknowledged } from "./under-load.ts"
 
-describe("inside a running service under load", function () {
-  this.timeout(60_000)
-
+describe("inside a running service under load", () => {
   async function booksAfter(clock: Clock | undefined, happens: (driver: SqliteDriver, sender: Sender) => Promise<void>) {
     const peer = await startPeer()
     const host = await testHost({

@@ -43,8 +43,7 @@ function expectedOf({ description, valid }: { description: string; valid: boolea
 if (!existsSync(suite)) {
   console.error(`\n!! The JSON-Schema-Test-Suite is not at ${suite}: its tests do NOT run. Set MILLRACE_TEST_VECTORS.\n`)
 } else {
-  describe("JSON-Schema-Test-Suite", function () {
-    this.timeout(120_000)
+  describe("JSON-Schema-Test-Suite", () => {
     let sandbox: Sandbox
     const failures = new Set<string>()
     let cases = 0

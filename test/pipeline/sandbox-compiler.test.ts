@@ -3,9 +3,7 @@ import { expect } from "chai"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { Compiler } from "../../core/pipeline/sandbox/compiler.ts"
 
-describe("the compiler's process", function () {
-  this.timeout(60_000)
-
+describe("the compiler's process", () => {
   it("is another one for what comes while an idle one is being ended", async () => {
     const clock = new MovableClock()
     const compiler = new Compiler(clock)

@@ -3,10 +3,10 @@
 import { expect } from "chai"
 import type { Program, Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
 import { type Hostile, hostileTransforms } from "../sandbox-corpus/hostile-transforms.ts"
-import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
+import { callOf, programOf, sandboxUnderTest, slowness } from "./sandbox-under-test.ts"
 
 const neighbourMs = 1_000
-// The hard deadline is of CPU time; four times it in wall time is the most, and a child's start comes on top.
+// The hard deadline is of CPU time; a child's start comes on top.
 const containedMs = 3_000
 
 interface Outcome {
@@ -16,8 +16,7 @@ interface Outcome {
   readonly neighboursMs: number
 }
 
-describe("hostile transforms", function () {
-  this.timeout(30_000)
+describe("hostile transforms", () => {
   let sandbox: Sandbox
   let neighbour: Program
 
@@ -52,14 +51,16 @@ describe("hostile transforms", function () {
     return result.ok ? { kind: "ok", event: JSON.parse(result.event), ms, neighboursMs } : { kind: result.kind, ms, neighboursMs }
   }
 
-  /** The least wait of three: what the hostile code holds up it holds up each time, what a busy machine does it does not. */
+  /** Tried again where it took too long: what the hostile code holds up it holds up each time, on a quiet machine too. */
   async function boundedOutcomeOf(hostile: Hostile): Promise<Outcome> {
     for (let tried = 1; ; tried++) {
       // A pipeline of its own each time: one that has cost a child twice is paused.
       const outcome = await outcomeOf(hostile, `${hostile.name} ${tried}`)
-      if (tried < 3 && (outcome.neighboursMs >= neighbourMs || outcome.ms >= containedMs)) continue
-      expect(outcome.neighboursMs, "the neighbour's wait").to.be.below(neighbourMs)
-      expect(outcome.ms).to.be.below(containedMs)
+      if (outcome.neighboursMs < neighbourMs && outcome.ms < containedMs) return outcome
+      if (tried < 3) continue
+      const share = slowness()
+      expect(outcome.neighboursMs, "the neighbour's wait").to.be.below(neighbourMs * share)
+      expect(outcome.ms).to.be.below(containedMs * share)
       return outcome
     }
   }

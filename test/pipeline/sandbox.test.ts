@@ -7,8 +7,7 @@ import fc from "fast-check"
 import type { Sandbox, SandboxCall, SandboxResult } from "../../core/pipeline/sandbox/sandbox.ts"
 import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 
-describe("sandbox", function () {
-  this.timeout(30_000)
+describe("sandbox", () => {
   let sandbox: Sandbox
 
   before(async () => {

@@ -8,8 +8,7 @@ import { type Browser, type Page, chromium as playwright } from "playwright-core
 import { type TestHost, testHost } from "#core/testing"
 import { Bench, type Made, until } from "./bench.ts"
 
-describe("a page in a browser", function () {
-  this.timeout(60_000)
+describe("a page in a browser", () => {
   let browser: Browser
   let host: TestHost
   let bench: Bench

@@ -99,9 +99,7 @@ onMongo("two nodes", ({ start, storage }) => {
 })
 
 const withSet = mongoStartable ? describe : describe.skip
-withSet("two nodes on three members (mongodb)", function () {
-  this.timeout(90_000)
-
+withSet("two nodes on three members (mongodb)", () => {
   it("lose and double nothing that was acknowledged while the primary is killed", async () => {
     const { testHost } = await import("#core/testing")
     const set = await startSet(3)

@@ -57,8 +57,7 @@ export function mergeContract(bench: Bench): void {
       expect((await read(id))?.["values"]).to.deep.equal(values)
     })
 
-    it("ends in one state whatever the order", async function () {
-      this.timeout(60_000)
+    it("ends in one state whatever the order", async () => {
       const value = fc.oneof(fc.integer(), fc.string({ maxLength: 4 }), fc.constant(null))
       const column = fc.constantFrom("a", "b", "c", "d")
       const set = fc

@@ -115,9 +115,7 @@ async function verify(store: StartedStore, load: Load): Promise<void> {
 
 const suite = mongoStartable ? describe : describe.skip
 
-suite("storage: mongodb when servers die", function () {
-  this.timeout(60_000)
-
+suite("storage: mongodb when servers die", () => {
   it("keeps every acknowledged commit once when the only member dies and comes back, and is unavailable meanwhile", async () => {
     const set = await startSet(1)
     const store = await openStore(set, 20_000)

@@ -141,14 +141,12 @@ describe("the OpenAPI document", () => {
 
   describe("as a page", () => {
     let browser: Browser
-    before(async function () {
-      this.timeout(60_000)
+    before(async () => {
       browser = await browsers.launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: true })
     })
     after(() => browser.close())
 
-    it("shows every operation, fetches nothing from elsewhere, filters, and sends what is tried", async function () {
-      this.timeout(60_000)
+    it("shows every operation, fetches nothing from elsewhere, filters, and sends what is tried", async () => {
       const page = await browser.newPage()
       const asked: string[] = []
       const complaints: string[] = []

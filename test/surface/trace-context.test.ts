@@ -9,8 +9,7 @@ import { endTracing, startTracing } from "../traced.ts"
 const traceId = "0af7651916cd43dd8448eb211c80319c"
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`
 
-describe("a trace", function () {
-  this.timeout(60_000)
+describe("a trace", () => {
   const heard: (string | undefined)[] = []
   const peer = createServer((request, response) => {
     heard.push(request.headers["traceparent"] as string | undefined)

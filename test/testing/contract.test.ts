@@ -56,9 +56,7 @@ const inject = { http: OutgoingHttp } as never
 const url = "https://peer.example.com/act"
 const httpOf = (deps: unknown) => (deps as { http: OutgoingHttp }).http
 
-describe("the contract of action types", function () {
-  this.timeout(120_000)
-
+describe("the contract of action types", () => {
   it("is kept by an action that does as it says, given as it is or in its plugin", async () => {
     const good = action({
       repeats: "marked",

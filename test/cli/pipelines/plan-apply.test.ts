@@ -41,8 +41,7 @@ describe("pipelines against a running service", () => {
   const pipelines = async () => (await host.api<{ event_pipelines: Wire[] }>("GET", "/v1/event-pipelines")).body.event_pipelines
   const lead_ = async () => (await host.api<Wire>("GET", "/v1/event-pipelines/lead")).body
 
-  it("plans, applies, applies nothing twice, and replays what came through what would be", async function () {
-    this.timeout(120_000)
+  it("plans, applies, applies nothing twice, and replays what came through what would be", async () => {
     folder.write("pipelines/lead.yaml", lead(200))
     const planned = await folder.run(["plan"], env)
     expect([planned.code, planned.output]).to.deep.equal([0, "+ create     lead  pipelines/lead.yaml\n1 to create\n"])
@@ -70,8 +69,7 @@ describe("pipelines against a running service", () => {
     expect((await lead_()).revision).to.equal(made.revision)
   })
 
-  it("replays more events than a page holds", async function () {
-    this.timeout(120_000)
+  it("replays more events than a page holds", async () => {
     const many = (body: string) => `name: Many\nstate: active\nauth_mode: none\npipeline: [{ type: respond, body: ${body} }]\n`
     folder.write("many.yaml", many("{ n: 1 }"))
     expect((await folder.run(["apply", "many.yaml"], env)).code).to.equal(0)
@@ -90,8 +88,7 @@ describe("pipelines against a running service", () => {
     expect([none.code, none.output]).to.deep.equal([1, '--replay takes a number from 1 to 10000, not "0".\n'])
   })
 
-  it("shows what was changed on the server since, field by field, and goes over it only when forced", async function () {
-    this.timeout(120_000)
+  it("shows what was changed on the server since, field by field, and goes over it only when forced", async () => {
     folder.write("pipelines/lead.yaml", lead(201))
     expect((await folder.run(["apply"], env)).code).to.equal(0)
     await host.api("PUT", "/v1/event-pipelines/lead", { name: "Renamed by hand" })
@@ -107,8 +104,7 @@ describe("pipelines against a running service", () => {
     expect((await folder.run(["plan"], env)).output).to.equal("1 unchanged\n")
   })
 
-  it("leaves nothing half done: one refused document keeps the others from being applied", async function () {
-    this.timeout(120_000)
+  it("leaves nothing half done: one refused document keeps the others from being applied", async () => {
     folder.write("pipelines/lead.yaml", lead(200).replace("auth_mode: none", "auth_mode: hmac_sha256"))
     folder.write("pipelines/other.yaml", "name: Other\nauth_mode: none\n")
     const before = await pipelines()
@@ -131,8 +127,7 @@ describe("pipelines against a running service", () => {
     expect(await pipelines()).to.deep.equal(before)
   })
 
-  it("disables what no file has any more when all files are applied, and only then", async function () {
-    this.timeout(120_000)
+  it("disables what no file has any more when all files are applied, and only then", async () => {
     folder.write("pipelines/gone.yaml", "name: Gone\nstate: active\nauth_mode: none\n")
     folder.write("pipelines/lead.yaml", lead(200))
     expect((await folder.run(["apply", "--force"], env)).code).to.equal(0)
@@ -168,8 +163,7 @@ describe("pipelines against a running service", () => {
     for (const { output } of [bad, nowhere, nokey]) expect(output).to.not.match(/\n {4}at /)
   })
 
-  it("runs a journalled event through a file, as it came", async function () {
-    this.timeout(60_000)
+  it("runs a journalled event through a file, as it came", async () => {
     await host.api("POST", "/v1/event-pipelines", { name: "Taken", state: "active", auth_mode: "none", pipeline: [] })
     const { body } = await host.api<Wire>("GET", "/v1/event-pipelines/taken")
     const { body: answer } = await host.send<{ execution_id: string }>(body, { email: "Ada@Example.com", budget: 7 })
@@ -180,8 +174,7 @@ describe("pipelines against a running service", () => {
     expect(host.mails.filter(({ subject }) => subject === "Taken")).to.deep.equal([])
   })
 
-  it("tails events, filtered, and sends accepted ones on", async function () {
-    this.timeout(60_000)
+  it("tails events, filtered, and sends accepted ones on", async () => {
     const heard: { headers: IncomingHttpHeaders; body: string }[] = []
     let told = () => {}
     const arrived = new Promise<void>((resolve) => {

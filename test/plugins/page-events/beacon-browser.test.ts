@@ -5,8 +5,7 @@ import { pluginSettings } from "../buckets/stores.ts"
 import { Chromium, type Page } from "./chromium.ts"
 import { Loop, type Published, until } from "./loop.ts"
 
-describe("the beacon in a browser", function () {
-  this.timeout(90_000)
+describe("the beacon in a browser", () => {
   let loop: Loop
   let browser: Chromium
   let page: Published
@@ -81,8 +80,7 @@ describe("the beacon in a browser", function () {
   }
 })
 
-describe("the beacon where Global Privacy Control does not count", function () {
-  this.timeout(90_000)
+describe("the beacon where Global Privacy Control does not count", () => {
   it("is served and tells as for anybody", async () => {
     const loop = await Loop.start({ env: pluginSettings({ pages: { honour_gpc: false } }) })
     const browser = await Chromium.start()

@@ -7,8 +7,7 @@ import { event, Loop, MovedClock, someone, until } from "./loop.ts"
 
 const minute = 60_000
 
-describe("limits on page events", function () {
-  this.timeout(90_000)
+describe("limits on page events", () => {
   const clock = new MovedClock()
   let loop: Loop
   before(async () => {

@@ -8,8 +8,7 @@ import { event, Loop, MovedClock, type Published, someone, until } from "./loop.
 
 const minute = 60_000
 
-describe("a visitor's page events", function () {
-  this.timeout(60_000)
+describe("a visitor's page events", () => {
   const clock = new MovedClock()
   let loop: Loop
   let page: Published
@@ -150,9 +149,7 @@ describe("a visitor's page events", function () {
   })
 })
 
-describe("sessions", function () {
-  this.timeout(60_000)
-
+describe("sessions", () => {
   it("end, and say what follows, though the service was started anew meanwhile", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-sessions-"))
     const clock = new MovedClock()

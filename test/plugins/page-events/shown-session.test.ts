@@ -11,8 +11,7 @@ interface Told {
   readonly visitor_proof: string
 }
 
-describe("the session that a page is shown in", function () {
-  this.timeout(60_000)
+describe("the session that a page is shown in", () => {
   const clock = new MovedClock()
   let loop: Loop
   let page: Published

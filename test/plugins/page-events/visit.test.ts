@@ -15,8 +15,7 @@ const body = (
 <form id="contact"><label>Email<input name="email" type="email" required></label><input name="name"><button type="submit">Send</button></form></section>
 <p id="thank-you">Thank you!</p></body></html>`
 
-describe("visits in a real browser", function () {
-  this.timeout(60_000)
+describe("visits in a real browser", () => {
   let loop: Loop
   let browser: Chromium
   let page: Published

@@ -241,9 +241,7 @@ describe("pages as they are configured", () => {
   })
 })
 
-describe("visitors over midnight", function () {
-  this.timeout(60_000)
-
+describe("visitors over midnight", () => {
   it("keep id and variant while their session is open, and are new when it is over", async () => {
     let now = Date.parse("2030-05-05T23:50:00Z")
     const clock = {

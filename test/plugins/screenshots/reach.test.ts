@@ -63,8 +63,7 @@ describe("screenshots: what a page can reach", () => {
   let packets = 0
   const asked: string[] = []
   const stun = createSocket("udp4")
-  before(async function () {
-    this.timeout(60_000)
+  before(async () => {
     stun.on("message", () => packets++).bind(0, "127.0.0.1")
     await once(stun, "listening")
     inside = await startSite({})

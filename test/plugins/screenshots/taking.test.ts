@@ -27,8 +27,7 @@ describe("screenshots", () => {
   let site: Site
   let host: TestHost
   let otherKey: string
-  before(async function () {
-    this.timeout(60_000)
+  before(async () => {
     site = await startSite({
       "/form": form,
       "/grown": "<style>html { height: 90000px; background: red }</style>",

@@ -20,8 +20,7 @@ interface Node {
 
 const suite = mongoAvailable ? describe : describe.skip
 
-suite("live updates over two processes (mongodb)", function () {
-  this.timeout(120_000)
+suite("live updates over two processes (mongodb)", () => {
   const nodes: Node[] = []
   const open: Live[] = []
   let folder: string

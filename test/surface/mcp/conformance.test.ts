@@ -12,8 +12,7 @@ import { type KeyProxy, keyProxy } from "./key-proxy.ts"
 
 const suite = fileURLToPath(import.meta.resolve("@modelcontextprotocol/conformance/dist/index.js"))
 
-describe("MCP conformance", function () {
-  this.timeout(120_000)
+describe("MCP conformance", () => {
   let host: TestHost
   let proxy: KeyProxy
   let folder: string

@@ -13,8 +13,7 @@ import { sayable } from "./wording.ts"
 const unknownId = "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"
 const exitCodes: Record<string, number> = { unauthenticated: 3, permission_denied: 3, not_found: 4 }
 
-describe("every operation", function () {
-  this.timeout(120_000)
+describe("every operation", () => {
   let house: WholeHouse
   let document: { paths: Record<string, Record<string, { responses: Record<string, { description?: string; $ref?: string }> }>> }
   before(async () => {

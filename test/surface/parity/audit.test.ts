@@ -18,8 +18,7 @@ interface Entry {
   readonly writes: readonly { collection: string; id: string; before: unknown; after: unknown }[]
 }
 
-describe("the audit record of every change", function () {
-  this.timeout(120_000)
+describe("the audit record of every change", () => {
   let ground: Ground
   let made = 0
   before(async () => {

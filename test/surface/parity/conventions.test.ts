@@ -10,8 +10,7 @@ import { fromQuery, type Input } from "./surfaces.ts"
 const operations = await shippedOperations()
 const page = "https://app.example.test"
 
-describe("by construction", function () {
-  this.timeout(120_000)
+describe("by construction", () => {
   let ground: Ground
   let made = 0
   before(async () => {

@@ -22,8 +22,7 @@ const trace = /\n\s+at |node_modules|\.ts:\d/
 
 const headers = ["authorization", "x-organization-id", "x-request-id", "idempotency-key", "if-none-match", "accept-encoding", "origin"]
 
-describe("answered, not failed", function () {
-  this.timeout(120_000)
+describe("answered, not failed", () => {
   let house: WholeHouse
   before(async () => {
     house = await wholeHouse()

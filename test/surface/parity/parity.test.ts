@@ -72,8 +72,7 @@ const own = [
 ]
 const boards = definePlugin({ id: "boards", config: z.strictObject({}), register: (registrar) => registrar.operations(...own) })
 
-describe("over every surface alike", function () {
-  this.timeout(120_000)
+describe("over every surface alike", () => {
   let ground: Ground
   const shares: string[] = []
   before(async () => {

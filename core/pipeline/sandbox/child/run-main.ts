@@ -11,7 +11,7 @@ const timeoutMs = Number(timeout)
 const hardDeadlineMs = Number(hardDeadline)
 /** Below this share of the timeout in CPU time an event was kept waiting rather than slow, and is given another try, twice as long. */
 const busyShare = 0.5
-/** Tries of one event end before the watching thread ends the process (watchdog.ts). */
+/** Tries of one event, and what is done besides, end before the watching thread ends the process for its wall time (watchdog.ts). */
 const mostTriesMs = hardDeadlineMs * 3
 
 const shared = new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT)
@@ -23,7 +23,7 @@ let groups = 0
 const send = openPipe((parts) => {
   const [kind = "", a = "", b = "", c = "", d = "", e = "", f = ""] = parts
   if (kind === "bundle") {
-    isolates = new Isolates({ bundle: a, memoryMb: Number(memoryMb), most: Number(mostIsolates), shared, timeoutMs: timeoutMs * 4 })
+    isolates = new Isolates({ bundle: a, memoryMb: Number(memoryMb), most: Number(mostIsolates), shared, timeoutMs: mostTriesMs })
   } else if (kind === "forget") isolates?.drop(a)
   else if (kind === "run" && isolates)
     runGroup(isolates, { id: a, key: b, digest: c, program: d === "" ? null : { validator: e, transform: f }, batch: parts[7] ?? "" })
@@ -73,7 +73,7 @@ function answer(all: Isolates, group: Group, runner: Runner): void {
         return
       }
       const { user, system } = process.threadCpuUsage(before)
-      const finished = runner.finished.applySync(undefined, [], { timeout: timeoutMs * 4 })
+      const finished = runner.finished.applySync(undefined, [], { timeout: mostTriesMs })
       const kept = (user + system) / 1_000 < timeoutMs * busyShare
       if (finished === "\n" && isTimeout(error) && kept && triesMs + allowedMs * 2 <= mostTriesMs) continue
       // Behind others it had less than its time: it goes back and stands first in its next group.

@@ -1,6 +1,6 @@
 // The thread of a run child that watches the event in hand, and ends the whole process when one outstays the hard
 // deadline: V8's own timeout does not stop native calls. It names the event to the parent first. The deadline is of CPU
-// time, so that a child that was not given the processor is not blamed; four times it in wall time ends it anyway.
+// time, so that a child that was not given the processor is not blamed; twelve times it in wall time ends it anyway.
 import { writeSync } from "node:fs"
 import { workerData } from "node:worker_threads"
 import { frameOf } from "../wire.ts"
@@ -9,6 +9,7 @@ import { groupAt, idle, indexAt, restAt } from "./hand.ts"
 const reportFd = 4
 const { shared, hardDeadlineMs } = workerData as { shared: SharedArrayBuffer; hardDeadlineMs: number }
 const hand = new Int32Array(shared)
+const hardWallMs = hardDeadlineMs * 12
 const pauseMs = Math.max(5, Math.floor(hardDeadlineMs / 12))
 
 function cpuMs(): number {
@@ -29,7 +30,7 @@ for (;;) {
     seen = now
     cpuAtStart = cpuMs()
     wallAtStart = performance.now()
-  } else if (group !== idle && (cpuMs() - cpuAtStart > hardDeadlineMs || performance.now() - wallAtStart > hardDeadlineMs * 4)) {
+  } else if (group !== idle && (cpuMs() - cpuAtStart > hardDeadlineMs || performance.now() - wallAtStart > hardWallMs)) {
     writeSync(reportFd, frameOf([String(group), String(index)]))
     process.kill(process.pid, "SIGKILL")
   }
