@@ -4,7 +4,7 @@
 import { relative } from "node:path"
 import Mocha from "mocha"
 
-const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_RUN_END, EVENT_SUITE_BEGIN, EVENT_SUITE_END } = Mocha.Runner.constants
+const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_END, EVENT_RUN_END } = Mocha.Runner.constants
 
 const shown = 10
 
@@ -15,14 +15,11 @@ export default class Counting extends Mocha.reporters.Dot {
     const legOf = (test: Mocha.Runnable) => (/\bmongodb\b/i.test(test.titlePath().join(" ")) ? legs.mongodb : legs.embedded)
     runner.on(EVENT_TEST_PASS, (test) => legOf(test).passed++)
     runner.on(EVENT_TEST_FAIL, (test) => legOf(test).failed++)
+    // Of the tests alone, without what their suites prepare: of that nothing is told where files are run by several processes.
     const seconds = new Map<string, number>()
-    let began = 0
-    runner.on(EVENT_SUITE_BEGIN, (suite) => {
-      if (suite.parent?.root) began = performance.now()
-    })
-    runner.on(EVENT_SUITE_END, (suite) => {
-      const file = relative(process.cwd(), suite.file ?? "")
-      if (suite.parent?.root) seconds.set(file, (seconds.get(file) ?? 0) + (performance.now() - began) / 1_000)
+    runner.on(EVENT_TEST_END, ({ file, duration }) => {
+      const name = relative(process.cwd(), file ?? "")
+      seconds.set(name, (seconds.get(name) ?? 0) + (duration ?? 0) / 1_000)
     })
     runner.on(EVENT_RUN_END, () => {
       const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, shown)
