@@ -9,6 +9,7 @@ import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { MongoClient } from "mongodb"
 import { MongoMemoryReplSet, MongoMemoryServer } from "mongodb-memory-server-core"
+import { afterTests } from "./setup.ts"
 
 export interface MongoSet {
   /** A database of its own, empty. */
@@ -48,9 +49,7 @@ export function sharedMongo(): Promise<MongoSet> {
   return shared
 }
 
-after(async () => {
-  if (givenUrl !== undefined) await (await shared)?.stop()
-})
+if (givenUrl !== undefined) afterTests(async () => (await shared)?.stop())
 
 /** Killed as the process ends: where files are run by several processes, none of them knows which is its last. */
 async function ownSet(): Promise<MongoSet> {
@@ -130,7 +129,7 @@ function givenSet(url: string): MongoSet {
     killPrimary: refuse,
     startAll: refuse,
     async stop() {
-      for (const fresh of databases) {
+      for (const fresh of databases.splice(0)) {
         const client = new MongoClient(fresh)
         await client.db().dropDatabase()
         await client.close()
