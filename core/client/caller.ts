@@ -76,10 +76,11 @@ export function createCaller(routes: Readonly<Record<string, ClientRoute>>, opti
     const { timeoutMs = options.timeoutMs, idempotencyKey, organization = options.organization } = own
     const route = Object.hasOwn(routes, name) ? routes[name] : undefined
     if (!route) throw new ClientError("unimplemented", `The client knows no operation "${name}".`, { reason: "unknown_operation" })
-    const headers = new Headers({ authorization: `Bearer ${typeof options.key === "string" ? options.key : await options.key()}` })
-    if (organization) headers.set("x-organization-id", organization)
+    const key = typeof options.key === "string" ? options.key : await options.key()
+    const headers = new Headers({ authorization: `Bearer ${sendable("key", key)}` })
+    if (organization) headers.set("x-organization-id", sendable("organization", organization))
     if (route.method !== "GET" && route.method !== "DELETE") headers.set("content-type", "application/json")
-    if (route.keyed) headers.set("idempotency-key", idempotencyKey ?? drawnKey())
+    if (route.keyed) headers.set("idempotency-key", idempotencyKey === undefined ? drawnKey() : sendable("idempotencyKey", idempotencyKey))
     return { name, route, input, headers, signal: signalOf(own.signal, timeoutMs) }
   }
 
@@ -96,10 +97,13 @@ export function createCaller(routes: Readonly<Record<string, ClientRoute>>, opti
 
   return async (name, input = {}, own = {}) => {
     const sending = await sendingOf(name, input, own)
+    let lost = false
     for (let attempt = 1; ; attempt++) {
       try {
         return await answerOf(sending, attempt)
       } catch (error) {
+        if (lost && isGone(error, sending)) return { id: input["id"], deleted: true }
+        lost ||= error instanceof ClientError && error.code === "unavailable" && /^(?:no|foreign)_answer$/.test(error.details.reason ?? "")
         await outlast(error, attempt, sending)
       }
     }
@@ -121,6 +125,23 @@ export function baseOf(address: string): string {
     })
   }
   return url.origin + url.pathname.replace(/\/+$/, "")
+}
+
+/** What a header can carry. The value itself may be a secret: only what is wrong in it is shown. */
+function sendable(option: string, value: string): string {
+  const wrong = /[^\t\x20-\x7e\x80-\xff]/u.exec(value)?.[0]
+  if (wrong === undefined) return value
+  const shown = wrong < " " || wrong === "\x7f" ? "a control character" : `"${wrong}"`
+  throw new ClientError("invalid_argument", `${option}: holds ${shown}, which a header cannot carry; was it copied with its quotes?`, {
+    reason: "invalid_option",
+    option,
+  })
+}
+
+/** A repeat of a deletion whose answer was lost finds nothing more to delete: what was asked for holds. */
+function isGone(error: unknown, { route, input }: Sending): boolean {
+  const deletes = route.method === "DELETE" && route.repeatable === true && route.path.endsWith("/{id}") && typeof input["id"] === "string"
+  return deletes && error instanceof ClientError && error.code === "not_found" && error.details.reason !== "foreign_answer"
 }
 
 /** Why there was no answer. */

@@ -1,5 +1,6 @@
 // Fields that many declarations share, as zod schemas, with the words that errors and documentation show.
 import { z } from "zod"
+import { timestamp } from "../kernel/clock.ts"
 
 /** A name for documents and URLs: lower-case letters, digits and `-`. */
 export const Slug = z
@@ -15,8 +16,18 @@ export const Uuid = z.uuid().describe("UUID.")
 /** Wherever a slug is used in a path a UUID is accepted too. */
 export const SlugOrId = z.string().min(1).max(100).describe("Slug or UUID.")
 
-/** A time as documents and answers have it. */
-export const Timestamp = z.iso.datetime().describe("RFC 3339 in UTC with milliseconds.")
+/** A time as documents and answers have it; one with an offset is taken, and made to be like the others, so that they compare as text. */
+export const Timestamp = z.iso.datetime({ offset: true }).overwrite(inUtc).describe("RFC 3339; kept and answered in UTC with milliseconds.")
+
+const earliest = Date.parse("0000-01-01T00:00:00.000Z")
+const latest = Date.parse("9999-12-31T23:59:59.999Z")
+
+/** Also called with what is no time, which has been refused by then. */
+function inUtc(text: string): string {
+  if (text.length === 24 && text.endsWith("Z")) return text
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? text : timestamp(Math.min(Math.max(time, earliest), latest))
+}
 
 /** A name for people, trimmed. */
 export const Name = z.string().trim().min(1).max(200).describe("Name for people.")

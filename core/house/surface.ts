@@ -172,6 +172,7 @@ export function provideServer(container: Container, registry: Registry, listenin
       store: Store,
       metrics: Metrics,
       clock: Clock,
+      ids: Ids,
       log: Log,
       config: Settings,
     },

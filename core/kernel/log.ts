@@ -31,7 +31,25 @@ export const secretNames = [
   "verify_token",
 ] as const
 
-const hidden = new Set<string>(secretNames)
+/** Compared without regard to case, dashes and underscores, so that `X-Api-Key` and `apiKey` are `api_key`. */
+const secretEnding =
+  /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|(?:access|account|admin|api|auth|bootstrap|encryption|master|private|secret|service|signing|webhook)keys?)$/
+/** Whole words only: other words end so too. */
+const secretLastWord = /(?:^|[-_. ])(?:[a-z]+[-_. ]auth|jwt|pwd|x-?auth)$/
+const known = new Map<string, boolean>()
+
+/** Whether a field or header of this name holds a secret: `x-api-key`, `x-custom-auth`, `webhook_token`; not `author`, `token_count`, `secret_id`. */
+export function isSecretName(name: string): boolean {
+  const before = known.get(name)
+  if (before !== undefined) return before
+  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase()
+  const secret = secretEnding.test(words.replaceAll(/[-_. ]/g, "")) || secretLastWord.test(words)
+  // Names come from outside as well: what is remembered has an end.
+  if (known.size >= 2_000) known.clear()
+  known.set(name, secret)
+  return secret
+}
+
 const deepest = 6
 
 export function createLog(level: string, destination?: { write(line: string): void }): Logger {
@@ -66,7 +84,7 @@ function withoutSecrets(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, depth + 1))
   const out: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value instanceof Error ? serialized(value) : value)) {
-    out[key] = hidden.has(key.toLowerCase()) && inner !== undefined ? "[redacted]" : withoutSecrets(inner, depth + 1)
+    out[key] = isSecretName(key) && inner !== undefined ? "[redacted]" : withoutSecrets(inner, depth + 1)
   }
   return out
 }

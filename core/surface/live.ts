@@ -67,11 +67,12 @@ export interface LiveRoom {
 }
 
 const recheckMs = 30_000
+const path = "/live"
 
 export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
   let closing = false
   const io: LiveServer = new Server({
-    path: "/live",
+    path,
     serveClient: false,
     cors: { origin: "*" },
     maxHttpBufferSize: 65_536,
@@ -125,6 +126,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
   return {
     live: createFeed({ ...deps, node, outbox, trimmer, deliver, heard: audience(io, deps.relay) }),
     door: {
+      path: `${path}/`,
       attach(server: HttpServer) {
         io.attach(server)
         const { doors } = deps

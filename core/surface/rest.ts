@@ -1,5 +1,5 @@
-// REST: an express app built from the registered operations. It reads the input out of path, query and body, calls
-// invoke, and writes the answer; what a call means is not its business.
+// REST: an express app built from the registered operations. It lets the caller in, reads the input out of path, query
+// and body, has the call performed, and writes the answer; what a call means is not its business.
 import type { IncomingMessage, ServerResponse } from "node:http"
 import compression from "compression"
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from "express"
@@ -8,18 +8,20 @@ import type { AnyOperation } from "../contract/operation.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
-import { fromHeaders } from "../kernel/tracing.ts"
+import { fromHeaders, inSpan, SpanKind } from "../kernel/tracing.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
+import { authorise } from "./call/authorise.ts"
 import { type Quota, rateLimitHeaders } from "./call/rate-limit.ts"
 import { sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
 import { corsHeaders, preflightHeaders } from "./http/cors.ts"
 import { credentialsOf } from "./http/credentials.ts"
 import { idempotencyKeyOf } from "./http/idempotency-key.ts"
+import { heldToTag, readsBeside } from "./http/if-match.ts"
 import { methodNotAllowed } from "./http/methods.ts"
 import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
 import { allowedMethods, routesOf } from "./http/routes.ts"
-import type { Invoker } from "./invoke.ts"
+import type { Answer, Invoker } from "./invoke.ts"
 
 export interface RestDeps {
   readonly operations: readonly AnyOperation[]
@@ -56,6 +58,7 @@ export type RequestListener = (request: IncomingMessage, response: ServerRespons
 /** Throws when two operations answer the same method and path. */
 export function createRest(deps: RestDeps): RequestListener {
   const routes = routesOf(deps.operations)
+  const reads = readsBeside(deps.operations)
   const methodsAt = (path: string): readonly string[] => {
     if (Object.hasOwn(deps.documents ?? {}, path)) return ["GET", "HEAD", "OPTIONS"]
     return deps.mounts?.[path]?.methods ?? allowedMethods(routes, path)
@@ -99,7 +102,7 @@ export function createRest(deps: RestDeps): RequestListener {
   for (const [path, { handle }] of Object.entries(deps.mounts ?? {})) app.all(path, handle)
   for (const { operation, expressPath } of routes) {
     const method = operation.http.method.toLowerCase() as Lowercase<typeof operation.http.method>
-    app[method](expressPath, (request, response) => answer(deps, operation, request, response))
+    app[method](expressPath, (request, response) => answer(deps, { operation, read: reads.get(operation) }, request, response))
   }
   app.use((request) => {
     const methods = methodsAt(request.path)
@@ -112,21 +115,44 @@ export function createRest(deps: RestDeps): RequestListener {
   return app
 }
 
-async function answer(deps: RestDeps, operation: AnyOperation, request: Request, response: Response): Promise<void> {
-  response.locals["operation"] = operation.name
-  const credentials = credentialsOf(request, response, { surface: "rest", log: deps.log, address: deps.addressOf(request) })
-  const input = await readInput(operation, request, request.params, deps.maxBodyBytes)
-  const gone = new AbortController()
-  response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
-  const options = {
-    idempotencyKey: idempotencyKeyOf(request),
-    signal: gone.signal,
-    quotas: (quotas: readonly Quota[]) => void response.set(rateLimitHeaders(quotas)),
-  }
-  const result = await fromHeaders(request.headers, () => deps.invoker.invoke(operation, input, credentials, options))
+interface Called {
+  readonly operation: AnyOperation
+  /** The read of what it changes. */
+  readonly read: AnyOperation | undefined
+}
+
+async function answer(deps: RestDeps, called: Called, request: Request, response: Response): Promise<void> {
+  const { http, name } = called.operation
+  response.locals["operation"] = name
+  const span = { kind: SpanKind.SERVER, attributes: () => ({ "millrace.request_id": String(response.locals["requestId"]) }) }
+  const result = await fromHeaders(request.headers, () =>
+    inSpan(`${http.method} ${http.path}`, span, () => perform(deps, called, request, response)),
+  )
   if (result.kind === "stream") return await sendStream(request, response, result.status, result.stream)
   if (result.repeated) response.setHeader("Idempotency-Replayed", "true")
   sendJson(request, response, result.status, result.body)
+}
+
+/** Nothing of the query or the body is read before it is known who sends it, counted, and that they may. */
+async function perform(deps: RestDeps, { operation, read }: Called, request: Request, response: Response): Promise<Answer> {
+  const { invoker } = deps
+  const gone = new AbortController()
+  response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
+  const credentials = credentialsOf(request, response, { surface: "rest", log: deps.log, address: deps.addressOf(request) })
+  const caller = await invoker.admit(credentials, {
+    quotas: (quotas: readonly Quota[]) => void response.set(rateLimitHeaders(quotas)),
+  })
+  authorise(operation.access, caller, operation.name)
+  const given = await readInput(operation, request, request.params, deps.maxBodyBytes)
+  const { signal } = gone
+  const ifMatch = operation.hints.readOnly ? undefined : request.get("if-match")
+  const answerOf = async (one: AnyOperation, input: unknown) => {
+    const answer = await invoker.perform(one, input, caller, { signal })
+    return answer.kind === "json" ? answer.body : undefined
+  }
+  const precondition = ifMatch === undefined ? undefined : { ifMatch, operation, read, parameters: request.params, answerOf }
+  const input = precondition ? await heldToTag(given, precondition) : given
+  return await invoker.perform(operation, input, caller, { idempotencyKey: idempotencyKeyOf(request), signal })
 }
 
 function fail(deps: RestDeps, cause: unknown, request: Request, response: Response): void {

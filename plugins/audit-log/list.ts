@@ -2,7 +2,11 @@
 import { z } from "zod"
 import { AppError, AuditLog, type AuditRecord, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
 
-const Summary = z.json().describe("Secrets are cut by field name, long texts shortened.")
+const Summary = z
+  .json()
+  .describe(
+    "Secrets are cut by field name and in URLs; long texts are shortened to what differs. `truncated`: of what is larger still, only what differs. Of rows and events only ids and sizes.",
+  )
 
 const AuditEntry = z
   .object({
@@ -11,14 +15,16 @@ const AuditEntry = z
     actor: z.object({
       credential_id: z.string().describe("The key or token used."),
       user_id: Uuid.nullable().describe("Who made that key; null for a service principal."),
-      surface: z.enum(["rest", "mcp", "cli", "live", "internal"]),
+      surface: z.enum(["rest", "mcp", "live", "internal"]).describe("Commands and the client call over REST."),
     }),
     operation: z.string(),
     target: Summary,
-    changes: Summary.describe("What the call asked for. Secrets are cut by field name, long texts shortened."),
+    changes: Summary.describe("What the call asked for, secrets cut and long texts shortened; events and rows by their sizes."),
     writes: z
       .array(z.object({ collection: z.string(), id: z.string(), before: Summary, after: Summary }))
-      .describe("The first ten documents that it made (before is null), changed (the touched fields) or removed (after is null)."),
+      .describe(
+        "The first forty documents (ten rows) that it made (before is null), changed (the touched fields) or removed (after is null).",
+      ),
     more_writes: z.int().describe("How many more documents it wrote."),
     request_id: z.string(),
   })
@@ -28,7 +34,7 @@ export const listAuditLog = defineOperation({
   name: "audit_log.list",
   summary: "List who changed what, newest first.",
   description:
-    "A record is kept with the change itself: what is not here did not happen, and what failed is not here. It goes after `retention.audit_days`, a year unless set otherwise.",
+    "A record is kept with the change itself: what a call changed is here, and what failed is not. Changes that no call made are not here: pipelines applied from files at start (they are in the log), events that arrived (they are executions), and what jobs did. It goes after `retention.audit_days`, a year unless set otherwise.",
   http: { method: "GET", path: "/v1/audit-log" },
   access: { scope: "audit_log:read", role: "admin" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -80,5 +86,7 @@ function shown({
   more_writes = 0,
   request_id,
 }: AuditRecord): z.input<typeof AuditEntry> {
-  return { id, at, actor, operation, target, changes, writes, more_writes, request_id }
+  // Records of the first versions may name a surface that is none of its own.
+  const surface = actor.surface === "cli" ? ("rest" as const) : actor.surface
+  return { id, at, actor: { ...actor, surface }, operation, target, changes, writes, more_writes, request_id }
 }

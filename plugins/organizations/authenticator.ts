@@ -92,7 +92,8 @@ export function createAuthenticator({ store, coherence, clock, organizations, us
       return {
         organization: { id: organization.id, slug: organization.slug, name: organization.name },
         role,
-        scopes: key.scopes ? new Set(key.scopes) : undefined,
+        // Whatever it may do, a key may ask who it is.
+        scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
         credential: { id: key.id, kind: key.kind, manager: key.manager },
         user: user && { id: user.id, email: user.email, staff: user.staff },
         surface: credentials.surface,

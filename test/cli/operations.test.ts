@@ -202,4 +202,29 @@ describe("operations as commands", () => {
     expect(stdout.trim()).to.equal("1")
     expect(existsSync(join(folder, "data"))).to.equal(false)
   })
+
+  it("say what a header cannot carry, by its option and without the key, and end as for other refused input", async () => {
+    const key = await run(["datasets", "list"], { env: { MILLRACE_KEY: "“hunter2”" } })
+    expect(key.code).to.equal(2)
+    expect(key.err)
+      .to.match(/^key: holds .*\(invalid_argument\)/)
+      .and.not.include("hunter2")
+    const organization = await run(["datasets", "list", "--organization", "☃", "--json"])
+    expect(organization.code).to.equal(2)
+    expect(JSON.parse(organization.err)).to.deep.include({ code: "invalid_argument" })
+  })
+
+  it("print problems of the command line as JSON too where JSON is asked for", async () => {
+    for (const [given, named] of [
+      [["--limit", "abc"], "--limit"],
+      [["--nonsense"], "--nonsense"],
+    ] as const) {
+      const { code, out, err } = await run(["datasets", "list", ...given, "--json"])
+      expect([code, out]).to.deep.equal([1, ""])
+      const told = JSON.parse(err) as { code: string; message: string }
+      expect(told.code).to.equal("invalid_argument")
+      expect(told.message).to.include(named)
+      expect((await run(["datasets", "list", ...given])).err).to.not.match(/^\{/)
+    }
+  })
 })

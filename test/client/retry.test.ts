@@ -1,6 +1,7 @@
 // Properties of what the client decides by itself: when to try again, and where a call goes.
 import { expect } from "chai"
 import fc from "fast-check"
+import { createCaller } from "../../core/client/caller.ts"
 import { ClientError } from "../../core/client/error.ts"
 import { defaultRetries, delayBeforeNext } from "../../core/client/retry.ts"
 import { type ClientRoute, requestOf } from "../../core/client/route.ts"
@@ -86,5 +87,53 @@ describe("requests of the client", () => {
         },
       ),
     )
+  })
+})
+
+describe("calls of the client", () => {
+  const routes = {
+    "datasets.delete_row": { method: "DELETE", path: "/v1/datasets/{slug}/rows/{id}", repeatable: true },
+    "datasets.create": { method: "POST", path: "/v1/datasets", keyed: true },
+  } as const
+  const gone = () => Response.json({ code: "not_found", message: "There is no such row.", details: {} }, { status: 404 })
+  const callerOver = (answers: (() => Response)[], options = {}) => {
+    let calls = 0
+    const send = async () => (answers[calls++] ?? gone)()
+    const call = createCaller(routes, { baseUrl: "http://h", key: "k", retries: { firstDelayMs: 0 }, fetch: send, ...options })
+    return { call, calls: () => calls }
+  }
+  const refusal = async (promise: Promise<unknown>) => {
+    const error = await promise.then(
+      () => undefined,
+      (failure: unknown) => failure,
+    )
+    if (!(error instanceof ClientError)) throw new Error(`no ClientError: ${String(error)}`)
+    return error
+  }
+  const row = { slug: "leads", id: "r-1" }
+
+  it("take a deletion as done that is not found any more after an answer was lost, and only then", async () => {
+    const lost = () => {
+      throw new TypeError("fetch failed")
+    }
+    expect(await callerOver([lost, gone]).call("datasets.delete_row", row)).to.deep.equal({ id: "r-1", deleted: true })
+    expect((await refusal(callerOver([gone]).call("datasets.delete_row", row))).code).to.equal("not_found")
+    const busy = () => Response.json({ code: "resource_exhausted", message: "", details: { reason: "rate_limited" } }, { status: 429 })
+    expect((await refusal(callerOver([busy, gone]).call("datasets.delete_row", row))).code).to.equal("not_found")
+  })
+
+  it("refuse what a header cannot carry by the option's name, without showing the key", async () => {
+    const of = async (options: object, own = {}) => {
+      const { call, calls } = callerOver([], options)
+      const error = await refusal(call("datasets.create", {}, own))
+      expect([error.code, error.details.reason, calls()]).to.deep.equal(["invalid_argument", "invalid_option", 0])
+      return error
+    }
+    const key = await of({ key: "“hunter2”" })
+    expect(key.message)
+      .to.match(/^key: holds "“"/)
+      .and.not.include("hunter2")
+    expect((await of({ organization: "☃" })).details["option"]).to.equal("organization")
+    expect((await of({}, { idempotencyKey: "a\nb" })).message).to.match(/^idempotencyKey: holds a control character/)
   })
 })

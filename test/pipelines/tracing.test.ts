@@ -12,7 +12,7 @@ describe("tracing of events", () => {
   let host: TestHost
   let spans: InMemorySpanExporter
   before(async () => {
-    host = await testHost({ capture: true })
+    host = await testHost()
     spans = startTracing()
   })
   beforeEach(() => spans.reset())

@@ -141,6 +141,7 @@ export async function openHouse(options: HouseOptions = {}) {
       store,
       metrics,
       clock,
+      ids,
       log,
     })
   const server = makeServer(0)

@@ -88,6 +88,20 @@ describe("the OpenAPI document", () => {
     }
   })
 
+  it("lists what the headers that any operation takes can be refused with", () => {
+    const text = (entry: Entry | undefined, status: string) => JSON.stringify(entry?.responses[status] ?? {})
+    const tagged = []
+    for (const { name, http, hints } of host.house.registry.items(Operations)) {
+      const entry = document.paths[http.path]?.[http.method.toLowerCase()]
+      expect(text(entry, "404"), name).to.contain("not_found")
+      if (http.method === "POST" && !hints.readOnly) expect(text(entry, "409"), name).to.contain("aborted")
+      const matches = JSON.stringify(entry?.parameters).includes("/IfMatch")
+      if (matches) tagged.push(name)
+      if (!hints.readOnly) expect(text(entry, matches ? "409" : "400"), name).to.contain(matches ? "aborted" : "failed_precondition")
+    }
+    expect(tagged).to.have.members(["datasets.update", "event_pipelines.update", "pages.update"])
+  })
+
   it("describes the inbound endpoint, with the header that marks a test and no key", () => {
     const inbound = document.paths["/v1/inbound/{endpoint_id}"]?.["post"]
     expect(inbound?.security).to.deep.equal([{}])

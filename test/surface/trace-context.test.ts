@@ -21,7 +21,7 @@ describe("a trace", () => {
   before(async () => {
     await new Promise<void>((resolve) => peer.listen(0, "127.0.0.1", resolve))
     address = `127.0.0.1:${(peer.address() as AddressInfo).port}`
-    host = await testHost({ env: { MILLRACE_OUTGOING_ALLOW_HOSTS: address } })
+    host = await testHost({ capture: false, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: address } })
     spans = startTracing()
   })
   after(async () => {

@@ -29,6 +29,7 @@ describe("tracing with an SDK", () => {
     spans = startTracing()
   })
   beforeEach(() => spans.reset())
+  const spanOf = (wanted: string) => spans.getFinishedSpans().find(({ name }) => name === wanted)
   after(async () => {
     endTracing()
     await house.close()
@@ -36,14 +37,18 @@ describe("tracing with an SDK", () => {
 
   it("makes a span a call, in the trace that the request carries", async () => {
     expect((await call(house, "GET", "/v1/notes", { headers: { traceparent, "x-request-id": "traced" } })).status).to.equal(200)
-    const [span] = spans.getFinishedSpans()
-    expect([span?.name, span?.spanContext().traceId]).to.deep.equal(["notes.list", traceId])
+    const span = spanOf("notes.list")
+    expect(span?.spanContext().traceId).to.equal(traceId)
+    expect(spans.getFinishedSpans().map(({ name }) => name)).to.deep.equal(["admit", "notes.list", "GET /v1/notes"])
+    const request = spanOf("GET /v1/notes")
+    expect(span?.parentSpanContext?.spanId).to.equal(request?.spanContext().spanId)
+    expect(request?.parentSpanContext?.spanId).to.equal("b7ad6b7169203331")
     expect(span?.attributes).to.include({ "millrace.operation": "notes.list", "millrace.surface": "rest", "millrace.request_id": "traced" })
   })
 
   it("marks the span of a refused call, with its code and no secret", async () => {
     await call(house, "GET", "/v1/notes/nothing", { headers: { traceparent } })
-    const [span] = spans.getFinishedSpans()
+    const span = spanOf("notes.get")
     expect(span?.status.code).to.equal(2)
     expect(span?.attributes["millrace.error_code"]).to.equal("not_found")
     expect(JSON.stringify([span?.attributes, span?.events])).not.to.contain("a-member")

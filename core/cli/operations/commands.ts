@@ -9,7 +9,7 @@ import { targetOf } from "../profiles.ts"
 import type { Terminal } from "../terminal.ts"
 import { exampleLines } from "./example-line.ts"
 import { type Flag, flagsOf, parseFlag, placeholderOf } from "./flags.ts"
-import { CommandProblem, describeError, errorAsJson, exitCodeOf, exitCodesHelp } from "./problem.ts"
+import { CommandProblem, describeError, errorAsJson, exitCodeOf, exitCodesHelp, problemAsJson } from "./problem.ts"
 import { readInput, readJsonFlag } from "./read-input.ts"
 import { runOperation } from "./run.ts"
 
@@ -55,6 +55,10 @@ function addCommand(group: Command, operation: AnyOperation, context: CommandCon
   const examples = exampleLines(operation, `millrace ${group.name()} ${command.name()}`)
   if (examples.length > 0) command.addHelpText("after", `\nFor example:\n${examples.map((line) => `  ${line}`).join("\n")}`)
   command.addHelpText("after", exitCodesHelp)
+  command.configureOutput({
+    outputError: (text, write) =>
+      write(command.opts<OwnOptions>().json === true ? `${problemAsJson(text.trim().replace(/^error: /, ""))}\n` : text),
+  })
   command.action(async (...given: unknown[]) => {
     const own = command.opts<OwnOptions & Record<string, unknown>>()
     const words = given.slice(0, positional.length) as (string | undefined)[]
@@ -123,7 +127,7 @@ export async function told(
       return context.exit(exitCodeOf[error.code] ?? 8)
     }
     if (!(error instanceof CommandProblem)) throw error
-    stderr.write(`${error.message}\n`)
+    stderr.write(`${json ? problemAsJson(error.message, error.exitCode) : error.message}\n`)
     context.exit(error.exitCode)
   }
 }

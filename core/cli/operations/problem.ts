@@ -72,3 +72,9 @@ export function errorAsJson(error: ClientError): string {
   const { code, message, details, requestId } = error
   return JSON.stringify({ code, message, details, ...(requestId ? { request_id: requestId } : {}) })
 }
+
+/** The same shape for what is wrong on this side. */
+export function problemAsJson(message: string, exitCode = 1): string {
+  const code: ErrorCode = exitCode === exitCodeOf.unauthenticated ? "unauthenticated" : "invalid_argument"
+  return JSON.stringify({ code, message, details: { reason: "command_line" } })
+}

@@ -40,6 +40,9 @@ const tooMany = new AppError(
   { retryAfterS: 1 },
 )
 
+/** Nothing longer is looked up, nor kept among the unknown ones. */
+const longestEndpoint = 64
+
 /** Bodies that come in one piece count for an instant only; this is for those that do not. */
 const leastUnfinishedBytes = 64 << 20
 
@@ -82,7 +85,8 @@ export class HttpInbound implements InboundHandler {
       this.#broken(turn, error)
       return
     }
-    if (this.#room.taken >= this.#args.room.all) this.#turnAway(turn, this.#args.pipelines.known(endpoint))
+    if (endpoint === "" || endpoint.length > longestEndpoint) this.#unknown(turn)
+    else if (this.#room.taken >= this.#args.room.all) this.#turnAway(turn, this.#args.pipelines.known(endpoint))
     else this.#find(turn, (live) => this.#begin(turn, live))
   }
 

@@ -6,7 +6,7 @@ import type { AnyOperation } from "../../contract/operation.ts"
 import type { Store, Write } from "../../contract/store.ts"
 import type { Work } from "../../contract/work.ts"
 import { timestamp } from "../../kernel/clock.ts"
-import { summary } from "./redact.ts"
+import { difference, summary } from "./audit-difference.ts"
 
 /** One change, as the audit log keeps it. */
 export interface AuditRecord extends Document {
@@ -45,12 +45,20 @@ export const AuditLog = defineCollection<AuditRecord>()({
 })
 
 /** More writes than these are counted, and told by the call's own input. */
-const maxWrites = 10
+const maxWrites = 40
+/** Of one collection of contents. */
+const maxContents = 10
 const dayMs = 86_400_000
 /** Bookkeeping of the surfaces, no change that somebody asked for. */
 const own = new Set(["audit_log", "idempotency_records", "live_messages", "live_nodes", "live_outboxes", "jobs"])
 /** Digests and sealed values: no secret in clear, and of no use to a reader. */
 const alsoSecret = ["hash", "secrets", "sealed", "ciphertext"]
+
+/** Rows and events, which are gone for good when they are deleted or their own retention is over: told by their ids and sizes. */
+const contents = new Set(["dataset_rows", "executions", "execution_payloads", "step_intents", "page_event_batches", "page_sessions"])
+/** Fields of a call that carry such contents. */
+const contentFields = new Set(["payload", "rows", "values", "events"])
+const namesOfContents = new Set(["id", "dataset_id", "pipeline_id", "page_id", "created_at", "updated_at"])
 
 export interface Changes {
   readonly writes: AuditedWrite[]
@@ -60,28 +68,53 @@ export interface Changes {
 /** Before and after of the documents that a call is about to write, inside its organization. */
 export async function changesOf(store: Store, writes: readonly Write[], organization: string): Promise<Changes> {
   const all = writes.filter((write) => write.organization === organization && !own.has(write.collection.name))
-  const told = all.slice(0, maxWrites)
-  return { writes: await Promise.all(told.map((write) => changeOf(store, write, organization))), more: all.length - told.length }
+  let rows = 0
+  const shown = all.filter((write) => !contents.has(write.collection.name) || rows++ < maxContents).slice(0, maxWrites)
+  return { writes: await Promise.all(shown.map((write) => changeOf(store, write, organization))), more: all.length - shown.length }
 }
 
 async function changeOf(store: Store, write: Write, organization: string): Promise<AuditedWrite> {
   const id = write.kind === "insert" || write.kind === "merge" ? write.doc.id : write.id
   const collection = write.collection.name
-  if (write.kind === "insert") return { collection, id, before: null, after: shown(write.doc) }
+  const tell = (before: unknown, after: unknown) => ({ collection, id, ...told(collection, before, after) })
+  if (write.kind === "insert") return tell(null, ownFields(write.doc))
   const stored = await store.open(write.collection as CollectionSpec<Document, "organization">, organization).get(id)
-  if (write.kind === "merge") return { collection, id, before: stored ? shown(stored) : null, after: shown(write.doc) }
-  if (write.kind === "remove") return { collection, id, before: stored ? shown(stored) : null, after: null }
+  const kept = stored ? ownFields(stored) : null
+  if (write.kind === "merge") return tell(kept, ownFields(write.doc))
+  if (write.kind === "remove") return tell(kept, null)
   const { $set = {}, $unset = {}, ...relative } = write.update
   const paths = [...Object.keys($set), ...Object.keys($unset), ...Object.values(relative).flatMap((fields) => Object.keys(fields ?? {}))]
   const before = stored ? Object.fromEntries(paths.map((path) => [path, valueAt(stored, path)])) : null
   const steps = Object.entries(relative).filter(([name]) => name !== "$setOnInsert" || !stored)
-  const after = { ...$set, ...Object.fromEntries(Object.keys($unset).map((path) => [path, null])), ...Object.fromEntries(steps) }
-  return { collection, id, before: before && summary(before, alsoSecret), after: summary(after, alsoSecret) }
+  return tell(before, { ...$set, ...Object.fromEntries(Object.keys($unset).map((path) => [path, null])), ...Object.fromEntries(steps) })
 }
 
-function shown(document: object): Json {
+function told(collection: string, before: unknown, after: unknown): { before: Json; after: Json } {
+  if (contents.has(collection)) return { before: sizeOf(before), after: sizeOf(after) }
+  return difference(before, after, alsoSecret)
+}
+
+/** Which document of contents it is, and how large. */
+function sizeOf(document: unknown): Json {
+  if (typeof document !== "object" || document === null) return null
+  const fields = Object.entries(document)
+  const names = fields.filter(([name]) => namesOfContents.has(name))
+  return { ...(Object.fromEntries(names) as Record<string, Json>), bytes: bytesOf(Object.fromEntries(fields)) }
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? "")
+}
+
+/** Contents by number and size alone. */
+function askedFor([name, value]: [string, unknown]): [string, unknown] {
+  if (!contentFields.has(name) || value === undefined) return [name, value]
+  return [name, { ...(Array.isArray(value) ? { count: value.length } : {}), bytes: bytesOf(value) }]
+}
+
+function ownFields(document: object): Record<string, unknown> {
   const { organization_id: _organization, ...rest } = document as Record<string, unknown>
-  return summary(rest, alsoSecret)
+  return rest
 }
 
 function valueAt(document: object, path: string): unknown {
@@ -110,7 +143,7 @@ export function audit(args: {
     actor: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null, surface: caller.surface },
     operation: operation.name,
     target: summary(Object.fromEntries(fields.filter(([name]) => named.has(name)))),
-    changes: summary(Object.fromEntries(fields.filter(([name]) => !named.has(name))), operation.secretOutput),
+    changes: summary(Object.fromEntries(fields.filter(([name]) => !named.has(name)).map(askedFor)), operation.secretOutput),
     writes: args.changes?.writes ?? [],
     more_writes: args.changes?.more ?? 0,
     request_id: caller.requestId,

@@ -15,9 +15,10 @@ export function sendText(request: IncomingMessage, response: ServerResponse, sta
   const reads = (request.method === "GET" || request.method === "HEAD") && status === 200
   response.setHeader("Cache-Control", reads ? "private, no-cache" : "no-store")
   if (reads) {
-    const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`
+    const tag = entityTag(text)
+    const known = request.headers["if-none-match"]
     response.setHeader("ETag", tag)
-    if (matches(request.headers["if-none-match"], tag)) {
+    if (known !== undefined && tagMatches(known, tag)) {
       response.removeHeader("Content-Type")
       response.writeHead(304).end()
       return
@@ -69,9 +70,13 @@ function disposition(fileName: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(fileName).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)}`
 }
 
-/** Weak comparison, RFC 9110 section 13.1.2. */
-function matches(given: string | undefined, tag: string): boolean {
-  if (given === undefined) return false
+/** Weak, since the same answer may be sent packed and not. */
+export function entityTag(text: string): string {
+  return `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`
+}
+
+/** Whether it is one of those given, or they are `*`: weak comparison, RFC 9110 section 8.8.3.2. */
+export function tagMatches(given: string, tag: string): boolean {
   const plain = tag.replace(/^W\//, "")
   return given.split(",").some((one) => one.trim() === "*" || one.trim().replace(/^W\//, "") === plain)
 }

@@ -9,6 +9,7 @@ const accepted = [
   "Authorization",
   "Content-Type",
   "Idempotency-Key",
+  "If-Match",
   "If-None-Match",
   "Last-Event-ID",
   "Mcp-Method",

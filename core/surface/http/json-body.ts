@@ -25,6 +25,9 @@ export async function readJsonBody(request: IncomingMessage, maxBytes = defaultM
 async function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
+  const away = () => new AppError("canceled", "The client went away before its body was complete.")
+  // No event comes any more where it left before anyone listened.
+  if (request.destroyed) throw away()
   await new Promise<void>((resolve, reject) => {
     request.on("data", (chunk: Buffer) => {
       length += chunk.length
@@ -32,8 +35,8 @@ async function collect(request: IncomingMessage, maxBytes: number): Promise<Buff
       else reject(tooLarge(maxBytes))
     })
     request.on("end", resolve)
-    request.on("error", reject)
-    request.on("close", () => reject(new AppError("canceled", "The client went away before its body was complete.")))
+    request.on("error", () => reject(away()))
+    request.on("close", () => reject(away()))
   })
   return Buffer.concat(chunks)
 }

@@ -65,7 +65,7 @@ async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, requ
     method: route.method,
     url: request.originalUrl,
     params: Object.fromEntries(Object.entries(matched).map(([name, text]) => [name, decodeURIComponent(text)])),
-    query: new URL(request.originalUrl, "http://any").searchParams,
+    query: new URLSearchParams(/\?[^#]*/.exec(request.originalUrl)?.[0]),
     headers: headersOf(request),
     address,
     body: () => bodyOf(request, route.maxBodyBytes ?? defaultMaxBodyBytes),
@@ -99,7 +99,7 @@ async function send(request: Request, response: Response, { status = 200, header
 async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  for await (const chunk of arriving(request)) {
     length += chunk.length
     if (length > maxBytes) {
       const message = `The body is larger than ${maxBytes} bytes, the most that is taken here.`
@@ -108,6 +108,15 @@ async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+/** A connection that ends before its body does is the client's leaving, no fault of ours. */
+async function* arriving(request: Request): AsyncGenerator<Buffer> {
+  try {
+    yield* request as AsyncIterable<Buffer>
+  } catch (cause) {
+    throw new AppError("canceled", "The client went away before its body was complete.", {}, { cause })
+  }
 }
 
 function headersOf(request: Request): Record<string, string> {

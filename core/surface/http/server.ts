@@ -7,10 +7,14 @@ import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
+import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { RequestListener } from "../rest.ts"
 import { sendError, sendJson } from "./answer.ts"
 import { listenError } from "./listen-error.ts"
+import { methodNotAllowed } from "./methods.ts"
+import { originForm } from "./origin-form.ts"
+import { requestIdOf } from "./request-id.ts"
 
 export interface HttpServerDeps {
   readonly host: string
@@ -26,11 +30,14 @@ export interface HttpServerDeps {
   readonly store: Pick<Store, "ready">
   readonly metrics: Pick<Registry, "metrics" | "contentType">
   readonly clock: Clock
+  readonly ids: Ids
   readonly log: Logger
 }
 
 /** What the sockets need of the server. */
 export interface LiveDoor {
+  /** What the sockets' paths begin with. */
+  readonly path: string
   attach(server: Server): void
   /** Disconnects every socket, so that the server can close. */
   close(): Promise<void>
@@ -57,17 +64,24 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let draining = false
   let stopping: Promise<void> | undefined
 
+  const watched = new Map<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>([
+    ["/healthz", async (request, response) => sendJson(request, response, 200, { status: "ok" })],
+    ["/readyz", async (request, response) => sendJson(request, response, 200, await readiness(deps, draining))],
+    ["/metrics", (request, response) => showMetrics(request, response, deps.metrics)],
+  ])
+
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     if (draining) response.setHeader("Connection", "close")
-    const url = request.url ?? "/"
+    const url = originForm(request.url ?? "/")
+    request.url = url
     if (deps.inbound && url.startsWith(inboundPrefix)) return deps.inbound.handle(request, response)
-    const path = url.split("?", 1)[0]
-    if (path === "/healthz") return probe(request, response, () => ({ status: "ok" }))
-    if (path === "/readyz") return probe(request, response, () => readiness(deps, draining))
-    if (path === "/metrics") return showMetrics(request, response, deps.metrics)
-    deps.rest(request, response)
+    const path = url.split("?", 1)[0] ?? ""
+    const answer = watched.get(path)
+    if (!answer) return deps.rest(request, response)
+    response.setHeader("X-Request-Id", requestIdOf(request, deps.ids))
+    read(request, response, path, answer).catch((error: unknown) => sendError(request, response, asAppError(error)))
   }
-  const server = createServer(limits, listener)
+  const server = createServer({ ...limits, shouldUpgradeCallback: (request) => becomesSocket(request, deps.live) }, listener)
   server.on("clientError", refuseBroken)
 
   return {
@@ -131,16 +145,28 @@ async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ sta
   return { status: "ready" }
 }
 
-function probe(request: IncomingMessage, response: ServerResponse, check: () => unknown): void {
-  const run = async () => sendJson(request, response, 200, await check())
-  run().catch((error: unknown) => sendError(request, response, asAppError(error)))
+/** Clients offer other protocols besides (h2c, for one): those requests are answered as the plain ones that they also are. */
+function becomesSocket({ url = "", headers }: IncomingMessage, live: LiveDoor | undefined): boolean {
+  return live !== undefined && headers.upgrade?.toLowerCase() === "websocket" && url.startsWith(live.path)
 }
 
-function showMetrics(request: IncomingMessage, response: ServerResponse, metrics: HttpServerDeps["metrics"]): void {
-  metrics.metrics().then(
-    (text) => response.writeHead(200, { "Content-Type": metrics.contentType }).end(request.method === "HEAD" ? undefined : text),
-    (error: unknown) => sendError(request, response, asAppError(error)),
-  )
+const readMethods = ["GET", "HEAD", "OPTIONS"]
+
+async function read(
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<void> {
+  const { method = "GET" } = request
+  if (!readMethods.includes(method)) throw methodNotAllowed(method, path, readMethods)
+  if (method !== "OPTIONS") return await answer(request, response)
+  response.writeHead(204, { Allow: readMethods.join(", ") }).end()
+}
+
+async function showMetrics(request: IncomingMessage, response: ServerResponse, metrics: HttpServerDeps["metrics"]): Promise<void> {
+  const text = await metrics.metrics()
+  response.writeHead(200, { "Content-Type": metrics.contentType }).end(request.method === "HEAD" ? undefined : text)
 }
 
 /** Requests that are not HTTP, too slow or with too long a head never reach a handler; they are answered here. */

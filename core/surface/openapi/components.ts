@@ -130,6 +130,13 @@ export function parameterComponents(): JsonObject {
       schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
       example: "8e03978e-40d5-43dd-bc93-6894a57f9324",
     },
+    IfMatch: {
+      name: "If-Match",
+      in: "header",
+      description:
+        "Entity tags of the read at this path: the change is made only where the resource still has one of them, else it is `aborted`. `*` is any.",
+      schema: { type: "string" },
+    },
     IfNoneMatch: {
       name: "If-None-Match",
       in: "header",
@@ -154,7 +161,11 @@ export function headerComponents(): JsonObject {
       example: '"key";r=5999;t=1, "organization";r=29999;t=1',
     },
     RetryAfter: { description: "Seconds after which to try again.", schema: { type: "integer" }, example: 1 },
-    ETag: { description: "Entity tag of this answer, for If-None-Match.", schema: text, example: 'W/"bX3Q2Zc0kq1mB7nq9u3VtYh2a5E"' },
+    ETag: {
+      description: "Entity tag of this answer, for If-None-Match and, where the resource is changed, If-Match.",
+      schema: text,
+      example: 'W/"bX3Q2Zc0kq1mB7nq9u3VtYh2a5E"',
+    },
     IdempotencyReplayed: {
       description: "`true` when this is the answer of an earlier call with the same key.",
       schema: { type: "string", enum: ["true"] },

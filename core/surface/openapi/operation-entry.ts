@@ -3,14 +3,15 @@
 import type { AnyOperation } from "../../contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../kernel/errors.ts"
 import { pathParameters } from "../call/audit.ts"
+import { takesRevision } from "../http/if-match.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { errorOf, ref, sharedAnswers } from "./components.ts"
 import { examplesFor, type ShownExample } from "./declared-examples.ts"
 import { exampleOf } from "./example.ts"
 import type { SchemaShelf } from "./schema-shelf.ts"
 
-/** Codes that are an operation's own to explain although any operation may answer them. */
-const always: readonly ErrorCode[] = ["invalid_argument"]
+/** Codes that are an operation's own to explain although any operation may answer them: `not_found` is also an organization out of reach. */
+const always: readonly ErrorCode[] = ["invalid_argument", "not_found"]
 const shared = new Set(Object.values(sharedAnswers).map(({ status }) => status))
 
 export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): JsonObject {
@@ -21,7 +22,6 @@ export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): Jso
   const reads = http.method === "GET"
   const fromQuery = reads || http.method === "DELETE"
   const shown = examplesFor(operation, input, resolver(shelf))[0]?.input ?? {}
-  const keyed = http.method === "POST" && !operation.hints.readOnly
   const needs = `Needs the scope \`${access.scope}\` (of a scoped token) and the role \`${access.role}\`${access.staff ? ", and is for staff" : ""}.`
   return {
     operationId: operation.name,
@@ -35,7 +35,8 @@ export function operationEntry(operation: AnyOperation, shelf: SchemaShelf): Jso
       ),
       ref("parameters", "OrganizationId"),
       ref("parameters", "RequestId"),
-      ...(keyed ? [ref("parameters", "IdempotencyKey")] : []),
+      ...(isKeyed(operation) ? [ref("parameters", "IdempotencyKey")] : []),
+      ...(isTagged(operation) ? [ref("parameters", "IfMatch")] : []),
       ...(reads && !operation.streams ? [ref("parameters", "IfNoneMatch")] : []),
     ],
     ...(fromQuery ? {} : bodyOf(operation, `${name}Body`, input, inPath, shelf)),
@@ -91,10 +92,9 @@ function success(operation: AnyOperation, name: string, shelf: SchemaShelf): Jso
   const example = exampleOf(shelf.schemas[`${name}Output`] ?? {}, "output", resolver(shelf))
   const content = { schema: ref("schemas", `${name}Output`), ...(operation.output.safeParse(example).success ? { example } : {}) }
   const reads = operation.http.method === "GET"
-  const keyed = operation.http.method === "POST" && !operation.hints.readOnly
   const own = {
     ...(reads ? { ETag: ref("headers", "ETag") } : {}),
-    ...(keyed ? { "Idempotency-Replayed": ref("headers", "IdempotencyReplayed") } : {}),
+    ...(isKeyed(operation) ? { "Idempotency-Replayed": ref("headers", "IdempotencyReplayed") } : {}),
   }
   return {
     [status]: { description: "Success.", headers: { ...headers, ...own }, content: { "application/json": content } },
@@ -105,7 +105,7 @@ function success(operation: AnyOperation, name: string, shelf: SchemaShelf): Jso
 /** One answer a status: the shared ones by reference, the operation's own with the codes that share it named together. */
 function failures(operation: AnyOperation): JsonObject {
   const byStatus = new Map<number, ErrorCode[]>()
-  for (const code of new Set([...always, ...operation.errors])) {
+  for (const code of new Set([...always, ...fromHeaders(operation), ...operation.errors])) {
     const status = httpStatusOf[code]
     if (shared.has(status) && code === sharedCode(status)) continue
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
@@ -116,6 +116,22 @@ function failures(operation: AnyOperation): JsonObject {
     .map(([name, { status }]) => [String(status), ref("responses", name)] as const)
   const own = [...byStatus].map(([status, codes]) => [String(status), failure(status, codes)] as const)
   return Object.fromEntries([...own, ...referred])
+}
+
+/** What Idempotency-Key and If-Match add. */
+function fromHeaders(operation: AnyOperation): ErrorCode[] {
+  if (operation.hints.readOnly) return []
+  const refusesTags: ErrorCode[] = isTagged(operation) ? [] : ["failed_precondition"]
+  return isKeyed(operation) || isTagged(operation) ? ["aborted", ...refusesTags] : refusesTags
+}
+
+function isKeyed({ http, hints }: AnyOperation): boolean {
+  return http.method === "POST" && !hints.readOnly
+}
+
+/** What is made for a revision at the path of the resource itself takes the tag of its read as well. */
+function isTagged(operation: AnyOperation): boolean {
+  return operation.http.method !== "POST" && !operation.hints.readOnly && takesRevision(operation)
 }
 
 function failure(status: number, codes: ErrorCode[]): JsonObject {

@@ -176,10 +176,11 @@ export const getExecution = defineOperation({
 export const replayExecution = defineOperation({
   name: "event_pipelines.replay_execution",
   summary: "Run a journalled event again, from its kept payload, as a new execution.",
-  description: "Rows keep their identity and position, and deferred steps their idempotency keys, so nothing is done twice.",
+  description:
+    "Each call runs the whole pipeline once more, as an execution of its own. Rows keep their identity and position, and deferred steps their idempotency keys, so that rows are not doubled and other systems can tell a repeat.",
   http: { method: "POST", path: `${path}/{id}/replay` },
   access: { scope: "event_pipelines:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: true, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
   input: z.strictObject({ slug: SlugOrId, id: Uuid }),
   output: z.object({
     execution_id: Uuid,

@@ -9,6 +9,7 @@ const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string()
 export const getMe = defineOperation({
   name: "me.get",
   summary: "Who the credential is, in which organization it acts, and what it may do there.",
+  description: "Every valid key may ask: tokens have the scope me:read whether or not it was given to them.",
   http: { method: "GET", path: "/v1/me" },
   access: { scope: "me:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -16,7 +17,7 @@ export const getMe = defineOperation({
   output: z.object({
     organization: OrganizationName,
     role: z.enum(roles),
-    scopes: z.array(z.string()).nullable().describe("Of a token; null: all that the role allows."),
+    scopes: z.array(z.string()).nullable().describe("Of a token, `me:read` always among them; null: all that the role allows."),
     credential: z.object({ id: z.string(), kind: z.string(), manager: z.boolean() }),
     user: z.object({ id: Uuid, email: z.string(), staff: z.boolean() }).nullable().describe("null for a service principal."),
   }),

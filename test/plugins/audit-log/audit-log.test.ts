@@ -78,7 +78,8 @@ describe("the audit log", () => {
     const rows = Array.from({ length: 25 }, (_, n) => ({ n }))
     expect((await host.api("POST", "/v1/datasets/leads/rows", { rows })).status).to.equal(200)
     const [entry] = (await list("?operation=datasets.insert_rows")).audit_log
-    expect([entry?.writes.length, (entry?.more_writes ?? 0) >= 15]).to.deep.equal([10, true])
+    const rowsTold = entry?.writes.filter(({ collection }) => collection === "dataset_rows").length
+    expect([rowsTold, (entry?.more_writes ?? 0) >= 15]).to.deep.equal([10, true])
     expect(entry?.writes.every(({ before, after }) => before === null || after !== null)).to.equal(true)
   })
 

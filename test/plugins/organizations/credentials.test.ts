@@ -197,6 +197,11 @@ describe("credentials", () => {
       expect((await create({ kind: "token", scopes: ["me:read"] }, token.secret)).role).to.equal("member")
     })
 
+    it("are not needed to ask who one is", async () => {
+      const token = await create({ kind: "token", scopes: ["members:read"] })
+      expect((await me(token.secret)).scopes).to.deep.equal(["me:read", "members:read"])
+    })
+
     it("are refused where they make no sense", async () => {
       for (const [input, path] of [
         [{ kind: "token" }, "scopes"],

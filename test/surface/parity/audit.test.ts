@@ -2,7 +2,7 @@
 // document before and after; never a secret. What only reads leaves none.
 import { expect } from "chai"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
-import { secretNames } from "../../../core/kernel/log.ts"
+import { isSecretName } from "../../../core/kernel/log.ts"
 import { type Ground, openGround, shippedOperations } from "./ground.ts"
 import { giving, type Member, members, placed, settled } from "./members.ts"
 import { type Input, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
@@ -93,7 +93,5 @@ function hides({ host }: Ground, kept: string, secrets: readonly string[]): void
 function secretsIn(value: unknown, within = false): string[] {
   if (typeof value === "string") return within ? [value] : []
   if (typeof value !== "object" || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) =>
-    secretsIn(inner, within || (secretNames as readonly string[]).includes(name.toLowerCase())),
-  )
+  return Object.entries(value).flatMap(([name, inner]) => secretsIn(inner, within || isSecretName(name)))
 }

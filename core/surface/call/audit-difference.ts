@@ -1,0 +1,141 @@
+// What a change changed, short enough to be kept for a year: of two long texts the part that differs, of two large
+// documents the fields that do. What stayed the same gives way first.
+import { isDeepStrictEqual } from "node:util"
+import type { Json } from "../../contract/collection.ts"
+import { withoutSecrets } from "./redact.ts"
+
+/** Characters of a text that are shown. */
+const maxText = 500
+/** Characters of a whole value. */
+const maxLength = 4_000
+const maxItems = 100
+/** Of what is the same, on either side of what differs. */
+const context = 30
+/** Stands for a side that has no such field. */
+const absent = Symbol("absent")
+type Side = Json | typeof absent
+
+/** One value as the audit shows it, secrets cut. */
+export function summary(value: Readonly<Record<string, unknown>>, alsoSecret: readonly string[] = []): Json {
+  return difference(null, value, alsoSecret).after
+}
+
+/** Both sides of a change as the audit shows them, secrets cut; null for a document that was not there. */
+export function difference(before: unknown, after: unknown, alsoSecret: readonly string[] = []): { before: Json; after: Json } {
+  const old = withoutSecrets(before, alsoSecret)
+  const now = withoutSecrets(after, alsoSecret)
+  const sides = (shorten: (one: Side, other: Side) => Side) => ({ before: sideOf(shorten(old, now)), after: sideOf(shorten(now, old)) })
+  const whole = sides((one, other) => shortened(one, other, maxText))
+  if (fits(whole) && (old === null || now === null || !(hasLongList(old) || hasLongList(now)))) return whole
+  // Of one side alone everything is new, and there is nothing to give way.
+  for (const limit of old === null || now === null ? [200, 80] : [maxText, 200, 80]) {
+    const changed = sides((one, other) => truncated(shortened(changedOf(one, other), changedOf(other, one), limit)))
+    if (fits(changed)) return changed
+  }
+  return sides(byField)
+}
+
+function fits({ before, after }: { before: Json; after: Json }): boolean {
+  return JSON.stringify(before).length <= maxLength && JSON.stringify(after).length <= maxLength
+}
+
+/** What differs may stand behind the items that are shown. */
+function hasLongList(value: Json): boolean {
+  if (typeof value !== "object" || value === null) return false
+  return (Array.isArray(value) && value.length > maxItems) || Object.values(value).some(hasLongList)
+}
+
+function sideOf(side: Side): Json {
+  return side === absent ? null : side
+}
+
+function truncated(side: Side): Side {
+  return isObject(side) ? { truncated: true, ...side } : side
+}
+
+/** With its texts and lists cut to size, where they differ from the other's. */
+function shortened(one: Side, other: Side, limit: number): Side {
+  if (typeof one === "string") return shortText(one, typeof other === "string" ? other : undefined, limit)
+  if (Array.isArray(one)) {
+    const others = Array.isArray(other) ? other : []
+    const items = one.slice(0, maxItems).map((item, n) => sideOf(shortened(item, others[n] ?? absent, limit)))
+    return one.length > maxItems ? [...items, `… (${one.length - maxItems} more)`] : items
+  }
+  if (!isObject(one)) return one
+  return Object.fromEntries(Object.entries(one).map(([name, inner]) => [name, sideOf(shortened(inner, fieldOf(other, name), limit))]))
+}
+
+/** Only what differs from the other, as deep as it goes; the rest is counted. */
+function changedOf(one: Side, other: Side): Side {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    const { start, end } = sharedEnds(one, other)
+    const items = one.slice(start, one.length - end).map((item, n) => {
+      const opposite = n + start < other.length - end ? other[n + start] : undefined
+      return sideOf(changedOf(item, opposite ?? absent))
+    })
+    return [...unchanged(start), ...items, ...unchanged(end)]
+  }
+  if (!isObject(one) || !isObject(other)) return one
+  const differing = Object.entries(one).filter(([name, inner]) => !isDeepStrictEqual(inner, fieldOf(other, name)))
+  const same = Object.keys(one).length - differing.length
+  const fields = differing.map(([name, inner]) => [name, sideOf(changedOf(inner, fieldOf(other, name)))])
+  return { ...Object.fromEntries(fields), ...(same > 0 ? { "…": `${same} unchanged` } : {}) }
+}
+
+function unchanged(count: number): string[] {
+  return count > 0 ? [`… (${count} unchanged)`] : []
+}
+
+/** The last resort: each field that differs as text, with an equal share of the room. */
+function byField(one: Side, other: Side): Side {
+  if (!isObject(one)) return typeof one === "symbol" ? one : shortText(textOf(one), other === absent ? undefined : textOf(other), maxText)
+  const differing = Object.keys(one).filter((name) => !isDeepStrictEqual(one[name], fieldOf(other, name)))
+  const shown = differing.slice(0, 50)
+  const room = Math.floor(maxLength / Math.max(1, shown.length) / 2)
+  const fields = shown.map((name) => {
+    const theirs = fieldOf(other, name)
+    return [name.slice(0, 200), shortText(textOf(one[name] ?? null), theirs === absent ? undefined : textOf(theirs), room)]
+  })
+  const left = differing.length - shown.length
+  return { truncated: true, ...Object.fromEntries(fields), ...(left > 0 ? { "…": `${left} more` } : {}) }
+}
+
+/** Shortened to about the limit; beside another text, to where it differs from that one. */
+function shortText(text: string, other: string | undefined, limit: number): string {
+  if (text.length <= limit) return text
+  if (other === undefined || other === text) return `${text.slice(0, limit).toWellFormed()}… (${text.length} characters)`
+  const { start, end } = sharedEnds(text, other)
+  const from = Math.max(0, start - context)
+  const to = Math.min(text.length, text.length - end + context)
+  const part = text.slice(from, to)
+  const cut = part.length > limit ? `${part.slice(0, limit)}… (${part.length} characters)` : part
+  const before = from > 0 ? `(${from} the same) …` : ""
+  const after = to < text.length ? `… (${text.length - to} the same)` : ""
+  return (before + cut + after).toWellFormed()
+}
+
+/** How many items at the beginning and at the end are equal. */
+function sharedEnds(one: ArrayLike<Json>, other: ArrayLike<Json>): { start: number; end: number } {
+  const most = Math.min(one.length, other.length)
+  let start = 0
+  while (start < most && same(one[start], other[start])) start++
+  let end = 0
+  while (end < most - start && same(one[one.length - 1 - end], other[other.length - 1 - end])) end++
+  return { start, end }
+}
+
+function same(one: unknown, other: unknown): boolean {
+  return one === other || (typeof one === "object" && isDeepStrictEqual(one, other))
+}
+
+function textOf(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value)
+}
+
+function fieldOf(side: Side, name: string): Side {
+  return isObject(side) && Object.hasOwn(side, name) ? (side[name] ?? null) : absent
+}
+
+function isObject(side: Side): side is { [key: string]: Json } {
+  return typeof side === "object" && side !== null && !Array.isArray(side)
+}

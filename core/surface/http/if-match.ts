@@ -1,0 +1,53 @@
+// If-Match on a write (RFC 9110 section 13.1.1): it goes ahead only where the resource still is as the tag says. The tag
+// is one of the read at the same path, and the revision found there is what the write is then made for, so that nothing
+// comes between. A write that takes no `expected_revision` cannot promise that, and is refused.
+import type { AnyOperation } from "../../contract/operation.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { knownFields } from "../call/known-fields.ts"
+import { entityTag, tagMatches } from "./answer.ts"
+
+type Input = Readonly<Record<string, unknown>>
+
+export interface Precondition {
+  readonly ifMatch: string
+  readonly operation: AnyOperation
+  /** Of the read at the same path; undefined where there is none. */
+  readonly read: AnyOperation | undefined
+  /** Of the path. */
+  readonly parameters: Input
+  /** The read's answer, to the same caller. */
+  readonly answerOf: (read: AnyOperation, input: Input) => Promise<unknown>
+}
+
+/** The read of what each write changes, found by its path. */
+export function readsBeside(operations: readonly AnyOperation[]): ReadonlyMap<AnyOperation, AnyOperation> {
+  const reads = new Map(operations.filter(({ http, streams }) => http.method === "GET" && !streams).map((read) => [read.http.path, read]))
+  return new Map(
+    operations.flatMap((operation) => {
+      const read = operation.hints.readOnly ? undefined : reads.get(operation.http.path)
+      return read && takesRevision(operation) ? [[operation, read] as const] : []
+    }),
+  )
+}
+
+/** Whether a write is made for a revision. */
+export function takesRevision({ input }: AnyOperation): boolean {
+  return knownFields(input, []).includes("expected_revision")
+}
+
+/** The input, made for the revision that the tag stands for. Throws `aborted` where the tag is none of now, `failed_precondition` where that cannot be promised, and what the read throws. */
+export async function heldToTag(input: Input, { ifMatch, operation, read, parameters, answerOf }: Precondition): Promise<Input> {
+  const now = read && (await answerOf(read, parameters))
+  const revision = (now as { revision?: unknown } | undefined)?.revision
+  if (revision === undefined) {
+    const message = `${operation.name} does not take If-Match; leave it out, or change the resource by an operation with "expected_revision".`
+    throw new AppError("failed_precondition", message, { reason: "if_match_unsupported" })
+  }
+  const tag = entityTag(JSON.stringify(now))
+  const { expected_revision = revision } = input
+  if (!tagMatches(ifMatch, tag) || expected_revision !== revision) {
+    const message = `If-Match: ${ifMatch.slice(0, 100)} is not what is there now; read it again.`
+    throw new AppError("aborted", message, { reason: "etag_mismatch", current_etag: tag, current_revision: revision as number })
+  }
+  return { ...input, expected_revision }
+}

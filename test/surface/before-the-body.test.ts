@@ -1,0 +1,71 @@
+// What is known of a request before its body and its query are looked at: who sends it, how often, and whether they may.
+import { connect } from "node:net"
+import { expect } from "chai"
+import { call, type House, openHouse } from "./house.ts"
+
+describe("before the body is read", () => {
+  const houses: House[] = []
+  const open = async (options: Parameters<typeof openHouse>[0] = {}) => {
+    const house = await openHouse(options)
+    houses.push(house)
+    return house
+  }
+  afterEach(async () => {
+    for (const house of houses.splice(0)) await house.close()
+  })
+
+  const large = JSON.stringify({ id: "big", text: "x".repeat(1_200_000) })
+  const bad = [
+    ["POST", "/v1/notes", { body: '{"id":' }],
+    ["POST", "/v1/notes", { body: large }],
+    ["POST", "/v1/notes", { body: "id=x", headers: { "content-type": "text/plain" } }],
+    ["PATCH", "/v1/notes/x?text=y", { body: "{}" }],
+    ["GET", "/v1/notes/x?id=y", {}],
+  ] as const
+
+  it("a caller without a key is refused as such, and counted by address", async () => {
+    const house = await open({ addressPerMinute: bad.length })
+    for (const [method, path, options] of bad) {
+      const answer = await call(house, method, path, { ...options, key: null })
+      expect([answer.status, answer.json["code"]], `${method} ${path}`).to.deep.equal([401, "unauthenticated"])
+    }
+    expect((await call(house, "POST", "/v1/notes", { key: null, body: '{"id":' })).status).to.equal(429)
+  })
+
+  it("a caller who may not is told so", async () => {
+    const house = await open()
+    const answer = await call(house, "POST", "/v1/notes", { key: "a-guest", body: '{"id":' })
+    expect([answer.status, answer.json["code"]]).to.deep.equal([403, "permission_denied"])
+  })
+
+  it("a call is counted once, also one whose body is malformed", async () => {
+    const house = await open({ rateLimits: { key_per_minute: 3, organization_per_minute: 100 } })
+    for (const [left, [method, path, options]] of [
+      [2, bad[0]],
+      [1, bad[1]],
+      [0, bad[2]],
+    ] as const) {
+      const answer = await call(house, method, path, options)
+      expect(answer.status).to.be.oneOf([400, 413, 415])
+      expect(answer.headers.get("ratelimit")).to.match(new RegExp(`"key";r=${left};`))
+      expect(answer.headers.has("ratelimit-policy")).to.equal(true)
+    }
+    const refused = await call(house, "POST", "/v1/notes", { body: '{"id":' })
+    expect([refused.status, refused.json.details["reason"]]).to.deep.equal([429, "rate_limited"])
+    expect(house.stage.handled).to.equal(0)
+  })
+
+  it("a caller without a key is answered before the body has come", async () => {
+    const house = await open()
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(house.port, "127.0.0.1")
+      socket.write("POST /v1/notes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{")
+      socket.once("data", (chunk) => {
+        socket.destroy()
+        resolve(String(chunk))
+      })
+      socket.once("error", reject)
+    })
+    expect(answer).to.match(/^HTTP\/1\.1 401 /)
+  })
+})

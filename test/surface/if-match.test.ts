@@ -1,0 +1,87 @@
+// If-Match: what was changed since it was read is not written over, and the header is never passed over.
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { call } from "./house.ts"
+
+describe("If-Match", () => {
+  let host: TestHost
+  before(async () => {
+    host = await testHost()
+  })
+  after(() => host.stop())
+
+  const send = (method: string, path: string, body?: unknown, tag?: string) =>
+    call(host, method, path, {
+      key: host.adminKey,
+      ...(body === undefined ? {} : { body }),
+      ...(tag === undefined ? {} : { headers: { "if-match": tag } }),
+    })
+  const tagOf = async (path: string) => (await send("GET", path)).headers.get("etag") ?? ""
+
+  const resources = [
+    {
+      kind: "dataset",
+      make: ["/v1/datasets", { name: "Tagged" }],
+      method: "PATCH",
+      path: "/v1/datasets/tagged",
+      change: (name: string) => ({ name }),
+    },
+    {
+      kind: "pipeline",
+      make: ["/v1/event-pipelines", { name: "Tagged", pipeline: [{ type: "live.broadcast", channel: "x" }] }],
+      method: "PUT",
+      path: "/v1/event-pipelines/tagged",
+      change: (name: string) => ({ name }),
+    },
+  ] as const
+
+  for (const { kind, make, method, path, change } of resources) {
+    it(`lets a ${kind} be changed only as it was read`, async () => {
+      const made = await send("POST", make[0], make[1])
+      expect(made.status, made.text).to.be.oneOf([200, 201])
+      const first = await tagOf(path)
+      expect((await send(method, path, change("Second"), first)).status).to.equal(200)
+      for (const stale of [first, '"zzz"', 'W/"zzz", "yyy"', "zzz", ""]) {
+        const refused = await send(method, path, change("Lost"), stale)
+        expect([refused.status, refused.json["code"]], stale).to.deep.equal([409, "aborted"])
+        expect(refused.json.details).to.include({ reason: "etag_mismatch", current_etag: await tagOf(path) })
+      }
+      expect((await send("GET", path)).json["name"]).to.equal("Second")
+      const second = await tagOf(path)
+      expect((await send(method, path, change("Third"), `"other", ${second.replace("W/", "")}`)).status).to.equal(200)
+      expect((await send(method, path, change("Fourth"), "*")).status).to.equal(200)
+      expect((await send("GET", path)).json["name"]).to.equal("Fourth")
+    })
+
+    it(`lets one of several changes of a ${kind} through that start from the same tag`, async () => {
+      const tag = await tagOf(path)
+      const answers = await Promise.all(["a", "b", "c", "d"].map((name) => send(method, path, change(name), tag)))
+      expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 409, 409, 409])
+    })
+
+    it(`holds a ${kind} to both, where a revision is expected as well`, async () => {
+      const { revision } = (await send("GET", path)).json as unknown as { revision: number }
+      const tag = await tagOf(path)
+      expect((await send(method, path, { ...change("No"), expected_revision: revision + 1 }, tag)).status).to.equal(409)
+      expect((await send(method, path, { ...change("Yes"), expected_revision: revision }, tag)).status).to.equal(200)
+    })
+  }
+
+  it("finds nothing where there is nothing", async () => {
+    expect((await send("PATCH", "/v1/datasets/nowhere", { name: "x" }, "*")).status).to.equal(404)
+  })
+
+  it("is refused by a write that cannot promise it, and nothing is done", async () => {
+    for (const [method, path, body] of [
+      ["POST", "/v1/datasets", { name: "Unmade" }],
+      ["DELETE", "/v1/integrations/0190a000-0000-7000-8000-00000000000a", undefined],
+    ] as const) {
+      for (const tag of ['"zzz"', "*"]) {
+        const refused = await send(method, path, body, tag)
+        expect([refused.status, refused.json.details["reason"]], `${method} ${path}`).to.deep.equal([400, "if_match_unsupported"])
+        expect(refused.json["message"]).to.contain("expected_revision")
+      }
+    }
+    expect((await send("GET", "/v1/datasets/unmade")).status).to.equal(404)
+  })
+})
