@@ -1,18 +1,17 @@
 // `millrace login`, `logout` and `profiles`: keys kept for later commands. A key is never taken from the command line,
 // where others can see it and the shell remembers it.
-import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { Writable } from "node:stream"
 import type { Command } from "commander"
 import { z } from "zod"
 import { baseOf, createCaller } from "../client/caller.ts"
+import { firstStart } from "./first-start.ts"
 import { type CommandContext, told } from "./operations/commands.ts"
 import { CommandProblem } from "./operations/problem.ts"
 import { tableText } from "./operations/show.ts"
 import { defaultUrl, type Profile, profilesFile, readProfiles, unknownProfile, writeProfiles } from "./profiles.ts"
 import { readAll, type Terminal } from "./terminal.ts"
 
-const FirstStart = z.object({ base_url: z.string(), admin_key: z.string() })
 /** What the service says of a key; any service has it. */
 const who = { "me.get": { method: "GET", path: "/v1/me", repeatable: true } } as const
 const Me = z.object({ role: z.string(), organization: z.object({ slug: z.string() }) })
@@ -84,20 +83,6 @@ async function profiles(use: string | undefined, { env, stdout }: Terminal): Pro
     key: `${key.split("_").slice(0, 3).join("_")}_…`,
   }))
   stdout.write(`${tableText(rows, Number.POSITIVE_INFINITY)}\n`)
-}
-
-function firstStart(file: string): z.infer<typeof FirstStart> {
-  let text: string
-  try {
-    text = readFileSync(file, "utf8")
-  } catch (error) {
-    throw new CommandProblem(`${file} cannot be read: ${(error as Error).message}`)
-  }
-  try {
-    return FirstStart.parse(JSON.parse(text))
-  } catch {
-    throw new CommandProblem(`${file} is not what a first start writes (base_url and admin_key).`)
-  }
 }
 
 function isOpen(url: string): boolean {

@@ -49,17 +49,31 @@ export function writeProfiles(env: NodeJS.ProcessEnv, profiles: Profiles): void 
   renameSync(draft, file)
 }
 
+export interface AskedTarget {
+  readonly profile?: string | undefined
+  readonly organization?: string | undefined
+  /** The service of this folder, for commands that work in one: where neither a variable nor a profile says which. */
+  readonly local?: () => Target | undefined
+}
+
 /** Throws CommandProblem where there is no key, or no such profile. */
-export function targetOf(env: NodeJS.ProcessEnv, asked: { profile?: string | undefined; organization?: string | undefined }): Target {
+export function targetOf(env: NodeJS.ProcessEnv, asked: AskedTarget): Target {
   const name = asked.profile ?? (env["MILLRACE_PROFILE"] || undefined)
   const [givenUrl, givenKey] = [env["MILLRACE_URL"] || undefined, env["MILLRACE_KEY"] || undefined]
   const profile = givenUrl && givenKey && name === undefined ? undefined : profileNamed(env, name)
-  const url = givenUrl ?? profile?.url ?? defaultUrl
-  // A profile's key goes to the profile's service, and nowhere else.
-  const key = givenKey ?? (givenUrl === undefined || givenUrl === profile?.url ? profile?.key : undefined)
+  // A profile's key goes to the profile's service, and nowhere else; so does that of the folder's own service.
+  const own = fits(profile, givenUrl)
+  const local = own || (givenUrl && givenKey) ? undefined : fits(asked.local?.(), givenUrl)
+  const url = givenUrl ?? own?.url ?? local?.url ?? defaultUrl
+  const key = givenKey ?? own?.key ?? local?.key
   if (key === undefined) throw new CommandProblem(`There is no key for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`, 3)
-  const organization = asked.organization ?? (env["MILLRACE_ORGANIZATION"] || (givenKey === undefined ? profile?.organization : undefined))
+  const organization = asked.organization ?? (env["MILLRACE_ORGANIZATION"] || (givenKey === undefined ? own?.organization : undefined))
   return { url, key, organization }
+}
+
+function fits(target: Target | undefined, url: string | undefined): Target | undefined {
+  const bare = (text: string) => text.replace(/\/+$/, "")
+  return url === undefined || (target !== undefined && bare(url) === bare(target.url)) ? target : undefined
 }
 
 function profileNamed(env: NodeJS.ProcessEnv, name: string | undefined): Profile | undefined {

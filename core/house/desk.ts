@@ -26,6 +26,8 @@ export interface MadePipeline {
 
 export interface SentEvent {
   readonly method: string
+  /** The whole URL as the sender called it; otherwise the pipeline's own, with `query`. */
+  readonly url?: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly body: Buffer
@@ -56,6 +58,14 @@ export interface Outcome {
   readonly calls: readonly OutgoingCall[]
   readonly broadcasts: readonly Broadcast[]
 }
+
+interface RowPage {
+  readonly rows: readonly { readonly id: string; readonly values: Record<string, Json> }[]
+  /** Empty at the end. */
+  readonly next_cursor: string
+}
+
+const testSecret = "test-secret-test-secret"
 
 /** Longest that deferred work may take in real time before it counts as stuck. */
 const patienceMs = 30_000
@@ -93,7 +103,7 @@ export class Desk {
     const mode = registry.get(AuthModes, document.auth_mode)
     const parsed: unknown = mode?.config.parse(config)
     const needed = mode !== undefined && document.source_kind !== "internal" && mode.secret(parsed) !== "none"
-    const secret = needed ? (given ?? mode.testSecret?.(parsed) ?? "test-secret-test-secret") : undefined
+    const secret = needed ? (given ?? mode.testSecret?.(parsed) ?? testSecret) : undefined
     const auth_config = secret === undefined ? config : { ...config, secret }
     const owner_artifact_id = document.owner_artifact_id === null ? null : await this.#page()
     const asked = { ...document, auth_config, owner_artifact_id, state: "active" }
@@ -101,6 +111,28 @@ export class Desk {
     const stored = await container.get(PipelineSource).byId(this.caller.organization.id, made.id)
     if (!stored) throw new Error(`The pipeline "${document.name}" was made and is not there.`)
     return { stored, url: made.inbound_url ?? "", secret }
+  }
+
+  /**
+   * The names, in lower case, of the headers and query parameters that the sender's proof stands in. undefined where only
+   * the sender can sign; empty where the pipeline has no secret.
+   */
+  async proofNames({ auth_mode, auth_config }: PipelineDocument, event: SentEvent): Promise<readonly string[] | undefined> {
+    const { registry, container } = this.bench.house
+    const { secret: _, ...given } = auth_config
+    const mode = registry.get(AuthModes, auth_mode)
+    const config: unknown = mode?.config.parse(given)
+    if (!mode || mode.secret(config) === "none") return []
+    const secret = mode.testSecret?.(config) ?? testSecret
+    const request: InboundRequest = { ...event, url: event.url ?? "https://millrace.test/", receivedAt: this.bench.clock.now() }
+    const pipeline = { id: "", organization_id: this.caller.organization.id, owner_artifact_id: null }
+    try {
+      const parts = await mode.sign?.({ config, secret, request, pipeline, deps: container.all(mode.inject) })
+      return parts && [...Object.keys(parts.headers ?? {}), ...Object.keys(parts.query ?? {})].map((name) => name.toLowerCase())
+    } catch (error) {
+      if (error instanceof AppError && error.code === "unimplemented") return undefined
+      throw error
+    }
   }
 
   /** Sends one event and waits until nothing of it is left to do. */
@@ -153,9 +185,10 @@ export class Desk {
 
   async #request({ stored, url, secret }: MadePipeline, event: SentEvent): Promise<InboundRequest> {
     const { clock, house } = this.bench
+    const base = event.url?.split("?")[0] ?? url
     const address = (query: Readonly<Record<string, string>>) =>
-      Object.keys(query).length === 0 ? url : `${url}?${new URLSearchParams({ ...query }).toString()}`
-    const plain: InboundRequest = { ...event, url: address(event.query), receivedAt: clock.now() }
+      Object.keys(query).length === 0 ? base : `${base}?${new URLSearchParams({ ...query }).toString()}`
+    const plain: InboundRequest = { ...event, url: event.url ?? address(event.query), receivedAt: clock.now() }
     const mode = house.registry.get(AuthModes, stored.document.auth_mode)
     if (!event.signWith || !mode) return plain
     if (!mode.sign) {
@@ -173,7 +206,7 @@ export class Desk {
       deps: house.container.all(mode.inject),
     })
     const query = { ...event.query, ...parts.query }
-    return { ...plain, url: address(query), query, headers: { ...parts.headers, ...event.headers } }
+    return { ...plain, url: parts.query ? address(query) : plain.url, query, headers: { ...parts.headers, ...event.headers } }
   }
 
   async #receive(engine: PipelineEngine, endpoint: string, request: InboundRequest): Promise<Outcome["response"]> {
@@ -217,11 +250,12 @@ export class Desk {
     const written = new Map(entries.flatMap((entry) => entry.rows).map((row) => [row.row_id, row]))
     const values = new Map<string, Record<string, Json>>()
     for (const slug of new Set([...written.values()].map(({ dataset }) => dataset))) {
-      const page = await this.bench.invoke<{ rows: { id: string; values: Record<string, Json> }[] }>(this.caller, "datasets.list_rows", {
-        slug,
-        limit: 200,
-      })
-      for (const row of page.rows) values.set(row.id, row.values)
+      let cursor = ""
+      do {
+        const page: RowPage = await this.bench.invoke<RowPage>(this.caller, "datasets.list_rows", { slug, limit: 200, cursor })
+        for (const row of page.rows) values.set(row.id, row.values)
+        cursor = page.next_cursor
+      } while (cursor !== "")
     }
     return [...written.values()].map((row) => ({ ...row, values: values.get(row.row_id) ?? {} }))
   }

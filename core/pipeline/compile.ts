@@ -80,24 +80,27 @@ function draftsOf({ document }: CheckedDocument, environment: CompileEnvironment
   )
   const seen = new Map<string, Draft>()
   const all = listed.map((raw) => making.counted(raw))
-  const drafts = all.filter((draft) => isNew(draft, seen, report))
+  const drafts = all.map((draft) => distinct(draft, seen, report))
   const handled = Object.entries(document.handlers).flatMap(([id, action]) => {
     const pointer = childPointer("/handlers", id)
     checkHandlerId(id, pointer, action, report)
     return rawActions([[pointer, action]], report).map((raw) => making.make(raw, id))
   })
-  return { drafts, handlers: handled.filter((draft) => isNew(draft, seen, report)) }
+  // Steps name a handler in "on_error", so that one keeps its id.
+  for (const handler of handled) distinct(handler, seen, report)
+  return { drafts, handlers: handled }
 }
 
-function isNew(draft: Draft, seen: Map<string, Draft>, report: Report): boolean {
+/** A second one of an id is looked at like any other, under a name that no document can give: the rest of it may be wrong as well. */
+function distinct(draft: Draft, seen: Map<string, Draft>, report: Report): Draft {
   const earlier = seen.get(draft.id)
   if (!earlier) {
     seen.set(draft.id, draft)
-    return true
+    return draft
   }
   const message = `The id "${draft.id}" is taken by the action at ${earlier.pointer}; ids are unique among steps and handlers.`
   report.add("duplicate-id", draft.common.id === undefined ? draft.pointer : childPointer(draft.pointer, "id"), message)
-  return false
+  return { ...draft, id: `${draft.id} (${draft.pointer})` }
 }
 
 function checkHandlerId(id: string, pointer: string, action: unknown, report: Report): void {
@@ -132,7 +135,7 @@ interface Linted {
 function lint(linted: Linted, environment: CompileEnvironment, report: Report): Writes {
   const { checked, drafts, handlers, ordering, deferred, facts, dedupeReads } = linted
   const all = [...drafts, ...handlers]
-  const byId = new Map(all.map((draft) => [draft.id, draft]))
+  const byId = new Map([...handlers, ...drafts].map((draft) => [draft.id, draft]))
   for (const draft of all) {
     lintReads(draft, { document: checked.document, byId, visible: (one) => visibleTo(one, linted) }, report)
     lintByAction(draft, report)

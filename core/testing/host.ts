@@ -26,7 +26,7 @@ export interface TestHostOptions {
   readonly env?: Readonly<Record<string, string>>
   /** In place of one that runs as the system's does until `host.clock` moves it. */
   readonly clock?: Clock
-  /** Keep mail and outgoing calls for `host.mails` and `host.calls`, instead of sending them. */
+  /** Mail and calls are kept for `host.mails` and `host.calls`, and nothing is sent; false: they go out as a service sends them. */
   readonly capture?: boolean
   /** A folder to use and keep; otherwise one is made and removed. */
   readonly dataDir?: string
@@ -45,7 +45,7 @@ export interface TestHost {
   readonly logged: readonly string[]
   /** Moves time: `move(ms)` runs the timers it passes, `set(time)` has wall time stand. */
   readonly clock: MovableClock
-  /** With `capture`: what was sent so far, and what calls are answered (`outside.fixtures`). */
+  /** What calls are answered (`outside.fixtures`); one that none answers fails, and nothing is sent. */
   readonly outside: CapturedOutside
   readonly mails: readonly OutgoingMail[]
   readonly calls: readonly OutgoingCall[]
@@ -106,7 +106,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     plugins: options.plugins ?? [],
     root: frameworkRoot,
     clock: options.clock ?? clock,
-    ...(options.capture ? { capture: outside } : {}),
+    ...(options.capture === false ? {} : { capture: outside }),
   })
   await house.start()
   const { url } = house.listening

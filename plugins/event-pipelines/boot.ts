@@ -1,12 +1,12 @@
 // At start: the shipped and the user's pipeline files are applied, and whoever started the service is told how to send a
 // first event.
 import { existsSync } from "node:fs"
-import { resolve } from "node:path"
-import { AppError, type CoreConfig, type Finding, type Listening, type Logger, type Works } from "#core"
+import { relative, resolve } from "node:path"
+import type { CoreConfig, Listening, Logger, Works } from "#core"
 import type { Organizations } from "../organizations/index.ts"
-import { applyFile, describeFindings, type FileProblem, pipelineFiles, readPipelineFile } from "./files.ts"
+import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
 import type { EventPipelines, Organization } from "./pipelines.ts"
-import { PipelineWatch } from "./watch.ts"
+import { PipelineWatch, refusalOf, reportRefused } from "./watch.ts"
 
 /** Applied side by side, so that they share the storage's commits, and compile while others are committed. */
 const atOnce = 16
@@ -29,7 +29,7 @@ export class FilesAtBoot {
     deps.listening.onListening((baseUrl) => this.#greeting(baseUrl))
   }
 
-  /** Throws one error that lists every problem of every file. */
+  /** Throws one error that lists every problem of every file; where files are watched they are reported, as a change is. */
   async start(): Promise<void> {
     const { settings, organizations } = this.#deps
     const root = process.cwd()
@@ -47,7 +47,10 @@ export class FilesAtBoot {
     }
     await Promise.all(Array.from({ length: atOnce }, applyNext))
     const all = problems.flat()
-    if (all.length > 0) throw new Error(`Pipeline files are refused:\n${all.map((problem) => `  - ${problem}`).join("\n")}`)
+    if (all.length > 0 && !settings.pipelines.watch)
+      throw new Error(`Pipeline files are refused:\n${all.map((problem) => `  - ${problem}`).join("\n")}`)
+    for (const [index, refused] of problems.entries())
+      if (refused.length > 0) reportRefused(this.#deps.log, relative(root, files[index] ?? ""), refused)
     await this.#warnOfSplitLeads(organization, changed)
     if (settings.pipelines.watch)
       this.#watch = new PipelineWatch({ ...this.#deps, folders: folders.filter((folder) => existsSync(folder)), root, organization })
@@ -69,9 +72,7 @@ export class FilesAtBoot {
       if (applied === "created" || applied === "updated") changed.add(read.slug)
       return []
     } catch (error) {
-      if (!(error instanceof AppError) || error.code === "unavailable") throw error
-      const findings = findingsOf(error).map((finding) => ({ ...finding, ...read.locate(finding.pointer) }))
-      return describe({ path: read.path, findings }, error)
+      return refusalOf(read, error)
     }
   }
 
@@ -100,13 +101,4 @@ export class FilesAtBoot {
 function folderOf(path: string, root: string): string {
   const own = resolve(root, path)
   return existsSync(own) ? own : resolve(import.meta.dirname, "../..", path)
-}
-
-function findingsOf(error: AppError): readonly Finding[] {
-  const { findings } = error.details
-  return Array.isArray(findings) ? (findings as Finding[]).filter((finding) => finding.level === "error") : []
-}
-
-function describe(problem: FileProblem, error: AppError): string[] {
-  return problem.findings.length > 0 ? describeFindings(problem) : [`${problem.path}: ${error.message}`]
 }

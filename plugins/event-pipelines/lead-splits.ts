@@ -3,6 +3,8 @@
 import { leadTargets, type Store, splitLeadsWarning } from "#core"
 import { type PipelineRecord, Pipelines } from "./collections.ts"
 
+type LeadCapture = Parameters<typeof splitLeadsWarning>[0]
+
 const capturing = { purpose: "record_capture", state: "active" } as const
 
 export class LeadSplits {
@@ -15,7 +17,7 @@ export class LeadSplits {
   /** Warnings by slug, for those of many saved together that put leads elsewhere than the organization's other pipelines do. */
   async among(organization: string, slugs: ReadonlySet<string>): Promise<{ slug: string; warning: string }[]> {
     const records = await this.#store.open(Pipelines, organization).find(capturing, { limit: 10_000 })
-    const captures = records.map(captureOf)
+    const captures = records.flatMap((record) => captureOf(record) ?? [])
     return captures
       .filter(({ slug }) => slugs.has(slug))
       .flatMap((capture) => {
@@ -30,15 +32,19 @@ export class LeadSplits {
   /** Warnings for one that is being saved. */
   async of(organization: string, record: PipelineRecord): Promise<string[]> {
     const capture = captureOf(record)
-    const own = record.purpose === "record_capture" ? leadTargets(capture) : []
-    if (own.length === 0) return []
-    const elsewhere = { ...capturing, id: { $ne: record.id }, write_target_datasets: { $nin: own } }
-    const others = await this.#store.open(Pipelines, organization).find(elsewhere, { limit: 200 })
-    const warning = splitLeadsWarning(capture, others.map(captureOf))
+    if (!capture || record.purpose !== "record_capture") return []
+    const elsewhere = { ...capturing, id: { $ne: record.id }, write_target_datasets: { $nin: capture.targets } }
+    const others = await this.#store.open(Pipelines, organization).find(elsewhere, { limit: 1_000 })
+    const warning = splitLeadsWarning(
+      capture,
+      others.flatMap((other) => captureOf(other) ?? []),
+    )
     return warning === undefined ? [] : [`${warning.rule}: ${warning.message}`]
   }
 }
 
-function captureOf({ slug, upserts, write_target_datasets: targets }: PipelineRecord) {
-  return { slug, upserts, targets }
+/** undefined where it upserts by no email column: what it writes are no leads. */
+function captureOf({ slug, upserts, write_target_datasets: targets }: PipelineRecord): LeadCapture | undefined {
+  const leads = leadTargets({ slug, upserts, targets })
+  return leads.length === 0 ? undefined : { slug, upserts, targets: leads }
 }

@@ -2,8 +2,8 @@
 // invalid one is reported and what was there stays.
 import { type FSWatcher, watch } from "node:fs"
 import { join } from "node:path"
-import { AppError, type Finding } from "#core"
-import { type ApplyDeps, applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
+import { AppError, type Finding, type Logger } from "#core"
+import { type ApplyDeps, applyFile, describeFindings, pipelineFiles, type ReadFile, readPipelineFile } from "./files.ts"
 import type { Organization } from "./pipelines.ts"
 
 export interface WatchArgs extends ApplyDeps {
@@ -55,26 +55,25 @@ export class PipelineWatch {
     const { root, organization, log } = this.#args
     try {
       const read = readPipelineFile(file, process.env, root)
-      if ("findings" in read) return this.#refused(read.path, describeFindings(read))
-      await applyFile(organization, read, this.#args).catch((error: unknown) => {
-        if (!(error instanceof AppError) || error.code === "unavailable") throw error
-        const findings = findingsOf(error).map((finding) => ({ ...finding, ...read.locate(finding.pointer) }))
-        this.#refused(read.path, findings.length > 0 ? describeFindings({ path: read.path, findings }) : [`${read.path}: ${error.message}`])
-      })
+      if ("findings" in read) return reportRefused(log, read.path, describeFindings(read))
+      await applyFile(organization, read, this.#args).catch((error: unknown) => reportRefused(log, read.path, refusalOf(read, error)))
     } catch (err) {
       log.error({ err, file }, "a pipeline file that changed could not be applied; what was there stays")
     }
   }
-
-  #refused(path: string, problems: readonly string[]): void {
-    this.#args.log.warn(
-      { file: path, problems },
-      `${path} is refused, and what was there stays:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`,
-    )
-  }
 }
 
-function findingsOf(error: AppError): readonly Finding[] {
-  const { findings } = error.details
-  return Array.isArray(findings) ? (findings as Finding[]).filter(({ level }) => level === "error") : []
+/** Tells of a file that is not applied, a line a problem. */
+export function reportRefused(log: Logger, path: string, problems: readonly string[]): void {
+  const lines = problems.map((problem) => `  - ${problem}`).join("\n")
+  log.warn({ file: path, problems }, `${path} is refused, and what was there stays:\n${lines}`)
+}
+
+/** What applying a file was refused for, a line each, at its places in the text. Throws what is no refusal. */
+export function refusalOf(read: ReadFile, error: unknown): string[] {
+  if (!(error instanceof AppError) || error.code === "unavailable") throw error
+  const given = error.details["findings"]
+  const errors = Array.isArray(given) ? (given as Finding[]).filter(({ level }) => level === "error") : []
+  const findings = errors.map((finding) => ({ ...finding, ...read.locate(finding.pointer) }))
+  return findings.length > 0 ? describeFindings({ path: read.path, findings }) : [`${read.path}: ${error.message}`]
 }

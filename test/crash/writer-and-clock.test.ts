@@ -18,6 +18,7 @@ describe("inside a running service under load", () => {
   async function booksAfter(clock: Clock | undefined, happens: (driver: SqliteDriver, sender: Sender) => Promise<void>) {
     const peer = await startPeer()
     const host = await testHost({
+      capture: false,
       env: { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, MILLRACE_LOG_LEVEL: "error", MILLRACE_JOBS_POLL_MS: "50" },
       ...(clock ? { clock } : {}),
     })

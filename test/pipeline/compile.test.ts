@@ -123,6 +123,36 @@ pipeline:
     for (const meant of ["state", "hmac_sha256", "dataset.write", "heading", "save"]) expect(said).to.include(`Did you mean "${meant}"?`)
   })
 
+  it("finds what else is wrong with a step or handler whose id is taken", async () => {
+    const text = `name: Twice
+auth_mode: none
+pipeline:
+  - id: save
+    type: dataset.write
+    dataset_slug: leads
+    key: email
+  - id: save
+    type: email.send
+    to: a@example.com
+    headin: Hi
+    needs: [sav]
+    on_error: nobody
+    when: "steps.later.ok"
+  - { id: later, type: live.broadcast, channel: c, on_error: later }
+handlers:
+  later: { type: live.broadcast, channel: x, needs: [save] }
+`
+    const { compilation } = await compileText(text, environment)
+    const found = compilation.findings.map(({ line, rule }) => `${line} ${rule}`)
+    expect(compilation.ok).to.equal(false)
+    expect(found).to.include.members([
+      ...["8 duplicate-id", "11 unknown-field", "12 unknown-need", "13 unknown-handler", "14 reads-non-ancestor"],
+      ...["17 duplicate-id", "17 invalid-field"],
+    ])
+    // The handler is there and used, whatever its id.
+    expect(found.filter((one) => /1[57] (unknown|unused)-handler/.test(one))).to.deep.equal([])
+  })
+
   it("gives the same digest for the same document, however spelled, and another for another", async () => {
     const first = await graphOf([save, mail])
     expect((await graphOf([{ key: "email", dataset_slug: "leads", type: "dataset.write" }, mail])).digest).to.equal(first.digest)

@@ -6,7 +6,8 @@ import { expect } from "chai"
 import { systemClock } from "../../core/kernel/clock.ts"
 import type { SandboxSight } from "../../core/pipeline/sandbox/create-sandbox.ts"
 import type { Program, Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
-import { callOf, programOf, sandboxUnderTest, slowness } from "./sandbox-under-test.ts"
+import { slowness } from "../slowness.ts"
+import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 
 // One native call that V8 does not interrupt.
 const bomb = "function transform(event) { return event.bomb ? { at: Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1) } : event }"

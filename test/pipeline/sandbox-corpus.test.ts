@@ -3,7 +3,8 @@
 import { expect } from "chai"
 import type { Program, Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
 import { type Hostile, hostileTransforms } from "../sandbox-corpus/hostile-transforms.ts"
-import { callOf, programOf, sandboxUnderTest, slowness } from "./sandbox-under-test.ts"
+import { slowness } from "../slowness.ts"
+import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 
 const neighbourMs = 1_000
 // The hard deadline is of CPU time; a child's start comes on top.

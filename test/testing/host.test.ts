@@ -13,7 +13,7 @@ describe("a test host", () => {
   let host: TestHost
   let made: Made
   before(async () => {
-    host = await testHost({ capture: true })
+    host = await testHost()
     made = await host.invoke<Made>("event_pipelines.create", {
       name: "Tried",
       state: "active",
@@ -37,6 +37,20 @@ describe("a test host", () => {
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   }
+
+  it("sends nothing unless it is told to: what nobody answers fails, and mail is kept", async () => {
+    const own = await testHost()
+    try {
+      const call = { id: "call", type: "http.request", url: "https://hooks.example.com/x", await: true }
+      const mail = { id: "mail", type: "email.send", to: "a@example.com", heading: "Hi", await: true, needs: [] }
+      const document = { name: "Leaving", state: "active", auth_mode: "none", pipeline: [mail, call] }
+      const pipeline = await own.invoke<Made>("event_pipelines.create", document)
+      expect((await own.send(pipeline, {})).status).to.equal(500)
+      expect([own.mails.length, own.calls.length]).to.deep.equal([1, 1])
+    } finally {
+      await own.stop()
+    }
+  })
 
   it("keeps what would be sent, answers calls, and moves on to a retry that is an hour away", async () => {
     let refused = 0

@@ -5,7 +5,7 @@ import type { PipelineDocument } from "../../pipeline/document.ts"
 import type { Finding } from "../../pipeline/findings.ts"
 import type { Graph } from "../../pipeline/graph.ts"
 import { finding } from "../../pipeline/lint/finding.ts"
-import { bareDataset, type LeadCapture, leadDatasets, splitLeadsWarning } from "../../pipeline/lint/split-leads.ts"
+import { bareDataset, type LeadCapture, leadDatasets, leadTargets, splitLeadsWarning } from "../../pipeline/lint/split-leads.ts"
 import { childPointer } from "../../pipeline/pointer.ts"
 
 export interface FileAmongOthers {
@@ -27,11 +27,13 @@ interface Capture extends LeadCapture {
   readonly active: boolean
 }
 
-/** A document that writes to a dataset captures records, whatever purpose it names. */
+/** A document that upserts by an email column captures leads; its other datasets hold something else. */
 function captureOf({ document, graph }: FileAmongOthers): Capture | undefined {
-  if (!graph || graph.writesTo.length === 0) return undefined
+  if (!graph) return undefined
   const { state } = document as Partial<PipelineDocument>
-  return { slug: slugIn(document), upserts: graph.upserts, targets: graph.writesTo.map(bareDataset), active: state === "active" }
+  const written = { slug: slugIn(document), upserts: graph.upserts, targets: graph.writesTo.map(bareDataset) }
+  const targets = leadTargets(written)
+  return targets.length === 0 ? undefined : { ...written, targets, active: state === "active" }
 }
 
 function splitFinding({ document }: FileAmongOthers, own: Capture | undefined, all: readonly (Capture | undefined)[]): Finding[] {

@@ -1,8 +1,9 @@
 // Which files a command line means: those named, those in the folders named, or those of the configured folders.
-import { existsSync, readdirSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { frameworkRoot } from "../../house/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
+import { CommandProblem } from "../operations/problem.ts"
 
 export type FileKind = "pipeline" | "test"
 
@@ -18,22 +19,55 @@ export interface WantedFiles {
   readonly kind: FileKind
 }
 
-/** Absolute paths, sorted, each once. Throws BootError naming what does not exist. */
+/** Absolute paths, sorted, each once. Throws BootError or CommandProblem naming what does not exist. */
 export function findFiles({ given, configured, kind }: WantedFiles): string[] {
   const missing: string[] = []
-  const found = (given.length > 0 ? given : configured.map(folderOf)).flatMap((path) => {
+  const looked = given.length > 0 ? given : kind === "test" ? configured.map(folderOf) : ownFolders(configured)
+  const found = looked.flatMap((path) => {
     const file = resolve(path)
     if (!existsSync(file)) {
       if (given.length > 0) missing.push(`There is no file or folder ${path}.`)
       return []
     }
-    if (!statSync(file).isDirectory()) return [kind === "test" ? testOf(file) : file]
+    if (!statSync(file).isDirectory()) return oneFile(file, kind)
     return readdirSync(file)
       .filter(endings[kind])
       .map((name) => join(file, name))
   })
   if (missing.length > 0) throw new BootError(missing)
+  if (found.length === 0 && given.length > 0 && given.every(endings.test)) {
+    throw new CommandProblem(
+      "Only tests are named: `millrace pipelines test` runs them. Name the pipelines beside them, or none for all.",
+      2,
+    )
+  }
   return [...new Set(found)].sort()
+}
+
+/** A shell's `pipelines/*.yaml` names the tests beside the pipelines too. */
+function oneFile(file: string, kind: FileKind): string[] {
+  if (kind === "test") return [testOf(file)]
+  return endings.test(file) ? [] : [file]
+}
+
+/** The user's own: what ships with the framework is no document of theirs, to be checked or applied. */
+function ownFolders(configured: readonly string[]): readonly string[] {
+  const missing = configured.filter((path) => !existsSync(resolve(path)))
+  if (configured.length > 0 && missing.length === 0) return configured
+  const which = missing.length > 0 ? `There is no folder ${missing.join(" and none ")} here.` : "No folder of pipelines is configured."
+  throw new CommandProblem(
+    `${which} Name files, go to the project's folder, make it, or say in pipelines.paths of config/millrace.yaml where it is.`,
+    2,
+  )
+}
+
+/** Throws CommandProblem where it cannot be read. */
+export function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8")
+  } catch (error) {
+    throw new CommandProblem(`${shownPath(file)} cannot be read: ${(error as Error).message}`, 2)
+  }
 }
 
 /** The user's folder, else the one that ships with the framework. */

@@ -24,7 +24,6 @@ export function addListen(group: Command, { config }: CommandContext): void {
     const remote = openRemote(options, config().data_dir)
     await hearEvents({
       remote,
-      organization: options.organization,
       connected: () => console.error(styleText("dim", `Sending accepted events of ${remote.url} on to ${options.forward}.`)),
       heard: async (event) => {
         if (event.status !== "accepted" || !wanted(event, options)) return

@@ -14,7 +14,6 @@ export interface LiveEvent {
 
 export interface LiveEventsArgs {
   readonly remote: Remote
-  readonly organization: string | undefined
   /** Called for one event after the other, never two at once. */
   readonly heard: (event: LiveEvent) => Promise<void> | void
   /** Told once events are being heard, and again after a connection was lost and found. */
@@ -22,7 +21,8 @@ export interface LiveEventsArgs {
 }
 
 /** Until the process is asked to stop. Throws AppError when the service refuses the subscription. */
-export async function hearEvents({ remote, organization, heard, connected }: LiveEventsArgs): Promise<void> {
+export async function hearEvents({ remote, heard, connected }: LiveEventsArgs): Promise<void> {
+  const { organization } = remote
   const auth = { token: remote.key, ...(organization === undefined ? {} : { organization }) }
   const socket = io(remote.url, { path: "/live", transports: ["websocket"], auth })
   let work: Promise<void> = Promise.resolve()

@@ -1,24 +1,28 @@
-// A running service as these commands use it: over REST, with a key. The key is given, or in MILLRACE_KEY, or it is that
-// of the local service (data/bootstrap.json).
-import { existsSync, readFileSync } from "node:fs"
+// A running service as these commands use it: over REST, with a key. Which one, and with which key, is what every command
+// says: given, or of a profile, or the local service with its own key (data/bootstrap.json).
+import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { Command } from "commander"
 import { slugOf } from "../../contract/fields.ts"
-import { BootError } from "../../kernel/config.ts"
 import { AppError, type ErrorCode, type ErrorDetails } from "../../kernel/errors.ts"
 import type { PipelineDocument } from "../../pipeline/document.ts"
+import { firstStart } from "../first-start.ts"
+import { CommandProblem } from "../operations/problem.ts"
+import { type Target, targetOf } from "../profiles.ts"
 
 export interface RemoteOptions {
   readonly url?: string
   readonly key?: string
+  readonly profile?: string
   readonly organization?: string
 }
 
 export function addRemoteOptions(command: Command): Command {
   return command
-    .option("--url <url>", "the service; MILLRACE_URL, or the local one")
-    .option("--key <key>", "an API key; MILLRACE_KEY, or that of the local service")
-    .option("--organization <slug>", "the organization; MILLRACE_ORGANIZATION, or the key's own")
+    .option("--profile <name>", "of `millrace login`; MILLRACE_PROFILE, or the current one, or else the service of this folder")
+    .option("--url <url>", "the service; MILLRACE_URL, or that of the profile")
+    .option("--key <key>", "an API key; MILLRACE_KEY, or that of the profile")
+    .option("--organization <slug>", "the organization; MILLRACE_ORGANIZATION, or that of the profile or the key")
 }
 
 export interface ExecutionSummary {
@@ -47,30 +51,40 @@ export interface KeptPayload {
 export class Remote {
   readonly url: string
   readonly key: string
-  readonly #organization: string | undefined
+  readonly organization: string | undefined
 
-  constructor(url: string, key: string, organization: string | undefined) {
+  constructor({ url, key, organization }: Target) {
     this.url = url.replace(/\/+$/, "")
     this.key = key
-    this.#organization = organization
+    this.organization = organization
   }
 
-  /** Throws AppError as the service said, or `unavailable` where there is none. */
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  /**
+   * Throws AppError as the service said, or `unavailable` where there is none; CommandProblem where what answers is no
+   * Millrace: its answer is no object, or has no field `has`.
+   */
+  async call<T extends object>(method: string, path: string, body?: unknown, has?: keyof T & string): Promise<T> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}` }
     if (body !== undefined) headers["content-type"] = "application/json"
-    if (this.#organization !== undefined) headers["x-organization-id"] = this.#organization
+    if (this.organization !== undefined) headers["x-organization-id"] = this.organization
     const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-    const response = await fetch(this.url + path, init).catch((error: unknown) => {
+    const unreachable = (error: unknown) => {
       throw new AppError("unavailable", `${this.url} cannot be reached (${causeOf(error)}). Is the service running?`)
-    })
-    const answer = (await response.json().catch(() => ({}))) as { code?: ErrorCode; message?: string; details?: ErrorDetails }
-    if (response.ok) return answer as T
-    throw new AppError(answer.code ?? "unknown", answer.message ?? `${this.url} answered ${response.status}.`, answer.details ?? {})
+    }
+    const response = await fetch(this.url + path, init).catch(unreachable)
+    const answer = objectOf(await response.text().catch(unreachable))
+    if (response.ok) {
+      if (answer !== undefined && (has === undefined || has in answer)) return answer as T
+      throw new CommandProblem(`${this.url} answers, but not as a Millrace service (${method} ${path}): is that its address?`, 2)
+    }
+    const { code, message, details } = (answer ?? {}) as { code?: ErrorCode; message?: string; details?: ErrorDetails }
+    const hint = code === "unauthenticated" ? " Run `millrace login`, or set MILLRACE_KEY." : ""
+    throw new AppError(code ?? "unknown", `${message ?? `${this.url} answered ${response.status}.`}${hint}`, details ?? {})
   }
 
   payload(slug: string, execution: string): Promise<KeptPayload> {
-    return this.call("GET", `/v1/event-pipelines/${encodeURIComponent(slug)}/executions/${encodeURIComponent(execution)}/payload`)
+    const path = `/v1/event-pipelines/${encodeURIComponent(slug)}/executions/${encodeURIComponent(execution)}/payload`
+    return this.call<KeptPayload>("GET", path, undefined, "headers")
   }
 
   execution(slug: string, execution: string): Promise<Record<string, unknown>> {
@@ -83,27 +97,24 @@ export class Remote {
     do {
       const query = new URLSearchParams({ limit: "200", ...(cursor === "" ? {} : { cursor }) })
       const path = `/v1/event-pipelines/${encodeURIComponent(slug)}/executions?${query.toString()}`
-      const page = await this.call<{ executions: ExecutionSummary[]; next_cursor: string }>("GET", path)
+      const page = await this.call<{ executions: ExecutionSummary[]; next_cursor: string }>("GET", path, undefined, "executions")
       yield* page.executions
       cursor = page.next_cursor
     } while (cursor !== "")
   }
 }
 
+/** Throws CommandProblem where there is no key for the service. */
 export function openRemote(options: RemoteOptions, dataDir: string): Remote {
-  const local = localService(dataDir)
-  const url = options.url ?? process.env["MILLRACE_URL"] ?? local?.base_url
-  const key = options.key ?? process.env["MILLRACE_KEY"] ?? local?.admin_key
-  const problems: string[] = []
-  if (!url) problems.push("Which service? Give --url, set MILLRACE_URL, or start one here.")
-  if (!key) problems.push("A key is needed: give --key or set MILLRACE_KEY.")
-  if (!url || !key) throw new BootError(problems)
-  return new Remote(url, key, options.organization ?? (process.env["MILLRACE_ORGANIZATION"] || undefined))
+  const given = { ...(options.url && { MILLRACE_URL: options.url }), ...(options.key && { MILLRACE_KEY: options.key }) }
+  return new Remote(targetOf({ ...process.env, ...given }, { ...options, local: () => localService(dataDir) }))
 }
 
-function localService(dataDir: string): { base_url?: string; admin_key?: string } | undefined {
+function localService(dataDir: string): Target | undefined {
   const file = join(dataDir, "bootstrap.json")
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { base_url?: string; admin_key?: string }) : undefined
+  if (!existsSync(file)) return undefined
+  const { base_url, admin_key } = firstStart(file)
+  return { url: base_url, key: admin_key }
 }
 
 export function slugOfDocument({ slug, name }: Pick<PipelineDocument, "slug" | "name">): string {
@@ -113,4 +124,13 @@ export function slugOfDocument({ slug, name }: Pick<PipelineDocument, "slug" | "
 function causeOf(error: unknown): string {
   const cause = (error as { cause?: { code?: string; message?: string } }).cause
   return cause?.code ?? cause?.message ?? (error as Error).message
+}
+
+function objectOf(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
 }

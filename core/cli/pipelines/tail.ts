@@ -25,7 +25,6 @@ export function addTail(group: Command, { config }: CommandContext): void {
     const remote = openRemote(options, config().data_dir)
     await hearEvents({
       remote,
-      organization: options.organization,
       connected: () => console.error(styleText("dim", `Listening to ${remote.url}.`)),
       heard: async (event) => {
         if (!wanted(event, options)) return

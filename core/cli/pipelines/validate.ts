@@ -1,11 +1,10 @@
 // `millrace pipelines validate`: compiles files without a service and tells everything that is wrong with them.
-import { readFileSync } from "node:fs"
 import type { Finding } from "../../pipeline/findings.ts"
 import { parseText } from "../../pipeline/parse.ts"
 import { type FileAmongOthers, findingsAcross } from "./across.ts"
 import { codeFrame } from "./code-frame.ts"
 import type { LocalCompiler } from "./compiler.ts"
-import { shownPath } from "./files.ts"
+import { readText, shownPath } from "./files.ts"
 
 export interface PlacedFinding extends Finding {
   readonly line: number
@@ -34,7 +33,7 @@ export async function validateFiles(files: readonly string[], compiler: LocalCom
   return compiled.map(({ path, ok, findings }, index) => {
     const more = across[index] ?? []
     if (more.length === 0) return { path, ok, findings }
-    const text = readFileSync(files[index] ?? "", "utf8")
+    const text = readText(files[index] ?? "")
     const { locate } = parseText(text)
     const placed = more.map((finding) => placedIn(text, { ...finding, ...locate(finding.pointer) }))
     return { path, ok: ok && more.every(({ level }) => level !== "error"), findings: [...findings, ...placed] }
@@ -42,7 +41,7 @@ export async function validateFiles(files: readonly string[], compiler: LocalCom
 }
 
 async function compileFile(file: string, compiler: LocalCompiler): Promise<CheckedFile & FileAmongOthers> {
-  const text = readFileSync(file, "utf8")
+  const text = readText(file)
   const { compilation, document } = await compiler.compile(text)
   const graph = compilation.ok ? compilation.graph : undefined
   return {

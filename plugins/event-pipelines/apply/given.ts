@@ -19,6 +19,8 @@ export interface ReadDocument {
   /** Without the secret. */
   readonly document: PipelineDocument
   readonly secret: string | undefined
+  /** The variable that the secret is to come from and that is not set. */
+  readonly unset: string | undefined
   readonly mark: NonNullable<PipelineRecord["file"]>
 }
 
@@ -43,8 +45,12 @@ export function readGiven({ path, document: given, secret }: GivenDocument): Rea
   const slug = parsed.data.slug ?? slugOf(parsed.data.name)
   if (slug === "")
     throw new AppError("invalid_argument", `${path} has a name without letters or digits; give it a slug.`, { reason: "no_slug" })
-  const unset = reference !== undefined && secret === undefined
+  const unset = secret === undefined && reference !== undefined ? variableOf(reference) : undefined
   const digest = createHash("sha256").update(JSON.stringify(given)).digest("hex")
   const document = internalAuth({ ...parsed.data, slug, auth_config }, secret)
-  return { path, slug, document, secret, mark: { path, digest, applied_revision: 0, unset } }
+  return { path, slug, document, secret, unset, mark: { path, digest, applied_revision: 0, unset: unset !== undefined } }
+}
+
+function variableOf(reference: unknown): string {
+  return String((reference as { from_env?: unknown }).from_env ?? "its variable")
 }

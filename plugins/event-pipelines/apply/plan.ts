@@ -6,6 +6,7 @@ import { type PipelineRecord, Pipelines, Revisions } from "../collections.ts"
 import { refuseFixed } from "../rules.ts"
 import { FieldChange, fieldChanges } from "./compare.ts"
 import { type GivenDocument, type ReadDocument, readGiven } from "./given.ts"
+import { secretChange, unsetWarnings, wanted } from "./waiting.ts"
 
 export const PlannedChange = z.object({
   slug: z.string(),
@@ -80,20 +81,15 @@ async function planOne(
     .filter(({ level }) => level === "error")
     .map(({ rule, pointer, message }) => `${rule} at ${pointer || "/"}: ${message}`)
   const warnings = compilation.findings.filter(({ level }) => level === "warning").map(({ rule, message }) => `${rule}: ${message}`)
+  warnings.push(...unsetWarnings(given, stored))
   const base = { slug, path, drift: null, changes: [] as FieldChange[], problems, warnings }
   if (!stored) return { change: { ...base, action: problems.length > 0 ? "refused" : "create" }, given, stored }
   if (stored.purpose === "page_events") problems.push("The service itself made this pipeline for a page; give the document another slug.")
   problems.push(...fixedProblems(stored.document, given.document))
-  const changes = fieldChanges(stored.document, wanted(given, stored))
+  const changes = [...fieldChanges(stored.document, wanted(given, stored)), ...secretChange(given, stored)]
   const drift = await driftOf(organization.id, stored, deps.store)
   const action = problems.length > 0 ? "refused" : changes.length > 0 ? "change" : "unchanged"
   return { change: { ...base, changes, drift, action }, given, stored }
-}
-
-/** The document given, in the state that it gets while its secret's variable is not set. */
-export function wanted({ document, mark }: ReadDocument, stored: PipelineRecord | undefined): PipelineDocument {
-  const waits = mark.unset && stored?.file?.unset !== false && (stored === undefined || stored.secrets.length === 0)
-  return waits ? { ...document, state: "proposed" } : document
 }
 
 function fixedProblems(stored: PipelineDocument, { source_kind, auth_mode, auth_config }: PipelineDocument): string[] {

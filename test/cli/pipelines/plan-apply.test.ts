@@ -88,6 +88,28 @@ describe("pipelines against a running service", () => {
     expect([none.code, none.output]).to.deep.equal([1, '--replay takes a number from 1 to 10000, not "0".\n'])
   })
 
+  it("replays as many events as were asked for, whatever came between them that was refused", async () => {
+    const guarded = (n: number) =>
+      `name: Guarded\nstate: active\nauth_mode: hmac_sha256\nauth_config: { secret: { from_env: GUARD } }\npipeline: [{ type: respond, body: { n: ${n} } }]\n`
+    const own = { ...env, GUARD: "the-guards-secret" }
+    folder.write("guarded.yaml", guarded(1))
+    expect((await folder.run(["apply", "guarded.yaml"], own)).code).to.equal(0)
+    const made = (await host.api<Wire>("GET", "/v1/event-pipelines/guarded")).body
+    for (const n of [1, 2, 3]) expect((await host.send(made, { n }, { secret: "the-guards-secret" })).status).to.equal(200)
+    for (const n of [4, 5, 6])
+      expect((await host.send(made, { n }, { headers: { "x-signature-256": `sha256=${n}` } })).status).to.equal(401)
+    const { body } = await host.api("GET", "/v1/event-pipelines/guarded/executions")
+    const refused = (body["executions"] as { status: string }[]).filter(({ status }) => status === "rejected").length
+    folder.write("guarded.yaml", guarded(2))
+    const two = await folder.run(["plan", "--replay", "2", "guarded.yaml"], own)
+    expect(two.output).to.include(
+      `guarded: 2 of 2 replayed events would differ (${refused + 2} looked through, ${refused} without a kept payload left out)`,
+    )
+    const all = await folder.run(["plan", "--replay", "100", "--json", "guarded.yaml"], own)
+    const { replayed } = JSON.parse(all.output) as { replayed: { events: number; looked_through: number }[] }
+    expect(replayed[0]).to.include({ events: 3, looked_through: refused + 3 })
+  })
+
   it("shows what was changed on the server since, field by field, and goes over it only when forced", async () => {
     folder.write("pipelines/lead.yaml", lead(201))
     expect((await folder.run(["apply"], env)).code).to.equal(0)
@@ -144,6 +166,56 @@ describe("pipelines against a running service", () => {
     }
   })
 
+  it("disables nothing for want of a folder, and everything only when forced to", async () => {
+    folder.write("pipelines/kept.yaml", "name: Kept\nstate: active\nauth_mode: none\n")
+    expect((await folder.run(["apply", "--force"], env)).code).to.equal(0)
+    const [nowhere, empty] = [new CommandFolder(), new CommandFolder()]
+    try {
+      empty.write("pipelines/kept.test.yaml", "pipeline: kept.yaml\n")
+      for (const command of ["plan", "apply", "validate"]) {
+        const none = await nowhere.run([command], env)
+        expect([none.code, none.output.includes("There is no folder pipelines here")], none.output).to.deep.equal([2, true])
+      }
+      const applied = (await pipelines()).filter(({ state }) => state !== "disabled")
+      for (const command of ["plan", "apply"]) {
+        const none = await empty.run([command], env)
+        expect(none.code, none.output).to.equal(2)
+        expect(none.output)
+          .to.match(/would disable .*kept.*--force/)
+          .and.not.include("- disable")
+      }
+      expect((await pipelines()).filter(({ state }) => state !== "disabled")).to.deep.equal(applied)
+      const forced = await empty.run(["plan", "--force"], env)
+      expect(forced.output).to.include("- disable    kept")
+      expect((await empty.run(["apply", "--force"], env)).output).to.include("- disabled   kept")
+    } finally {
+      nowhere.remove()
+      empty.remove()
+    }
+  })
+
+  it("says in a line that what answers is no Millrace", async () => {
+    const other = createServer((request, response) => {
+      response.end(request.method === "POST" ? '{"ok":true}' : "<html>")
+    })
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve))
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+    folder.write("good.yaml", "name: Good\n")
+    try {
+      const ran = [
+        await folder.run(["plan", "good.yaml", "--url", url], env),
+        await folder.run(["apply", "good.yaml", "--url", url], env),
+        await folder.run(["run", "good.yaml", "--from-execution", "0", "--url", url], env),
+      ]
+      for (const { code, output } of ran) {
+        expect(code, output).to.equal(2)
+        expect(output.trim()).to.match(/^\S+ answers, but not as a Millrace service \(.*\): is that its address\?$/)
+      }
+    } finally {
+      other.close()
+    }
+  })
+
   it("refuses what does not compile before it asks the service, and says which service it cannot reach", async () => {
     folder.write("bad.yaml", "name: Bad\npipelnie: []\n")
     folder.write("good.yaml", "name: Good\n")
@@ -154,12 +226,12 @@ describe("pipelines against a running service", () => {
     const [bad, nowhere, nokey] = await Promise.all([
       folder.run(["apply", "bad.yaml"], { ...env, MILLRACE_URL: nobody }),
       folder.run(["plan", "good.yaml"], { ...env, MILLRACE_URL: nobody }),
-      folder.run(["plan", "good.yaml"]),
+      folder.run(["plan", "good.yaml"], { HOME: folder.path }),
     ])
-    expect([bad.code, nowhere.code, nokey.code]).to.deep.equal([1, 1, 1])
+    expect([bad.code, nowhere.code, nokey.code]).to.deep.equal([1, 1, 3])
     expect(bad.output).to.include("bad.yaml:2:1 error unknown-field")
     expect(nowhere.output).to.include(`${nobody} cannot be reached (ECONNREFUSED)`)
-    expect(nokey.output).to.include("MILLRACE_URL").and.include("MILLRACE_KEY")
+    expect(nokey.output).to.include("millrace login").and.include("MILLRACE_KEY")
     for (const { output } of [bad, nowhere, nokey]) expect(output).to.not.match(/\n {4}at /)
   })
 

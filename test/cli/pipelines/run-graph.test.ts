@@ -1,4 +1,5 @@
 // `millrace pipelines run` and `graph`: what an event would do, stage by stage, and the steps on both sides of the reply.
+import { createHmac } from "node:crypto"
 import { join } from "node:path"
 import { expect } from "chai"
 import { projectRoot } from "../../import-graph.ts"
@@ -59,6 +60,130 @@ describe("pipelines run", () => {
   })
 })
 
+describe("pipelines run, what is given", () => {
+  let folder: CommandFolder
+  beforeEach(() => {
+    folder = new CommandFolder()
+  })
+  afterEach(() => folder.remove())
+
+  const stars = join(projectRoot, "pipelines/github-stars.yaml")
+  const body = '{"action":"created","sender":{"login":"ada"},"repository":{"full_name":"a/b"}}'
+  const captured = (secret: string) =>
+    JSON.stringify({
+      method: "POST",
+      url: "/v1/inbound/x?from=hub",
+      headers: {
+        "X-Hub-Signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`,
+        "x-github-event": "star",
+        "x-github-delivery": "one",
+        "content-type": "application/json",
+      },
+      body,
+    })
+
+  it("holds a captured request against the document's own secret, and says when that is not set", async () => {
+    folder.write("captured.json", captured("real"))
+    const [right, wrong, unset] = await Promise.all([
+      folder.run(["run", stars, "--event", "captured.json"], { GITHUB_WEBHOOK_SECRET: "real" }),
+      folder.run(["run", stars, "--event", "captured.json"], { GITHUB_WEBHOOK_SECRET: "other" }),
+      folder.run(["run", stars, "--event", "captured.json"]),
+    ])
+    expect(right.code, right.output).to.equal(0)
+    expect(right.output).to.match(/verdict +verified/)
+    expect(wrong.code).to.equal(1)
+    expect(wrong.output)
+      .to.match(/verdict +wrong_secret/)
+      .and.not.include("is not set")
+    expect(unset.code).to.equal(1)
+    expect(unset.output).to.include("GITHUB_WEBHOOK_SECRET is not set")
+    for (const { output } of [right, wrong, unset]) expect(output).to.not.include("real")
+  })
+
+  it("signs what carries no signature, whatever the document's secret is", async () => {
+    const { headers, ...rest } = JSON.parse(captured("real")) as { headers: Record<string, string> }
+    const { "X-Hub-Signature-256": _, ...unsigned } = headers
+    folder.write("unsigned.json", JSON.stringify({ ...rest, headers: unsigned }))
+    const { code, output } = await folder.run(["run", stars, "--event", "unsigned.json"], { GITHUB_WEBHOOK_SECRET: "real" })
+    expect(code, output).to.equal(0)
+  })
+
+  it("keeps the query of a relative URL, and the captured method", async () => {
+    const echo = 'name: Echo\nauth_mode: none\npipeline: [{ type: respond, body: { from: "{{ query.from }}" } }]\n'
+    folder.write("echo.yaml", echo)
+    folder.write("captured.json", JSON.stringify({ method: "put", url: "/x?from=hub", headers: {}, body: "{}" }))
+    const { output } = await folder.run(["run", "echo.yaml", "--event", "captured.json"])
+    expect(output)
+      .to.match(/received +PUT/)
+      .and.match(/answered +200 \{"from":"hub"\}/)
+  })
+
+  it("takes a lone text as `body` for a field of the body, and --body for a body whatever it looks like", async () => {
+    folder.write(
+      "say.yaml",
+      'name: Say\nauth_mode: none\npipeline: [{ type: respond, body: { said: "{{ event.body }}", all: "{{ payload | json }}" } }]\n',
+    )
+    folder.write("plain.json", '{"body":"Hello"}')
+    folder.write("like-an-event.json", '{"body":{"a":1},"headers":{}}')
+    const [plain, forced, event] = await Promise.all([
+      folder.run(["run", "say.yaml", "--event", "plain.json"]),
+      folder.run(["run", "say.yaml", "--body", "like-an-event.json"]),
+      folder.run(["run", "say.yaml", "--event", "like-an-event.json"]),
+    ])
+    expect(plain.output).to.include('"said":"Hello"').and.include("the file is the body")
+    expect(forced.output).to.include('\\"headers\\"')
+    expect(event.output).to.include('{\\"a\\":1}').and.not.include("the file is the body")
+  })
+
+  it("says in one line what cannot be read, and ends with 2", async () => {
+    folder.write("demo.yaml", "name: Demo\nauth_mode: none\n")
+    folder.write("event.json", "{}")
+    folder.write("lost.json", '{"body_file":"nope.bin"}')
+    const cases: [string[], string][] = [
+      [["graph", "nope.yaml"], "nope.yaml cannot be read: there is no such file."],
+      [["graph", "."], ". cannot be read: it is a folder; name a file in it."],
+      [["run", "nope.yaml", "--event", "event.json"], "nope.yaml cannot be read: there is no such file."],
+      [["run", "demo.yaml", "--event", "nope.json"], "nope.json cannot be read: there is no such file."],
+      [["run", "demo.yaml", "--event", "lost.json"], `${join(folder.path, "nope.bin")} cannot be read: there is no such file.`],
+      [
+        ["run", "demo.yaml", "--event", "event.json", "--clock", "tomorrow"],
+        '--clock takes an RFC 3339 time, such as 2026-01-15T09:30:00Z; "tomorrow" is none.',
+      ],
+      [["run", "demo.yaml"], "Name one event: --event FILE, --body FILE, or --from-execution ID."],
+    ]
+    for (const [args, said] of cases) {
+      const { code, output } = await folder.run(args)
+      expect([code, output.trim()]).to.deep.equal([2, said])
+    }
+  })
+
+  it("says of calls that their answers are made up", async () => {
+    folder.write(
+      "call.yaml",
+      "name: Call\nauth_mode: none\npipeline:\n  - { id: ask, type: http.request, url: https://a.example.com/x, await: true }\n",
+    )
+    folder.write("event.json", "{}")
+    const [shown, json] = await Promise.all([
+      folder.run(["run", "call.yaml", "--event", "event.json"]),
+      folder.run(["run", "call.yaml", "--event", "event.json", "--json"]),
+    ])
+    expect(shown.output).to.match(/ask +http\.request +done .*\(made up: nothing was sent\)/)
+    expect(shown.output).to.match(/would call +POST https:\/\/a\.example\.com\/x.* -> 200 \{\} \(made up/)
+    expect(JSON.parse(json.output)).to.have.property("made_up")
+  })
+
+  it("shows the values of every row, however many there are", async () => {
+    folder.write(
+      "many.yaml",
+      'name: Many\nauth_mode: none\npipeline: [{ id: save, type: dataset.write, dataset_slug: rows, key: n, for_each: event.list, row: { n: "{{ item }}" } }]\n',
+    )
+    folder.write("event.json", JSON.stringify({ list: Array.from({ length: 230 }, (_, n) => n) }))
+    const { output } = await folder.run(["run", "many.yaml", "--event", "event.json", "--json"])
+    const { rows } = JSON.parse(output) as { rows: { values: { n?: number } }[] }
+    expect(rows.map(({ values }) => values.n)).to.deep.equal(Array.from({ length: 230 }, (_, n) => n))
+  })
+})
+
 describe("pipelines graph", () => {
   const folder = new CommandFolder()
   after(() => folder.remove())
@@ -76,6 +201,31 @@ describe("pipelines graph", () => {
       .and.include('subgraph after["after the reply"]\n    s_tell_sales')
       .and.include("s_save --> s_tell_sales")
       .and.include("s_respond_1 --> reply")
+  })
+
+  it("says on which side of the reply a handler runs, and for which steps", async () => {
+    folder.write(
+      "handled.yaml",
+      `name: Handled
+auth_mode: none
+pipeline:
+  - { id: save, type: dataset.write, dataset_slug: rows, key: id, on_error: note }
+  - { id: tell, type: email.send, to: a@example.com, heading: Hi, on_error: cry }
+handlers:
+  note: { type: live.broadcast, channel: failures }
+  cry: { type: live.broadcast, channel: tears }
+`,
+    )
+    const [text, drawn] = await Promise.all([
+      folder.run(["graph", "handled.yaml"]),
+      folder.run(["graph", "handled.yaml", "--format", "mermaid"]),
+    ])
+    const [, handlers = ""] = text.output.split("when a step fails\n")
+    expect(handlers)
+      .to.match(/note +live\.broadcast +before the reply, when save fails/)
+      .and.match(/cry +live\.broadcast +after the reply, when tell fails/)
+      .and.not.include("at once")
+    expect(drawn.output).to.include("live.broadcast<br/>(after the reply)")
   })
 
   it("reports what does not compile instead", async () => {

@@ -105,6 +105,49 @@ describe("pipelines test", () => {
     expect([none.code, none.output.trim()]).to.deep.equal([2, "There are no *.test.yaml files to run."])
   })
 
+  it("finds every mistake of a test file before it runs, with its line and without a stack", async () => {
+    folder.write("m.yaml", "name: M\nauth_mode: none\npipeline: [{ type: respond, body: { said: hi } }]\n")
+    folder.write(
+      "m.test.yaml",
+      `tests:
+  - name: misspelt matcher
+    event: { body: {} }
+    expect: { response: { body: { said: { $contain: h } } } }
+  - name: no pattern
+    event: { body: {} }
+    expect: { response: { body: { said: { $matches: "(" } } } }
+  - name: no body
+    event: { body_file: nope.bin }
+    expect: { status: accepted }
+  - name: no expectation
+    event: { body: {} }
+  - name: no such kind, in the second event
+    events:
+      - { event: { body: {} }, expect: { status: accepted } }
+      - { event: { body: {} }, expect: { journal: { cause: { $any: strnig } } } }
+  - name: nothing wrong, as it is exactly that
+    event: { body: {} }
+    expect: { response: { body: { said: { $exactly: { $contain: h } } } } }
+`,
+    )
+    const { code, output } = await folder.run(["test", "m.test.yaml", "--junit", "out.xml"])
+    expect(code, output).to.equal(2)
+    const found = [...output.matchAll(/m\.test\.yaml:(\d+):\d+ error ([\w-]+)/g)].map(([, line, rule]) => [Number(line), rule])
+    expect(found).to.deep.equal([
+      [4, "unknown-field"],
+      [7, "invalid-field"],
+      [9, "invalid-field"],
+      [11, "invalid-field"],
+      [16, "invalid-field"],
+    ])
+    expect(output)
+      .to.include('Did you mean "$contains"?')
+      .and.include('There is no file "nope.bin" beside this one.')
+      .and.include('Did you mean "string"?')
+    const xml = readFileSync(join(folder.path, "out.xml"), "utf8")
+    for (const text of [output, xml]) expect(text).to.not.match(/\bat \w.*\.[jt]s:\d+/)
+  })
+
   it("takes datasets named with their organization, and refuses those of a second one", async () => {
     const write = (dataset: string) => `{ type: dataset.write, dataset_slug: ${dataset}, key: email }`
     const answer = '{ type: respond, body: { of: "{{ organization.slug }}" } }'
@@ -140,6 +183,21 @@ describe("pipelines test", () => {
     folder.write("p.test.yaml", `tests:\n  - { name: first, ${one} }\n  - { name: second, ${one} }\n`)
     const { code, output } = await folder.run(["test", "p.yaml"])
     expect(code, output).to.equal(0)
+  })
+
+  it("notices the first test of a folder that had none", async () => {
+    folder.write("pipelines/w.yaml", "name: W\nauth_mode: none\npipeline: [{ type: respond, status: 201 }]\n")
+    const child = folder.start(["test", "--watch"])
+    try {
+      await outputUntil(child, /Watching/)
+      const ran = outputUntil(child, /1 passed/)
+      folder.write("pipelines/w.test.yaml", "tests: [{ name: answers, event: { body: {} }, expect: { response: { status: 201 } } }]\n")
+      expect(await ran).to.include("✓ answers")
+    } finally {
+      const ended = new Promise((resolve) => child.once("close", resolve))
+      child.kill("SIGTERM")
+      await ended
+    }
   })
 
   it("runs again when a file changes, until it is stopped", async () => {

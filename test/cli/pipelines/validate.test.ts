@@ -158,4 +158,31 @@ describe("pipelines validate", () => {
     expect(syntax.output).to.include("error invalid-syntax")
     for (const { output } of [twins, missing, syntax]) expect(output).to.not.match(/\n {4}at /)
   })
+
+  it("leaves out the tests that a shell's pipelines/*.yaml names", async () => {
+    folder.write("pipelines/one.yaml", "name: One\nauth_mode: none\n")
+    folder.write("pipelines/one.test.yaml", "pipeline: one.yaml\n")
+    const [both, tests] = await Promise.all([
+      folder.run(["validate", "pipelines/one.test.yaml", "pipelines/one.yaml"]),
+      folder.run(["validate", "pipelines/one.test.yaml"]),
+    ])
+    expect(both.code, both.output).to.equal(0)
+    expect(both.output).to.match(/^1 file, 0 errors/m)
+    expect([tests.code, tests.output.includes("millrace pipelines test")]).to.deep.equal([2, true])
+  })
+
+  it("says in a line where a report cannot be written, and what cannot be read", async () => {
+    folder.write("one.yaml", "name: One\nauth_mode: none\n")
+    folder.write("odd/folder.yaml/inside", "")
+    const [report, odd] = await Promise.all([
+      folder.run(["validate", "one.yaml", "--output", "none/out.txt"]),
+      folder.run(["validate", "odd"]),
+    ])
+    expect([report.code, report.output.trim()]).to.deep.equal([
+      2,
+      "The report cannot be written to none/out.txt: ENOENT: no such file or directory, open 'none/out.txt'",
+    ])
+    expect(odd.code).to.equal(2)
+    expect(odd.output.trim()).to.match(/^odd\/folder\.yaml cannot be read: EISDIR.*$/)
+  })
 })

@@ -13,7 +13,7 @@ describe("actions in a whole service", () => {
   let host: TestHost
   before(async () => {
     peer = await listen((_asked, response) => response.setHeader("content-type", "application/json").end('{"id":"c-9"}'))
-    host = await testHost({ env: { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}` } })
+    host = await testHost({ capture: false, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${peer.port}` } })
   })
   after(async () => {
     await host.stop()

@@ -65,4 +65,22 @@ describe("watched pipeline files", () => {
     expect(body.event_pipelines).to.have.length(2)
     expect(host.logged.filter((line) => line.includes("what was there stays"))).to.have.length(1)
   })
+
+  it("starts beside an invalid file, reports it, and has it live within a second once it is mended", async () => {
+    const own = mkdtempSync(join(tmpdir(), "millrace-watched-"))
+    writeFileSync(join(own, "good.yaml"), document(201).replace("Watched", "Good"))
+    writeFileSync(join(own, "bad.yaml"), `${document(201)}pipelnie: []\n`)
+    const started = await testHost({ env: { MILLRACE_PIPELINES_PATHS: own, MILLRACE_PIPELINES_WATCH: "true" } })
+    try {
+      expect((await started.api("GET", "/v1/event-pipelines/good")).status).to.equal(200)
+      expect((await started.api("GET", "/v1/event-pipelines/watched")).status).to.equal(404)
+      expect(started.logged.filter((line) => /bad\.yaml is refused.*bad\.yaml:5:1: .*pipelnie/.test(line))).to.have.length(1)
+      writeFileSync(join(own, "bad.yaml"), document(202))
+      const took = await until(async () => (await started.api("GET", "/v1/event-pipelines/watched")).status === 200)
+      expect(took).to.be.below(1_000)
+    } finally {
+      await started.stop()
+      rmSync(own, { recursive: true })
+    }
+  })
 })

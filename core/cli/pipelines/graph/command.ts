@@ -1,11 +1,11 @@
 // `millrace pipelines graph`: the compiled graph as text for the terminal or as Mermaid for documents.
-import { readFileSync } from "node:fs"
 import { type Command, Option } from "commander"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
 import { shownPath } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
+import { answering, readGiven } from "../run/given.ts"
 import { placedIn } from "../validate.ts"
 import { mermaid } from "./mermaid.ts"
 import { graphText } from "./text.ts"
@@ -16,20 +16,22 @@ export function addGraph(group: Command, { config, root, end }: CommandContext):
     .description("Show a pipeline's steps, and which run before and after the reply.")
     .argument("<file>", "the pipeline")
     .addOption(new Option("--format <format>", "how to show it").choices(["text", "mermaid"]).default("text"))
-    .action(async (file: string, { format }: { format: "text" | "mermaid" }) => {
-      const compiler = await openCompiler({ config: config(), root })
-      try {
-        const text = readFileSync(file, "utf8")
-        const { compilation, document } = await compiler.compile(text)
-        if (!compilation.ok) {
-          const findings = compilation.findings.map((one) => placedIn(text, one))
-          console.log(formatFindings([{ path: shownPath(file), ok: false, findings }], "text"))
-          return end(1)
+    .action((file: string, { format }: { format: "text" | "mermaid" }) =>
+      answering(end, async () => {
+        const text = readGiven(file).toString("utf8")
+        const compiler = await openCompiler({ config: config(), root })
+        try {
+          const { compilation, document } = await compiler.compile(text)
+          if (!compilation.ok) {
+            const findings = compilation.findings.map((one) => placedIn(text, one))
+            console.log(formatFindings([{ path: shownPath(file), ok: false, findings }], "text"))
+            return end(1)
+          }
+          const { name } = PipelineDocument.parse(document)
+          console.log(format === "mermaid" ? mermaid(compilation.graph) : graphText(name, compilation.graph))
+        } finally {
+          await compiler.stop()
         }
-        const { name } = PipelineDocument.parse(document)
-        console.log(format === "mermaid" ? mermaid(compilation.graph) : graphText(name, compilation.graph))
-      } finally {
-        await compiler.stop()
-      }
-    })
+      }),
+    )
 }

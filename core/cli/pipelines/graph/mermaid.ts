@@ -5,7 +5,7 @@ export function mermaid({ immediate, deferred, handlers }: Graph): string {
   const all = [...immediate, ...deferred, ...handlers.values()]
   const lines = ["flowchart TD", "  event([event])", "  reply([commit and reply])"]
   lines.push(...box("before", "before the reply", immediate), ...box("after", "after the reply", deferred))
-  lines.push(...box("failing", "when a step fails", [...handlers.values()]))
+  lines.push(...box("failing", "when a step fails", [...handlers.values()], sideOf))
   for (const step of [...immediate, ...deferred]) {
     const inList = step.needs.filter((need) => all.some(({ id }) => id === need))
     if (inList.length === 0) lines.push(`  ${step.deferred ? "reply" : "event"} --> ${nameOf(step.id)}`)
@@ -18,13 +18,17 @@ export function mermaid({ immediate, deferred, handlers }: Graph): string {
   return lines.join("\n")
 }
 
-function box(id: string, title: string, steps: readonly Step[]): string[] {
+function box(id: string, title: string, steps: readonly Step[], more = (_step: Step) => ""): string[] {
   if (steps.length === 0) return []
   return [
     `  subgraph ${id}["${title}"]`,
-    ...steps.map((step) => `    ${nameOf(step.id)}["${step.id}<br/>${step.action.type}${marks(step)}"]`),
+    ...steps.map((step) => `    ${nameOf(step.id)}["${step.id}<br/>${step.action.type}${marks(step)}${more(step)}"]`),
     "  end",
   ]
+}
+
+function sideOf({ deferred }: Step): string {
+  return deferred ? "<br/>(after the reply)" : "<br/>(before the reply)"
 }
 
 function marks({ when, forEach }: Step): string {

@@ -2,6 +2,7 @@
 import type { Command } from "commander"
 import { Workbench } from "../../../house/workbench.ts"
 import { BootError } from "../../../kernel/config.ts"
+import { CommandProblem } from "../../operations/problem.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
 import { formatFindings } from "../finding-formats.ts"
@@ -23,11 +24,12 @@ export function addPlan(group: Command, context: CommandContext): void {
       "Show what applying pipeline files to a running service would make, change and disable. Exit code 1 when an apply would be refused.",
     )
     .argument("[files...]", "files or folders; the configured folders, as a whole, where none is named")
+    .option("--force", "plan the disabling of every pipeline too, where there is no file at all")
     .option("--replay <count>", "run the last journalled events of each changed pipeline through the old and the new document")
     .option("--json", "print the plan as JSON")
   addRemoteOptions(command).action(async (given: string[], options: PlanOptions) => {
     await withDocuments(given, options, context, async (documents, remote) => {
-      const plan = await remote.call<Plan>("POST", "/v1/event-pipelines/plan", bodyOf(documents))
+      const plan = await planOf(documents, remote, options)
       const replayed = options.replay === undefined ? [] : await replayAll(plan, documents, remote, countOf(options.replay), context)
       if (options.json) console.log(JSON.stringify({ ...plan, ...(options.replay === undefined ? {} : { replayed }) }, null, 2))
       else console.log([planText(plan), ...(replayed.length > 0 ? ["", replayText(replayed)] : [])].join("\n"))
@@ -41,11 +43,11 @@ export function addApply(group: Command, context: CommandContext): void {
     .command("apply")
     .description("Make a running service's pipelines as the files say, all of them or none.")
     .argument("[files...]", "files or folders; the configured folders, as a whole, where none is named")
-    .option("--force", "go over what was changed on the server since the last apply")
+    .option("--force", "go over what was changed on the server since the last apply; disable everything where there is no file at all")
     .option("--json", "print what was done as JSON")
   addRemoteOptions(command).action(async (given: string[], options: PlanOptions) => {
     await withDocuments(given, options, context, async (documents, remote) => {
-      const plan = await remote.call<Plan>("POST", "/v1/event-pipelines/plan", bodyOf(documents))
+      const plan = await planOf(documents, remote, options)
       if (plan.blocked && (!options.force || plan.changes.some(({ action }) => action === "refused"))) {
         console.log(options.json ? JSON.stringify(plan, null, 2) : planText(plan))
         console.error(
@@ -53,10 +55,23 @@ export function addApply(group: Command, context: CommandContext): void {
         )
         return context.end(1)
       }
-      const applied = await remote.call<Plan>("POST", "/v1/event-pipelines/apply", { ...bodyOf(documents), force: options.force ?? false })
+      const body = { ...bodyOf(documents), force: options.force ?? false }
+      const applied = await remote.call<Plan>("POST", "/v1/event-pipelines/apply", body, "changes")
       console.log(options.json ? JSON.stringify(applied, null, 2) : planText(applied, { applied: true }))
     })
   })
+}
+
+/** Throws CommandProblem where folders without a file would disable all that was applied before, unless forced. */
+async function planOf(documents: LocalDocuments, remote: Remote, { force = false }: PlanOptions): Promise<Plan> {
+  const plan = await remote.call<Plan>("POST", "/v1/event-pipelines/plan", bodyOf(documents), "changes")
+  const gone = plan.changes.filter(({ action }) => action === "disable").map(({ slug }) => slug)
+  if (force || documents.sent.length > 0 || gone.length === 0) return plan
+  const pipelines = gone.length === 1 ? "the one pipeline" : `all ${gone.length} pipelines`
+  throw new CommandProblem(
+    `There are no pipeline files here: an apply would disable ${pipelines} applied from files before (${gone.join(", ")}). Go to the project's folder, or use --force.`,
+    2,
+  )
 }
 
 function bodyOf({ sent, complete }: LocalDocuments) {

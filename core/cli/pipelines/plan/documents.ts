@@ -1,11 +1,10 @@
 // The files that are planned or applied: compiled here first, so that what is wrong is told with its lines, then sent as
 // they are, each with what the variable of its secret holds.
-import { readFileSync } from "node:fs"
 import type { CoreConfig } from "../../../kernel/config.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import { parseText } from "../../../pipeline/parse.ts"
 import type { LocalCompiler } from "../compiler.ts"
-import { findFiles, shownPath } from "../files.ts"
+import { findFiles, readText, shownPath } from "../files.ts"
 import { slugOfDocument } from "../remote.ts"
 import { type CheckedFile, validateFiles } from "../validate.ts"
 
@@ -30,7 +29,7 @@ export async function localDocuments(
   const files = findFiles({ given, configured: settings.pipelines.paths, kind: "pipeline" })
   const checked = await validateFiles(files, compiler)
   if (checked.some((file) => !file.ok)) return { refused: checked.filter((file) => !file.ok) }
-  const read = files.map((file) => ({ path: shownPath(file), document: parseText(readFileSync(file, "utf8")).value }))
+  const read = files.map((file) => ({ path: shownPath(file), document: parseText(readText(file)).value }))
   const sent = read.map(({ path, document }) => {
     const secret = secretOf(document)
     return { path, document, ...(secret === undefined ? {} : { secret }) }

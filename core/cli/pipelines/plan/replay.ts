@@ -9,12 +9,14 @@ import { PipelineDocument } from "../../../pipeline/document.ts"
 import { PipelineEngine } from "../../../pipeline/engine.ts"
 import type { StoredPipeline } from "../../../pipeline/source.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
-import type { ExecutionSummary, Remote } from "../remote.ts"
+import type { Remote } from "../remote.ts"
 
 export interface ReplayedPipeline {
   readonly slug: string
   readonly events: number
-  /** Events whose payload is no longer kept, or never was. */
+  /** Journal entries read to find them: repeats and replays of others too. */
+  readonly looked_through: number
+  /** Of those, events whose payload is no longer kept, or never was: what did not verify. */
   readonly without_payload: number
   readonly differing: readonly { readonly execution: string; readonly before: Json; readonly after: Json }[]
 }
@@ -35,8 +37,11 @@ export async function replayPipeline({ slug, document, count, remote, bench }: R
     await tried(desk, { ...document, slug: `${slug}-after` }, slug),
   ]
   const differing: { execution: string; before: Json; after: Json }[] = []
-  let [events, missing] = [0, 0]
-  for await (const { id } of lastEvents(remote, slug, count)) {
+  let [events, looked, missing] = [0, 0, 0]
+  for await (const { id, replay_of, repeat_of } of remote.executions(slug)) {
+    if (events === count || looked === mostLookedThrough(count)) break
+    looked++
+    if (replay_of !== null || repeat_of !== null) continue
     const event = await remote.payload(slug, id).catch((error: unknown) => {
       if (error instanceof AppError && error.code === "failed_precondition") return undefined
       throw error
@@ -52,17 +57,12 @@ export async function replayPipeline({ slug, document, count, remote, bench }: R
     const [one, other] = [await outcomeOf(bench, before, dry), await outcomeOf(bench, after, dry)]
     if (JSON.stringify(one) !== JSON.stringify(other)) differing.push({ execution: id, before: one, after: other })
   }
-  return { slug, events, without_payload: missing, differing }
+  return { slug, events, looked_through: looked, without_payload: missing, differing }
 }
 
-/** The last executions, newest first, that are no repeats of others. */
-async function* lastEvents(remote: Remote, slug: string, count: number): AsyncGenerator<ExecutionSummary> {
-  let given = 0
-  for await (const execution of remote.executions(slug)) {
-    if (execution.replay_of !== null || execution.repeat_of !== null) continue
-    yield execution
-    if (++given === count) return
-  }
+/** So many entries that cannot be replayed do not keep the others from being found, and a journal of nothing else has an end. */
+function mostLookedThrough(count: number): number {
+  return 10 * count + 1_000
 }
 
 /** What the resource shows, as the document that made it. */
@@ -113,8 +113,8 @@ export function replayText(replayed: readonly ReplayedPipeline[]): string {
   return replayed.map(pipelineText).join("\n")
 }
 
-function pipelineText({ slug, events, without_payload, differing }: ReplayedPipeline): string {
-  const left = without_payload > 0 ? ` (${without_payload} without a kept payload left out)` : ""
+function pipelineText({ slug, events, looked_through, without_payload, differing }: ReplayedPipeline): string {
+  const left = without_payload > 0 ? ` (${looked_through} looked through, ${without_payload} without a kept payload left out)` : ""
   const counts = `${slug}: ${differing.length} of ${events} replayed events would differ${left}`
   const shown = differing.slice(0, shownEvents).map(({ execution, before, after }) => {
     const lines = changedLines(lineDiff(yamlLines(before), yamlLines(after)))

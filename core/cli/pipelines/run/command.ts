@@ -1,30 +1,25 @@
 // `millrace pipelines run`: one event through a document and the real engine, each stage shown; nothing is sent anywhere.
-import { dirname, resolve } from "node:path"
+import { resolve } from "node:path"
 import type { Command } from "commander"
-import { Desk, type SentEvent } from "../../../house/desk.ts"
+import { Desk, type Outcome, type SentEvent } from "../../../house/desk.ts"
 import { Workbench } from "../../../house/workbench.ts"
-import { BootError } from "../../../kernel/config.ts"
 import type { PipelineDocument } from "../../../pipeline/document.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
 import { formatFindings } from "../finding-formats.ts"
 import { addRemoteOptions, openRemote, type RemoteOptions, slugOfDocument } from "../remote.ts"
-import { requestOf } from "../test/event-request.ts"
 import { readPipeline } from "../test/read-test-file.ts"
-import { readEventFile } from "./event-file.ts"
-import { storyOf } from "./story.ts"
+import { readBodyFile, readEventFile, type Taken } from "./event-file.ts"
+import { answering, GivenError, readGiven, timeGiven } from "./given.ts"
+import { provingOf } from "./own-proof.ts"
+import { madeUpAnswer, storyOf } from "./story.ts"
 
 interface RunOptions extends RemoteOptions {
   readonly event?: string
+  readonly body?: string
   readonly fromExecution?: string
   readonly clock?: string
   readonly json?: boolean
-}
-
-interface Taken {
-  readonly sent: SentEvent
-  /** RFC 3339; undefined: now. */
-  readonly at: string | undefined
 }
 
 export function addRun(group: Command, { config, root, end }: CommandContext): void {
@@ -32,49 +27,73 @@ export function addRun(group: Command, { config, root, end }: CommandContext): v
     .command("run")
     .description("Put one event through a pipeline file and show each stage; needs no service and sends nothing.")
     .argument("<file>", "the pipeline")
-    .option("--event <file>", "a body, an event as tests write it, or a captured { headers, body }; - reads standard input")
+    .option(
+      "--event <file>",
+      "an event as tests write it, a captured { method, url, headers, body }, or else a body; - reads standard input",
+    )
+    .option("--body <file>", "a body, whatever is in it, sent byte by byte; - reads standard input")
     .option("--from-execution <id>", "take the event of a journalled execution from a running service")
     .option("--clock <time>", "RFC 3339 time at which the event arrives")
     .option("--json", "print everything as JSON")
-  addRemoteOptions(command).action(async (file: string, options: RunOptions) => {
-    const settings = config()
-    const compiler = await openCompiler({ config: settings, root })
-    try {
-      const read = await readPipeline(resolve(file), compiler)
-      if ("problem" in read) {
-        console.log(formatFindings([read.problem], "text"))
-        return end(1)
-      }
-      const { sent, at } = await takeEvent(options, read.document, settings.data_dir)
-      const bench = await Workbench.open({ config: settings, root })
+  addRemoteOptions(command).action((file: string, options: RunOptions) =>
+    answering(end, async () => {
+      readGiven(file)
+      const clock = options.clock === undefined ? undefined : timeGiven("--clock", options.clock)
+      const filed = filedEvent(options)
+      const settings = config()
+      const compiler = await openCompiler({ config: settings, root })
       try {
-        if (at !== undefined) bench.clock.set(at)
-        bench.outside.fixtures.push(() => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" }))
-        const desk = await Desk.for(bench, [read.document])
-        await desk.connectNamed(read.document)
-        const outcome = await desk.send(await desk.make(read.document), sent)
-        console.log(options.json ? JSON.stringify(outcome, null, 2) : storyOf(read.document.name, sent, outcome))
-        end(outcome.entry.status === "accepted" ? 0 : 1)
+        const read = await readPipeline(resolve(file), compiler)
+        if ("problem" in read) {
+          console.log(formatFindings([read.problem], "text"))
+          return end(1)
+        }
+        const taken = filed ?? (await takeExecution(options, read.document, settings.data_dir))
+        const at = clock ?? taken.at
+        const bench = await Workbench.open({ config: settings, root })
+        try {
+          if (at !== undefined) bench.clock.set(at)
+          end(await tell(bench, read.document, taken, options.json ?? false))
+        } finally {
+          await bench.stop()
+        }
       } finally {
-        await bench.stop()
+        await compiler.stop()
       }
-    } finally {
-      await compiler.stop()
-    }
-  })
+    }),
+  )
 }
 
-async function takeEvent(options: RunOptions, document: PipelineDocument, dataDir: string): Promise<Taken> {
-  if (options.fromExecution !== undefined) {
-    const remote = openRemote(options, dataDir)
-    const kept = await remote.payload(slugOfDocument(document), options.fromExecution)
-    // What is kept has no proof left in it, and its body is JSON whatever it came as.
-    const headers = { ...kept.headers, "content-type": "application/json" }
-    const query = Object.fromEntries(Object.entries(kept.query).map(([name, value]) => [name, String(value)]))
-    const sent = { method: "POST", headers, query, body: Buffer.from(kept.body), signWith: { secret: "" } }
-    return { sent, at: options.clock ?? kept.received_at }
-  }
-  if (options.event === undefined) throw new BootError(["Name the event: --event FILE, or --from-execution ID."])
-  const folder = options.event === "-" ? process.cwd() : dirname(resolve(options.event))
-  return { sent: requestOf(readEventFile(options.event), folder), at: options.clock }
+/** The exit code. */
+async function tell(bench: Workbench, document: PipelineDocument, taken: Taken, json: boolean): Promise<number> {
+  bench.outside.fixtures.push(() => madeUpAnswer)
+  const desk = await Desk.for(bench, [document])
+  await desk.connectNamed(document)
+  const { sent, secret, remark } = await provingOf({ desk, document, taken, env: process.env })
+  const outcome = await desk.send(await desk.make(document, secret), sent)
+  console.log(json ? JSON.stringify(asShown(outcome), null, 2) : storyOf(document.name, { ...taken, sent }, outcome))
+  if (remark !== undefined && !outcome.entry.verdict.ok) console.error(remark)
+  return outcome.entry.status === "accepted" ? 0 : 1
+}
+
+/** Whoever reads it must not take the answers for another system's. */
+function asShown(outcome: Outcome): object {
+  return outcome.calls.length === 0 ? outcome : { ...outcome, made_up: { every_call_was_answered: madeUpAnswer } }
+}
+
+/** undefined where a running service has it. */
+function filedEvent({ event, body, fromExecution }: RunOptions): Taken | undefined {
+  const named = [event, body, fromExecution].filter((one) => one !== undefined)
+  if (named.length !== 1) throw new GivenError("Name one event: --event FILE, --body FILE, or --from-execution ID.")
+  if (event !== undefined) return readEventFile(event)
+  return body === undefined ? undefined : readBodyFile(body)
+}
+
+async function takeExecution(options: RunOptions, document: PipelineDocument, dataDir: string): Promise<Taken> {
+  const kept = await openRemote(options, dataDir).payload(slugOfDocument(document), options.fromExecution ?? "")
+  // What is kept has no proof left in it, and its body is JSON whatever it came as.
+  const headers = { ...kept.headers, "content-type": "application/json" }
+  const query = Object.fromEntries(Object.entries(kept.query).map(([name, value]) => [name, String(value)]))
+  const sent: SentEvent = { method: "POST", headers, query, body: Buffer.from(kept.body), signWith: { secret: "" } }
+  return { sent, kind: "execution", at: kept.received_at }
 }

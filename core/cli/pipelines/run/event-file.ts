@@ -1,35 +1,64 @@
 // The file that `run` takes an event from: an event as tests write it, a captured request, or simply a body.
-import { readFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
 import { z } from "zod"
-import { BootError } from "../../../kernel/config.ts"
+import type { SentEvent } from "../../../house/desk.ts"
 import { parseText } from "../../../pipeline/parse.ts"
 import { shownPath } from "../files.ts"
+import { requestOf } from "../test/event-request.ts"
 import { EventDocument } from "../test/test-document.ts"
+import { GivenError, readGiven } from "./given.ts"
 
-const Captured = z.strictObject({
-  method: z.string().optional(),
-  url: z.string().optional(),
-  headers: z.record(z.string(), z.string()),
-  body: z.string(),
-})
-
-/** JSON or YAML. Throws BootError when it is neither. */
-export function readEventFile(file: string): EventDocument {
-  const { value, findings } = parseText(file === "-" ? readFileSync(0, "utf8") : readFileSync(file, "utf8"))
-  if (value === undefined)
-    throw new BootError(findings.map(({ line, column, message }) => `${shownPath(file)}:${line ?? 1}:${column ?? 1}: ${message}`))
-  const captured = Captured.safeParse(value)
-  if (captured.success) {
-    const { url, headers, body } = captured.data
-    const query = url !== undefined && URL.canParse(url) ? Object.fromEntries(new URL(url).searchParams) : {}
-    // What was captured carries its own proof.
-    return { body, headers, query, signed: false }
-  }
-  const event = EventDocument.safeParse(value)
-  if (event.success && isEvent(value)) return event.data
-  return { body: value as EventDocument["body"], headers: {}, query: {}, signed: true }
+export interface Taken {
+  readonly sent: SentEvent
+  /** What the file was taken for, or a journalled execution. */
+  readonly kind: "body" | "event" | "captured" | "execution"
+  /** RFC 3339; undefined: now. */
+  readonly at?: string
 }
 
-function isEvent(value: unknown): boolean {
-  return typeof value === "object" && value !== null && ["body", "form", "body_file"].some((key) => key in value)
+const Envelope = z.strictObject({ ...EventDocument.shape, method: z.string().min(1).optional(), url: z.string().min(1).optional() })
+
+/**
+ * JSON or YAML. An event or a captured request has no fields but theirs, and more than a text as `body`: `{ "body":
+ * "Hello" }` is itself a body. Throws GivenError when it cannot be read.
+ */
+export function readEventFile(file: string): Taken {
+  const value = parsed(file)
+  const envelope = Envelope.safeParse(value)
+  if (!envelope.success || !isEnvelope(value as Record<string, unknown>)) return { sent: bodyOf(value), kind: "body" }
+  const { method, url, ...event } = envelope.data
+  const folder = file === "-" ? process.cwd() : dirname(resolve(file))
+  const address = url === undefined ? undefined : addressOf(url)
+  const query = { ...address?.query, ...event.query }
+  const sent = { ...requestOf({ ...event, query }, folder), method: method?.toUpperCase() ?? "POST", url: address?.whole }
+  const captured = method !== undefined || url !== undefined || (typeof event.body === "string" && Object.keys(event.headers).length > 0)
+  return { sent, kind: captured ? "captured" : "event" }
+}
+
+/** The whole file as what is sent, byte by byte. */
+export function readBodyFile(file: string): Taken {
+  const type = /\.(txt|csv|xml)$/.test(file) ? "text/plain" : "application/json"
+  const sent = { method: "POST", headers: { "content-type": type }, query: {}, body: readGiven(file, { orInput: true }) }
+  return { sent: { ...sent, signWith: { secret: "" } }, kind: "body" }
+}
+
+function parsed(file: string): unknown {
+  const { value, findings } = parseText(readGiven(file, { orInput: true }).toString("utf8"))
+  if (value !== undefined) return value
+  throw new GivenError(findings.map(({ line, column, message }) => `${shownPath(file)}:${line ?? 1}:${column ?? 1}: ${message}`).join("\n"))
+}
+
+function isEnvelope(value: Readonly<Record<string, unknown>>): boolean {
+  if (!["body", "form", "body_file", "headers"].some((key) => key in value)) return false
+  return typeof value["body"] !== "string" || Object.keys(value).length > 1
+}
+
+function bodyOf(value: unknown): SentEvent {
+  return requestOf({ body: value as EventDocument["body"], headers: {}, query: {}, signed: true }, "")
+}
+
+/** Of a URL as a server sees it, whole or from its path on; the whole one is what some senders sign. */
+function addressOf(url: string): { whole: string | undefined; query: Record<string, string> } {
+  const read = URL.parse(url, "https://relative.invalid")
+  return { whole: URL.canParse(url) ? url : undefined, query: Object.fromEntries(read?.searchParams ?? []) }
 }

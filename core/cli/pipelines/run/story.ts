@@ -3,13 +3,20 @@ import { styleText } from "node:util"
 import type { Json } from "../../../contract/collection.ts"
 import { asJson, type Outcome, type SentEvent } from "../../../house/desk.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
+import type { Taken } from "./event-file.ts"
 
-export function storyOf(name: string, sent: SentEvent, outcome: Outcome): string {
+/** What every call is answered in a try, as no system is asked. */
+export const madeUpAnswer = { status: 200, headers: { "content-type": "application/json" }, body: "{}" }
+
+export function storyOf(name: string, { sent, kind }: Pick<Taken, "sent" | "kind">, outcome: Outcome): string {
   const { entry, response } = outcome
   const { timings, verdict } = entry
   const blocks = [
     `${styleText("bold", name)}  ${styleText("dim", entry.id)}`,
-    stage("received", `${sent.method}, ${sent.body.length} bytes, ${sent.headers["content-type"] ?? "no content type"}`),
+    stage(
+      "received",
+      `${sent.method}, ${sent.body.length} bytes, ${sent.headers["content-type"] ?? "no content type"}${kind === "body" ? "; the file is the body" : ""}`,
+    ),
     stage("verdict", verdict.ok ? good(`verified (${verdict.mode})`) : bad(`${verdict.cause}: ${verdict.message}`), timings["verify"]),
     ...(verdict.ok ? understood(sent, outcome) : []),
     ...steps(outcome),
@@ -40,24 +47,37 @@ function formOf(sent: SentEvent): Json {
 
 const marks: Readonly<Record<string, string>> = { done: "✓", skipped: "-", failed: "✗", pending: "…", running: "…" }
 
-function steps({ entry }: Outcome): string[] {
+function steps({ entry, calls }: Outcome): string[] {
   const all = Object.entries(entry.steps)
   if (all.length === 0) return []
   const width = Math.max(...all.map(([id]) => id.length))
   const lines = all.map(([id, { type, state, attempts, duration_ms, result, error }]) => {
     const tries = attempts > 1 ? `, ${attempts} tries` : ""
-    const said = error ? bad(error.message) : state === "done" ? shown(result) : ""
+    const said = error ? bad(error.message) : state === "done" ? shown(result) + (calls.length > 0 && isMadeUp(result) ? madeUp : "") : ""
     const mark = state === "failed" ? bad(marks[state] ?? "") : state === "done" ? good(marks[state] ?? "") : (marks[state] ?? "")
     return `    ${mark} ${id.padEnd(width)}  ${type.padEnd(16)} ${state}${tries} ${took(duration_ms)}  ${said}`.trimEnd()
   })
   return [stage("steps", "", entry.timings["run"]), ...lines]
 }
 
+const madeUp = styleText("yellow", " (made up: nothing was sent)")
+
+/** The answer as a step's result holds it. */
+function isMadeUp(result: Json): boolean {
+  const { status, body } = (result ?? {}) as { status?: Json; body?: Json }
+  return status === madeUpAnswer.status && JSON.stringify(body) === madeUpAnswer.body
+}
+
 function effects({ rows, mails, calls, broadcasts }: Outcome): string[] {
   return [
     ...rows.map(({ dataset, values }) => stage("would write", `${dataset}  ${shown(values)}`)),
     ...mails.map((mail) => stage("would mail", `${mail.to.join(", ")}  "${mail.subject}"`)),
-    ...calls.map(({ method, url, body }) => stage("would call", `${method} ${url}${body === null ? "" : `  ${shown(asJson(body))}`}`)),
+    ...calls.map(({ method, url, body }) =>
+      stage(
+        "would call",
+        `${method} ${url}${body === null ? "" : `  ${shown(asJson(body))}`}  -> ${madeUpAnswer.status} ${madeUpAnswer.body}${madeUp}`,
+      ),
+    ),
     ...broadcasts.map(({ channel, event, data }) => stage("would tell", `${channel} (${event})  ${shown(data)}`)),
   ]
 }

@@ -1,12 +1,12 @@
 // `millrace pipelines test`: the real engine, without a server and a network. Exit code 0 when all passed, 1 when a test
 // failed, 2 when a file could not be run.
-import { watch, writeFileSync } from "node:fs"
-import { dirname } from "node:path"
+import { existsSync, statSync, watch, writeFileSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
 import { Workbench } from "../../../house/workbench.ts"
 import type { CommandContext } from "../command-context.ts"
 import { type LocalCompiler, openCompiler } from "../compiler.ts"
-import { findFiles, shownPath } from "../files.ts"
+import { findFiles, folderOf, shownPath } from "../files.ts"
 import { junit, testReport, totalsOf } from "./report.ts"
 import { type FileResult, runTestFile } from "./run-tests.ts"
 
@@ -32,7 +32,8 @@ export function addTest(group: Command, { config, root, end }: CommandContext): 
         console.log(testReport(results))
         if (options.junit !== undefined) writeFileSync(options.junit, junit(results))
         end(exitCodeOf(results))
-        if (options.watch) await watchAndRun(results, files, bench, compiler)
+        const named = given.length > 0 ? given : settings.pipelines.paths.map(folderOf)
+        if (options.watch) await watchAndRun({ first: results, folders: foldersOf(named), files, bench, compiler })
       } finally {
         await bench.stop()
         await compiler.stop()
@@ -51,17 +52,31 @@ async function runAll(files: readonly string[], bench: Workbench, compiler: Loca
   return results
 }
 
+/** Where a test may come to be that is not there yet: the folders named, and those of the files named. */
+function foldersOf(named: readonly string[]): string[] {
+  return named.map((path) => (statSync(path, { throwIfNoEntry: false })?.isDirectory() ? resolve(path) : dirname(resolve(path))))
+}
+
+interface Watched {
+  readonly first: readonly FileResult[]
+  readonly folders: readonly string[]
+  readonly files: () => string[]
+  readonly bench: Workbench
+  readonly compiler: LocalCompiler
+}
+
 /** Until the process is asked to stop. Only the files are run again that a change concerns. */
-async function watchAndRun(first: readonly FileResult[], files: () => string[], bench: Workbench, compiler: LocalCompiler): Promise<void> {
+async function watchAndRun({ first, folders: named, files, bench, compiler }: Watched): Promise<void> {
   const known = new Map(first.map((result) => [result.path, result]))
-  const folders = new Set([...first.flatMap((result) => result.sources), ...files()].map((file) => dirname(file)))
+  const folders = new Set([...named, ...first.flatMap((result) => result.sources).map((file) => dirname(file))])
   const changed = new Set<string>()
   let wake = () => {}
   const stop = new AbortController()
   for (const folder of folders) {
+    if (!existsSync(folder)) continue
     watch(folder, { signal: stop.signal }, (_event, name) => {
       if (name === null) return
-      changed.add(`${folder}/${name}`)
+      changed.add(join(folder, name))
       // Editors write a file in several steps.
       setTimeout(() => wake(), 50)
     })

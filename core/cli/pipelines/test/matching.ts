@@ -38,14 +38,25 @@ function child(at: string, key: string): string {
   return /^[\w$-]+$/.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
 }
 
+/** What `$any` may ask for. */
+export const kinds = ["string", "number", "boolean", "object", "list", "absent"]
+
+export const matcherNames = ["$contains", "$matches", "$any", "$absent", "$exactly"]
+
 type Matcher = (actual: Json | undefined) => boolean
 
-/** An object whose one field begins with `$`. Throws for one that is not known. */
-function matcherOf(expected: Json): Matcher | undefined {
+/** Name and value of an object whose one field begins with `$`. */
+export function writtenMatcher(expected: Json): readonly [name: string, value: Json] | undefined {
   if (typeof expected !== "object" || expected === null || Array.isArray(expected)) return undefined
   const [entry, ...others] = Object.entries(expected)
-  if (!entry?.[0].startsWith("$") || others.length > 0) return undefined
-  const [name, value] = entry
+  return entry?.[0].startsWith("$") && others.length === 0 ? entry : undefined
+}
+
+/** Throws for one that is not known; files that hold such are not run. */
+function matcherOf(expected: Json): Matcher | undefined {
+  const written = writtenMatcher(expected)
+  if (!written) return undefined
+  const [name, value] = written
   switch (name) {
     case "$contains":
       return (actual) =>
@@ -63,7 +74,7 @@ function matcherOf(expected: Json): Matcher | undefined {
     case "$exactly":
       return (actual) => isDeepStrictEqual(value, actual)
     default:
-      throw new Error(`There is no matcher ${name}; there are $contains, $matches, $any, $absent and $exactly.`)
+      throw new Error(`There is no matcher ${name}.`)
   }
 }
 

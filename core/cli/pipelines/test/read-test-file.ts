@@ -8,6 +8,7 @@ import { parseText } from "../../../pipeline/parse.ts"
 import type { LocalCompiler } from "../compiler.ts"
 import { shownPath } from "../files.ts"
 import { type CheckedFile, placedIn } from "../validate.ts"
+import { mistakesIn } from "./mistakes.ts"
 import { TestFile } from "./test-document.ts"
 
 export interface ReadTests {
@@ -31,20 +32,26 @@ export async function readTestFile(file: string, compiler: LocalCompiler): Promi
   const { value, findings, locate } = parseText(text)
   if (value === undefined) return { problems: [{ path, ok: false, findings: findings.map((one) => placedIn(text, one)) }], sources: [file] }
   const parsed = TestFile.safeParse(value)
-  if (!parsed.success) {
-    const problems = schemaProblems(parsed.error.issues, TestFile, value, "")
-    const placed = problems.map((one) => placedIn(text, { ...one, level: "error", ...locate(one.pointer) }))
-    return { problems: [{ path, ok: false, findings: placed }], sources: [file] }
-  }
   const folder = dirname(file)
+  const mistakes = parsed.success ? mistakesIn(parsed.data, folder) : schemaProblems(parsed.error.issues, TestFile, value, "")
+  if (!parsed.success || mistakes.length > 0) {
+    const placed = mistakes.map((one) => placedIn(text, { ...one, level: "error", ...locate(one.pointer) }))
+    return { problems: [{ path, ok: false, findings: placed }], sources: [file, ...bodiesOf(parsed.data, folder)] }
+  }
   const named = parsed.data.pipeline === undefined ? besideOf(file) : join(folder, parsed.data.pipeline)
-  const sources = [named, ...parsed.data.with.map((other) => join(folder, other))]
-  const read = await Promise.all(sources.map((source) => readPipeline(source, compiler)))
+  const pipelines = [named, ...parsed.data.with.map((other) => join(folder, other))]
+  const sources = [...pipelines, ...bodiesOf(parsed.data, folder)]
+  const read = await Promise.all(pipelines.map((source) => readPipeline(source, compiler)))
   const problems = read.flatMap((one) => ("problem" in one ? [one.problem] : []))
   const [pipeline, ...others] = read.flatMap((one) => ("document" in one ? [one.document] : []))
   if (problems.length > 0 || !pipeline) return { problems, sources: [file, ...sources] }
   const lineOf = (pointer: string) => locate(pointer)?.line ?? 1
   return { path, folder, tests: parsed.data, pipeline, others, lineOf, sources: [file, ...sources] }
+}
+
+function bodiesOf(file: TestFile | undefined, folder: string): string[] {
+  const events = (file?.tests ?? []).flatMap((test) => [test.event, ...(test.events ?? []).map(({ event }) => event)])
+  return events.flatMap((event) => (event?.body_file === undefined ? [] : [join(folder, event.body_file)]))
 }
 
 /** `x.test.yaml` tests `x.yaml`, or the `x.json` beside it. */

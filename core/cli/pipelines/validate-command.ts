@@ -1,0 +1,39 @@
+// `millrace pipelines validate`: which files, and where the report goes.
+import { writeFileSync } from "node:fs"
+import { type Command, Option } from "commander"
+import { CommandProblem } from "../operations/problem.ts"
+import type { CommandContext } from "./command-context.ts"
+import { openCompiler } from "./compiler.ts"
+import { findFiles } from "./files.ts"
+import { type FindingFormat, findingFormats, formatFindings } from "./finding-formats.ts"
+import { validateFiles } from "./validate.ts"
+
+export function addValidate(group: Command, { config, root, end }: CommandContext): void {
+  group
+    .command("validate")
+    .description("Compile pipeline files and report everything that is wrong with them; needs no service.")
+    .argument("[files...]", "files or folders; the configured folders where none is named")
+    .addOption(new Option("--format <format>", "how to report").choices(findingFormats).default("text"))
+    .option("--output <file>", "write the report there instead of printing it")
+    .action(async (given: string[], options: { format: FindingFormat; output?: string }) => {
+      const settings = config()
+      const files = findFiles({ given, configured: settings.pipelines.paths, kind: "pipeline" })
+      const compiler = await openCompiler({ config: settings, root })
+      try {
+        const checked = await validateFiles(files, compiler)
+        report(formatFindings(checked, options.format), options.output)
+        end(checked.every((file) => file.ok) ? 0 : 1)
+      } finally {
+        await compiler.stop()
+      }
+    })
+}
+
+function report(text: string, file: string | undefined): void {
+  try {
+    if (file === undefined) console.log(text)
+    else writeFileSync(file, `${text}\n`)
+  } catch (error) {
+    throw new CommandProblem(`The report cannot be written to ${file}: ${(error as Error).message}`, 2)
+  }
+}
