@@ -1,8 +1,9 @@
 // What a screenshot is of: a public URL, or a variant of a page of the caller's own, published or not.
 import { AppError, type Caller } from "#core"
 import type { OutgoingHttp } from "../outgoing-http/index.ts"
-import type { Pages, StoredPage } from "../pages/index.ts"
+import type { PageServing, Pages, StoredPage } from "../pages/index.ts"
 import { isOwnPage, type OwnPages } from "./proxy/targets.ts"
+import type { GivenDocument } from "./render/order.ts"
 
 export interface TargetInput {
   readonly url?: string | undefined
@@ -12,12 +13,16 @@ export interface TargetInput {
 
 export interface TargetDeps {
   readonly pages: Pages
+  readonly serving: Pick<PageServing, "origin" | "origins" | "headers">
   readonly http: Pick<OutgoingHttp, "check">
-  readonly ownPages: () => OwnPages
 }
 
 /** Path that published pages are served under. */
-export const pagesPrefix = "/p/"
+const prefix = "/p/"
+
+export function ownPagesOf({ origins }: Pick<PageServing, "origins">): OwnPages {
+  return { origins, prefix }
+}
 
 /** Throws for what can be seen to be wrong before a browser is started. */
 export async function checkTarget(
@@ -26,18 +31,23 @@ export async function checkTarget(
   { url, page, variant }: TargetInput,
 ): Promise<{ url: string | null; page_id: string | null; variant: string | null }> {
   if (url !== undefined) {
-    if (!URL.canParse(url) || !isOwnPage(new URL(url), deps.ownPages())) deps.http.check(url)
+    if (!URL.canParse(url) || !isOwnPage(new URL(url), ownPagesOf(deps.serving))) deps.http.check(url)
     return { url, page_id: null, variant: null }
   }
   const found = await deps.pages.require(organization.id, page ?? "")
   return { url: null, page_id: found.id, variant: variantOf(found, variant).key }
 }
 
-/** The document of a variant and the address it would be served at. */
-export function pageAt(own: OwnPages, organizationSlug: string, page: StoredPage, variant: string): { url: string; html: string } {
+/** The document of a variant, at the address and with the headers that visitors would get it with. */
+export function pageAt(
+  serving: Pick<PageServing, "origin" | "headers">,
+  organizationSlug: string,
+  page: StoredPage,
+  variant: string,
+): { url: string; document: GivenDocument } {
   const { key, html } = variantOf(page, variant)
-  const url = `${own.origin}${own.prefix}${organizationSlug}/${page.slug}?variant=${encodeURIComponent(key)}`
-  return { url, html }
+  const url = `${serving.origin}${prefix}${organizationSlug}/${page.slug}?variant=${encodeURIComponent(key)}`
+  return { url, document: { html, headers: serving.headers() } }
 }
 
 function variantOf(page: StoredPage, key: string | undefined) {

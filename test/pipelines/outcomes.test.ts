@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
+import { slowness } from "../slowness.ts"
 import { answered, Bench, type Made, post } from "./bench.ts"
 import { onBothStores } from "./stores.ts"
 
@@ -129,6 +130,15 @@ onBothStores("what becomes of an event", ({ start }) => {
       expect(entry.payload_preview).not.to.include("SECRET").and.not.to.include("GIF89a")
     })
   }
+
+  it("refuses a form of half a million fields without taking it apart", async () => {
+    const began = performance.now()
+    const answer = await post(open.inbound_url, "a&".repeat(500_000), { "content-type": "application/x-www-form-urlencoded" })
+    const ms = performance.now() - began
+    expect([answer.status, answer.body.details?.reason]).to.deep.equal([400, "too_many_fields"])
+    expect((await bench.newest("open")).cause).to.equal("too_many_fields")
+    expect(ms).to.be.below(1_000 * slowness())
+  })
 
   it("refuses a file in a form, and a body that is compressed, with 415", async () => {
     const form = new FormData()

@@ -2,6 +2,7 @@
 // and once, inside the sandbox. Form values stay strings, a repeated field becomes a list, nothing is coerced.
 import { isUtf8 } from "node:buffer"
 import busboy from "busboy"
+import { hasTooManyFields, maxFormFields } from "../../contract/inbound.ts"
 import { AppError } from "../../kernel/errors.ts"
 
 export interface JsonBody {
@@ -9,8 +10,6 @@ export interface JsonBody {
   /** Forms mark tests and envelopes by strings. */
   readonly form: boolean
 }
-
-const maxFields = 1_000
 
 /** Throws AppError `invalid_argument` (status 415 for types it does not take). A promise only for multipart. */
 export function toJsonText(body: Buffer, contentType: string | undefined): JsonBody | Promise<JsonBody> {
@@ -21,8 +20,11 @@ export function toJsonText(body: Buffer, contentType: string | undefined): JsonB
     if (!isUtf8(body)) throw new AppError("invalid_argument", "The body is not valid UTF-8.", { reason: "not_utf8" })
     return { text: body.toString("utf8"), form: false }
   }
-  if (type === "application/x-www-form-urlencoded")
-    return { text: JSON.stringify(fromPairs(new URLSearchParams(body.toString("utf8")))), form: true }
+  if (type === "application/x-www-form-urlencoded") {
+    const text = body.toString("utf8")
+    if (hasTooManyFields(text)) throw tooManyFields()
+    return { text: JSON.stringify(fromPairs(new URLSearchParams(text))), form: true }
+  }
   if (type === "multipart/form-data") return multipart(body, contentType ?? "")
   throw unsupported(`The content type "${type}" is not taken. Send application/json, a form, or text/plain holding JSON.`)
 }
@@ -31,12 +33,15 @@ function unsupported(message: string): AppError {
   return new AppError("invalid_argument", message, { reason: "unsupported_content_type" }, { status: 415 })
 }
 
+function tooManyFields(): AppError {
+  return new AppError("invalid_argument", `The form has more than ${maxFormFields} fields.`, { reason: "too_many_fields" })
+}
+
 function fromPairs(pairs: Iterable<[string, string]>): Record<string, string | string[]> {
   const out: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
   let count = 0
   for (const [name, value] of pairs) {
-    if (++count > maxFields)
-      throw new AppError("invalid_argument", `The form has more than ${maxFields} fields.`, { reason: "too_many_fields" })
+    if (++count > maxFormFields) throw tooManyFields()
     const earlier = out[name]
     if (earlier === undefined) out[name] = value
     else if (Array.isArray(earlier)) earlier.push(value)
@@ -54,7 +59,7 @@ function multipart(body: Buffer, contentType: string): Promise<JsonBody> {
     try {
       parser = busboy({
         headers: { "content-type": contentType },
-        limits: { fields: maxFields + 1, parts: maxFields + 1, fieldSize: body.length },
+        limits: { fields: maxFormFields + 1, parts: maxFormFields + 1, fieldSize: body.length },
       })
     } catch (error) {
       return malformed((error as Error).message)

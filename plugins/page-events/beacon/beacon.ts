@@ -1,6 +1,7 @@
 // The beacon: tells the service what a visitor does on a page, in batches, and never anything that is typed. Small, since
 // every visit loads it; nothing in it may throw into the page.
 import type { Answer, Browser, Element, Given, PageEvent, Target, Vital } from "./browser.ts"
+import { attribute, isLead, isOwn, named } from "./elements.ts"
 
 /** Where the measuring of web vitals is loaded from; put in when the beacon is built. */
 declare const vitalsPath: string
@@ -25,6 +26,7 @@ const on = (target: Target, type: string, run: (event: PageEvent) => unknown) =>
 safe(() => {
   const script = d.currentScript
   const given = JSON.parse(script?.getAttribute("data-mr") ?? "") as Given
+  const page = given.e.page_url
   if (given.g && w.navigator.globalPrivacyControl) return
 
   let events: object[] = []
@@ -77,23 +79,25 @@ safe(() => {
     if (events.push({ event, event_id, at: Date.now(), ...more }) > 19 && !held) flush()
     else soon()
   }
-  /** What its author calls an element; never what it says. */
-  const named = (element: Element | null | undefined) =>
-    (element && (element.getAttribute("data-cta") || element.id || element.getAttribute("name") || element.tagName.toLowerCase())) || ""
 
-  const scrolled = (moved?: unknown) => {
-    const { scrollHeight, clientHeight } = d.documentElement
-    const room = scrollHeight - clientHeight
-    const now = room > 0 ? Math.min(100, Math.round((w.scrollY / room) * 100)) : 100
+  /** How far the page can be scrolled. Its root's clientHeight would say nothing where there is no doctype. */
+  const room = () => (d.scrollingElement ?? d.documentElement).scrollHeight - w.innerHeight
+  const scrolled = () => {
+    const way = room()
+    const now = way > 0 ? Math.min(100, Math.round((w.scrollY / way) * 100)) : 0
     if (now > depth) depth = now
-    if (moved)
-      for (const scroll_depth of [25, 50, 75, 90, 100])
-        if (depth >= scroll_depth && first(scroll_depth)) tell("scroll_milestone", { scroll_depth })
+    for (const scroll_depth of [25, 50, 75, 90, 100])
+      if (now >= scroll_depth && first(scroll_depth)) tell("scroll_milestone", { scroll_depth })
+  }
+  /** A page that fits is seen whole by who leaves it; until then it may grow. */
+  const leave = () => {
+    if (d.readyState === "complete" && room() <= 0) depth = 100
+    flush()
   }
   const touch = ({ target }: PageEvent) => {
     const { form } = target
-    const field = target.getAttribute("name") || target.id
-    if (!form || form.getAttribute("data-mr-ignore") !== null || /^(submit|button|reset|image|hidden)$/.test(target.type ?? "")) return
+    const field = attribute(target, "name") || attribute(target, "id")
+    if (!form || !isOwn(form, page) || /^(submit|button|reset|image|hidden)$/.test(target.type ?? "")) return
     const name = named(form)
     if (first(form)) tell("form_start", { form: name, field })
     if (first(target)) {
@@ -105,9 +109,21 @@ safe(() => {
     tell("pageview")
     scrolled()
   }
+  /** The answer to the page's own form is no new view. It is known by the redirect: a sandboxed page has neither storage nor a referrer. */
+  const isAnswer = () => w.location.hash === "#thank-you" && w.performance.getEntriesByType("navigation")[0]?.redirectCount
 
   on(w, "scroll", scrolled)
+  /** The field of the label that was clicked last, and where. */
+  let field: Element | null | undefined
+  let point = ""
   on(w, "click", ({ target, clientX, clientY }) => {
+    const here = `${clientX} ${clientY}`
+    // The browser clicks a label's field as well, at the same point.
+    const again = target === field && here === point
+    const control = target.closest("label")?.control
+    field = again || control === target ? null : control
+    point = here
+    if (again) return
     const x = Math.round(clientX + w.scrollX)
     const y = Math.round(clientY + w.scrollY)
     const cta = target.closest("a,button,summary,[role=button],[type=submit],[data-cta]")
@@ -116,28 +132,39 @@ safe(() => {
   })
   on(w, "focusin", touch)
   on(w, "input", touch)
-  on(w, "submit", ({ target }) => {
-    tell("lead", { form: named(target) })
-    flush()
+  on(w, "submit", (event) => {
+    const { target, submitter } = event
+    // The page's own handlers come after this one, and may cancel it.
+    setTimeout(
+      safe(() => {
+        if (event.defaultPrevented || !isLead(target, page, submitter)) return
+        tell("lead", { form: named(target) })
+        flush()
+      }),
+    )
   })
   on(w, "play", ({ target }) => {
     if (target.tagName === "VIDEO" && first(target)) tell("video_play", { video: named(target) })
   })
   on(w, "pageshow", (event) => event.persisted && view())
-  on(w, "pagehide", flush)
-  on(d, "visibilitychange", () => d.visibilityState === "hidden" && flush())
+  on(w, "pagehide", leave)
+  on(d, "visibilitychange", () => d.visibilityState === "hidden" && leave())
 
   const start = safe(() => {
-    view()
+    if (isAnswer()) scrolled()
+    else view()
+    // Shares of a section at which it is looked at: a small one of a tall section fills the window.
+    const threshold: number[] = []
+    for (let share = 0.2; share > 0.001; share /= 1.5) threshold.push(share)
     const observer = new w.IntersectionObserver(
       safe((seen) => {
-        for (const { isIntersecting, target } of seen) {
-          if (!isIntersecting) continue
+        for (const { intersectionRatio, intersectionRect, target } of seen) {
+          if (intersectionRatio < 0.2 && intersectionRect.height <= w.innerHeight / 2) continue
           observer.unobserve(target)
-          tell("section_view", { section: target.getAttribute("data-section") || target.id })
+          tell("section_view", { section: attribute(target, "data-section") || attribute(target, "id") })
         }
       }),
-      { threshold: 0.2 },
+      { threshold },
     )
     for (const section of d.querySelectorAll("section[id],[data-section]")) observer.observe(section)
     import(new URL(vitalsPath, script?.getAttribute("src") ?? "").href)

@@ -6,8 +6,9 @@ export interface Target {
 
 export interface Element extends Target {
   readonly tagName: string
-  readonly id: string
   readonly form?: Element | null
+  /** Of a label: its field. */
+  readonly control?: Element | null
   readonly type?: string
   closest(selector: string): Element | null
   getAttribute(name: string): string | null
@@ -15,6 +16,9 @@ export interface Element extends Target {
 
 export interface PageEvent {
   readonly target: Element
+  /** Of a form that is sent: the button. */
+  readonly submitter?: Element | null
+  readonly defaultPrevented: boolean
   readonly clientX: number
   readonly clientY: number
   readonly persisted: boolean
@@ -24,12 +28,15 @@ export interface Page extends Target {
   readonly currentScript: Element | null
   readonly visibilityState: string
   readonly prerendering?: boolean
-  readonly documentElement: { readonly scrollHeight: number; readonly clientHeight: number }
+  readonly readyState: string
+  readonly scrollingElement: { readonly scrollHeight: number } | null
+  readonly documentElement: { readonly scrollHeight: number }
   querySelectorAll(selector: string): Iterable<Element>
 }
 
 export interface Seen {
-  readonly isIntersecting: boolean
+  readonly intersectionRatio: number
+  readonly intersectionRect: { readonly height: number }
   readonly target: Element
 }
 
@@ -42,12 +49,15 @@ export interface Answer {
 export interface Browser extends Target {
   readonly scrollX: number
   readonly scrollY: number
+  readonly innerHeight: number
+  readonly location: { readonly hash: string }
+  readonly performance: { getEntriesByType(type: "navigation"): readonly { readonly redirectCount: number }[] }
   readonly document: Page
   readonly crypto: { getRandomValues(bytes: Uint8Array): Uint8Array }
   readonly navigator: { readonly globalPrivacyControl?: boolean; sendBeacon(url: string, body: string): boolean }
   readonly IntersectionObserver: new (
     heard: (seen: readonly Seen[]) => void,
-    options: { threshold: number },
+    options: { threshold: readonly number[] },
   ) => { observe(element: Element): void; unobserve(element: Element): void }
 }
 
@@ -56,7 +66,7 @@ export interface Given {
   /** Where events go. */
   readonly u: string
   /** The page envelope. */
-  readonly e: object
+  readonly e: { readonly page_url: string }
   /** Test traffic. */
   readonly t?: 1
   /** Global Privacy Control counts. */

@@ -3,6 +3,8 @@ import { z } from "zod"
 import { AppError, answered, defineOperation, Pager, pageInput, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { PagesCollection, pageStatuses, type StoredPage } from "../collections.ts"
 import { Pages } from "../pages.ts"
+import { type Owner, PageParts } from "../serving/parts.ts"
+import { warningsOf } from "../warnings.ts"
 
 const Variant = z.strictObject({
   key: z
@@ -33,6 +35,10 @@ const PageSummary = z.object({
 })
 
 const PageResource = PageSummary.extend({ variants: z.array(z.object({ key: z.string(), html: z.string(), weight: z.number() })) })
+
+const CheckedPage = PageResource.extend({
+  warnings: z.array(z.string()).describe("What keeps the page, while it is published, from doing what it was made for."),
+})
 
 const bySlug = { slug: SlugOrId.describe("Slug or UUID of the page.") }
 const madePage = { given: { page: "pages.create" }, input: { slug: answered("page.slug") } }
@@ -90,11 +96,13 @@ export const getPage = defineOperation({
   access: { scope: "pages:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject(bySlug),
-  output: PageResource,
+  output: CheckedPage,
   errors: ["not_found"],
   examples: [madePage],
-  inject: { pages: Pages },
-  handle: async ({ input, caller, deps }) => resourceOf(await deps.pages.require(caller.organization.id, input.slug)),
+  inject: { pages: Pages, parts: PageParts },
+  async handle({ input, caller, deps }) {
+    return checked(deps.parts, caller.organization, await deps.pages.require(caller.organization.id, input.slug))
+  },
 })
 
 export const updatePage = defineOperation({
@@ -110,10 +118,10 @@ export const updatePage = defineOperation({
     status: z.enum(["draft", "archived"]).optional().describe("`draft` and `archived` are not public; publishing has its own operation."),
     expected_revision: z.int().optional().describe("Revision that the change was made for; refused when there is a newer one."),
   }),
-  output: PageResource,
+  output: CheckedPage,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ ...madePage, input: { ...madePage.input, title: "Summer offer", expected_revision: answered("page.revision") } }],
-  inject: { pages: Pages },
+  inject: { pages: Pages, parts: PageParts },
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, title, variants, status } = input
     const page = await deps.pages.require(caller.organization.id, slug)
@@ -129,25 +137,26 @@ export const updatePage = defineOperation({
       })
     }
     const change = { ...(title === undefined ? {} : { title }), ...(variants ? { variants } : {}), ...(status ? { status } : {}) }
-    if (Object.keys(change).length === 0) return resourceOf(page)
-    return resourceOf(deps.pages.update(work, caller.organization.id, page, change))
+    if (Object.keys(change).length === 0) return checked(deps.parts, caller.organization, page)
+    return checked(deps.parts, caller.organization, deps.pages.update(work, caller.organization.id, page, change))
   },
 })
 
 export const publishPage = defineOperation({
   name: "pages.publish",
   summary: "Publish a page; publishing a published one changes nothing.",
+  description: "`warnings` says where nothing takes the page's form yet.",
   http: { method: "POST", path: "/v1/pages/{slug}/publish" },
   access: { scope: "pages:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: true },
   input: z.strictObject(bySlug),
-  output: PageResource,
+  output: CheckedPage,
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [madePage],
-  inject: { pages: Pages },
+  inject: { pages: Pages, parts: PageParts },
   async handle({ input, caller, deps, work }) {
     const page = await deps.pages.require(caller.organization.id, input.slug)
-    return resourceOf(await deps.pages.publish(work, caller.organization, page))
+    return checked(deps.parts, caller.organization, await deps.pages.publish(work, caller.organization, page))
   },
 })
 
@@ -168,6 +177,10 @@ export const unpublishPage = defineOperation({
     return resourceOf(deps.pages.update(work, caller.organization.id, page, { status: "draft" }))
   },
 })
+
+async function checked(parts: PageParts, organization: Owner, page: StoredPage) {
+  return { ...resourceOf(page), warnings: await warningsOf(parts, organization, page) }
+}
 
 function resourceOf({ organization_id: _organization, ...page }: StoredPage) {
   return page

@@ -1,10 +1,12 @@
-// POST /p/{org}/{page}: a form of the page, sent by a browser with or without scripts. The event goes to the newest
-// pipeline that captures the page's records, through the same door as any; a browser that navigated is sent on to the
-// page's thank-you anchor unless the pipeline answers for itself.
-import type { PipelineEngine, PublicUrl, RouteRequest, RouteResponse } from "#core"
+// POST /p/{org}/{page}: a form of the page, sent by a browser with or without scripts, or by a script of its own. The
+// event goes to the newest pipeline that captures the page's records, through the same door as any, and says which page
+// it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
+import { AppError, type PipelineEngine, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
 import { escapeAttribute } from "./html.ts"
+import { withEnvelope } from "./page-body.ts"
 import type { PageParts } from "./parts.ts"
 import { formPath, notFound, type PageServing } from "./serve.ts"
+import type { PublicPage } from "./visits.ts"
 
 export interface FormDeps {
   readonly serving: PageServing
@@ -14,39 +16,78 @@ export interface FormDeps {
   readonly now: () => number
 }
 
+type Answer = Awaited<ReturnType<PipelineEngine["receive"]>>
+
 export const thankYouAnchor = "thank-you"
+
+const unconnected = "This form is not connected yet, so nothing was sent. Please tell whoever runs this page."
+const unaccepted = "This page does not accept what was sent, and would not the next time. Please tell whoever runs it."
 
 export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<RouteResponse> {
   const found = await deps.serving.published(request)
-  const endpoint = found && (await deps.parts.formTarget(found.organization, found.page))
-  if (!found || endpoint === undefined) return notFound()
-  const answer = await deps.engine.receive(endpoint, {
-    method: "POST",
-    url: `${deps.publicUrl()}/v1/inbound/${endpoint}`,
-    headers: request.headers,
-    query: Object.fromEntries(request.query),
-    body: Buffer.from(await request.body()),
-    receivedAt: deps.now(),
-  })
-  const page = formPath(found.organization, found.page)
+  if (!found) return notFound()
+  const page = formPath(found)
   const navigated = /\btext\/html\b/.test(request.headers["accept"] ?? "")
+  const answer = await deliver(deps, request, found)
+  if (!answer) {
+    if (navigated) return refusal({ status: 404, why: unconnected, page })
+    throw new AppError("not_found", unconnected, { reason: "form_not_connected" })
+  }
   if (navigated && answer.byDefault) return { status: 303, headers: { Location: `${page}#${thankYouAnchor}`, "Cache-Control": "no-store" } }
-  if (navigated && answer.status >= 400) return refusal(answer, page)
+  if (navigated && answer.status >= 400)
+    return refusal({ status: answer.status, why: reasonOf(answer), page, retryAfter: answer.headers["retry-after"] })
   return { status: answer.status, headers: { "Cache-Control": "no-store", ...answer.headers }, body: answer.body }
 }
 
-/** For people: what was wrong, and the way back, where the browser still has what they wrote. */
-function refusal(answer: { status: number; body: string; headers: Readonly<Record<string, string>> }, page: string): RouteResponse {
-  const why = answer.status < 500 && answer.status !== 401 ? messageOf(answer.body) : "Please try again in a moment."
+/** Undefined where no active pipeline takes the page's forms. */
+async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage): Promise<Answer | undefined> {
+  const endpoint = await deps.parts.formTarget(found.organization, found.page)
+  if (endpoint === undefined) return undefined
+  const given = { contentType: request.headers["content-type"] ?? "application/json", body: Buffer.from(await request.body()) }
+  const { contentType, body } = await withEnvelope(given, (said) => deps.serving.visits.envelopeOf(request, found, said))
+  try {
+    return await deps.engine.receive(endpoint, {
+      method: "POST",
+      url: `${deps.publicUrl()}/v1/inbound/${endpoint}`,
+      headers: { ...request.headers, "content-type": contentType, "content-length": String(body.length) },
+      query: Object.fromEntries(request.query),
+      body,
+      receivedAt: deps.now(),
+    })
+  } catch (error) {
+    // Disabled a moment ago.
+    if (error instanceof AppError && error.code === "not_found") return undefined
+    throw error
+  }
+}
+
+/** In words for people, who can do something about what they entered, or wait, or neither. */
+function reasonOf({ status, body }: Answer): string {
+  if (status >= 500) return "Please try again in a moment."
+  return status === 401 || status === 403 ? unaccepted : messageOf(body)
+}
+
+/** What was wrong, and the way back, where the browser still has what they wrote. */
+function refusal({
+  status,
+  why,
+  page,
+  retryAfter,
+}: {
+  status: number
+  why: string
+  page: string
+  retryAfter?: string | undefined
+}): RouteResponse {
   const body = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Not sent</title><main style="font:1rem/1.5 sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem"><h1>This could not be sent</h1><p>${escapeAttribute(why)}</p><p><a href="${escapeAttribute(page)}">Back to the page</a></p></main></html>`
   const headers = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy":
       "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
-    ...(answer.headers["retry-after"] === undefined ? {} : { "Retry-After": answer.headers["retry-after"] }),
+    ...(retryAfter === undefined ? {} : { "Retry-After": retryAfter }),
   }
-  return { status: answer.status, headers, body }
+  return { status, headers, body }
 }
 
 function messageOf(body: string): string {

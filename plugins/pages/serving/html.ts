@@ -3,7 +3,7 @@
 
 export interface Insertion {
   readonly at: number
-  /** `head`: what goes first. `tag`: attributes inside a form's own tag. `form`: what follows it. */
+  /** `head`: what goes first. `tag`: attributes of a form, before its own, since of two the first counts. `form`: what follows its tag. */
   readonly what: "head" | "tag" | "form"
 }
 
@@ -16,7 +16,7 @@ const tagPattern = /<!--|<(\/?)([a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/
 const rawText: ReadonlySet<string> = new Set(["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"])
 const attribute = /([^\s=/>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g
 
-/** A form belongs to the page when it has no action, an empty one or an anchor, and no data-mr-ignore. */
+/** A form belongs to the page when it has no action, an empty one or an anchor, asks for no GET, and has no data-mr-ignore. */
 export function prepare(html: string): Prepared {
   const insertions: Insertion[] = []
   let head: number | undefined
@@ -29,7 +29,7 @@ export function prepare(html: string): Prepared {
     tagPattern.lastIndex = next
     if (name === "head") head = end
     else if (name === "form" && isOwn(match[3] ?? ""))
-      insertions.push({ at: end - ending(match[0]), what: "tag" }, { at: end, what: "form" })
+      insertions.push({ at: match.index + "<form".length, what: "tag" }, { at: end, what: "form" })
   }
   const first = { at: head ?? afterDoctype(html), what: "head" as const }
   return { html, insertions: [first, ...insertions].sort((one, other) => one.at - other.at) }
@@ -45,13 +45,12 @@ export function fill({ html, insertions }: Prepared, parts: Readonly<Record<Inse
   return out + html.slice(from)
 }
 
-export function escapeAttribute(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+export function hasOwnForm({ insertions }: Prepared): boolean {
+  return insertions.some(({ what }) => what === "form")
 }
 
-/** Length of what ends a tag. */
-function ending(tag: string): number {
-  return /\/?\s*>$/.exec(tag)?.[0].length ?? 1
+export function escapeAttribute(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 }
 
 /** Where what follows the text begins; -1 when there is none. */
@@ -73,7 +72,7 @@ function isOwn(attributes: string): boolean {
     const value = (double ?? single ?? bare ?? "").trim()
     const lower = name.toLowerCase()
     if (lower === "action" && value !== "" && !value.startsWith("#")) own = false
-    if (lower === "data-mr-ignore" || (lower === "method" && value.toLowerCase() === "dialog")) own = false
+    if (lower === "data-mr-ignore" || (lower === "method" && /^(get|dialog)$/i.test(value))) own = false
   }
   return own
 }

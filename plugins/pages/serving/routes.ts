@@ -37,10 +37,10 @@ export const sendForm = defineRoute({
   maxBodyBytes: 1_048_576,
   document: {
     description:
-      "Where the forms of a page are sent, with and without scripts: the fields are the event of the newest active `record_capture` pipeline of the page. A browser that navigated is sent on to the page's `#thank-you`, unless the pipeline's `respond` says otherwise; scripts get the pipeline's answer.",
+      "Where the forms of a page are sent, with and without scripts: the fields are the event of the newest active `record_capture` pipeline of the page. The event's envelope names the page of the address, whatever the body says; visitor, session, variant and campaign are the body's, or as far as the request tells. A browser that navigated is sent on to the page's `#thank-you`, unless the pipeline's `respond` says otherwise; scripts get the pipeline's answer.",
     path: whose,
     body: {
-      description: "The form's fields; those named `_envelope.*` were put in when the page was served.",
+      description: "The form's fields; those named `_envelope.*` were put in when the page was served, and may be left out.",
       content: {
         "application/x-www-form-urlencoded": { schema: fields },
         "multipart/form-data": { schema: fields },
@@ -51,7 +51,7 @@ export const sendForm = defineRoute({
       "200": { description: "The pipeline's answer, to who asked for no HTML.", type: "application/json" },
       "303": { description: "Accepted; `Location` is the page at `#thank-you`." },
       "400": { description: "The pipeline refused it; in words for people who navigated.", type: "text/html" },
-      "404": { description: "There is no such page, or nothing takes its forms.", type: "text/html" },
+      "404": { description: "There is no such page, or no active pipeline takes its forms; nothing is kept.", type: "text/html" },
       "429": { description: "Too many at once; `Retry-After` says when to try again." },
     },
   },

@@ -1,8 +1,7 @@
 // GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and the beacon put in. Whatever is
 // not there, or not public, is the same 404.
-import { randomBytes } from "node:crypto"
 import type { Authenticator, PageEnvelope, RouteRequest, RouteResponse } from "#core"
-import type { Organization, Organizations } from "../../organizations/index.ts"
+import type { Organizations } from "../../organizations/index.ts"
 import type { StoredPage, Variant } from "../collections.ts"
 import type { Pages } from "../pages.ts"
 import type { PageSettings } from "../settings.ts"
@@ -12,6 +11,7 @@ import { pageHeaders } from "./headers.ts"
 import { escapeAttribute, fill, type Prepared, prepare } from "./html.ts"
 import type { PageParts } from "./parts.ts"
 import { chooseVariant } from "./variants.ts"
+import { type PublicPage, Visits } from "./visits.ts"
 
 export interface ServingDeps {
   readonly settings: PageSettings
@@ -23,13 +23,6 @@ export interface ServingDeps {
   readonly publicUrl: () => string
 }
 
-export interface PublicPage {
-  readonly organization: Organization
-  readonly page: StoredPage
-}
-
-const cookieName = "mr_visitor"
-const cookieValue = /^[A-Za-z0-9_-]{22}$/
 const maxPrepared = 500
 
 export class PageServing {
@@ -37,13 +30,26 @@ export class PageServing {
   /** By page, revision and variant. */
   readonly #prepared = new Map<string, Prepared>()
 
+  readonly visits: Visits
+
   constructor(deps: ServingDeps) {
     this.#deps = deps
+    this.visits = new Visits({ ...deps, origin: () => this.origin })
   }
 
   /** Where pages are served from. */
   get origin(): string {
-    return this.#deps.settings.origin ?? new URL(this.#deps.publicUrl()).origin
+    return this.#deps.settings.origin ?? this.#publicOrigin
+  }
+
+  /** Every origin that pages can be asked for at; elsewhere than `origin` they are sent on to it. */
+  get origins(): readonly string[] {
+    return [...new Set([this.origin, this.#publicOrigin])]
+  }
+
+  /** What every page is served with, whoever it is shown to. */
+  headers(): Record<string, string> {
+    return pageHeaders(this.#deps.settings, this.origins)
   }
 
   async serve(request: RouteRequest): Promise<RouteResponse> {
@@ -52,19 +58,16 @@ export class PageServing {
     const found = await this.published(request)
     if (!found) return notFound()
     const { organization, page } = found
-    const { settings, visitors, parts } = this.#deps
-    const refusesTracking = settings.honour_gpc && request.headers["sec-gpc"] === "1"
-    const cookie = settings.visitor_cookie && !refusesTracking ? this.#cookie(request) : undefined
-    const agent = request.headers["user-agent"] ?? ""
-    const visitor =
-      cookie?.id ?? (await visitors.of({ organization: organization.id, origin: this.origin, address: request.address, agent }))
+    const { visitors, parts } = this.#deps
+    const refusesTracking = this.visits.refusesTracking(request)
+    const { visitor, cookie } = await this.visits.shownTo(request, organization)
     const preview = await this.#preview(request, found)
     const variant = preview ?? chooseVariant(page.variants, visitor, page.id)
     if (!variant) return notFound()
     const endpoint = refusesTracking ? undefined : await parts.eventTarget(organization, page)
     const session = endpoint === undefined ? undefined : await visitors.session(organization.id, visitor)
     const envelope: PageEnvelope = {
-      page_url: `${this.origin}/p/${organization.slug}/${page.slug}`,
+      page_url: this.visits.addressOf(found),
       artifact_id: page.id,
       variant: variant.key,
       ...(refusesTracking ? {} : { visitor_id: visitor }),
@@ -73,15 +76,13 @@ export class PageServing {
     }
     const shown = { organization: organization.id, page: page.id, visitor, session: session?.id ?? "" }
     const visitor_proof = endpoint === undefined ? "" : visitors.prove(shown, session?.begins ?? false)
-    const form = await parts.formTarget(organization, page)
     const html = fill(this.#prepare(page, variant), {
       head: endpoint === undefined ? "" : this.#beacon(endpoint, { ...envelope, visitor_proof }, preview !== undefined),
-      tag: form === undefined ? "" : ` action="${escapeAttribute(formPath(organization, page))}" method="post"`,
-      form: form === undefined ? "" : hiddenFields(envelope, preview !== undefined),
+      // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
+      tag: ` action="${escapeAttribute(formPath(found))}" method="post"`,
+      form: hiddenFields(envelope, preview !== undefined),
     })
-    const own = [this.origin, new URL(this.#deps.publicUrl()).origin]
-    const headers = pageHeaders(settings, own)
-    return { headers: cookie ? { ...headers, "Set-Cookie": cookie.header } : headers, body: html }
+    return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
   }
 
   /** The page of a path, where anybody may see it. */
@@ -90,6 +91,10 @@ export class PageServing {
     if (!organization) return undefined
     const page = await this.#deps.pages.servable(organization.id, params["page"] ?? "")
     return page && { organization, page }
+  }
+
+  get #publicOrigin(): string {
+    return new URL(this.#deps.publicUrl()).origin
   }
 
   /** With an origin of their own, pages are shown nowhere else. */
@@ -109,15 +114,6 @@ export class PageServing {
     const caller = await this.#deps.authenticator.authenticate(credentials).catch(() => undefined)
     const may = caller?.organization.id === organization.id && (caller.scopes === undefined || caller.scopes.has("pages:read"))
     return may ? page.variants.find(({ key }) => key === wanted) : undefined
-  }
-
-  #cookie({ headers }: RouteRequest): { id: string; header: string } {
-    const pairs = (headers["cookie"] ?? "").split(";").map((pair) => pair.trim().split("="))
-    const known = pairs.find(([name, value]) => name === cookieName && cookieValue.test(value ?? ""))?.[1]
-    const id = known ?? randomBytes(17).toString("base64url").slice(0, 22)
-    const seconds = this.#deps.settings.visitor_cookie_days * 86_400
-    const secure = this.origin.startsWith("https:") ? "; Secure" : ""
-    return { id, header: `${cookieName}=${id}; Max-Age=${seconds}; Path=/p/; HttpOnly; SameSite=Lax${secure}` }
   }
 
   #beacon(endpoint: string, envelope: object, isTest: boolean): string {
@@ -142,7 +138,7 @@ export class PageServing {
   }
 }
 
-export function formPath(organization: Organization, page: StoredPage): string {
+export function formPath({ organization, page }: PublicPage): string {
   return `/p/${organization.slug}/${page.slug}`
 }
 

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { AppError } from "#core"
 import type { OutgoingSockets } from "../../outgoing-http/index.ts"
-import { forwardedHeaders, type OwnPages, parseAuthority, parseForwarded, targetOf } from "./targets.ts"
+import { forwardedHeaders, isOwnTunnel, type OwnPages, parseAuthority, parseForwarded, targetOf } from "./targets.ts"
 
 export interface ProxyArgs {
   readonly sockets: OutgoingSockets
@@ -67,16 +67,17 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
     tunnel(request, socket, head).catch(() => socket.destroy())
   })
 
-  /** HTTPS, and websockets of either kind. Our own pages get no exception here, where their paths cannot be seen. */
+  /** HTTPS, and websockets of either kind. Which paths of our own it is used for, the browser is held to (page-guard.ts). */
   async function tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     keep(socket)
     const authority = parseAuthority(request.url ?? "")
     if (!authority) return void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")
+    const { host, port } = authority
     let upstream: Socket
     try {
-      upstream = await dial(authority.host, authority.port)
+      upstream = isOwnTunnel(host, port, args.own) ? counted(await connectPlain(host, port)) : await dial(host, port)
     } catch (error) {
-      fail(targetOf(authority.host, authority.port), error)
+      fail(targetOf(host, port), error)
       return void socket.end("HTTP/1.1 403 Forbidden\r\n\r\n")
     }
     if (socket.destroyed) return void upstream.destroy()

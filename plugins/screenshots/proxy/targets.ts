@@ -2,8 +2,8 @@
 // our own published pages, which may be reached though this service has a private address.
 
 export interface OwnPages {
-  /** Scheme, host and port of the service's public URL. */
-  readonly origin: string
+  /** Scheme, host and port that pages may be asked for at: the public URL's, and the one that they are served from. */
+  readonly origins: readonly string[]
   /** Path that published pages stand under, slashes included. */
   readonly prefix: string
 }
@@ -27,7 +27,12 @@ export function parseForwarded(method: string, text: string, own: OwnPages): For
 
 /** `URL` has taken `..` out of the path, however it was written; what is left encoded is refused. */
 export function isOwnPage(url: URL, own: OwnPages): boolean {
-  return url.origin === own.origin && url.pathname.startsWith(own.prefix) && !/%2f|%5c|%2e|\\|\/\//i.test(url.pathname)
+  return own.origins.includes(url.origin) && url.pathname.startsWith(own.prefix) && !/%2f|%5c|%2e|\\|\/\//i.test(url.pathname)
+}
+
+/** Whether a tunnel to there is one to our own pages; what it is used for cannot be seen from outside. */
+export function isOwnTunnel(host: string, port: number, own: OwnPages): boolean {
+  return own.origins.some((origin) => origin.startsWith("https:") && targetOfUrl(origin) === targetOf(host, port))
 }
 
 export function parseAuthority(text: string): { host: string; port: number } | undefined {

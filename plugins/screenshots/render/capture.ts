@@ -1,6 +1,7 @@
 // One page in a browser that runs already: opened, acted on, pictured.
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core"
 import type { RenderTask } from "./order.ts"
+import { guardOwn } from "./page-guard.ts"
 import { perform, settle } from "./perform.ts"
 
 /** A page that did not come, and why as far as the browser knows. */
@@ -39,20 +40,23 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
   const page = await context.newPage()
   page.setDefaultTimeout(task.deadlineMs)
   closePopups(context, page)
+  const guard = await guardOwn(context, task.own)
   const navigation = watchNavigation(page)
   await open(page, task, navigation)
   await perform(page, task.instructions)
   if (isNowhere(page)) throw navigation.failure("")
+  const astray = guard.astray()
+  if (astray !== undefined) throw new PageFailure("The page leads to a part of this service that is no page.", astray)
   await page.screenshot({ path: file, type: "png", animations: "disabled", timeout: task.deadlineMs, ...(await extent(page, task)) })
 }
 
 async function open(page: Page, task: RenderTask, navigation: Navigation): Promise<void> {
-  const { html } = task
-  if (html !== undefined) {
+  const { document } = task
+  if (document !== undefined) {
     await page.route(
       (url) => url.href === task.url,
       (route) =>
-        route.request().isNavigationRequest() ? route.fulfill({ body: html, contentType: "text/html; charset=utf-8" }) : route.continue(),
+        route.request().isNavigationRequest() ? route.fulfill({ body: document.html, headers: document.headers }) : route.fallback(),
     )
   }
   try {

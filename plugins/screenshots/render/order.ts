@@ -1,16 +1,23 @@
 // What the service and the process that renders say to each other; one order and one answer a process.
 import type { Instruction, Viewport } from "../instructions.ts"
+import type { OwnPages } from "../proxy/targets.ts"
+
+export interface GivenDocument {
+  readonly html: string
+  readonly headers: Readonly<Record<string, string>>
+}
 
 export interface RenderOrder {
   readonly url: string
-  /** The document at `url`, given instead of fetched; everything else it names is fetched. */
-  readonly html?: string
+  /** What is at `url`, given instead of fetched; everything else it names is fetched. */
+  readonly document?: GivenDocument
   readonly viewport: Viewport
   readonly full_page: boolean
   readonly instructions: readonly Instruction[]
 }
 
 export interface RenderTask extends RenderOrder {
+  readonly own: OwnPages
   readonly proxy: string
   readonly executable: string
   /** Libraries to try where the system lacks some. */

@@ -63,15 +63,17 @@ export function createRenderer(args: RendererArgs): Renderer {
     const browser = await chromium()
     const folder = await mkdtemp(join(tmpdir(), "millrace-render-"))
     const overrun = new AbortController()
+    const own = args.ownPages()
     const proxy = await startFilteringProxy({
       sockets: args.sockets,
-      own: args.ownPages(),
+      own,
       maxBytes: settings.max_traffic_bytes,
       exceeded: () => overrun.abort(new RenderFailure(`The page loads more than ${settings.max_traffic_bytes} bytes.`)),
     })
     try {
       const task: RenderTask = {
         ...order,
+        own,
         proxy: proxy.url,
         executable: browser.executable,
         libraries: browser.libraries,

@@ -122,6 +122,16 @@ describe("screenshots", () => {
     expect([foreign.status, foreign.body.code]).to.deep.equal([404, "not_found"])
   })
 
+  it("pictures a page of one's own in the sandbox that visitors get it in", async () => {
+    const script = `let open = location.origin
+      try { localStorage.setItem("x", "y"); open = "storage" } catch { open = "" }
+      document.body.style.background = open || globalThis.origin !== "null" ? "red" : "green"`
+    const html = `<body style="background:blue"><img src="${site.origin}/picture"><script>${script}</script>`
+    const { body } = await host.api<{ slug: string }>("POST", "/v1/pages", { title: "Sandboxed", variants: [{ key: "a", html }] })
+    expect((await pictureOf(await take(host, { page: body.slug }))).at(600, 600)).to.deep.equal(green)
+    expect(site.asked).not.to.include("/picture")
+  })
+
   it("names the instruction that could not be carried out, and keeps no picture", async () => {
     const result = await take(host, {
       url: `${site.origin}/form`,

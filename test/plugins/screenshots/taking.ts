@@ -30,12 +30,13 @@ export interface TakingOptions {
   readonly allow?: readonly string[]
   readonly settings?: Readonly<Record<string, unknown>>
   readonly buckets?: Readonly<Record<string, unknown>>
+  readonly pages?: Readonly<Record<string, unknown>>
   readonly plugins?: NonNullable<TestHostOptions["plugins"]>
 }
 
-export function startTaking({ allow = [], settings = {}, buckets = {}, plugins = [] }: TakingOptions = {}): Promise<TestHost> {
+export function startTaking({ allow = [], settings = {}, buckets = {}, pages = {}, plugins = [] }: TakingOptions = {}): Promise<TestHost> {
   const screenshots = { browser_folder: browserFolder, deadline_ms: 30_000, ...settings }
-  return testHost({ plugins, env: { ...pluginSettings({ screenshots, buckets }), MILLRACE_OUTGOING_ALLOW_HOSTS: allow.join(",") } })
+  return testHost({ plugins, env: { ...pluginSettings({ screenshots, buckets, pages }), MILLRACE_OUTGOING_ALLOW_HOSTS: allow.join(",") } })
 }
 
 export async function start(host: TestHost, input: Record<string, unknown>, key?: string) {

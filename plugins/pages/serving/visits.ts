@@ -1,0 +1,106 @@
+// Who is on a page, as far as a request tells: the same for a page that is shown and for a form that it sends, so that
+// both say the same variant and session.
+import { randomBytes } from "node:crypto"
+import type { PageEnvelope, RouteRequest } from "#core"
+import type { StoredPage } from "../collections.ts"
+import type { PageSettings } from "../settings.ts"
+import type { Visitors } from "../visitors.ts"
+import { campaignOf } from "./campaign.ts"
+import type { Owner, PageParts } from "./parts.ts"
+import { chooseVariant } from "./variants.ts"
+
+export interface VisitsDeps {
+  readonly settings: PageSettings
+  readonly visitors: Visitors
+  readonly parts: PageParts
+  /** Where pages are served from. */
+  readonly origin: () => string
+}
+
+export interface PublicPage {
+  readonly organization: Owner
+  readonly page: StoredPage
+}
+
+type Request = Pick<RouteRequest, "headers" | "address" | "query">
+
+const cookieName = "mr_visitor"
+const cookieValue = /^[A-Za-z0-9_-]{22}$/
+
+export class Visits {
+  readonly #deps: VisitsDeps
+
+  constructor(deps: VisitsDeps) {
+    this.#deps = deps
+  }
+
+  /** Global Privacy Control: the visitor's id chooses the variant, and is told to nobody. */
+  refusesTracking({ headers }: Request): boolean {
+    return this.#deps.settings.honour_gpc && headers["sec-gpc"] === "1"
+  }
+
+  /** For a page that is shown: whoever has no cookie yet gets one, where cookies are wanted. */
+  async shownTo(request: Request, organization: Owner): Promise<{ visitor: string; cookie?: string }> {
+    if (!this.#byCookie(request)) return { visitor: await this.#derived(request, organization) }
+    const visitor = cookieOf(request) ?? randomBytes(17).toString("base64url").slice(0, 22)
+    return { visitor, cookie: this.#cookie(visitor) }
+  }
+
+  /** Where the page is, whatever the address that it was asked for by. */
+  addressOf({ organization, page }: PublicPage): string {
+    return `${this.#deps.origin()}/p/${organization.slug}/${page.slug}`
+  }
+
+  /**
+   * The envelope of an event that was sent to a page's own address. Which page it is follows from there; the rest is as
+   * the event says, and as the page would have said where the event says nothing.
+   */
+  async envelopeOf(request: Request, found: PublicPage, said: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+    const { organization, page } = found
+    const named = said["visitor_id"]
+    const visitor = typeof named === "string" ? named : await this.#known(request, organization)
+    const chosen = visitor === undefined ? undefined : chooseVariant(page.variants, visitor, page.id)
+    const shown = page.variants.find(({ key }) => key === said["variant"])
+    return {
+      ...campaignOf(request.query),
+      ...(named === undefined && visitor !== undefined ? await this.#tracked(request, found, visitor) : {}),
+      ...said,
+      page_url: this.addressOf(found),
+      artifact_id: page.id,
+      variant: (shown ?? chosen)?.key ?? "",
+    }
+  }
+
+  async #tracked(request: Request, { organization, page }: PublicPage, visitor: string): Promise<Partial<PageEnvelope>> {
+    if (this.refusesTracking(request)) return {}
+    const { parts, visitors } = this.#deps
+    const counted = (await parts.eventTarget(organization, page)) !== undefined
+    const session = counted ? await visitors.session(organization.id, visitor) : undefined
+    return { visitor_id: visitor, ...(session ? { session_id: session.id } : {}) }
+  }
+
+  /** Undefined where only a cookie could tell, and there is none: a sandboxed page's forms come without. */
+  async #known(request: Request, organization: Owner): Promise<string | undefined> {
+    return this.#byCookie(request) ? cookieOf(request) : this.#derived(request, organization)
+  }
+
+  #derived({ headers, address }: Request, organization: Owner): Promise<string> {
+    const agent = headers["user-agent"] ?? ""
+    return this.#deps.visitors.of({ organization: organization.id, origin: this.#deps.origin(), address, agent })
+  }
+
+  #byCookie(request: Request): boolean {
+    return this.#deps.settings.visitor_cookie && !this.refusesTracking(request)
+  }
+
+  #cookie(id: string): string {
+    const seconds = this.#deps.settings.visitor_cookie_days * 86_400
+    const secure = this.#deps.origin().startsWith("https:") ? "; Secure" : ""
+    return `${cookieName}=${id}; Max-Age=${seconds}; Path=/p/; HttpOnly; SameSite=Lax${secure}`
+  }
+}
+
+function cookieOf({ headers }: Request): string | undefined {
+  const pairs = (headers["cookie"] ?? "").split(";").map((pair) => pair.trim().split("="))
+  return pairs.find(([name, value]) => name === cookieName && cookieValue.test(value ?? ""))?.[1]
+}

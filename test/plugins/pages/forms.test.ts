@@ -1,0 +1,227 @@
+// Forms of pages: what is sent to a page's own address is of that page, whatever the body says or leaves out, and what
+// nobody takes is said to be lost, to the visitor and to whoever publishes the page.
+import { expect } from "chai"
+import { chooseVariant } from "../../../plugins/pages/index.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+import { desktopChrome, Loop, type Published } from "../page-events/loop.ts"
+
+const withForm = [{ key: "control", html: '<form id="f"><input name="email"></form>' }]
+const two = [
+  { key: "a", html: "<h1>A</h1>", weight: 1 },
+  { key: "b", html: "<h1>B</h1>", weight: 1 },
+]
+type Values = Record<string, unknown>
+
+let drawn = 0
+
+/** A pipeline that keeps what the page's forms send, with what the envelope says. */
+async function capture(loop: Loop, page: Published, more: object = {}): Promise<{ slug: string; rows: () => Promise<Values[]> }> {
+  const name = `Leads ${++drawn}`
+  const { slug } = await loop.call<{ slug: string }>("POST", "/v1/event-pipelines", {
+    name,
+    state: "active",
+    source_kind: "browser_form",
+    auth_mode: "public_artifact",
+    owner_artifact_id: page.id,
+    pipeline: [
+      {
+        id: "save",
+        type: "dataset.write",
+        dataset_slug: `leads-${drawn}`,
+        key: "email",
+        row: {
+          email: "{{ event.email }}",
+          number: "{{ event.number }}",
+          session_id: "{{ envelope.session_id }}",
+          visitor_id: "{{ envelope.visitor_id }}",
+          utm_source: "{{ envelope.utm_source }}",
+        },
+      },
+    ],
+    ...more,
+  })
+  const at = `/v1/datasets/leads-${drawn}/rows`
+  return { slug, rows: async () => (await loop.call<{ rows: { values: Values }[] }>("GET", at)).rows.map(({ values }) => values) }
+}
+
+function post(
+  loop: Loop,
+  path: string,
+  body: string | URLSearchParams | FormData,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(loop.host.url + path, { method: "POST", redirect: "manual", headers: { "user-agent": desktopChrome, ...headers }, body })
+}
+
+const asHtml = { accept: "text/html,*/*" }
+const asJson = { "content-type": "application/json" }
+
+describe("a page whose form nothing takes", () => {
+  let loop: Loop
+  before(async () => {
+    loop = await Loop.start()
+  })
+  after(() => loop.host.stop())
+
+  it("is served with a form that keeps what is entered out of the address", async () => {
+    const page = await loop.publish([
+      { key: "a", html: '<form id="f" method=""></form><form id="search" method="get"><input name="q"></form>' },
+    ])
+    const text = await (await fetch(loop.host.url + page.path, { headers: { "user-agent": desktopChrome } })).text()
+    expect(text).to.include(`<form action="${page.path}" method="post" id="f" method="">`)
+    expect(text).to.include('<form id="search" method="get"><input name="q"></form>')
+  })
+
+  it("tells people and programs that nothing was sent", async () => {
+    const page = await loop.publish(withForm)
+    const told = await post(loop, page.path, new URLSearchParams({ email: "a@b.c" }), asHtml)
+    expect([told.status, told.headers.get("content-type"), told.headers.get("location")]).to.deep.equal([
+      404,
+      "text/html; charset=utf-8",
+      null,
+    ])
+    expect(await told.text())
+      .to.include("not connected yet")
+      .and.to.include(page.path)
+      .and.not.include("a@b.c")
+    const answered = await post(loop, page.path, JSON.stringify({ email: "a@b.c" }), asJson)
+    const body = (await answered.json()) as { code: string; details: { reason: string } }
+    expect([answered.status, body.code, body.details.reason]).to.deep.equal([404, "not_found", "form_not_connected"])
+  })
+
+  it("comes with a warning where it is published, read and changed, until a pipeline takes it", async () => {
+    type Checked = Published & { warnings: string[] }
+    const { slug, id } = await loop.call<Published>("POST", "/v1/pages", { title: "Unconnected", variants: withForm })
+    const read = async () => (await loop.call<Checked>("GET", `/v1/pages/${slug}`)).warnings
+    expect(await read()).to.deep.equal([])
+    const { warnings } = await loop.call<Checked>("POST", `/v1/pages/${slug}/publish`)
+    expect(warnings).to.have.length(1)
+    expect(warnings[0])
+      .to.match(/^form_not_connected: /)
+      .and.to.include("control")
+      .and.to.include(id)
+    expect(await read()).to.deep.equal(warnings)
+    const made = await capture(loop, { slug, id, path: "" })
+    expect(await read()).to.deep.equal([])
+    await loop.call("PUT", `/v1/event-pipelines/${made.slug}`, { state: "disabled" })
+    expect(await read()).to.deep.equal(warnings)
+    const changed = await loop.call<Checked>("PATCH", `/v1/pages/${slug}`, { variants: two })
+    expect(changed.warnings).to.deep.equal([])
+    const search = [{ key: "control", html: '<form method="get">' }]
+    expect((await loop.call<Checked>("PATCH", `/v1/pages/${slug}`, { variants: search })).warnings).to.deep.equal([])
+  })
+})
+
+describe("what is sent to a page's address", () => {
+  let loop: Loop
+  let page: Published
+  let other: Published
+  before(async () => {
+    loop = await Loop.start()
+    page = await loop.publish(two)
+    other = await loop.publish(two)
+  })
+  after(() => loop.host.stop())
+
+  const shown = async (agent: string, headers: Record<string, string> = {}) => {
+    const text = await (await fetch(loop.host.url + page.path, { headers: { "user-agent": agent, ...headers } })).text()
+    const said = (name: string) => new RegExp(`${name}&quot;:&quot;([^&]*)`).exec(text)?.[1]
+    return { variant: /<h1>(\w)/.exec(text)?.[1]?.toLowerCase(), visitor_id: said("visitor_id"), session_id: said("session_id") }
+  }
+  const multipart = (fields: Record<string, string>) => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries(fields)) form.append(name, value)
+    return form
+  }
+  const ofPage = () => ({ artifact_id: page.id, page_url: loop.host.url + page.path })
+
+  for (const auth_mode of ["public_artifact", "none"]) {
+    it(`is of that page, in the variant and session that it is shown in, without an envelope (${auth_mode})`, async () => {
+      const { rows } = await capture(loop, page, { auth_mode })
+      const bodies: [body: string | URLSearchParams | FormData, headers: Record<string, string>][] = [
+        [new URLSearchParams({ email: "form@a.b" }), {}],
+        [multipart({ email: "multi@a.b" }), {}],
+        [JSON.stringify({ email: "json@a.b" }), asJson],
+        [' { "email": "text@a.b", "number": 12345678901234567890 } \n', { "content-type": "text/plain" }],
+        [JSON.stringify({ email: "empty@a.b", _envelope: { variant: "", artifact_id: "" } }), asJson],
+      ]
+      const agent = `${desktopChrome} ${auth_mode}`
+      const seen = await shown(agent)
+      for (const [body, headers] of bodies) {
+        const answer = await post(loop, `${page.path}?utm_source=letter`, body, { ...headers, "user-agent": agent })
+        expect([answer.status, await answer.text()].join(" ")).to.match(/^200 .*accepted/)
+      }
+      const kept = await rows()
+      expect(kept.map(({ email }) => email)).to.have.members(["form@a.b", "multi@a.b", "json@a.b", "text@a.b", "empty@a.b"])
+      for (const row of kept) expect(row, String(row["email"])).to.deep.include({ ...ofPage(), ...seen, utm_source: "letter" })
+      expect(kept.find(({ email }) => email === "text@a.b")?.["number"]).to.equal("12345678901234567890")
+    })
+  }
+
+  it("is of that page, though the body names another, and keeps what the body says else", async () => {
+    const { rows } = await capture(loop, page)
+    const lie = { artifact_id: other.id, page_url: loop.host.url + other.path, variant: "never" }
+    const truth = { visitor_id: "visitor-of-the-body", session_id: "session-of-the-body", utm_source: "body" }
+    const chosen = chooseVariant(two, truth.visitor_id, page.id)?.key
+    const unlike = chosen === "a" ? "b" : "a"
+    const flat = (envelope: object) =>
+      Object.fromEntries(Object.entries(envelope).map(([name, value]) => [`_envelope.${name}`, String(value)]))
+    const lied = { ...lie, ...truth }
+    const send = async (body: string | URLSearchParams | FormData, headers = {}) =>
+      expect((await post(loop, `${page.path}?utm_source=address`, body, headers)).status).to.equal(200)
+    await send(new URLSearchParams({ email: "form@a.b", ...flat(lied) }))
+    await send(multipart({ email: "multi@a.b", ...flat(lied) }))
+    await send(JSON.stringify({ _envelope: lied, email: "json@a.b" }), asJson)
+    await send(JSON.stringify({ ...flat(lied), email: "flat@a.b" }), asJson)
+    await send(new URLSearchParams({ email: "known@a.b", ...flat({ ...truth, variant: unlike }) }))
+    const kept = await rows()
+    expect(kept).to.have.length(5)
+    for (const row of kept) {
+      expect(row, String(row["email"])).to.deep.include({ ...ofPage(), ...truth, variant: row["email"] === "known@a.b" ? unlike : chosen })
+    }
+  })
+
+  it("tells of no visitor who sends Global Privacy Control, nor of one whom only a cookie would tell of", async () => {
+    const { rows } = await capture(loop, page)
+    const agent = `${desktopChrome} private`
+    const { variant } = await shown(agent, { "sec-gpc": "1" })
+    await post(loop, page.path, new URLSearchParams({ email: "private@a.b" }), { "sec-gpc": "1", "user-agent": agent })
+    expect((await rows())[0]).to.deep.include({ ...ofPage(), variant, visitor_id: null, session_id: null })
+    const byCookie = await Loop.start({ env: pluginSettings({ pages: { visitor_cookie: true } }) })
+    try {
+      const cookied = await byCookie.publish(two)
+      const captured = await capture(byCookie, cookied)
+      await post(byCookie, cookied.path, new URLSearchParams({ email: "none@a.b" }))
+      const visitor_id = "AbCdEfGhIjKlMnOpQrStUv"
+      await post(byCookie, cookied.path, new URLSearchParams({ email: "some@a.b" }), { cookie: `mr_visitor=${visitor_id}` })
+      const rowOf = async (email: string) => (await captured.rows()).find((row) => row["email"] === email)
+      expect(await rowOf("none@a.b")).to.deep.include({ artifact_id: cookied.id, variant: "", visitor_id: null, session_id: null })
+      expect(await rowOf("some@a.b")).to.deep.include({ visitor_id, variant: chooseVariant(two, visitor_id, cookied.id)?.key })
+    } finally {
+      await byCookie.host.stop()
+    }
+  })
+
+  it("is refused as ever where it cannot be read or is too much, and nobody is told to try what cannot succeed", async () => {
+    const { slug, rows } = await capture(loop, page)
+    const file = new FormData()
+    file.append("email", "file@a.b")
+    file.append("cv", new Blob(["x"]), "cv.txt")
+    for (const [body, headers] of [
+      ['{"email": ', asJson],
+      ["[1]", asJson],
+      [new URLSearchParams(Array.from({ length: 1_001 }, (_, n): [string, string] => [`f${n}`, ""])), {}],
+      [file, {}],
+    ] as const) {
+      const answer = await post(loop, page.path, body, { ...headers, ...asHtml })
+      expect(answer.status).to.be.within(400, 499)
+      expect(await answer.text())
+        .not.to.include("try again")
+        .and.not.include("moment")
+    }
+    const large = await post(loop, page.path, new URLSearchParams({ email: "x".repeat(1_048_577) }), asHtml)
+    expect(large.status).to.equal(413)
+    expect(await rows()).to.deep.equal([])
+    await loop.call("PUT", `/v1/event-pipelines/${slug}`, { state: "disabled" })
+  })
+})
