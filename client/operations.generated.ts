@@ -84,7 +84,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "event_pipelines.list": { method: "GET", path: "/v1/event-pipelines", repeatable: true, list: "event_pipelines" },
   "event_pipelines.list_executions": { method: "GET", path: "/v1/event-pipelines/{slug}/executions", repeatable: true, list: "executions" },
   "event_pipelines.plan": { method: "POST", path: "/v1/event-pipelines/plan", repeatable: true },
-  "event_pipelines.replay_execution": { method: "POST", path: "/v1/event-pipelines/{slug}/executions/{id}/replay", repeatable: true, keyed: true },
+  "event_pipelines.replay_execution": { method: "POST", path: "/v1/event-pipelines/{slug}/executions/{id}/replay", keyed: true },
   "event_pipelines.retry_execution": { method: "POST", path: "/v1/event-pipelines/{slug}/executions/{id}/retry", keyed: true },
   "event_pipelines.rotate_secret": { method: "POST", path: "/v1/event-pipelines/{slug}/rotate-secret", keyed: true },
   "event_pipelines.send_event": { method: "POST", path: "/v1/event-pipelines/{slug}/events", keyed: true },

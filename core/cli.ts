@@ -1,4 +1,5 @@
 // The `millrace` command. What went wrong is said in one report, and the exit code says that something did.
+import { CommandProblem } from "./cli/operations/problem.ts"
 import { runCommand } from "./cli/program.ts"
 import { BootError } from "./kernel/config.ts"
 import { AppError } from "./kernel/errors.ts"
@@ -6,7 +7,7 @@ import { AppError } from "./kernel/errors.ts"
 try {
   process.exitCode = await runCommand(process.argv.slice(2))
 } catch (error) {
-  if (!(error instanceof BootError || error instanceof AppError)) throw error
+  if (!(error instanceof BootError || error instanceof AppError || error instanceof CommandProblem)) throw error
   console.error(error.message)
-  process.exitCode = 1
+  process.exitCode = error instanceof CommandProblem ? error.exitCode : 1
 }

@@ -47,8 +47,9 @@ export interface Datasets {
   get(organization: string, slugOrId: string): Promise<Dataset | undefined>
   /** As `get`; throws `not_found`. */
   require(organization: string, slugOrId: string): Promise<Dataset>
+  /** Throws `failed_precondition` where a reserved dataset would take no rows any more. */
   update(work: Work, organization: string, dataset: Dataset, change: DatasetChange): Dataset
-  /** Keeps a slug for one plugin: nobody else makes a dataset of it, writes rows to it or names it as a target. To be called while services are created. */
+  /** Keeps a slug for one plugin: nobody else makes a dataset of it, writes rows to it, names it as a target or archives it. To be called while services are created. */
   reserve(slug: string, what: string): ReservedDataset
   rows(organization: string): Collection<Row>
   /** What to ask of `rows` for a caller's filter and sort (row-query.ts); throws `invalid_argument`, also for a read that no index would serve in a dataset too large for it. */
@@ -92,6 +93,13 @@ export function createDatasets({ store, coherence, clock, maxScannedRows }: Data
       fields: [{ path: "dataset_slug", message }],
       retryable: false,
     })
+  }
+
+  function refuseArchiving(slug: string): void {
+    const what = reserved.get(slug)
+    if (what === undefined) return
+    const message = `"${slug}" is kept for ${what}, which would be lost if it took no rows: it cannot be archived.`
+    throw new AppError("failed_precondition", `status: ${message}`, { reason: "dataset_reserved", fields: [{ path: "status", message }] })
   }
 
   async function ensure(work: Work, organization: Owner, slug: string, given: Partial<NewDataset>) {
@@ -157,6 +165,7 @@ export function createDatasets({ store, coherence, clock, maxScannedRows }: Data
       throw new AppError("not_found", `There is no dataset "${slugOrId}".`)
     },
     update(work, organization, dataset, change) {
+      if (change.status === "archived") refuseArchiving(dataset.slug)
       const changed = { ...change, updated_at: timestamp(clock.now()), revision: dataset.revision + 1 }
       work.in(DatasetsCollection, organization).update(dataset.id, { $set: changed }, { where: { revision: dataset.revision } })
       coherence.announce(work, datasetsTopic, keyOf(organization, dataset.slug))

@@ -3,13 +3,15 @@
 
 export interface EventColumn {
   readonly name: string
-  readonly type: "VARCHAR" | "DOUBLE" | "BIGINT" | "BOOLEAN" | "TIMESTAMP" | "JSON"
+  readonly type: "VARCHAR" | "DOUBLE" | "BIGINT" | "INTEGER" | "BOOLEAN" | "TIMESTAMP"
   readonly about: string
 }
 
-const text = (name: string, about: string): EventColumn => ({ name, type: "VARCHAR", about })
-const number = (name: string, about: string): EventColumn => ({ name, type: "DOUBLE", about })
-const whole = (name: string, about: string): EventColumn => ({ name, type: "BIGINT", about })
+export const text = (name: string, about: string): EventColumn => ({ name, type: "VARCHAR", about })
+export const number = (name: string, about: string): EventColumn => ({ name, type: "DOUBLE", about })
+export const whole = (name: string, about: string): EventColumn => ({ name, type: "BIGINT", about })
+export const time = (name: string, about: string): EventColumn => ({ name, type: "TIMESTAMP", about })
+export const flag = (name: string, about: string): EventColumn => ({ name, type: "BOOLEAN", about })
 
 /** Columns of a page event's row, by the names that the dataset has. Raise `schemaVersion` when this list changes. */
 export const rowColumns: readonly EventColumn[] = [
@@ -29,8 +31,8 @@ export const rowColumns: readonly EventColumn[] = [
   text("utm_content", "Campaign content."),
   text("click_id", "Click id of the advertising network."),
   text("click_id_type", "Which network's click id it is, such as gclid."),
-  { name: "at", type: "TIMESTAMP", about: 'When it happened, UTC. A reserved word: write "at" in quotes, or occurred_at.' },
-  { name: "is_test", type: "BOOLEAN", about: "True for tagged test traffic." },
+  time("at", 'When it happened, UTC. A reserved word: write "at" in quotes, or occurred_at.'),
+  flag("is_test", "True for tagged test traffic."),
   text("device_type", "mobile, tablet, desktop or empty."),
   text("browser", "chrome, safari, firefox, edge, samsung, opera, other or empty."),
   text("in_app", "Name of the in-app browser; empty for a standalone one."),
@@ -39,7 +41,7 @@ export const rowColumns: readonly EventColumn[] = [
   text("region", "ISO region."),
   text("city", "City."),
   text("vital_name", "LCP, INP or CLS; of web_vital rows."),
-  { name: "vital_value", type: "DOUBLE", about: "Milliseconds for LCP and INP, a score for CLS." },
+  number("vital_value", "Milliseconds for LCP and INP, a score for CLS."),
   text("vital_rating", "good, needs-improvement or poor."),
   number("scroll_depth", "Per cent of the page, of scroll_milestone: 25, 50, 75, 90 or 100."),
   text("section", "Section that came into view."),
@@ -60,8 +62,8 @@ export const rowColumns: readonly EventColumn[] = [
 /** Of the copy itself. */
 export const ownColumns: readonly EventColumn[] = [
   text("row_id", "Id of the dataset's row."),
-  { name: "received_at", type: "TIMESTAMP", about: "When the service received it, UTC; the copy is partitioned by its day." },
-  { name: "properties", type: "JSON", about: "Columns of the row that have no typed column here, as JSON; NULL when there are none." },
+  time("received_at", "When the service received it, UTC; the copy is partitioned by its day."),
+  text("properties", "Columns of the row that have no typed column here, as JSON text; NULL when there are none."),
 ]
 
 /** Kept to tell versions of a row apart; not shown to queries. */
@@ -71,8 +73,20 @@ export const schemaVersion = 1
 
 /** Columns made when read, for what marketers ask most. */
 export const madeColumns: readonly (EventColumn & { readonly sql: string })[] = [
-  { name: "occurred_at", type: "TIMESTAMP", about: 'The same as "at", without the need of quotes.', sql: 'coalesce("at", received_at)' },
+  { ...time("occurred_at", 'The same as "at", without the need of quotes.'), sql: 'coalesce("at", received_at)' },
 ]
+
+/** The table `events`, as queries see it. */
+export const eventColumns: readonly EventColumn[] = [...rowColumns, ...ownColumns, ...madeColumns].map(({ name, type, about }) => ({
+  name,
+  type,
+  about,
+}))
+
+/** Columns that a view has as `events` has them. */
+export function asInEvents(...names: readonly string[]): EventColumn[] {
+  return eventColumns.filter(({ name }) => names.includes(name))
+}
 
 const kindsOnly = rowColumns.findIndex(({ name }) => name === "vital_name")
 const blank = new Set(rowColumns.slice(0, kindsOnly).flatMap(({ name, type }) => (type === "VARCHAR" ? [name] : [])))
@@ -97,5 +111,5 @@ export const segmentColumns: readonly { readonly name: string; readonly type: st
   { name: "received_at", type: "TIMESTAMP" },
   { name: versionColumn, type: "TIMESTAMP" },
   ...rowColumns,
-  { name: "properties", type: "JSON" },
+  { name: "properties", type: "VARCHAR" },
 ]

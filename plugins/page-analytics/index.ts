@@ -6,6 +6,7 @@ import { Buckets } from "../buckets/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { Organizations } from "../organizations/index.ts"
+import { Pages } from "../pages/index.ts"
 import { CopiedOrganizations, CopiesCollection, LeaseCollection, NotesCollection, SegmentsCollection } from "./collections.ts"
 import { analyticsSchema, analyticsStatus, queryAnalytics, rebuildAnalytics } from "./operations.ts"
 import { createPageAnalytics, PageAnalytics } from "./page-analytics.ts"
@@ -24,7 +25,7 @@ const Pool = token<QueryPool>("analytics query pool")
 
 export default definePlugin({
   id: "page-analytics",
-  needs: ["buckets", "datasets", "event-pipelines", "organizations"],
+  needs: ["buckets", "datasets", "event-pipelines", "organizations", "pages"],
   config: AnalyticsSettings,
   register(reg, config) {
     /** Organizations that have a copy, as this node last saw them. */
@@ -80,6 +81,7 @@ export default definePlugin({
         ids: Ids,
         datasets: Datasets,
         organizations: Organizations,
+        pages: Pages,
         pipelines: EventPipelinesService,
         files: Files,
         pool: Pool,

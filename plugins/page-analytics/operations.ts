@@ -1,7 +1,7 @@
 // The operations of page analytics (specification 4.8): asking, what can be asked for, how fresh it is, making it again.
 import { z } from "zod"
 import { defineOperation, Timestamp } from "#core"
-import { madeColumns, ownColumns, rowColumns } from "./event-columns.ts"
+import { eventColumns } from "./event-columns.ts"
 import { PageAnalytics } from "./page-analytics.ts"
 import { allowedFunctions, allowedTableFunctions } from "./query/functions.ts"
 import { views } from "./views.ts"
@@ -9,7 +9,9 @@ import { views } from "./views.ts"
 const AsOf = Timestamp.nullable().describe("Every event committed before then is counted; null while the first copy is being made.")
 const Enabled = z
   .boolean()
-  .describe("False where no page's events are taken: then no rows do not mean no traffic; enable analytics by publishing a page.")
+  .describe(
+    "False where no page's events are taken, because none is published or each has its page-events pipeline disabled: then no rows do not mean no traffic; enable analytics by publishing a page.",
+  )
 
 export const queryAnalytics = defineOperation({
   name: "page_analytics.query",
@@ -42,16 +44,8 @@ export const queryAnalytics = defineOperation({
 })
 
 const tables = [
-  {
-    name: "events",
-    about: "One row an event, test traffic included.",
-    columns: [...rowColumns, ...ownColumns, ...madeColumns].map(({ name, type, about }) => ({ name, type, about })),
-  },
-  ...views.map(({ name, about, columns }) => ({
-    name,
-    about,
-    columns: Object.entries(columns).map(([column, meaning]) => ({ name: column, type: "", about: meaning })),
-  })),
+  { name: "events", about: "One row an event, test traffic included.", columns: [...eventColumns] },
+  ...views.map(({ name, about, columns }) => ({ name, about, columns: [...columns] })),
 ]
 
 export const analyticsSchema = defineOperation({
@@ -66,7 +60,7 @@ export const analyticsSchema = defineOperation({
       z.object({
         name: z.string(),
         about: z.string(),
-        columns: z.array(z.object({ name: z.string(), type: z.string().describe("Empty where a view makes it."), about: z.string() })),
+        columns: z.array(z.object({ name: z.string(), type: z.string().describe("The engine's."), about: z.string() })),
       }),
     ),
     functions: z.array(z.string()),

@@ -4,6 +4,7 @@ import { AppError, type Caller, type Clock, type Ids, roleAtLeast, type Store, t
 import type { Datasets } from "../datasets/index.ts"
 import type { EventPipelinesService } from "../event-pipelines/index.ts"
 import type { Organizations } from "../organizations/index.ts"
+import type { Pages } from "../pages/index.ts"
 import { CopiedOrganizations, CopiesCollection, type Copy, type Segment } from "./collections.ts"
 import { schemaVersion } from "./event-columns.ts"
 import type { QueryTable } from "./query/protocol.ts"
@@ -45,6 +46,7 @@ interface AnalyticsDeps extends CopyStoreDeps {
   readonly ids: Ids
   readonly datasets: Datasets
   readonly organizations: Organizations
+  readonly pages: Pick<Pages, "published">
   readonly pipelines: Pick<NonNullable<(typeof EventPipelinesService)["type"]>, "list">
   readonly files: SegmentFiles
   readonly pool: QueryPool
@@ -57,7 +59,7 @@ interface Snapshot {
 }
 
 export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
-  const { store, works, clock, ids, datasets, organizations, pipelines, files, pool, settings } = deps
+  const { store, works, clock, ids, datasets, organizations, pages, pipelines, files, pool, settings } = deps
 
   /** Read again at each call: whoever made the key may have left since it was made. */
   async function assertMember({ organization, user, credential }: Caller): Promise<void> {
@@ -75,10 +77,16 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     })
   }
 
-  /** Analytics are on where a page's events are taken: a page_events pipeline that is active. */
+  /** Analytics are on where a page's events are taken: it is published, and its page_events pipeline is active. */
   async function enabled(organization: string): Promise<boolean> {
-    const { items } = await pipelines.list(organization, { purpose: "page_events", state: "active", limit: 1, cursor: "" })
-    return items.length > 0
+    const filters = { purpose: "page_events", state: "active", limit: 100 } as const
+    let cursor = ""
+    do {
+      const { items, next_cursor } = await pipelines.list(organization, { ...filters, cursor })
+      for (const { owner_artifact_id } of items) if (await pages.published(organization, owner_artifact_id ?? "")) return true
+      cursor = next_cursor
+    } while (cursor !== "")
+    return false
   }
 
   async function liveCopy(organization: string): Promise<Copy | undefined> {

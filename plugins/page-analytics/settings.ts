@@ -24,7 +24,13 @@ export const AnalyticsSettings = z.strictObject({
   seal_every_ms: z.int().min(100).max(5_000).default(2_000).describe("How often new rows are sealed into segments."),
   check_every_ms: z.int().min(1_000).default(900_000).describe("How often the copy's days are counted against the store."),
   segment_rows: z.int().min(1_000).max(2_000_000).default(400_000).describe("Rows of a full segment; smaller ones are merged up to it."),
-  keep_replaced_ms: z.int().min(0).default(900_000).describe("How long a replaced segment's file stays for queries under way on any node."),
+  keep_replaced_ms: z
+    .int()
+    .min(0)
+    .default(900_000)
+    .describe(
+      "How long a replaced segment's file stays for queries under way on any node, and for readers of the bucket that listed it before.",
+    ),
   keep_days: z.int().min(1).default(1_095).describe("Days that the copy holds; older rows stay in the dataset only."),
   cache_bytes: z
     .int()

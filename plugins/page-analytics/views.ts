@@ -1,11 +1,27 @@
 // The tables that a query sees: `events`, and views over it that answer the usual questions. Each is documented by its
-// own declaration; GET /v1/page-analytics/schema shows it.
-import { literal, madeColumns, ownColumns, quoted, rowColumns, segmentColumns } from "./event-columns.ts"
+// own declaration, every column in the order and of the type that the engine gives it; GET /v1/page-analytics/schema
+// shows it.
+import {
+  asInEvents,
+  type EventColumn,
+  eventColumns,
+  flag,
+  literal,
+  madeColumns,
+  number,
+  ownColumns,
+  quoted,
+  rowColumns,
+  segmentColumns,
+  text,
+  time,
+  whole,
+} from "./event-columns.ts"
 
 export interface AnalyticsView {
   readonly name: string
   readonly about: string
-  readonly columns: Readonly<Record<string, string>>
+  readonly columns: readonly EventColumn[]
   readonly sql: string
 }
 
@@ -30,26 +46,26 @@ export const views: readonly AnalyticsView[] = [
   {
     name: "sessions",
     about: "One row a session, without test traffic: what it saw, did and came from. Attribution is the session's first that is not empty.",
-    columns: {
-      session_id: "The session.",
-      artifact_id: "Page that it began on.",
-      variant: "Variant that it saw first.",
-      landing_url: "Address that it began on.",
-      started_at: "First event, UTC.",
-      ended_at: "Last event, UTC.",
-      duration_s: "Seconds between them.",
-      events: "Number of events.",
-      pageviews: "Number of page views.",
-      clicks: "Number of CTA clicks.",
-      max_scroll: "Deepest scroll milestone, per cent; 0 when none.",
-      started_form: "Whether a form was begun.",
-      converted: "Whether it became a lead.",
-      rage_clicks: "Number of rage clicks.",
-      bailed: "Whether it left without scrolling or clicking.",
-      abandoned_form: "Whether it left a form begun.",
-      "utm_source, utm_medium, utm_campaign, click_id_type": "Where it came from.",
-      "device_type, browser, in_app, language, country": "What it came with.",
-    },
+    columns: [
+      text("session_id", "The session."),
+      text("artifact_id", "Page that it began on."),
+      text("variant", "Variant that it saw first."),
+      text("landing_url", "Address that it began on."),
+      time("started_at", "First event, UTC."),
+      time("ended_at", "Last event, UTC."),
+      number("duration_s", "Seconds between them."),
+      whole("events", "Number of events."),
+      whole("pageviews", "Number of page views."),
+      whole("clicks", "Number of CTA clicks."),
+      number("max_scroll", "Deepest scroll milestone, per cent; 0 when none."),
+      flag("started_form", "Whether a form was begun."),
+      flag("converted", "Whether it became a lead."),
+      whole("rage_clicks", "Number of rage clicks."),
+      flag("bailed", "Whether it left without scrolling or clicking."),
+      flag("abandoned_form", "Whether it left a form begun."),
+      ...asInEvents("utm_source", "utm_medium", "utm_campaign", "click_id_type"),
+      ...asInEvents("device_type", "browser", "in_app", "language", "country"),
+    ],
     sql: `SELECT session_id, arg_min(artifact_id, occurred_at) AS artifact_id,
       arg_min(variant, occurred_at) FILTER (variant <> '') AS variant,
       arg_min(page_url, occurred_at) FILTER (page_url <> '') AS landing_url,
@@ -71,11 +87,11 @@ export const views: readonly AnalyticsView[] = [
   {
     name: "leads",
     about: "One row a lead event, without test traffic, with the time that its session took to it.",
-    columns: {
-      "every column of events": "As there.",
-      session_started_at: "First event of its session, UTC.",
-      time_to_lead_s: "Seconds from there to the lead.",
-    },
+    columns: [
+      ...eventColumns,
+      time("session_started_at", "First event of its session, UTC."),
+      number("time_to_lead_s", "Seconds from there to the lead."),
+    ],
     sql: `SELECT lead.*, began.at AS session_started_at,
       date_diff('millisecond', began.at, lead.occurred_at) / 1000 AS time_to_lead_s
       FROM (SELECT * FROM events WHERE event = 'lead' AND NOT coalesce(is_test, false)) AS lead
@@ -85,15 +101,16 @@ export const views: readonly AnalyticsView[] = [
   {
     name: "pages",
     about: "One row a page, without test traffic.",
-    columns: {
-      artifact_id: "The page.",
-      page_url: "Its most recent address.",
-      pageviews: "Page views.",
-      visitors: "Sessions that viewed it.",
-      leads: "Sessions that became a lead on it.",
-      conversion_rate: "leads / visitors; NULL without visitors.",
-      "first_seen_at, last_seen_at": "Its first and last event, UTC.",
-    },
+    columns: [
+      text("artifact_id", "The page."),
+      text("page_url", "Its most recent address."),
+      whole("pageviews", "Page views."),
+      whole("visitors", "Sessions that viewed it."),
+      whole("leads", "Sessions that became a lead on it."),
+      number("conversion_rate", "leads / visitors; NULL without visitors."),
+      time("first_seen_at", "Its first event, UTC."),
+      time("last_seen_at", "Its last event, UTC."),
+    ],
     sql: `SELECT artifact_id, arg_max(page_url, occurred_at) FILTER (page_url <> '') AS page_url,
       count_if(event = 'pageview')::BIGINT AS pageviews,
       count(DISTINCT session_id) FILTER (event = 'pageview') AS visitors,
@@ -105,14 +122,14 @@ export const views: readonly AnalyticsView[] = [
   {
     name: "web_vitals",
     about: "One row a measurement of a real visitor, without test traffic; quantile_cont(value, 0.75) is the usual figure.",
-    columns: {
-      "artifact_id, page_url, variant, session_id": "Where.",
-      occurred_at: "When, UTC.",
-      name: "LCP, INP or CLS.",
-      value: "Milliseconds, or a score for CLS.",
-      rating: "good, needs-improvement or poor.",
-      "device_type, browser, in_app, country": "With what.",
-    },
+    columns: [
+      ...asInEvents("artifact_id", "page_url", "variant", "session_id"),
+      time("occurred_at", "When, UTC."),
+      text("name", "LCP, INP or CLS."),
+      number("value", "Milliseconds, or a score for CLS."),
+      text("rating", "good, needs-improvement or poor."),
+      ...asInEvents("device_type", "browser", "in_app", "country"),
+    ],
     sql: `SELECT artifact_id, page_url, variant, session_id, occurred_at, vital_name AS name, vital_value AS value, vital_rating AS rating,
       device_type, browser, in_app, country
       FROM events WHERE event = 'web_vital' AND NOT coalesce(is_test, false)`,
@@ -120,13 +137,13 @@ export const views: readonly AnalyticsView[] = [
   {
     name: "funnel",
     about: "Five rows a page and variant, without test traffic: sessions that got to each step, whether or not they took the ones before.",
-    columns: {
-      artifact_id: "The page.",
-      variant: "The variant.",
-      position: "1 to 5.",
-      step: "viewed, scrolled_half, clicked, started_form, became_lead.",
-      sessions: "Sessions that got there.",
-    },
+    columns: [
+      text("artifact_id", "The page."),
+      text("variant", "The variant."),
+      { name: "position", type: "INTEGER", about: "1 to 5." },
+      text("step", "viewed, scrolled_half, clicked, started_form, became_lead."),
+      whole("sessions", "Sessions that got there."),
+    ],
     sql: `SELECT artifact_id, variant, step.position, step.name AS step,
       [viewed, scrolled_half, clicked, started_form, became_lead][step.position] AS sessions
       FROM (SELECT artifact_id, variant,

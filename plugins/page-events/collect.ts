@@ -21,7 +21,7 @@ import { BatchesCollection, type RowContext, SessionsCollection } from "./collec
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
 import { KeyedTurns } from "./keyed-turns.ts"
 import type { EventLimits } from "./limits.ts"
-import { baseOf, campaignIn, pageUrl, rowOf } from "./rows.ts"
+import { baseOf, campaignIn, envelopeOf, pageUrl, rowOf } from "./rows.ts"
 import { hear, idleMs } from "./session.ts"
 import { liveChannel, type OpenSession, type Sessions } from "./sessions.ts"
 import { answer, type Judged, judge, refuseWhole } from "./verdicts.ts"
@@ -69,7 +69,7 @@ export class Collector implements Intake {
     const batch = readBatch(arrival.body)
     const agent = one(arrival.headers["user-agent"])
     const bot = isBot(agent)
-    const judged = batch.elements.map((element, index) => judge(arrival, batch, element, index, bot, this.#deps.ids.uuid()))
+    const judged = judge(arrival, batch, bot, this.#deps.ids)
     const accepted = judged.filter(({ event }) => event !== undefined)
     if (bot) return answer(judged)
     const page = await this.#page(arrival.pipeline)
@@ -125,7 +125,9 @@ export class Collector implements Intake {
     const context = contextOf(arrival, batch, page, visitor, session)
     const work = new StagedWork(attempt === 1 ? id : `${id}:${attempt}`)
     const rows: Json[] = []
-    for (const { event, entry } of judged) {
+    const envelope = envelopeOf(context)
+    for (const { index, event, entry } of judged) {
+      entry.envelope = { batch_id: id, index, ...envelope }
       if (!event) continue
       const values = rowOf(event, context)
       const origin = { executionId: entry.id, stepId, itemIndex: 0, receivedAt: timestamp(receivedAt) }
@@ -180,7 +182,7 @@ function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, visitor: st
     page_url: pageUrl(batch.envelope.page_url),
     variant: (known ? said : chooseVariant(page.variants, visitor, page.id)?.key) ?? "",
     session_id: state.session_id,
-    campaign: campaignIn(batch.envelope),
+    campaign: campaignIn(batch.envelope, state.pages[page.id]?.base),
     stamp: arrival.stamp,
     is_test: arrival.isTest || batch.isTest,
     received_at: arrival.receivedAt,

@@ -17,7 +17,7 @@ import {
 import type { Datasets, ReservedDataset } from "../datasets/index.ts"
 import { BatchesCollection, placeOf } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
-import { rowOf } from "./rows.ts"
+import { envelopeOf, rowOf } from "./rows.ts"
 import { readEvent } from "./vocabulary.ts"
 
 export interface ReplayDeps {
@@ -58,7 +58,7 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   const text = place && batch?.elements[place.index]
   if (!place || !batch || batch.pipeline_id !== pipeline.id || typeof text !== "string") throw gone()
   draft.is_test = batch.context.is_test
-  draft.envelope = { batch_id: place.batch, index: place.index }
+  draft.envelope = { batch_id: place.batch, index: place.index, ...envelopeOf(batch.context) }
   const read = readEvent(JSON.parse(text) as Json)
   if (!read.ok) throw new ReceiptRefused("the event is none that may be submitted")
   const { event_id } = read.event

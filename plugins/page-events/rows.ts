@@ -7,8 +7,10 @@ import type { SubmittedEvent } from "./vocabulary.ts"
 
 const campaignColumns = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content", "click_id", "click_id_type"] as const
 
-export function campaignIn(envelope: PageEnvelope): Record<string, string> {
-  return Object.fromEntries(campaignColumns.map((name) => [name, envelope[name] ?? ""]))
+/** What brought the visitor. An address without a campaign, as that after a form was sent, takes nothing from what the session's rows of the page said before. */
+export function campaignIn(envelope: PageEnvelope, before: Readonly<Record<string, Json>> = {}): Record<string, string> {
+  const said = campaignColumns.some((name) => envelope[name]) ? envelope : before
+  return Object.fromEntries(campaignColumns.map((name) => [name, String(said[name] ?? "")]))
 }
 
 /** Without query and fragment: what identifies a visitor often stands there, and the campaign has columns of its own. */
@@ -22,6 +24,13 @@ export function pageUrl(given: string | undefined): string {
 export function baseOf(context: RowContext): Record<string, Json> {
   const { artifact_id, page_url, variant, session_id, campaign, stamp, is_test } = context
   return { artifact_id, page_url, variant, session_id, ...campaign, is_test, ...stamp }
+}
+
+/** The same for the envelope of a journal entry, without what is blank. */
+export function envelopeOf(context: Omit<RowContext, "is_test" | "received_at" | "sent_at">): Record<string, Json> {
+  const { artifact_id, page_url, variant, session_id, campaign, stamp } = context
+  const columns = { artifact_id, page_url, variant, session_id, ...campaign, ...stamp }
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== ""))
 }
 
 export function rowOf(event: SubmittedEvent, context: RowContext): Record<string, Json> {

@@ -1,7 +1,8 @@
 // The verdict on each element of a request, with its journal entry, and the answer that lists them all.
-import { AppError, type Arrival, type JournalEntry, type Json, type Reply } from "#core"
+import { AppError, type Arrival, type Ids, type JournalEntry, type Json, type Reply } from "#core"
 import type { Batch } from "./batch.ts"
-import { readEvent, type SubmittedEvent } from "./vocabulary.ts"
+import { campaignIn, envelopeOf, pageUrl } from "./rows.ts"
+import { type ReadEvent, readEvent, type SubmittedEvent } from "./vocabulary.ts"
 
 /** One element, judged. */
 export interface Judged {
@@ -12,27 +13,51 @@ export interface Judged {
   readonly result: Record<string, Json>
 }
 
-export function judge(arrival: Arrival, batch: Batch, element: Json, index: number, bot: boolean, execution: string): Judged {
-  const { journal, isTest, id } = arrival
-  const text = JSON.stringify(element)
-  const entry = journal.draft(execution, text)
-  entry.is_test = isTest || batch.isTest
-  entry.envelope = { batch_id: id, index }
-  const read = readEvent(element)
-  const event_id = idOf(element)
-  entry.verdict = { ...entry.verdict, event_id, event_type: read.ok ? read.event.kind : null }
-  const refuse = (cause: string, error: AppError, folded: boolean): Judged => {
-    const own = journal.reject(entry, cause, error, { folded })
-    const found = { status: "rejected", cause, message: error.message, ...(own ? { execution_id: entry.id } : {}) }
-    return { index, text, entry, event: undefined, result: { event_id, ...found } }
-  }
-  if (bot) return refuse("bot", new AppError("permission_denied", "Events of bots are not counted."), true)
-  if (!read.ok) {
-    entry.schema_errors = (read.error.details.fields ?? []).map(({ path, message }) => ({ pointer: `/${path}`, message }))
-    return refuse(read.cause, read.error, false)
-  }
-  journal.accept(entry)
-  return { index, text, entry, event: read.event, result: { event_id, status: "accepted", execution_id: entry.id } }
+/** Each element by itself. */
+export function judge(arrival: Arrival, batch: Batch, bot: boolean, ids: Ids): Judged[] {
+  const elements = batch.elements.map((element) => ({ element, read: readEvent(element) }))
+  const oneIsGood = !bot && elements.some(({ read }) => read.ok)
+  return elements.map(({ element, read }, index) => {
+    const text = JSON.stringify(element)
+    const event_id = idOf(element)
+    const entry = arrival.journal.draft(ids.uuid(), text)
+    entry.is_test = arrival.isTest || batch.isTest
+    entry.verdict = { ...entry.verdict, event_id, event_type: read.ok ? read.event.kind : null }
+    const verdict = bot ? refusedBot : read
+    if (verdict.ok) {
+      arrival.journal.accept(entry)
+      return { index, text, entry, event: verdict.event, result: { event_id, status: "accepted", execution_id: entry.id } }
+    }
+    entry.envelope = { batch_id: arrival.id, index, ...saidBy(arrival, batch) }
+    return { index, text, entry, event: undefined, result: refuse(arrival, entry, verdict, oneIsGood) }
+  })
+}
+
+type Refused = ReadEvent & { readonly ok: false }
+
+const refusedBot: Refused = { ok: false, cause: "bot", error: new AppError("permission_denied", "Events of bots are not counted.") }
+
+/** What the answer says of it. Those of bots are counted in the minute's one entry. */
+function refuse({ journal }: Arrival, entry: JournalEntry, { cause, error }: Refused, oneIsGood: boolean): Record<string, Json> {
+  const { event_id } = entry.verdict
+  const result = { event_id, status: "rejected", cause, message: error.message }
+  entry.schema_errors = (error.details.fields ?? []).map(({ path, message }) => ({ pointer: `/${path}`, message }))
+  entry.response = { status: oneIsGood ? 200 : error.status, body: JSON.stringify(result) }
+  const own = journal.reject(entry, cause, error, { folded: cause === "bot" })
+  return own ? { ...result, execution_id: entry.id } : result
+}
+
+/** What the request alone tells: a request of nothing but bad elements begins no session. */
+function saidBy({ pipeline, stamp }: Arrival, { envelope }: Batch): Record<string, Json> {
+  const artifact_id = pipeline.document.owner_artifact_id ?? ""
+  return envelopeOf({
+    artifact_id,
+    page_url: pageUrl(envelope.page_url),
+    variant: "",
+    session_id: "",
+    campaign: campaignIn(envelope),
+    stamp,
+  })
 }
 
 function idOf(element: Json): string | null {
@@ -44,6 +69,7 @@ function idOf(element: Json): string | null {
 export function refuseWhole({ journal, isTest }: Arrival, execution: string, refusal: AppError): Reply {
   const entry = journal.draft(execution, "")
   entry.is_test = isTest
+  entry.response = { status: refusal.status, body: JSON.stringify(refusal.toBody()) }
   journal.reject(entry, "rate_limited", refusal, { folded: true })
   const headers = { "retry-after": String(refusal.retryAfterS ?? 1), "access-control-expose-headers": "retry-after" }
   return { status: refusal.status, headers, body: refusal.toBody() as unknown as Json }

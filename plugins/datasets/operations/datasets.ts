@@ -76,6 +76,7 @@ export const getDataset = defineOperation({
 export const updateDataset = defineOperation({
   name: "datasets.update",
   summary: "Change a dataset's name, description, purpose or status; an archived one takes no rows.",
+  description: "One that the service itself writes to, such as page-events, cannot be archived.",
   http: { method: "PATCH", path: "/v1/datasets/{slug}" },
   access: { scope: "datasets:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: true },
@@ -88,7 +89,7 @@ export const updateDataset = defineOperation({
     expected_revision: z.int().optional().describe("Revision that the change was made for; refused when there is a newer one."),
   }),
   output: DatasetResource,
-  errors: ["invalid_argument", "not_found", "aborted"],
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [
     {
       given: { dataset: "datasets.create" },

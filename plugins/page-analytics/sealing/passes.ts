@@ -7,6 +7,7 @@ import type { AnalyticsSettings } from "../settings.ts"
 import { CopyStore, type CopyStoreDeps, isConflict } from "./copy-store.ts"
 import { DayCheck } from "./day-check.ts"
 import { SealerHold } from "./lease.ts"
+import { LiveList } from "./live-list.ts"
 import { Sealer, type SealerDeps } from "./sealer.ts"
 
 export const eventsDataset = "page-events"
@@ -32,6 +33,7 @@ export class Passes {
   readonly #deps: PassesDeps
   readonly #hold: SealerHold
   readonly #check: DayCheck
+  readonly #list: LiveList
   readonly #sealers = new Map<string, Sealer>()
   readonly #checked = new Map<string, number>()
   #held = false
@@ -43,6 +45,7 @@ export class Passes {
     this.#deps = deps
     this.#hold = new SealerHold(deps)
     this.#check = new DayCheck({ ...deps, keepDays: deps.settings.keep_days })
+    this.#list = new LiveList(deps.files)
   }
 
   start(): void {
@@ -92,6 +95,7 @@ export class Passes {
   /** Whatever another node may have done meanwhile is read again. */
   #forget(): void {
     this.#sealers.clear()
+    this.#list.forget()
   }
 
   /** False when the copy is neither caught up nor marked as behind. */
@@ -142,6 +146,7 @@ export class Passes {
     await copies.removeNotes(notes)
     for (const copy of await this.#currentOf(copies)) await sealer.compact(copy)
     await this.#checkDays(copies, sealer, dataset)
+    await this.#list.write(copies)
     await copies.sweep(clock.now() - settings.keep_replaced_ms)
   }
 

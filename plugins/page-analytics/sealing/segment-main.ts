@@ -13,7 +13,7 @@ const casts = segmentColumns
   .map(({ name, type }) => {
     const column = quoted(name)
     if (blankWhenAbsent(name)) return `coalesce(${column}, '') AS ${column}`
-    return type === "VARCHAR" || type === "JSON" ? column : `try_cast(${column} AS ${type}) AS ${column}`
+    return type === "VARCHAR" ? column : `try_cast(${column} AS ${type}) AS ${column}`
   })
   .join(", ")
 const asText = `{${segmentColumns.map(({ name }) => `${literal(name)}: 'VARCHAR'`).join(", ")}}`

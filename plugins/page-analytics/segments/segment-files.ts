@@ -1,6 +1,7 @@
 // Where segments are: in the bucket, by organization and day, `<organization>/page-events/day=2026-11-20/<id>.parquet`,
-// so that any engine that knows Hive partitions reads them; and on this node's disk, where queries need them. A bucket that
-// is a folder is read in place; what comes from S3 is kept in a cache, each file whole or not at all.
+// with a list of those that are live, so that any engine that reads Parquet has them; and on this node's disk, where
+// queries need them. A bucket that is a folder is read in place; what comes from S3 is kept in a cache, each file whole or
+// not at all.
 import { createWriteStream } from "node:fs"
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises"
 import { dirname, join } from "node:path"
@@ -17,6 +18,8 @@ export interface SegmentFilesDeps {
   readonly folder: string
   readonly cacheBytes: number
 }
+
+const folder = "page-events/"
 
 export class SegmentFiles {
   readonly #deps: SegmentFilesDeps
@@ -44,7 +47,7 @@ export class SegmentFiles {
   }
 
   keyOf(day: string, id: string): string {
-    return `page-events/day=${day}/${id}.parquet`
+    return `${folder}day=${day}/${id}.parquet`
   }
 
   /** Moves a draft to where it belongs; durable when it resolves. */
@@ -55,6 +58,13 @@ export class SegmentFiles {
     const cached = this.#cached(organization, key)
     await mkdir(dirname(cached), { recursive: true, mode: 0o700 })
     await rename(draft, cached)
+  }
+
+  /** Replaces the organization's list of live files, `live.json`; each is named from where the list is. */
+  async list(organization: string, segments: readonly Segment[]): Promise<void> {
+    const ordered = [...segments].sort((a, b) => (a.day + a.first_at < b.day + b.first_at ? -1 : 1))
+    const files = ordered.map(({ key, day, rows, bytes }) => ({ file: key.slice(folder.length), day, rows, bytes }))
+    await this.#deps.buckets.open(organization).put(`${folder}live.json`, Buffer.from(JSON.stringify(files)))
   }
 
   async remove(organization: string, key: string): Promise<void> {

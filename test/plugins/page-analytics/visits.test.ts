@@ -48,6 +48,21 @@ describe("page analytics of real visits", () => {
     expect((await service.rows("SELECT count(*) FROM events"))[0]).to.deep.equal([stored.length])
   })
 
+  it("are not enabled while no page is published, and again when one is", async () => {
+    const enabled = async () => [
+      (await service.query("SELECT 1")).enabled,
+      (await service.api<{ enabled: boolean }>("GET", "/v1/page-analytics/status")).body.enabled,
+    ]
+    await loop.call("POST", `/v1/pages/${page.slug}/unpublish`)
+    expect(await enabled()).to.deep.equal([false, false])
+    const other = await loop.publish()
+    expect(await enabled()).to.deep.equal([true, true])
+    await loop.call("PATCH", `/v1/pages/${other.slug}`, { status: "archived" })
+    expect(await enabled()).to.deep.equal([false, false])
+    await loop.call("POST", `/v1/pages/${page.slug}/publish`)
+    expect(await enabled()).to.deep.equal([true, true])
+  })
+
   it("are not enabled once every page's pipeline is disabled, and still tell what was", async () => {
     const { slug } = await loop.pipeline(page)
     await loop.call("PUT", `/v1/event-pipelines/${slug}`, { state: "disabled" })

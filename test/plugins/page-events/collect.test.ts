@@ -238,6 +238,27 @@ describe("page events", () => {
     expect(await loop.rows({ event_id: "forged123" })).to.deep.equal([])
   })
 
+  it("are never lost because someone archived their dataset, whose name may change and whose rows may go", async () => {
+    const { id } = await loop.call<{ id: string }>("GET", "/v1/datasets/page-events")
+    for (const reference of ["page-events", id]) {
+      const { status, body } = await loop.host.api("PATCH", `/v1/datasets/${reference}`, { status: "archived", name: "Old" })
+      expect(status).to.equal(400)
+      expect(body).to.deep.include({ code: "failed_precondition" })
+      expect(body).to.have.nested.property("details.reason", "dataset_reserved")
+      expect(body).to.have.nested.property("details.fields[0].path", "status")
+    }
+    for (const fixed of [{ key: "event" }, { columns: [] }])
+      expect((await loop.host.api("PATCH", "/v1/datasets/page-events", fixed)).status).to.equal(400)
+    const renamed = await loop.call("PATCH", "/v1/datasets/page-events", { name: "Visits", status: "active" })
+    expect(renamed).to.deep.include({ name: "Visits", status: "active", key: "event_id" })
+    const view = event("pageview")
+    expect((await loop.send(url, page, view, someone())).status).to.equal(200)
+    const filter = encodeURIComponent(JSON.stringify({ event_id: view.event_id }))
+    const { rows } = await loop.call<{ rows: { id: string }[] }>("GET", `/v1/datasets/page-events/rows?filter=${filter}`)
+    await loop.call("DELETE", `/v1/datasets/page-events/rows/${rows[0]?.id}`)
+    expect(await rowOf(view)).to.equal(undefined)
+  })
+
   it("end when their pipeline is disabled, and publishing again does not bring them back", async () => {
     const other = await loop.publish()
     const pipeline = await loop.pipeline(other)

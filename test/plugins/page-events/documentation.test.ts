@@ -38,6 +38,7 @@ describe("the page about pages", () => {
     for (const path of [page.path, "/v1/beacon.js", "/v1/beacon-vitals.js"])
       expect((await fetch(loop.host.url + path)).status, path).to.equal(200)
     const settings = readFileSync(join(projectRoot, "docs/reference/settings.md"), "utf8")
-    for (const name of ["visitor_cookie", "address_per_minute", "organization_per_minute"]) expect(settings).to.include(name)
+    for (const name of ["visitor_cookie", "address_per_minute", "organization_per_minute", "keep_replaced_ms"])
+      expect(settings).to.include(name)
   })
 })

@@ -1,6 +1,7 @@
 // Replaying page events, and the receipts that vouch for it.
 import { expect } from "chai"
 import { Store } from "#core"
+import { DatasetsCollection } from "../../../plugins/datasets/collections.ts"
 import { event, Loop, type Published, someone } from "./loop.ts"
 
 interface Replayed {
@@ -53,7 +54,12 @@ describe("replays of page events", () => {
 
   it("give none while the dataset takes no rows, and their entry failed and says why", async () => {
     const [id] = await sent(event("pageview"))
-    await loop.call("PATCH", "/v1/datasets/page-events", { status: "archived" })
+    // As one that was archived before that was refused; it can be made active again.
+    const { id: dataset } = await loop.call<{ id: string }>("GET", "/v1/datasets/page-events")
+    const archived = { collection: DatasetsCollection, organization: loop.host.organization.id, id: dataset }
+    await loop.host
+      .get(Store)
+      .commit({ id: "archived", writes: [{ kind: "update", ...archived, update: { $set: { status: "archived" } } }] })
     const refused = await replay(id)
     await loop.call("PATCH", "/v1/datasets/page-events", { status: "active" })
     expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "receipt_refused"])

@@ -99,6 +99,23 @@ describe("a visitor's page events", () => {
     expect((await loop.rows({ event: "rage_click", session_id })).length).to.equal(1)
   })
 
+  it("keep the campaign that brought the visitor until another does, on the page where it did", async () => {
+    const headers = someone()
+    const other = await loop.publish()
+    const campaigns = async (on: Published, envelope: object) => {
+      const view = event("pageview")
+      await loop.send(on === page ? url : (await loop.pipeline(other)).inbound_url, on, { _envelope: envelope, ...view }, headers)
+      const { utm_source, utm_term, click_id } = (await rowOf(view)) ?? {}
+      return [utm_source, utm_term, click_id]
+    }
+    expect(await campaigns(page, { utm_source: "letter", utm_term: "spring" })).to.deep.equal(["letter", "spring", ""])
+    expect(await campaigns(page, {})).to.deep.equal(["letter", "spring", ""])
+    expect(await campaigns(other, {})).to.deep.equal(["", "", ""])
+    expect(await campaigns(page, { utm_source: "search", click_id: "abc" })).to.deep.equal(["search", "", "abc"])
+    clock.ahead += 31 * minute
+    expect(await campaigns(page, {})).to.deep.equal(["", "", ""])
+  })
+
   it("say at a session's end who bailed and which form was left, once, whatever happened to the process meanwhile", async () => {
     const visit = async (events: object[], more: object = {}) => {
       const view = event("pageview")
