@@ -44,7 +44,7 @@ describe("README", () => {
 
   it("leads to a row, a mail, a journal entry, a live update and the pipeline's own answer", async () => {
     mkdirSync(join(folder, "data"))
-    const host: TestHost = await testHost({ dataDir: join(folder, "data"), shippedPipelines: true })
+    const host: TestHost = await testHost({ dataDir: join(folder, "data"), shippedPipelines: true, capture: false })
     let listener: ChildProcess | undefined
     try {
       const [listen = ""] = blocks("js")
@@ -87,7 +87,7 @@ describe("README", () => {
 
   it("shows one call five ways, with one answer", async () => {
     mkdirSync(join(folder, "data"))
-    const host = await testHost({ dataDir: join(folder, "data"), shippedPipelines: true })
+    const host = await testHost({ dataDir: join(folder, "data"), shippedPipelines: true, capture: false })
     const env = { PATH: process.env["PATH"], HOME: folder }
     try {
       const [, body = "", url = ""] = /-d '(\{.*?\})' (\S+)/.exec(host.house.listening.greetings.join("\n")) ?? []

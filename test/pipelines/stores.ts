@@ -35,7 +35,7 @@ function withHosts(storage: Leg["storage"], define: (leg: Leg) => void): void {
   define({
     storage,
     async start(options = {}) {
-      const host = await testHost({ ...options, env: { ...(await storage()), ...options.env } })
+      const host = await testHost({ capture: false, ...options, env: { ...(await storage()), ...options.env } })
       running.push(host)
       return host
     },
