@@ -99,8 +99,8 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
     async start(work, caller, { viewport, full_page, instructions, ...target }) {
       const organization = caller.organization.id
       const request = { ...(await checkTarget(args, caller.organization, target)), viewport, full_page, instructions }
-      await line.enter(work, organization)
       const id = ids.uuid()
+      await line.enter(work, organization, id)
       const now = clock.now()
       work.in(ScreenshotCollection, organization).insert({
         id,

@@ -10,7 +10,8 @@ export class WaitingLine {
   readonly #store: Store
   readonly #clock: Clock
   readonly #most: number
-  readonly #reserved = new Map<string, Set<number>>()
+  /** By organization: ids of screenshots being accepted, and since when. */
+  readonly #accepting = new Map<string, Map<string, number>>()
 
   constructor(store: Store, clock: Clock, most: number) {
     this.#store = store
@@ -18,28 +19,33 @@ export class WaitingLine {
     this.#most = most
   }
 
-  /** Throws `resource_exhausted`; otherwise the place is taken until the work is committed. */
-  async enter(work: Work, organization: string): Promise<void> {
-    const places = this.#placesOf(organization)
-    let place = this.#clock.monotonic()
-    while (places.has(place)) place += 0.001
-    places.add(place)
-    work.afterCommit(() => void places.delete(place))
-    const stored = await this.#store.open(ScreenshotCollection, organization).count({ status: "processing" }, { limit: this.#most })
-    if (stored + places.size <= this.#most) return
-    places.delete(place)
+  /** Throws `resource_exhausted`; otherwise the screenshot `id` has its place, held here until the work is committed. */
+  async enter(work: Work, organization: string, id: string): Promise<void> {
+    const accepting = this.#acceptingOf(organization)
+    accepting.set(id, this.#clock.monotonic())
+    work.afterCommit(() => void accepting.delete(id))
+    // Taken before the count: one that is committed meanwhile is counted once, here, wherever the count finds it.
+    const places = [...accepting.keys()]
+    const free = this.#most - places.length
+    if (free >= 0 && (await this.#elsewhere(organization, places)) <= free) return
+    accepting.delete(id)
     const message = `${this.#most} screenshots are under way already, the most at once; ask for this one when some are done.`
     throw new AppError("resource_exhausted", message, { reason: "queue_full", most: this.#most }, { retryAfterS: 10 })
   }
 
-  #placesOf(organization: string): Set<number> {
+  #elsewhere(organization: string, places: string[]): Promise<number> {
+    const filter = { status: "processing", id: { $nin: places } }
+    return this.#store.open(ScreenshotCollection, organization).count(filter, { limit: this.#most })
+  }
+
+  #acceptingOf(organization: string): Map<string, number> {
     const now = this.#clock.monotonic()
-    for (const [id, places] of this.#reserved) {
-      for (const place of places) if (now - place > reservationMs) places.delete(place)
-      if (places.size === 0) this.#reserved.delete(id)
+    for (const [owner, accepting] of this.#accepting) {
+      for (const [id, since] of accepting) if (now - since > reservationMs) accepting.delete(id)
+      if (accepting.size === 0) this.#accepting.delete(owner)
     }
-    const places = this.#reserved.get(organization) ?? new Set<number>()
-    this.#reserved.set(organization, places)
-    return places
+    const accepting = this.#accepting.get(organization) ?? new Map<string, number>()
+    this.#accepting.set(organization, accepting)
+    return accepting
   }
 }

@@ -15,6 +15,10 @@ describe("screenshots: what a page can cost", () => {
   let site: Site
   let open = 0
   let most = 0
+  let letGo = () => {}
+  const held = new Promise<void>((done) => {
+    letGo = done
+  })
   const hosts: TestHost[] = []
   const folder = mkdtempSync(join(tmpdir(), "millrace-containment-"))
   const { TMPDIR } = process.env
@@ -37,10 +41,12 @@ describe("screenshots: what a page can cost", () => {
       "/slow": (_request, response) => {
         open++
         most = Math.max(most, open)
-        setTimeout(() => {
-          open--
-          response.end("<!doctype html>")
-        }, 300)
+        void held.then(() =>
+          setTimeout(() => {
+            open--
+            response.end("<!doctype html>")
+          }, 300),
+        )
       },
     })
   })
@@ -116,6 +122,7 @@ describe("screenshots: what a page can cost", () => {
   it("renders only so many at once, and refuses what the line has no room for", async () => {
     const host = await startHost({ concurrency: 1, max_waiting: 3 })
     const answers = await Promise.all(Array.from({ length: 6 }, () => start(host, { url: `${site.origin}/slow` })))
+    letGo()
     const accepted = answers.filter(({ status }) => status === 200)
     const refused = answers.filter(({ status }) => status !== 200)
     expect([accepted.length, refused.length]).to.deep.equal([3, 3])
