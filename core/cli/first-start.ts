@@ -1,18 +1,13 @@
 // What a service's first start wrote into its data folder: where it is, and the key of its owner.
-import { readFileSync } from "node:fs"
 import { z } from "zod"
+import { readGiven } from "./given-file.ts"
 import { CommandProblem } from "./operations/problem.ts"
 
 const FirstStart = z.object({ base_url: z.string(), admin_key: z.string() })
 
 /** Throws CommandProblem where the file cannot be read, or is another. */
 export function firstStart(file: string): z.infer<typeof FirstStart> {
-  let text: string
-  try {
-    text = readFileSync(file, "utf8")
-  } catch (error) {
-    throw new CommandProblem(`${file} cannot be read: ${(error as Error).message}`)
-  }
+  const text = readGiven(file).toString("utf8")
   try {
     return FirstStart.parse(JSON.parse(text))
   } catch {

@@ -1,6 +1,6 @@
 // The input of a call from a command line: the file given, then path parameters, then flags; the later wins.
-import { readFileSync } from "node:fs"
 import { parse } from "yaml"
+import { readGiven } from "../given-file.ts"
 import { readAll, type Terminal } from "../terminal.ts"
 import { CommandProblem } from "./problem.ts"
 
@@ -34,15 +34,7 @@ export async function readJsonFlag(name: string, text: string, terminal: Termina
 }
 
 async function textOf(file: string, terminal: Terminal): Promise<string> {
-  return file === "-" ? await readAll(terminal.stdin) : fileText(file)
-}
-
-function fileText(file: string): string {
-  try {
-    return readFileSync(file, "utf8")
-  } catch (error) {
-    throw new CommandProblem(`${file} cannot be read: ${(error as Error).message}`)
-  }
+  return file === "-" ? await readAll(terminal.stdin) : readGiven(file).toString("utf8")
 }
 
 function objectOf(file: string, text: string): Record<string, unknown> {

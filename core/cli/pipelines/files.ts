@@ -1,8 +1,9 @@
 // Which files a command line means: those named, those in the folders named, or those of the configured folders.
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, statSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { frameworkRoot } from "../../house/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
+import { type Reading, readGiven } from "../given-file.ts"
 import { CommandProblem } from "../operations/problem.ts"
 
 export type FileKind = "pipeline" | "test"
@@ -61,13 +62,14 @@ function ownFolders(configured: readonly string[]): readonly string[] {
   )
 }
 
+/** What ends with 2 is not taken for what a pipeline did. Throws CommandProblem where it cannot be read. */
+export function readBytes(file: string, reading?: Pick<Reading, "orInput">): Buffer {
+  return readGiven(file, { ...reading, shown: shownPath(file), exitCode: 2 })
+}
+
 /** Throws CommandProblem where it cannot be read. */
 export function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8")
-  } catch (error) {
-    throw new CommandProblem(`${shownPath(file)} cannot be read: ${(error as Error).message}`, 2)
-  }
+  return readBytes(file).toString("utf8")
 }
 
 /** The user's folder, else the one that ships with the framework. */
@@ -84,5 +86,5 @@ function testOf(file: string): string {
 /** As people name it: below the folder they are in where it is. */
 export function shownPath(file: string): string {
   const path = relative(process.cwd(), file)
-  return path.startsWith("..") ? file : path
+  return path === "" || path.startsWith("..") ? file : path
 }

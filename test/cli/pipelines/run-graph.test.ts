@@ -144,7 +144,7 @@ describe("pipelines run, what is given", () => {
       [["graph", "."], ". cannot be read: it is a folder; name a file in it."],
       [["run", "nope.yaml", "--event", "event.json"], "nope.yaml cannot be read: there is no such file."],
       [["run", "demo.yaml", "--event", "nope.json"], "nope.json cannot be read: there is no such file."],
-      [["run", "demo.yaml", "--event", "lost.json"], `${join(folder.path, "nope.bin")} cannot be read: there is no such file.`],
+      [["run", "demo.yaml", "--event", "lost.json"], "nope.bin cannot be read: there is no such file."],
       [
         ["run", "demo.yaml", "--event", "event.json", "--clock", "tomorrow"],
         '--clock takes an RFC 3339 time, such as 2026-01-15T09:30:00Z; "tomorrow" is none.',

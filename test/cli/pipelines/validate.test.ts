@@ -183,6 +183,6 @@ describe("pipelines validate", () => {
       "The report cannot be written to none/out.txt: ENOENT: no such file or directory, open 'none/out.txt'",
     ])
     expect(odd.code).to.equal(2)
-    expect(odd.output.trim()).to.match(/^odd\/folder\.yaml cannot be read: EISDIR.*$/)
+    expect(odd.output.trim()).to.match(/^odd\/folder\.yaml cannot be read: it is a folder; name a file in it\.$/)
   })
 })

@@ -3,9 +3,8 @@ import { type Command, Option } from "commander"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
-import { shownPath } from "../files.ts"
+import { readText, shownPath } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
-import { answering, readGiven } from "../run/given.ts"
 import { placedIn } from "../validate.ts"
 import { mermaid } from "./mermaid.ts"
 import { graphText } from "./text.ts"
@@ -16,22 +15,20 @@ export function addGraph(group: Command, { config, root, end }: CommandContext):
     .description("Show a pipeline's steps, and which run before and after the reply.")
     .argument("<file>", "the pipeline")
     .addOption(new Option("--format <format>", "how to show it").choices(["text", "mermaid"]).default("text"))
-    .action((file: string, { format }: { format: "text" | "mermaid" }) =>
-      answering(end, async () => {
-        const text = readGiven(file).toString("utf8")
-        const compiler = await openCompiler({ config: config(), root })
-        try {
-          const { compilation, document } = await compiler.compile(text)
-          if (!compilation.ok) {
-            const findings = compilation.findings.map((one) => placedIn(text, one))
-            console.log(formatFindings([{ path: shownPath(file), ok: false, findings }], "text"))
-            return end(1)
-          }
-          const { name } = PipelineDocument.parse(document)
-          console.log(format === "mermaid" ? mermaid(compilation.graph) : graphText(name, compilation.graph))
-        } finally {
-          await compiler.stop()
+    .action(async (file: string, { format }: { format: "text" | "mermaid" }) => {
+      const text = readText(file)
+      const compiler = await openCompiler({ config: config(), root })
+      try {
+        const { compilation, document } = await compiler.compile(text)
+        if (!compilation.ok) {
+          const findings = compilation.findings.map((one) => placedIn(text, one))
+          console.log(formatFindings([{ path: shownPath(file), ok: false, findings }], "text"))
+          return end(1)
         }
-      }),
-    )
+        const { name } = PipelineDocument.parse(document)
+        console.log(format === "mermaid" ? mermaid(compilation.graph) : graphText(name, compilation.graph))
+      } finally {
+        await compiler.stop()
+      }
+    })
 }

@@ -1,16 +1,17 @@
 // `millrace pipelines run`: one event through a document and the real engine, each stage shown; nothing is sent anywhere.
-import { resolve } from "node:path"
 import type { Command } from "commander"
+import { z } from "zod"
 import { Desk, type Outcome, type SentEvent } from "../../../house/desk.ts"
 import { Workbench } from "../../../house/workbench.ts"
 import type { PipelineDocument } from "../../../pipeline/document.ts"
+import { CommandProblem } from "../../operations/problem.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
+import { readText, shownPath } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
 import { addRemoteOptions, openRemote, type RemoteOptions, slugOfDocument } from "../remote.ts"
-import { readPipeline } from "../test/read-test-file.ts"
+import { pipelineOf } from "../test/read-test-file.ts"
 import { readBodyFile, readEventFile, type Taken } from "./event-file.ts"
-import { answering, GivenError, readGiven, timeGiven } from "./given.ts"
 import { provingOf } from "./own-proof.ts"
 import { madeUpAnswer, storyOf } from "./story.ts"
 
@@ -35,33 +36,31 @@ export function addRun(group: Command, { config, root, end }: CommandContext): v
     .option("--from-execution <id>", "take the event of a journalled execution from a running service")
     .option("--clock <time>", "RFC 3339 time at which the event arrives")
     .option("--json", "print everything as JSON")
-  addRemoteOptions(command).action((file: string, options: RunOptions) =>
-    answering(end, async () => {
-      readGiven(file)
-      const clock = options.clock === undefined ? undefined : timeGiven("--clock", options.clock)
-      const filed = filedEvent(options)
-      const settings = config()
-      const compiler = await openCompiler({ config: settings, root })
-      try {
-        const read = await readPipeline(resolve(file), compiler)
-        if ("problem" in read) {
-          console.log(formatFindings([read.problem], "text"))
-          return end(1)
-        }
-        const taken = filed ?? (await takeExecution(options, read.document, settings.data_dir))
-        const at = clock ?? taken.at
-        const bench = await Workbench.open({ config: settings, root })
-        try {
-          if (at !== undefined) bench.clock.set(at)
-          end(await tell(bench, read.document, taken, options.json ?? false))
-        } finally {
-          await bench.stop()
-        }
-      } finally {
-        await compiler.stop()
+  addRemoteOptions(command).action(async (file: string, options: RunOptions) => {
+    const text = readText(file)
+    const clock = options.clock === undefined ? undefined : timeGiven("--clock", options.clock)
+    const filed = filedEvent(options)
+    const settings = config()
+    const compiler = await openCompiler({ config: settings, root })
+    try {
+      const read = await pipelineOf(shownPath(file), text, compiler)
+      if ("problem" in read) {
+        console.log(formatFindings([read.problem], "text"))
+        return end(1)
       }
-    }),
-  )
+      const taken = filed ?? (await takeExecution(options, read.document, settings.data_dir))
+      const at = clock ?? taken.at
+      const bench = await Workbench.open({ config: settings, root })
+      try {
+        if (at !== undefined) bench.clock.set(at)
+        end(await tell(bench, read.document, taken, options.json ?? false))
+      } finally {
+        await bench.stop()
+      }
+    } finally {
+      await compiler.stop()
+    }
+  })
 }
 
 /** The exit code. */
@@ -81,10 +80,16 @@ function asShown(outcome: Outcome): object {
   return outcome.calls.length === 0 ? outcome : { ...outcome, made_up: { every_call_was_answered: madeUpAnswer } }
 }
 
+/** An RFC 3339 time as it was given. Throws CommandProblem. */
+function timeGiven(option: string, text: string): string {
+  if (z.iso.datetime({ offset: true }).safeParse(text).success) return text
+  throw new CommandProblem(`${option} takes an RFC 3339 time, such as 2026-01-15T09:30:00Z; "${text}" is none.`, 2)
+}
+
 /** undefined where a running service has it. */
 function filedEvent({ event, body, fromExecution }: RunOptions): Taken | undefined {
   const named = [event, body, fromExecution].filter((one) => one !== undefined)
-  if (named.length !== 1) throw new GivenError("Name one event: --event FILE, --body FILE, or --from-execution ID.")
+  if (named.length !== 1) throw new CommandProblem("Name one event: --event FILE, --body FILE, or --from-execution ID.", 2)
   if (event !== undefined) return readEventFile(event)
   return body === undefined ? undefined : readBodyFile(body)
 }

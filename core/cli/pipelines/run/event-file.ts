@@ -3,10 +3,10 @@ import { dirname, resolve } from "node:path"
 import { z } from "zod"
 import type { SentEvent } from "../../../house/desk.ts"
 import { parseText } from "../../../pipeline/parse.ts"
-import { shownPath } from "../files.ts"
+import { CommandProblem } from "../../operations/problem.ts"
+import { readBytes, shownPath } from "../files.ts"
 import { requestOf } from "../test/event-request.ts"
 import { EventDocument } from "../test/test-document.ts"
-import { GivenError, readGiven } from "./given.ts"
 
 export interface Taken {
   readonly sent: SentEvent
@@ -20,7 +20,7 @@ const Envelope = z.strictObject({ ...EventDocument.shape, method: z.string().min
 
 /**
  * JSON or YAML. An event or a captured request has no fields but theirs, and more than a text as `body`: `{ "body":
- * "Hello" }` is itself a body. Throws GivenError when it cannot be read.
+ * "Hello" }` is itself a body. Throws CommandProblem when it cannot be read.
  */
 export function readEventFile(file: string): Taken {
   const value = parsed(file)
@@ -38,14 +38,15 @@ export function readEventFile(file: string): Taken {
 /** The whole file as what is sent, byte by byte. */
 export function readBodyFile(file: string): Taken {
   const type = /\.(txt|csv|xml)$/.test(file) ? "text/plain" : "application/json"
-  const sent = { method: "POST", headers: { "content-type": type }, query: {}, body: readGiven(file, { orInput: true }) }
+  const sent = { method: "POST", headers: { "content-type": type }, query: {}, body: readBytes(file, { orInput: true }) }
   return { sent: { ...sent, signWith: { secret: "" } }, kind: "body" }
 }
 
 function parsed(file: string): unknown {
-  const { value, findings } = parseText(readGiven(file, { orInput: true }).toString("utf8"))
+  const { value, findings } = parseText(readBytes(file, { orInput: true }).toString("utf8"))
   if (value !== undefined) return value
-  throw new GivenError(findings.map(({ line, column, message }) => `${shownPath(file)}:${line ?? 1}:${column ?? 1}: ${message}`).join("\n"))
+  const told = findings.map(({ line, column, message }) => `${shownPath(file)}:${line ?? 1}:${column ?? 1}: ${message}`)
+  throw new CommandProblem(told.join("\n"), 2)
 }
 
 function isEnvelope(value: Readonly<Record<string, unknown>>): boolean {

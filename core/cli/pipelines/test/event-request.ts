@@ -1,10 +1,10 @@
 // An event as a document writes it, made into what its sender would send.
 import { join } from "node:path"
 import type { SentEvent } from "../../../house/desk.ts"
-import { readGiven } from "../run/given.ts"
+import { readBytes } from "../files.ts"
 import type { EventDocument } from "./test-document.ts"
 
-/** `folder` is what `body_file` is relative to. Throws GivenError when that cannot be read. */
+/** `folder` is what `body_file` is relative to. Throws CommandProblem when that cannot be read. */
 export function requestOf(event: EventDocument, folder: string): SentEvent {
   const { body, type } = bodyOf(event, folder)
   const headers: Record<string, string> = type === undefined ? {} : { "content-type": type }
@@ -16,7 +16,7 @@ export function requestOf(event: EventDocument, folder: string): SentEvent {
 
 function bodyOf({ body, form, body_file }: EventDocument, folder: string): { body: Buffer; type: string | undefined } {
   if (form) return { body: Buffer.from(new URLSearchParams(form).toString()), type: "application/x-www-form-urlencoded" }
-  if (body_file !== undefined) return { body: readGiven(join(folder, body_file)), type: "application/json" }
+  if (body_file !== undefined) return { body: readBytes(join(folder, body_file)), type: "application/json" }
   if (typeof body === "string") return { body: Buffer.from(body), type: "application/json" }
   return { body: Buffer.from(JSON.stringify(body ?? {})), type: "application/json" }
 }

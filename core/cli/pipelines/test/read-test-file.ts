@@ -61,13 +61,15 @@ function besideOf(file: string): string {
 }
 
 /** A pipeline's document, or what stands in its way as a file with findings. */
-export async function readPipeline(
-  file: string,
-  compiler: LocalCompiler,
-): Promise<{ document: PipelineDocument } | { problem: CheckedFile }> {
+async function readPipeline(file: string, compiler: LocalCompiler): Promise<ReadPipeline> {
   const path = shownPath(file)
   if (!existsSync(file)) return { problem: problemOf(path, "", "There is no such file.") }
-  const text = readFileSync(file, "utf8")
+  return pipelineOf(path, readFileSync(file, "utf8"), compiler)
+}
+
+export type ReadPipeline = { readonly document: PipelineDocument } | { readonly problem: CheckedFile }
+
+export async function pipelineOf(path: string, text: string, compiler: LocalCompiler): Promise<ReadPipeline> {
   const { compilation, document } = await compiler.compile(text)
   if (compilation.ok) return { document: PipelineDocument.parse(document) }
   return { problem: { path, ok: false, findings: compilation.findings.map((one) => placedIn(text, one)) } }

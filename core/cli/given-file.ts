@@ -1,0 +1,29 @@
+// Files that a command line names, which may not be there. What is wrong is one line: no stack helps whoever mistyped.
+import { readFileSync } from "node:fs"
+import { CommandProblem } from "./operations/problem.ts"
+
+const causes: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  ENOTDIR: "there is no such file",
+  EISDIR: "it is a folder; name a file in it",
+  EACCES: "it may not be read",
+  EPERM: "it may not be read",
+}
+
+export interface Reading {
+  /** How to name it to a person; default: as given. */
+  readonly shown?: string
+  readonly exitCode?: number
+  /** Whether `-` is standard input. */
+  readonly orInput?: boolean
+}
+
+/** Throws CommandProblem. */
+export function readGiven(file: string, { shown = file, exitCode = 1, orInput = false }: Reading = {}): Buffer {
+  try {
+    return readFileSync(orInput && file === "-" ? 0 : file)
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException
+    throw new CommandProblem(`${shown} cannot be read: ${causes[code] ?? message}.`, exitCode)
+  }
+}
