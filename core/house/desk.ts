@@ -1,7 +1,7 @@
 // One organization at the workbench: pipelines made from documents, events put through them as their senders would send
 // them, and everything that each left behind, the deferred work included.
 import { setTimeout as pause } from "node:timers/promises"
-import { AuthModes, type InboundRequest, type SignedParts } from "../contract/auth-mode.ts"
+import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import { JobQueue } from "../contract/job.ts"
@@ -15,6 +15,7 @@ import { EntryCollection } from "../pipeline/journal/collections.ts"
 import type { JournalEntry } from "../pipeline/journal/entry.ts"
 import { PipelineSource, type StoredPipeline } from "../pipeline/source.ts"
 import { LiveMessages } from "../surface/live/messages.ts"
+import { senderOf } from "./sender.ts"
 import type { Workbench } from "./workbench.ts"
 
 export interface MadePipeline {
@@ -65,8 +66,6 @@ interface RowPage {
   readonly next_cursor: string
 }
 
-const testSecret = "test-secret-test-secret"
-
 /** Longest that deferred work may take in real time before it counts as stuck. */
 const patienceMs = 30_000
 
@@ -98,17 +97,14 @@ export class Desk {
 
   /** Active, with the secret as given or as the auth mode's tests use it. Throws AppError when it is refused. */
   async make(document: PipelineDocument, given?: string): Promise<MadePipeline> {
-    const { registry, container } = this.bench.house
+    const sender = senderOf(this.bench.house, document)
+    const secret = sender?.hasSecret && document.source_kind !== "internal" ? (given ?? sender.testSecret) : undefined
     const { secret: _, ...config } = document.auth_config
-    const mode = registry.get(AuthModes, document.auth_mode)
-    const parsed: unknown = mode?.config.parse(config)
-    const needed = mode !== undefined && document.source_kind !== "internal" && mode.secret(parsed) !== "none"
-    const secret = needed ? (given ?? mode.testSecret?.(parsed) ?? testSecret) : undefined
     const auth_config = secret === undefined ? config : { ...config, secret }
     const owner_artifact_id = document.owner_artifact_id === null ? null : await this.#page()
     const asked = { ...document, auth_config, owner_artifact_id, state: "active" }
     const made = await this.bench.invoke<{ id: string; inbound_url: string | null }>(this.caller, "event_pipelines.create", asked)
-    const stored = await container.get(PipelineSource).byId(this.caller.organization.id, made.id)
+    const stored = await this.bench.house.container.get(PipelineSource).byId(this.caller.organization.id, made.id)
     if (!stored) throw new Error(`The pipeline "${document.name}" was made and is not there.`)
     return { stored, url: made.inbound_url ?? "", secret }
   }
@@ -117,18 +113,14 @@ export class Desk {
    * The names, in lower case, of the headers and query parameters that the sender's proof stands in. undefined where only
    * the sender can sign; empty where the pipeline has no secret.
    */
-  async proofNames({ auth_mode, auth_config }: PipelineDocument, event: SentEvent): Promise<readonly string[] | undefined> {
-    const { registry, container } = this.bench.house
-    const { secret: _, ...given } = auth_config
-    const mode = registry.get(AuthModes, auth_mode)
-    const config: unknown = mode?.config.parse(given)
-    if (!mode || mode.secret(config) === "none") return []
-    const secret = mode.testSecret?.(config) ?? testSecret
+  async proofNames(document: PipelineDocument, event: SentEvent): Promise<readonly string[] | undefined> {
+    const sender = senderOf(this.bench.house, document)
+    if (!sender?.hasSecret) return []
     const request: InboundRequest = { ...event, url: event.url ?? "https://millrace.test/", receivedAt: this.bench.clock.now() }
     const pipeline = { id: "", organization_id: this.caller.organization.id, owner_artifact_id: null }
     try {
-      const parts = await mode.sign?.({ config, secret, request, pipeline, deps: container.all(mode.inject) })
-      return parts && [...Object.keys(parts.headers ?? {}), ...Object.keys(parts.query ?? {})].map((name) => name.toLowerCase())
+      const { headers, query } = await sender.sign(sender.testSecret, request, pipeline)
+      return Object.keys({ ...headers, ...query }).map((name) => name.toLowerCase())
     } catch (error) {
       if (error instanceof AppError && error.code === "unimplemented") return undefined
       throw error
@@ -189,22 +181,11 @@ export class Desk {
     const address = (query: Readonly<Record<string, string>>) =>
       Object.keys(query).length === 0 ? base : `${base}?${new URLSearchParams({ ...query }).toString()}`
     const plain: InboundRequest = { ...event, url: event.url ?? address(event.query), receivedAt: clock.now() }
-    const mode = house.registry.get(AuthModes, stored.document.auth_mode)
-    if (!event.signWith || !mode) return plain
-    if (!mode.sign) {
-      throw new AppError(
-        "unimplemented",
-        `The auth mode ${mode.mode} cannot sign for tests; give the signed headers as they were captured.`,
-      )
-    }
-    const { secret: _, ...config } = stored.document.auth_config
-    const parts: SignedParts = await mode.sign({
-      config: mode.config.parse(config),
-      secret: event.signWith.secret || secret || "",
-      request: plain,
-      pipeline: { id: stored.id, organization_id: stored.organization.id, owner_artifact_id: stored.document.owner_artifact_id },
-      deps: house.container.all(mode.inject),
-    })
+    const sender = event.signWith && senderOf(house, stored.document)
+    if (!sender) return plain
+    const { id, organization, document } = stored
+    const pipeline = { id, organization_id: organization.id, owner_artifact_id: document.owner_artifact_id }
+    const parts = await sender.sign(event.signWith.secret || secret || "", plain, pipeline)
     const query = { ...event.query, ...parts.query }
     return { ...plain, url: parts.query ? address(query) : plain.url, query, headers: { ...parts.headers, ...event.headers } }
   }
