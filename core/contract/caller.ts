@@ -14,7 +14,7 @@ export function roleAtLeast(role: Role, needed: Role): boolean {
 }
 
 /** The surface a call came through. */
-export type Surface = "rest" | "mcp" | "cli" | "live" | "internal"
+export type Surface = "rest" | "mcp" | "live" | "internal"
 
 /** Who calls an operation, for which organization, and with what rights. */
 export interface Caller {

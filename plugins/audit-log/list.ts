@@ -75,18 +75,7 @@ export const listAuditLog = defineOperation({
   },
 })
 
-function shown({
-  id,
-  at,
-  actor,
-  operation,
-  target,
-  changes,
-  writes = [],
-  more_writes = 0,
-  request_id,
-}: AuditRecord): z.input<typeof AuditEntry> {
-  // Records of the first versions may name a surface that is none of its own.
-  const surface = actor.surface === "cli" ? ("rest" as const) : actor.surface
-  return { id, at, actor: { ...actor, surface }, operation, target, changes, writes, more_writes, request_id }
+function shown(record: AuditRecord): z.input<typeof AuditEntry> {
+  const { id, at, actor, operation, target, changes, writes = [], more_writes = 0, request_id } = record
+  return { id, at, actor, operation, target, changes, writes, more_writes, request_id }
 }
