@@ -15,13 +15,3 @@ export const InboundHandler = token<InboundHandler>("InboundHandler")
 export type PublicUrl = () => string
 
 export const PublicUrl = token<PublicUrl>("PublicUrl")
-
-/** Fields that a form may have; one with more is refused, before it is taken apart. */
-export const maxFormFields = 1_000
-
-/** Whether urlencoded text has more fields than a form may; taking it apart to count them takes seconds where they are many. */
-export function hasTooManyFields(text: string): boolean {
-  let count = 1
-  for (let at = text.indexOf("&"); at >= 0; at = text.indexOf("&", at + 1)) if (++count > maxFormFields) return true
-  return false
-}

@@ -1,6 +1,5 @@
 // One request as verification reads it: headers and query fields without ambiguity, the body parsed at most once.
-import type { InboundRequest } from "#core"
-import { type FormFields, formDocument, formFields } from "./form.ts"
+import { type FormFields, formDocument, type InboundRequest, readForm } from "#core"
 import { parseLossless } from "./lossless-json.ts"
 import { parsePath, scalarsAt } from "./paths.ts"
 import { Refused } from "./refusal.ts"
@@ -36,7 +35,7 @@ export class RequestView {
 
   /** Form fields as sent, or undefined when the body is no form. */
   get form(): FormFields | undefined {
-    this.#form ??= { fields: formFields(this.contentType, this.request.body) }
+    this.#form ??= { fields: readForm(this.contentType, this.request.body)?.fields }
     return this.#form.fields
   }
 

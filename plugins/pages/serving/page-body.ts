@@ -1,7 +1,6 @@
 // The body of an event that was sent to a page's own address, with the page's envelope in it: as fields of a form, or as
 // the `_envelope` of a JSON object. What cannot be read is handed on as it came, to be refused where events are read.
-import busboy from "busboy"
-import { hasTooManyFields, maxFormFields } from "#core"
+import { type FormFields, readForm } from "#core"
 
 /** Completes what the body itself says of the visit; what comes out wins. */
 export type Complete = (said: Readonly<Record<string, unknown>>) => Promise<Readonly<Record<string, unknown>>>
@@ -15,49 +14,17 @@ const prefix = "_envelope."
 const urlencoded = "application/x-www-form-urlencoded"
 
 export async function withEnvelope(given: PageBody, complete: Complete): Promise<PageBody> {
-  const type = given.contentType.split(";", 1)[0]?.trim().toLowerCase()
-  if (type === urlencoded) return (await asForm(urlencodedFields(given.body), complete)) ?? given
-  if (type === "multipart/form-data") return (await asForm(await multipartFields(given), complete)) ?? given
-  return (await asJson(given, complete)) ?? given
+  const form = readForm(given.contentType, given.body)
+  if (!form) return (await asJson(given, complete)) ?? given
+  return (await form.problem) === undefined ? await asForm(form.fields, complete) : given
 }
 
-type Fields = readonly (readonly [name: string, value: string])[]
-
-async function asForm(fields: Fields | undefined, complete: Complete): Promise<PageBody | undefined> {
-  if (!fields) return undefined
-  const isEnvelope = ([name]: Fields[number]) => name.startsWith(prefix)
-  const said = fields.filter(isEnvelope).map(([name, value]): [string, string] => [name.slice(prefix.length), value])
+async function asForm(fields: FormFields, complete: Complete): Promise<PageBody> {
+  const isEnvelope = ([name]: FormFields[number]) => name.startsWith(prefix)
+  const said = fields.filter(isEnvelope).map(([name, value]): Said => [name.slice(prefix.length), value])
   const envelope = Object.entries(await complete(withoutEmpty(said)))
   const all = [...fields.filter((field) => !isEnvelope(field)), ...envelope.map(([name, value]) => [prefix + name, String(value)])]
   return { contentType: urlencoded, body: Buffer.from(new URLSearchParams(all as [string, string][]).toString()) }
-}
-
-function urlencodedFields(body: Buffer): Fields | undefined {
-  const text = body.toString("utf8")
-  return hasTooManyFields(text) ? undefined : [...new URLSearchParams(text)]
-}
-
-/** Undefined for what is malformed, too much, or holds a file. */
-function multipartFields({ contentType, body }: PageBody): Promise<Fields | undefined> {
-  return new Promise((resolve) => {
-    const fields: [string, string][] = []
-    const unread = () => resolve(undefined)
-    try {
-      const limits = { parts: maxFormFields, fieldSize: body.length }
-      const parser = busboy({ headers: { "content-type": contentType }, limits })
-      parser.on("field", (name, value) => fields.push([name, value]))
-      parser.on("file", (_name, stream) => {
-        stream.resume()
-        unread()
-      })
-      parser.on("partsLimit", unread)
-      parser.on("error", unread)
-      parser.on("close", () => resolve(fields))
-      parser.end(body)
-    } catch {
-      unread()
-    }
-  })
 }
 
 async function asJson({ contentType, body }: PageBody, complete: Complete): Promise<PageBody | undefined> {
