@@ -4,32 +4,20 @@
 
 import type { z } from "zod"
 import type { Json } from "../contract/collection.ts"
-import { type AnyJob, defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
-import type { Store } from "../contract/store.ts"
-import { StagedWork, type Work } from "../contract/work.ts"
-import type { Clock } from "../kernel/clock.ts"
+import { defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
+import type { Work } from "../contract/work.ts"
 import { timestamp } from "../kernel/clock.ts"
-import type { Deps, TokenRecord } from "../kernel/di.ts"
-import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
-import type { Logger } from "../kernel/log.ts"
-import { fromHeaders, inSpan, isTracing, traceHeaders } from "../kernel/tracing.ts"
-import { backoff } from "./backoff.ts"
+import { isTracing, traceHeaders } from "../kernel/tracing.ts"
+import { type AttemptArgs, attempt } from "./attempt.ts"
 import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 import { Leases } from "./leases.ts"
 
-export interface QueueArgs {
-  readonly store: Store
-  readonly clock: Clock
+export interface QueueArgs extends AttemptArgs {
   readonly ids: Ids
-  readonly log: Logger
-  readonly node: string
-  readonly jobs: ReadonlyMap<string, { job: AnyJob; deps: () => Deps<TokenRecord> }>
   readonly concurrency: number
   readonly leaseMs: number
   readonly pollMs: number
-  /** Told after each try, for metrics. */
-  readonly observe?: (outcome: "done" | "retried" | "dead", type: string, milliseconds: number) => void
 }
 
 /** How many jobs a node holds beyond those it runs; further ones stay in the store for whoever has room. */
@@ -141,92 +129,15 @@ export class DurableQueue implements JobQueue {
       const doc = this.#waiting.shift()
       if (!doc) break
       const stop = new AbortController()
-      const done = this.#try(doc, stop).finally(() => {
+      const done = attempt(this.#args, doc, stop).then((againMs) => {
         this.#running.delete(doc.id)
         this.#held.delete(doc.id)
+        if (againMs !== undefined) this.#pollSoon(againMs)
         this.#fill()
         if (this.#waiting.length === 0 && this.#hasRoom()) this.#pollSoon(this.#args.pollMs)
       })
       this.#running.set(doc.id, { stop, done })
     }
-  }
-
-  async #try(doc: JobDocument, stop: AbortController): Promise<void> {
-    const { clock, log, jobs, observe } = this.#args
-    const started = clock.monotonic()
-    const known = jobs.get(doc.type)
-    const attempt = doc.attempts + 1
-    const work = new StagedWork(`${doc.id}:${attempt}:${started}`)
-    const cancel = clock.after(doc.timeout_ms, () =>
-      stop.abort(new AppError("deadline_exceeded", `The job took longer than ${doc.timeout_ms} ms.`)),
-    )
-    const jobLog = log.child({ job: doc.id, type: doc.type, organization: doc.organization ?? undefined })
-    const args = {
-      attempt,
-      last: attempt >= doc.retry.max_attempts,
-      organization: doc.organization ?? undefined,
-      jobId: doc.id,
-      signal: stop.signal,
-      log: jobLog,
-      work,
-    }
-    try {
-      if (!known) throw new AppError("unimplemented", `No plugin declares the job "${doc.type}".`, { retryable: false })
-      const payload: unknown = known.job.payload.parse(doc.payload)
-      const attributes = () => ({ "millrace.job": doc.type, "millrace.job_id": doc.id, "millrace.attempt": attempt })
-      const run = () => abortable(known.job.run({ ...args, payload, deps: known.deps() }), stop.signal)
-      await fromHeaders(doc.trace ?? {}, () => inSpan("job", { attributes }, run))
-      work.in(JobCollection).remove(doc.id, { optional: true })
-      await work.commitTo(this.#args.store)
-      observe?.("done", doc.type, clock.monotonic() - started)
-    } catch (error) {
-      const outcome = await this.#failed(doc, attempt, error, args).catch((fault: unknown) => {
-        jobLog.error({ err: fault }, "the outcome of a job could not be kept; its lease will run out")
-        return "retried" as const
-      })
-      observe?.(outcome, doc.type, clock.monotonic() - started)
-    } finally {
-      cancel()
-    }
-  }
-
-  async #failed(
-    doc: JobDocument,
-    attempt: number,
-    error: unknown,
-    args: Omit<Parameters<AnyJob["run"]>[0], "payload" | "deps">,
-  ): Promise<"retried" | "dead"> {
-    const { clock, jobs } = this.#args
-    const failure = asAppError(error)
-    const postponed = error instanceof Postponed ? error.milliseconds : args.signal.reason instanceof Postponed ? 0 : undefined
-    const ended = postponed === undefined && (args.last || failure.details["retryable"] === false)
-    const work = new StagedWork(`${doc.id}:${attempt}:failed:${clock.monotonic()}`)
-    const message = (error instanceof Error ? error.message : String(error)).slice(0, 2_000)
-    const known = jobs.get(doc.type)
-    if (ended && known?.job.exhausted) await known.job.exhausted({ ...args, work, payload: doc.payload, deps: known.deps() }, error)
-    const wait = postponed ?? backoff(doc.retry, attempt)
-    const due = clock.now() + wait
-    work.in(JobCollection).update(
-      doc.id,
-      {
-        $set: {
-          state: ended ? "dead" : "queued",
-          run_at: timestamp(due),
-          held_by: "",
-          attempts: postponed === undefined ? attempt : doc.attempts,
-          last_error: postponed === undefined ? message : doc.last_error,
-        },
-      },
-      // Not where another node has claimed it since: this one's lease ran out.
-      { where: { held_by: this.#args.node }, optional: true },
-    )
-    await work.commitTo(this.#args.store)
-    if (ended) args.log.error({ err: error, attempt }, "job failed for good")
-    else {
-      if (postponed === undefined) args.log.warn({ err: error, attempt, again_in_ms: wait }, "job failed, will be tried again")
-      this.#pollSoon(wait)
-    }
-    return ended ? "dead" : "retried"
   }
 
   /** Brings the next poll forward to at most that far from now. */
@@ -273,11 +184,4 @@ export class DurableQueue implements JobQueue {
         })
     })
   }
-}
-
-function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true })
-    work.then(resolve, reject)
-  })
 }

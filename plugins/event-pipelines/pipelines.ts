@@ -1,4 +1,4 @@
-// Event pipelines as a service: create, change, rotate, list. Each change is one commit: the pipeline, its endpoint, its
+// Event pipelines as a service: create, change, rotate. Each change is one commit: the pipeline, its endpoint, its
 // revision, the datasets that its writes need, and the news for every node that holds it compiled.
 import {
   AppError,
@@ -7,8 +7,6 @@ import {
   Coherence,
   Declared,
   Ids,
-  isUuid,
-  type Page,
   Pager,
   type PipelineDocument,
   PipelineEngine,
@@ -27,6 +25,7 @@ import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collecti
 import { newEndpointId } from "./endpoint-id.ts"
 import { LeadSplits } from "./lead-splits.ts"
 import { Needs } from "./needs.ts"
+import { PipelineRecords } from "./records.ts"
 import { type Reserved, refuseReservedChange } from "./reserved.ts"
 import { internalAuth, invalid, planSecret, purposeOf, refuseFixed, secretNeed, splitSecret, stillApplied } from "./rules.ts"
 import { generateSecret, type SecretKeeper, secretKeeper } from "./secrets.ts"
@@ -38,14 +37,6 @@ export interface Saved {
   readonly created_datasets: string[]
   readonly warnings: string[]
   readonly secret: string | undefined
-}
-
-export interface ListFilters {
-  readonly purpose?: PipelineRecord["purpose"] | undefined
-  readonly state?: PipelineRecord["state"] | undefined
-  readonly source_kind?: PipelineRecord["source_kind"] | undefined
-  readonly limit: number
-  readonly cursor: string
 }
 
 /** A change that comes from a file: where from, and the secret that its variable holds, when that is new. */
@@ -79,13 +70,14 @@ export type Dependencies = {
   [K in keyof typeof dependencies]: (typeof dependencies)[K] extends { readonly type?: infer T } ? NonNullable<T> : never
 }
 
-export class EventPipelines {
+export class EventPipelines extends PipelineRecords {
   readonly #deps: Dependencies
   readonly #needs: Needs
   readonly secrets: SecretKeeper
   readonly leadSplits: LeadSplits
 
   constructor(deps: Dependencies) {
+    super(deps)
     this.#deps = deps
     this.#needs = new Needs(deps)
     this.secrets = secretKeeper(deps.vault, deps.ids)
@@ -243,43 +235,6 @@ export class EventPipelines {
     }
     this.#stageReplacement(work, organization, stored, record, at)
     return { record, created_datasets: [], warnings: [], secret: plain }
-  }
-
-  /** By slug or UUID; throws `not_found`. */
-  async get(organization: string, reference: string): Promise<PipelineRecord> {
-    const found = await this.find(organization, reference)
-    if (!found) throw new AppError("not_found", `There is no event pipeline "${reference}".`)
-    return found
-  }
-
-  async find(organization: string, reference: string): Promise<PipelineRecord | undefined> {
-    const pipelines = this.#deps.store.open(Pipelines, organization)
-    return (isUuid(reference) ? await pipelines.get(reference) : undefined) ?? pipelines.first({ slug: reference })
-  }
-
-  /** The newest active one of that purpose that belongs to a page and is `fit`. */
-  async newestOf(
-    organization: string,
-    page: string,
-    purpose: PipelineRecord["purpose"],
-    fit: (record: PipelineRecord) => boolean = () => true,
-  ): Promise<PipelineRecord | undefined> {
-    const filter = { owner_artifact_id: page, purpose, state: "active" }
-    const found = await this.#deps.store.open(Pipelines, organization).find(filter, { sort: { id: -1 }, limit: 100 })
-    return found.find(fit)
-  }
-
-  list(organization: string, { purpose, state, source_kind, limit, cursor }: ListFilters): Promise<Page<PipelineRecord>> {
-    const filter = { ...(purpose && { purpose }), ...(state && { state }), ...(source_kind && { source_kind }) }
-    const bound = `event_pipelines.list ${JSON.stringify(filter)}`
-    return this.#deps.pager.page({
-      collection: this.#deps.store.open(Pipelines, organization),
-      organization,
-      bound,
-      filter,
-      sort: { id: -1 },
-      request: { limit, cursor },
-    })
   }
 
   async #refuseTaken(organization: string, slug: string): Promise<void> {

@@ -1,0 +1,112 @@
+// One try of a job. What it staged is committed together with its end; what failed leaves it to be tried again, or dead.
+import { type AnyJob, Postponed } from "../contract/job.ts"
+import type { Store } from "../contract/store.ts"
+import { StagedWork } from "../contract/work.ts"
+import { type Clock, timestamp } from "../kernel/clock.ts"
+import type { Deps, TokenRecord } from "../kernel/di.ts"
+import { AppError, asAppError } from "../kernel/errors.ts"
+import type { Logger } from "../kernel/log.ts"
+import { fromHeaders, inSpan } from "../kernel/tracing.ts"
+import { backoff } from "./backoff.ts"
+import { JobCollection, type JobDocument } from "./jobs-collection.ts"
+
+export interface AttemptArgs {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Logger
+  /** Who holds the job. */
+  readonly node: string
+  readonly jobs: ReadonlyMap<string, { job: AnyJob; deps: () => Deps<TokenRecord> }>
+  /** Told after each try, for metrics. */
+  readonly observe?: (outcome: "done" | "retried" | "dead", type: string, milliseconds: number) => void
+}
+
+/** What a job's `run` and `exhausted` are given alike. */
+type Handed = Omit<Parameters<AnyJob["run"]>[0], "payload" | "deps">
+
+/**
+ * Never rejects. Resolves with the milliseconds after which the job is due again; undefined where it has ended, or where
+ * its outcome could not be kept and its lease will run out.
+ */
+export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortController): Promise<number | undefined> {
+  const { clock, log, jobs, observe } = queue
+  const started = clock.monotonic()
+  const known = jobs.get(doc.type)
+  const number = doc.attempts + 1
+  const work = new StagedWork(`${doc.id}:${number}:${started}`)
+  const cancel = clock.after(doc.timeout_ms, () =>
+    stop.abort(new AppError("deadline_exceeded", `The job took longer than ${doc.timeout_ms} ms.`)),
+  )
+  const handed: Handed = {
+    attempt: number,
+    last: number >= doc.retry.max_attempts,
+    organization: doc.organization ?? undefined,
+    jobId: doc.id,
+    signal: stop.signal,
+    log: log.child({ job: doc.id, type: doc.type, organization: doc.organization ?? undefined }),
+    work,
+  }
+  const told = (outcome: "done" | "retried" | "dead") => observe?.(outcome, doc.type, clock.monotonic() - started)
+  try {
+    if (!known) throw new AppError("unimplemented", `No plugin declares the job "${doc.type}".`, { retryable: false })
+    const payload: unknown = known.job.payload.parse(doc.payload)
+    const attributes = () => ({ "millrace.job": doc.type, "millrace.job_id": doc.id, "millrace.attempt": number })
+    const run = () => abortable(known.job.run({ ...handed, payload, deps: known.deps() }), stop.signal)
+    await fromHeaders(doc.trace ?? {}, () => inSpan("job", { attributes }, run))
+    work.in(JobCollection).remove(doc.id, { optional: true })
+    await work.commitTo(queue.store)
+    told("done")
+    return undefined
+  } catch (error) {
+    try {
+      const againMs = await failed(queue, doc, error, handed)
+      told(againMs === undefined ? "dead" : "retried")
+      return againMs
+    } catch (fault) {
+      handed.log.error({ err: fault }, "the outcome of a job could not be kept; its lease will run out")
+      told("retried")
+      return undefined
+    }
+  } finally {
+    cancel()
+  }
+}
+
+/** Keeps what the failure means; returns as `attempt` does. */
+async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, handed: Handed): Promise<number | undefined> {
+  const { clock, jobs, node, store } = queue
+  const { attempt: number, last, signal, log } = handed
+  const failure = asAppError(error)
+  const postponed = error instanceof Postponed ? error.milliseconds : signal.reason instanceof Postponed ? 0 : undefined
+  const ended = postponed === undefined && (last || failure.details["retryable"] === false)
+  const work = new StagedWork(`${doc.id}:${number}:failed:${clock.monotonic()}`)
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, 2_000)
+  const known = jobs.get(doc.type)
+  if (ended && known?.job.exhausted) await known.job.exhausted({ ...handed, work, payload: doc.payload, deps: known.deps() }, error)
+  const wait = postponed ?? backoff(doc.retry, number)
+  work.in(JobCollection).update(
+    doc.id,
+    {
+      $set: {
+        state: ended ? "dead" : "queued",
+        run_at: timestamp(clock.now() + wait),
+        held_by: "",
+        attempts: postponed === undefined ? number : doc.attempts,
+        last_error: postponed === undefined ? message : doc.last_error,
+      },
+    },
+    // Not where another node has claimed it since: this one's lease ran out.
+    { where: { held_by: node }, optional: true },
+  )
+  await work.commitTo(store)
+  if (ended) log.error({ err: error, attempt: number }, "job failed for good")
+  else if (postponed === undefined) log.warn({ err: error, attempt: number, again_in_ms: wait }, "job failed, will be tried again")
+  return ended ? undefined : wait
+}
+
+function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true })
+    work.then(resolve, reject)
+  })
+}

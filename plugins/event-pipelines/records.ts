@@ -1,0 +1,58 @@
+// Stored pipelines as they are looked up: one by what names it, the one that serves a page, a page of a list.
+import { AppError, isUuid, type Page, type Pager, type Store } from "#core"
+import { type PipelineRecord, Pipelines } from "./collections.ts"
+
+export interface ListFilters {
+  readonly purpose?: PipelineRecord["purpose"] | undefined
+  readonly state?: PipelineRecord["state"] | undefined
+  readonly source_kind?: PipelineRecord["source_kind"] | undefined
+  readonly limit: number
+  readonly cursor: string
+}
+
+export class PipelineRecords {
+  readonly #store: Store
+  readonly #pager: Pager
+
+  constructor({ store, pager }: { readonly store: Store; readonly pager: Pager }) {
+    this.#store = store
+    this.#pager = pager
+  }
+
+  /** By slug or UUID; throws `not_found`. */
+  async get(organization: string, reference: string): Promise<PipelineRecord> {
+    const found = await this.find(organization, reference)
+    if (!found) throw new AppError("not_found", `There is no event pipeline "${reference}".`)
+    return found
+  }
+
+  async find(organization: string, reference: string): Promise<PipelineRecord | undefined> {
+    const pipelines = this.#store.open(Pipelines, organization)
+    return (isUuid(reference) ? await pipelines.get(reference) : undefined) ?? pipelines.first({ slug: reference })
+  }
+
+  /** The newest active one of that purpose that belongs to a page and is `fit`. */
+  async newestOf(
+    organization: string,
+    page: string,
+    purpose: PipelineRecord["purpose"],
+    fit: (record: PipelineRecord) => boolean = () => true,
+  ): Promise<PipelineRecord | undefined> {
+    const filter = { owner_artifact_id: page, purpose, state: "active" }
+    const found = await this.#store.open(Pipelines, organization).find(filter, { sort: { id: -1 }, limit: 100 })
+    return found.find(fit)
+  }
+
+  list(organization: string, { purpose, state, source_kind, limit, cursor }: ListFilters): Promise<Page<PipelineRecord>> {
+    const filter = { ...(purpose && { purpose }), ...(state && { state }), ...(source_kind && { source_kind }) }
+    const bound = `event_pipelines.list ${JSON.stringify(filter)}`
+    return this.#pager.page({
+      collection: this.#store.open(Pipelines, organization),
+      organization,
+      bound,
+      filter,
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+  }
+}
