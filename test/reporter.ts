@@ -1,5 +1,5 @@
-// Mocha's dots, then the files that took longest and the counts: of each leg (the embedded store, MongoDB), and of the
-// whole on a line of its own.
+// Mocha's dots, what fails as it fails, then the files that took longest and the counts: of each leg (the
+// embedded store, MongoDB), and of the whole on a line of its own.
 // A run in which nothing was executed fails.
 import { relative } from "node:path"
 import Mocha from "mocha"
@@ -14,7 +14,11 @@ export default class Counting extends Mocha.reporters.Dot {
     const legs = { mongodb: { passed: 0, failed: 0 }, embedded: { passed: 0, failed: 0 } }
     const legOf = (test: Mocha.Runnable) => (/\bmongodb\b/i.test(test.titlePath().join(" ")) ? legs.mongodb : legs.embedded)
     runner.on(EVENT_TEST_PASS, (test) => legOf(test).passed++)
-    runner.on(EVENT_TEST_FAIL, (test) => legOf(test).failed++)
+    runner.on(EVENT_TEST_FAIL, (test, error) => {
+      legOf(test).failed++
+      // At once: a run that is broken off has told what it found.
+      console.log(`\n  failed: ${test.fullTitle()}: ${error.message.split("\n", 1)[0]}`)
+    })
     // Of the tests alone, without what their suites prepare: of that nothing is told where files are run by several processes.
     const seconds = new Map<string, number>()
     runner.on(EVENT_TEST_END, ({ file, duration }) => {
