@@ -16,6 +16,8 @@ export interface MongoSet {
   freshUrl(): string
   /** Kills the primary as a power cut would (SIGKILL); only of a set started here. Resolves when it is dead. */
   killPrimary(): Promise<void>
+  /** Likewise all others: the primary steps down when it notices. */
+  killSecondaries(): Promise<void>
   /** Starts the members that are down again, on their ports and data. */
   startAll(): Promise<void>
   stop(): Promise<void>
@@ -75,7 +77,8 @@ async function startedSet(members: number): Promise<{ folder: string; spec: Mong
 function setOf(folder: string, spec: MongoMemoryReplSet): MongoSet {
   return {
     freshUrl: () => withFreshDatabase(spec.getUri()),
-    killPrimary: () => killPrimary(spec),
+    killPrimary: () => kill(spec, "primary"),
+    killSecondaries: () => kill(spec, "secondaries"),
     startAll: async () => {
       for (const server of spec.servers) if (!server.instanceInfo?.instance.mongodProcess) await server.start(true)
     },
@@ -127,6 +130,7 @@ function givenSet(url: string): MongoSet {
       return fresh
     },
     killPrimary: refuse,
+    killSecondaries: refuse,
     startAll: refuse,
     async stop() {
       for (const fresh of databases.splice(0)) {
@@ -143,13 +147,17 @@ function withFreshDatabase(url: string): string {
   return url.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/, `$1/millrace_test_${randomBytes(6).toString("hex")}`)
 }
 
-async function killPrimary(spec: MongoMemoryReplSet): Promise<void> {
+async function kill(spec: MongoMemoryReplSet, role: "primary" | "secondaries"): Promise<void> {
   const client = new MongoClient(spec.getUri())
   const hello = await client.db("admin").command({ hello: 1 })
   await client.close()
-  const server = spec.servers.find(({ instanceInfo }) => String(hello["primary"]).endsWith(`:${instanceInfo?.port}`))
-  const mongod = server?.instanceInfo?.instance.mongodProcess
-  if (!server || !mongod) throw new Error(`No process of this test is the primary ${String(hello["primary"])}.`)
+  const isPrimary = ({ instanceInfo }: MongoMemoryServer) => String(hello["primary"]).endsWith(`:${instanceInfo?.port}`)
+  await Promise.all(spec.servers.filter((server) => isPrimary(server) === (role === "primary")).map(killMember))
+}
+
+async function killMember(server: MongoMemoryServer): Promise<void> {
+  const mongod = server.instanceInfo?.instance.mongodProcess
+  if (!mongod) throw new Error("No process of this test is that member.")
   const dead = new Promise((resolve) => mongod.once("exit", resolve))
   mongod.kill("SIGKILL")
   await dead

@@ -20,8 +20,8 @@ const entries = defineCollection<Thing>()({ name: "entries", scope: "organizatio
 const rows = defineCollection<Thing>()({ name: "rows", scope: "organization", times: [], indexes: [] })
 const ids = timeOrderedIds(systemClock)
 
-async function openStore(set: MongoSet, commitWithinMs: number): Promise<StartedStore> {
-  const driver = createMongoDriver({ url: set.freshUrl(), clock: systemClock, log, commitWithinMs })
+async function openStore(set: MongoSet, commitWithinMs: number, uncertainMs = 40_000): Promise<StartedStore> {
+  const driver = createMongoDriver({ url: set.freshUrl(), clock: systemClock, log, commitWithinMs, uncertainMs })
   const store = createStore({ driver, collections: [entries, rows], clock: systemClock })
   await store.start()
   return store
@@ -145,6 +145,24 @@ suite("storage: mongodb when servers die", () => {
     } finally {
       await store.stop()
       await impatient.stop()
+      await set.stop()
+    }
+  })
+
+  it("asks longer than its deadline for the outcome of a commit that may have gone through", async () => {
+    const set = await startSet(3)
+    const store = await openStore(set, 12_000, 90_000)
+    try {
+      const write = (id: string) =>
+        store.commit({ id: `commit ${id}`, writes: [{ kind: "insert", collection: entries, organization: acme, doc: entryOf(id, 0) }] })
+      await write("before")
+      await set.killSecondaries()
+      // The primary takes it, waits for the others, steps down after 10 s, and is elected again: nobody else has it.
+      const doubtful = write("doubtful")
+      await Promise.all([doubtful, new Promise((resolve) => setTimeout(resolve, 14_000)).then(() => set.startAll())])
+      expect((await store.open(entries, acme).find({}, { sort: { id: 1 } })).map(({ id }) => id)).to.deep.equal(["before", "doubtful"])
+    } finally {
+      await store.stop()
       await set.stop()
     }
   })

@@ -24,6 +24,8 @@ export interface GroupOptions {
   readonly random: () => number
   /** Monotonic milliseconds at which trying again ends. */
   readonly deadline: number
+  /** How long at least the outcome of a commit that was sent is asked for: late is better than wrong. */
+  readonly uncertainMs: number
   /** For tests and metrics: every transaction that was tried. */
   readonly onAttempt?: ((commits: number, outcome: "committed" | "refused" | "conflict" | "lost") => void) | undefined
 }
@@ -36,9 +38,11 @@ export class GroupRun {
   readonly #options: GroupOptions
   /** Inserts found to be there already, that may be. */
   readonly #present = new Set<Statement>()
+  #deadline: number
 
   constructor(options: GroupOptions) {
     this.#options = options
+    this.#deadline = options.deadline
   }
 
   /** Resolves when each commit has its outcome; throws `unavailable` at the deadline. */
@@ -49,6 +53,7 @@ export class GroupRun {
     if (outcome === "conflict") return this.#again(open, failures)
     if (outcome === "lost") {
       await this.#recall(open)
+      this.#deadline = this.#options.deadline
       return this.settle(open, failures)
     }
     if (outcome.ok) return this.#committed(open, outcome.created)
@@ -210,18 +215,20 @@ export class GroupRun {
 
   /** Asks for the outcome of a transaction's commit until it is known. */
   async #finish(session: ClientSession): Promise<void> {
+    const { clock, uncertainMs } = this.#options
     for (;;) {
       try {
         return await session.commitTransaction()
       } catch (error) {
         if (isConflict(error) || !(isLost(error) || isTimeout(error))) throw error
+        if (this.#deadline === this.#options.deadline) this.#deadline = Math.max(this.#deadline, clock.monotonic() + uncertainMs)
         await this.#pause(50, error)
       }
     }
   }
 
   #checkDeadline(cause?: unknown): void {
-    if (this.#options.clock.monotonic() >= this.#options.deadline) throw unavailable("MongoDB cannot take commits now.", cause)
+    if (this.#options.clock.monotonic() >= this.#deadline) throw unavailable("MongoDB cannot take commits now.", cause)
   }
 
   /** Half to the whole of it, so that nodes that met do not meet again. */
