@@ -65,12 +65,12 @@ describe("containment of analytics queries", () => {
   })
 
   it("kills a process at its deadline, and the next query has another", async () => {
-    const pool = new QueryPool({ ...limits, deadlineMs: 1_000, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 1 })
+    const pool = new QueryPool({ ...limits, deadlineMs: 5_000, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 1 })
     pool.start()
     const endless = { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }
     const began = performance.now()
     expect((await pool.run("o", endless, never)).kind).to.equal("deadline")
-    expect(performance.now() - began).to.be.lessThan(3_000)
+    expect(performance.now() - began).to.be.lessThan(15_000)
     expect((await pool.run("o", { ...task, sql: "SELECT 1" }, never)).kind).to.equal("table")
     await pool.stop()
   })
