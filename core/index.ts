@@ -22,6 +22,8 @@ export {
   isReservedChannel,
   Live,
   type LiveMessage,
+  type RecallArgs,
+  type RecalledMessage,
   reservedChannels,
 } from "./contract/channel.ts"
 export { Coherence, everyKey } from "./contract/coherence.ts"
@@ -60,6 +62,7 @@ export { documentFields, PipelineDocument, PipelineState, Purpose, SourceKind } 
 export { type DryRun, type EventAnswer, type InternalEvent, PipelineEngine } from "./pipeline/engine.ts"
 export type { Finding } from "./pipeline/findings.ts"
 export { type Arrival, type Intake, type IntakeJournal, Intakes, type ReplayArgs } from "./pipeline/intake.ts"
+export { recalledAnnouncement } from "./pipeline/journal/announcement.ts"
 export { EntryCollection } from "./pipeline/journal/collections.ts"
 export type { JournalEntry, StepRecord } from "./pipeline/journal/entry.ts"
 export { keptEvent } from "./pipeline/journal/kept.ts"

@@ -4,6 +4,7 @@ import { token } from "../kernel/di.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Role } from "./caller.ts"
 import type { Json } from "./collection.ts"
+import type { Store } from "./store.ts"
 import type { Work } from "./work.ts"
 
 /** A channel name of the service itself; others may not be broadcast to by pipelines under it. A trailing `:*` takes one more part. */
@@ -12,6 +13,27 @@ export interface Channel {
   readonly summary: string
   /** The least role that may subscribe. Default `member`; `guest` only where messages carry no payload, row or preview. */
   readonly role?: Role
+  /** For messages that are emitted without being kept: tells them again from what is kept anyway, for clients that come back. */
+  readonly recall?: (args: RecallArgs) => Promise<readonly RecalledMessage[]>
+}
+
+/** What of a channel is to be told again. */
+export interface RecallArgs {
+  readonly store: Store
+  readonly organization: string
+  /** Unix milliseconds; by the time in the id. */
+  readonly since: number
+  /** The newest of them, where there are more. */
+  readonly most: number
+}
+
+/** A message as it was emitted, with the same id. */
+export interface RecalledMessage {
+  readonly id: string
+  readonly event: string
+  readonly data: Json
+  /** RFC 3339. */
+  readonly at: string
 }
 
 export const Channels: ExtensionPoint<Channel> = { kind: "channel", nameOf: (channel) => channel.name }
@@ -55,8 +77,8 @@ export interface LiveMessage {
 export interface Live {
   /** Stages a message; it is kept and emitted with the commit. Returns its id. */
   stage(work: Work, organization: string, message: LiveMessage, id?: string): string
-  /** Emits without keeping, for what is told better late than twice (progress). */
-  emit(organization: string, message: LiveMessage): void
+  /** Emits without keeping: what nobody misses (progress), or what the channel can `recall` by the same `id`, a UUID in time order. */
+  emit(organization: string, message: LiveMessage, id?: () => string): void
 }
 
 export const Live = token<Live>("Live")

@@ -2,6 +2,7 @@
 // never see different fields.
 import busboy from "busboy"
 
+/** Names and values as they were sent, in order. */
 export type FormFields = readonly (readonly [name: string, value: string])[]
 
 /** A form that was read. */

@@ -2,11 +2,12 @@
 // became of events.
 
 import { z } from "zod"
-import { Clock, Coherence, defineChannel, definePlugin, Listening, Log, PipelineSource, Settings, Store, Works } from "#core"
+import { Clock, Coherence, definePlugin, Listening, Log, PipelineSource, Settings, Store, Works } from "#core"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
 import { FilesAtBoot } from "./boot.ts"
 import { Endpoints, Pipelines, Revisions } from "./collections.ts"
+import { executionsChannel } from "./executions-channel.ts"
 import { applyPipelines, planPipelines } from "./operations/applying.ts"
 import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
 import { getExecution, listExecutions, replayExecution, retryExecution } from "./operations/executions.ts"
@@ -18,13 +19,6 @@ import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines
 import { pipelineSource } from "./source.ts"
 
 export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
-
-/** Without payloads: what became of each event, as it is journalled. */
-const executionsChannel = defineChannel({
-  name: "executions",
-  summary: "Each event as it is journalled: pipeline, status, cause.",
-  role: "guest",
-})
 
 export default definePlugin({
   id: "event-pipelines",

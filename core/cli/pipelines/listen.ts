@@ -1,5 +1,4 @@
 // `millrace pipelines listen`: each accepted event of a running service is sent on to a local server, while developing.
-import { styleText } from "node:util"
 import type { Command } from "commander"
 import { BootError } from "../../kernel/config.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -24,7 +23,7 @@ export function addListen(group: Command, { config }: CommandContext): void {
     const remote = openRemote(options, config().data_dir)
     await hearEvents({
       remote,
-      connected: () => console.error(styleText("dim", `Sending accepted events of ${remote.url} on to ${options.forward}.`)),
+      greeting: `Sending accepted events of ${remote.url} on to ${options.forward}.`,
       heard: async (event) => {
         if (event.status !== "accepted" || !wanted(event, options)) return
         console.log(`${eventLine(event)}  → ${await forward(event, remote, options.forward)}`)

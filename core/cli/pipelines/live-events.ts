@@ -1,5 +1,7 @@
-// The events of a running service as they come: the live channel `executions`, over the socket that the service offers.
-import { io } from "socket.io-client"
+// The events of a running service as they come: the live channel `executions`. What happens while the connection is lost
+// comes after it, once.
+import { styleText } from "node:util"
+import { connectLive } from "../../client/live.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Remote } from "./remote.ts"
 
@@ -16,35 +18,44 @@ export interface LiveEventsArgs {
   readonly remote: Remote
   /** Called for one event after the other, never two at once. */
   readonly heard: (event: LiveEvent) => Promise<void> | void
-  /** Told once events are being heard, and again after a connection was lost and found. */
-  readonly connected: () => void
+  /** Said once events are being heard. */
+  readonly greeting: string
 }
 
-/** Until the process is asked to stop. Throws AppError when the service refuses the subscription. */
-export async function hearEvents({ remote, heard, connected }: LiveEventsArgs): Promise<void> {
-  const { organization } = remote
-  const auth = { token: remote.key, ...(organization === undefined ? {} : { organization }) }
-  const socket = io(remote.url, { path: "/live", transports: ["websocket"], auth })
+/** Until the process is asked to stop. Throws AppError where there is no service, or where it refuses the subscription. */
+export async function hearEvents({ remote, heard, greeting }: LiveEventsArgs): Promise<void> {
+  const { url, key: token, organization } = remote
+  await remote.reach()
+  const say = (text: string) => console.error(styleText("dim", text))
+  let lost = false
+  const live = connectLive<{ executions: LiveEvent }>({
+    url,
+    token,
+    ...(organization === undefined ? {} : { organization }),
+    onState: (state) => {
+      if (state === "connecting") say(`The connection to ${url} is lost; trying again.`)
+      if (state === "connected" && lost) say("Connected again.")
+      lost = state === "connecting"
+    },
+  })
   let work: Promise<void> = Promise.resolve()
   try {
     await new Promise<void>((resolve, reject) => {
-      socket.on("message", (message: { channel: string; data: LiveEvent }) => {
-        if (message.channel !== "executions") return
-        work = work.then(() => heard(message.data)).catch(reject)
-      })
-      socket.on("connect", () => {
-        socket.emit("subscribe", { channel: "executions" }, (answer: { ok?: boolean; message?: string }) => {
-          if (answer.ok) connected()
-          else reject(new AppError("permission_denied", answer.message ?? "The service refused the subscription."))
-        })
-      })
-      socket.on("connect_error", (error) => {
-        if (!socket.active) reject(new AppError("unauthenticated", `${remote.url} refused the connection: ${error.message}`))
-      })
+      const { ready } = live.subscribe(
+        "executions",
+        ({ data }) => {
+          work = work.then(() => heard(data)).catch(reject)
+        },
+        {
+          onGap: () => say("More events came meanwhile than the service keeps for this; read the rest by `executions`."),
+          onError: ({ code, message }) => reject(new AppError(code, message)),
+        },
+      )
+      ready.then(() => say(greeting), reject)
       process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve())
     })
     await work
   } finally {
-    socket.close()
+    live.close()
   }
 }

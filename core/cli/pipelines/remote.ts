@@ -68,11 +68,8 @@ export class Remote {
     if (body !== undefined) headers["content-type"] = "application/json"
     if (this.organization !== undefined) headers["x-organization-id"] = this.organization
     const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
-    const unreachable = (error: unknown) => {
-      throw new AppError("unavailable", `${this.url} cannot be reached (${causeOf(error)}). Is the service running?`)
-    }
-    const response = await fetch(this.url + path, init).catch(unreachable)
-    const answer = objectOf(await response.text().catch(unreachable))
+    const response = await fetch(this.url + path, init).catch(this.#unreachable)
+    const answer = objectOf(await response.text().catch(this.#unreachable))
     if (response.ok) {
       if (answer !== undefined && (has === undefined || has in answer)) return answer as T
       throw new CommandProblem(`${this.url} answers, but not as a Millrace service (${method} ${path}): is that its address?`, 2)
@@ -80,6 +77,16 @@ export class Remote {
     const { code, message, details } = (answer ?? {}) as { code?: ErrorCode; message?: string; details?: ErrorDetails }
     const hint = code === "unauthenticated" ? " Run `millrace login`, or set MILLRACE_KEY." : ""
     throw new AppError(code ?? "unknown", `${message ?? `${this.url} answered ${response.status}.`}${hint}`, details ?? {})
+  }
+
+  /** Throws AppError `unavailable` where nothing answers. */
+  async reach(): Promise<void> {
+    const response = await fetch(`${this.url}/healthz`).catch(this.#unreachable)
+    await response.body?.cancel()
+  }
+
+  readonly #unreachable = (error: unknown): never => {
+    throw new AppError("unavailable", `${this.url} cannot be reached (${causeOf(error)}). Is the service running?`)
   }
 
   payload(slug: string, execution: string): Promise<KeptPayload> {

@@ -25,7 +25,7 @@ export function addTail(group: Command, { config }: CommandContext): void {
     const remote = openRemote(options, config().data_dir)
     await hearEvents({
       remote,
-      connected: () => console.error(styleText("dim", `Listening to ${remote.url}.`)),
+      greeting: `Listening to ${remote.url}.`,
       heard: async (event) => {
         if (!wanted(event, options)) return
         const entry = options.details ? await remote.execution(event.pipeline, event.id) : undefined

@@ -12,6 +12,7 @@ import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { inStage } from "../../kernel/tracing.ts"
+import { announcementId, announcementOf } from "../journal/announcement.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import { noteExecution, noteOutcome, noteReply, noteTiming } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
@@ -117,19 +118,7 @@ export class Conclude {
   }
 
   announce(stored: StoredPipeline, entry: JournalEntry): void {
-    this.#services.live().emit(stored.organization.id, {
-      channel: "executions",
-      event: "execution",
-      data: {
-        id: entry.id,
-        pipeline: stored.slug,
-        pipeline_id: stored.id,
-        status: entry.status,
-        cause: entry.cause,
-        received_at: entry.received_at,
-        is_test: entry.is_test,
-      },
-    })
+    this.#services.live().emit(stored.organization.id, announcementOf(entry), () => announcementId(entry))
   }
 
   /** What only an accepted event leaves behind: its deferred job, its deduplication key. */

@@ -1,31 +1,54 @@
 // What a client missed. Ids are in order of staging, not of commit: another node's lower id may commit later. So reading
 // starts 10 s before the id given, and the client drops what it has seen.
-import type { Collection } from "../../contract/store.ts"
+import type { Channel } from "../../contract/channel.ts"
+import type { Store } from "../../contract/store.ts"
 import { timestamp } from "../../kernel/clock.ts"
-import { idAt, type LiveMessageDocument, timeOfId } from "./messages.ts"
+import { idAt, LiveMessages, roomOf, timeOfId, type WireMessage, wireMessage } from "./messages.ts"
 
 export const overlapMs = 10_000
 
 export interface Backlog {
   /** Oldest first. */
-  readonly messages: LiveMessageDocument[]
+  readonly messages: readonly WireMessage[]
   /** More was missed than is kept. */
   readonly truncated: boolean
 }
 
-export async function missedSince(args: {
-  messages: Collection<LiveMessageDocument>
-  room: string
-  after: string
-  now: number
-  keepMs: number
-  keepMessages: number
-}): Promise<Backlog> {
-  const { messages, room, after, now, keepMs, keepMessages } = args
+export interface MissedArgs {
+  readonly store: Store
+  readonly organization: string
+  readonly channel: string
+  /** Of a viewer of one endpoint. */
+  readonly endpoint: string | undefined
+  /** How the channel tells again what is not kept. */
+  readonly recall: Channel["recall"]
+  readonly after: string
+  readonly now: number
+  readonly keepMs: number
+  readonly keepMessages: number
+}
+
+export async function missedSince(args: MissedArgs): Promise<Backlog> {
+  const { after, now, keepMs, keepMessages } = args
   const since = timeOfId(after)
   if (keepMessages === 0) return { messages: [], truncated: true }
-  const filter = { room, id: { $gte: idAt(since - overlapMs) }, expires_at: { $gt: timestamp(now) } }
-  const found = await messages.find(filter, { sort: { id: -1 }, limit: keepMessages })
+  const found = await (args.recall ? recalled(args, since - overlapMs) : kept(args, since - overlapMs))
   const truncated = since < now - keepMs || found.length === keepMessages
   return { messages: found.filter(({ id }) => id !== after).reverse(), truncated }
+}
+
+/** Newest first. */
+async function kept({ store, organization, channel, endpoint, now, keepMessages }: MissedArgs, since: number): Promise<WireMessage[]> {
+  const filter = { room: roomOf(channel, endpoint), id: { $gte: idAt(since) }, expires_at: { $gt: timestamp(now) } }
+  const found = await store.open(LiveMessages, organization).find(filter, { sort: { id: -1 }, limit: keepMessages })
+  return found.map(wireMessage)
+}
+
+/** Newest first. */
+async function recalled(
+  { store, organization, channel, recall, now, keepMs, keepMessages }: MissedArgs,
+  since: number,
+): Promise<WireMessage[]> {
+  const found = await recall?.({ store, organization, since: Math.max(since, now - keepMs), most: keepMessages })
+  return (found ?? []).map((message) => ({ ...message, channel }))
 }

@@ -59,8 +59,8 @@ export function createFeed(deps: FeedDeps): Live {
       else work.afterCommit(() => deps.deliver(organization, doc))
       return id
     },
-    emit(organization, message) {
-      if (deps.heard(organization, message)) deps.deliver(organization, documentOf(message, deps.ids.uuid()))
+    emit(organization, message, id = deps.ids.uuid) {
+      if (deps.heard(organization, message)) deps.deliver(organization, documentOf(message, id()))
     },
   }
 }

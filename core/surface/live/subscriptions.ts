@@ -9,7 +9,7 @@ import type { Logger } from "../../kernel/log.ts"
 import { parseInput } from "../call/parse-input.ts"
 import { type Guest, mayJoin } from "./admission.ts"
 import { type Backlog, missedSince } from "./backlog.ts"
-import { idAt, LiveMessages, roomOf, socketRoom, type WireMessage, wireMessage } from "./messages.ts"
+import { idAt, socketRoom, type WireMessage } from "./messages.ts"
 
 export interface SubscriptionDeps {
   readonly store: Store
@@ -105,18 +105,29 @@ export class Subscriptions {
     const sent = new Set([after])
     for (const message of before.messages) {
       sent.add(message.id)
-      this.#peer.send(wireMessage(message))
+      this.#peer.send(message)
     }
     await this.#peer.join(room)
     const between = await this.#missed(channel, before.messages.at(-1)?.id ?? after)
-    for (const message of between.messages) if (!sent.has(message.id)) this.#peer.send(wireMessage(message))
+    for (const message of between.messages) if (!sent.has(message.id)) this.#peer.send(message)
     return before.truncated
   }
 
   #missed(channel: string, after: string): Promise<Backlog> {
-    const { store, clock, keepMs, keepMessages } = this.#deps
-    const messages = store.open(LiveMessages, this.#organization)
-    return missedSince({ messages, room: roomOf(channel, this.#endpoint), after, now: clock.now(), keepMs, keepMessages })
+    const { store, clock, channels, keepMs, keepMessages } = this.#deps
+    const endpoint = this.#endpoint
+    const recall = endpoint === undefined ? channels.find(({ name }) => name === channel)?.recall : undefined
+    return missedSince({
+      store,
+      organization: this.#organization,
+      channel,
+      endpoint,
+      recall,
+      after,
+      now: clock.now(),
+      keepMs,
+      keepMessages,
+    })
   }
 
   get #organization(): string {

@@ -1,9 +1,8 @@
-// `plan`, `apply`, `run --from-execution`, `tail` and `listen` against a running service.
-import { createServer, type IncomingHttpHeaders } from "node:http"
+// `plan`, `apply` and `run --from-execution` against a running service.
+import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { finished, outputUntil } from "../../processes.ts"
 import { CommandFolder } from "./command.ts"
 
 const lead = (status: number, extra = "") => `name: Lead
@@ -244,56 +243,5 @@ describe("pipelines against a running service", () => {
     expect(code, output).to.equal(0)
     expect(output).to.include("- email: Ada@Example.com").and.include("+ email: ada@example.com").and.include("answered     202")
     expect(host.mails.filter(({ subject }) => subject === "Taken")).to.deep.equal([])
-  })
-
-  it("tails events, filtered, and sends accepted ones on", async () => {
-    const heard: { headers: IncomingHttpHeaders; body: string }[] = []
-    let told = () => {}
-    const arrived = new Promise<void>((resolve) => {
-      told = resolve
-    })
-    const local = createServer((request, response) => {
-      let body = ""
-      request.on("data", (chunk: Buffer) => (body += chunk.toString()))
-      request.on("end", () => {
-        heard.push({ headers: request.headers, body })
-        response.end("ok")
-        told()
-      })
-    })
-    await new Promise<void>((resolve) => local.listen(0, "127.0.0.1", resolve))
-    const target = `http://127.0.0.1:${(local.address() as AddressInfo).port}/hook`
-    const schema = { type: "object", required: ["email"] }
-    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", {
-      name: "Tailed",
-      state: "active",
-      auth_mode: "none",
-      request_schema: schema,
-    })
-    const { body: other } = await host.api<Wire>("POST", "/v1/event-pipelines", { name: "Untailed", state: "active", auth_mode: "none" })
-    const tail = folder.start(["tail", "--pipeline", "tailed"], env)
-    const listen = folder.start(["listen", "--forward", target, "--pipeline", "tailed"], env)
-    const children = [tail, listen]
-    const endings = children.map((child) => finished(child))
-    try {
-      await Promise.all([outputUntil(tail, /Listening to/), outputUntil(listen, /Sending accepted/)])
-      const lines = outputUntil(tail, /accepted +tailed/)
-      await host.send(other, { email: "not@this.one" })
-      await host.send(made, { name: "nobody" })
-      await host.send(made, { email: "ada@example.com" }, { headers: { "x-own": "kept" } })
-      expect(await lines).to.match(/rejected +tailed .*schema_mismatch/)
-      await arrived
-    } finally {
-      for (const child of children) child.kill("SIGTERM")
-      const ended = await Promise.all(endings)
-      local.close()
-      expect(
-        ended.map(({ code }) => code),
-        ended[0]?.output,
-      ).to.deep.equal([0, 0])
-      expect(ended[0]?.output).to.not.include("untailed")
-    }
-    expect(heard.map(({ body }) => body)).to.deep.equal(['{"email":"ada@example.com"}'])
-    expect(heard[0]?.headers).to.include({ "x-own": "kept", "x-millrace-pipeline": "tailed" })
   })
 })

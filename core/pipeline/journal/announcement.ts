@@ -1,0 +1,21 @@
+// What the live channel `executions` tells of an event once it is journalled; told again, it is the same.
+import type { LiveMessage, RecalledMessage } from "../../contract/channel.ts"
+import type { JournalEntry } from "./entry.ts"
+
+/** Without the payload. */
+export function announcementOf(entry: JournalEntry): LiveMessage {
+  const { id, pipeline_slug: pipeline, pipeline_id, status, cause, received_at, is_test } = entry
+  return { channel: "executions", event: "execution", data: { id, pipeline, pipeline_id, status, cause, received_at, is_test } }
+}
+
+/** In the order of receipt, which the entry's own id need not be in. */
+export function announcementId({ id, received_at }: Pick<JournalEntry, "id" | "received_at">): string {
+  const time = Date.parse(received_at).toString(16).padStart(12, "0")
+  return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}`
+}
+
+/** The announcement of an entry, as it is told again. */
+export function recalledAnnouncement(entry: JournalEntry): RecalledMessage {
+  const { event, data } = announcementOf(entry)
+  return { id: announcementId(entry), event, data, at: entry.received_at }
+}

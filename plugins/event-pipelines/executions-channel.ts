@@ -1,0 +1,23 @@
+// The live channel `executions`. Its messages are not kept: the journal tells them again to whoever lost the connection.
+import { defineChannel, EntryCollection, type RecallArgs, type RecalledMessage, recalledAnnouncement, timestamp } from "#core"
+import { Pipelines } from "./collections.ts"
+
+/** Without payloads: what became of each event, as it is journalled. */
+export const executionsChannel = defineChannel({
+  name: "executions",
+  summary: "Each event as it is journalled: pipeline, status, cause.",
+  role: "guest",
+  recall,
+})
+
+/** By pipeline, since entries are in the order of time by pipeline only. */
+async function recall({ store, organization, since, most }: RecallArgs): Promise<RecalledMessage[]> {
+  const entries = store.open(EntryCollection, organization)
+  const received_at = { $gte: timestamp(since) }
+  let found: RecalledMessage[] = []
+  for await (const { id } of store.open(Pipelines, organization).stream({})) {
+    const newest = await entries.find({ pipeline_id: id, received_at }, { sort: { received_at: -1 }, limit: most })
+    found = [...found, ...newest.map(recalledAnnouncement)].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, most)
+  }
+  return found
+}

@@ -1,0 +1,123 @@
+// `tail` and `listen`: a running service's events as they come, through lost connections too.
+import { createServer, type IncomingHttpHeaders } from "node:http"
+import type { AddressInfo } from "node:net"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { cuttingProxy } from "../../client/cutting-proxy.ts"
+import { finished, outputUntil } from "../../processes.ts"
+import { CommandFolder } from "./command.ts"
+
+interface Wire {
+  readonly inbound_url: string
+}
+
+describe("events of a running service", () => {
+  let host: TestHost
+  let folder: CommandFolder
+  let env: Record<string, string>
+  before(async () => {
+    host = await testHost({})
+  })
+  after(() => host.stop())
+  beforeEach(() => {
+    folder = new CommandFolder()
+    env = { MILLRACE_URL: host.url, MILLRACE_KEY: host.adminKey }
+  })
+  afterEach(() => folder.remove())
+
+  it("tails events, filtered, and sends accepted ones on", async () => {
+    const heard: { headers: IncomingHttpHeaders; body: string }[] = []
+    let told = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      told = resolve
+    })
+    const local = createServer((request, response) => {
+      let body = ""
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()))
+      request.on("end", () => {
+        heard.push({ headers: request.headers, body })
+        response.end("ok")
+        told()
+      })
+    })
+    await new Promise<void>((resolve) => local.listen(0, "127.0.0.1", resolve))
+    const target = `http://127.0.0.1:${(local.address() as AddressInfo).port}/hook`
+    const schema = { type: "object", required: ["email"] }
+    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", {
+      name: "Tailed",
+      state: "active",
+      auth_mode: "none",
+      request_schema: schema,
+    })
+    const { body: other } = await host.api<Wire>("POST", "/v1/event-pipelines", { name: "Untailed", state: "active", auth_mode: "none" })
+    const tail = folder.start(["tail", "--pipeline", "tailed"], env)
+    const listen = folder.start(["listen", "--forward", target, "--pipeline", "tailed"], env)
+    const children = [tail, listen]
+    const endings = children.map((child) => finished(child))
+    try {
+      await Promise.all([outputUntil(tail, /Listening to/), outputUntil(listen, /Sending accepted/)])
+      const lines = outputUntil(tail, /accepted +tailed/)
+      await host.send(other, { email: "not@this.one" })
+      await host.send(made, { name: "nobody" })
+      await host.send(made, { email: "ada@example.com" }, { headers: { "x-own": "kept" } })
+      expect(await lines).to.match(/rejected +tailed .*schema_mismatch/)
+      await arrived
+    } finally {
+      for (const child of children) child.kill("SIGTERM")
+      const ended = await Promise.all(endings)
+      local.close()
+      expect(
+        ended.map(({ code }) => code),
+        ended[0]?.output,
+      ).to.deep.equal([0, 0])
+      expect(ended[0]?.output).to.not.include("untailed")
+    }
+    expect(heard.map(({ body }) => body)).to.deep.equal(['{"email":"ada@example.com"}'])
+    expect(heard[0]?.headers).to.include({ "x-own": "kept", "x-millrace-pipeline": "tailed" })
+  })
+
+  it("are told once each, those too that came while the connection was lost", async () => {
+    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", { name: "Lost", state: "active", auth_mode: "none" })
+    const proxy = await cuttingProxy(host.url)
+    const tail = folder.start(["tail", "--pipeline", "lost", "--json"], { ...env, MILLRACE_URL: proxy.url })
+    const ending = finished(tail)
+    try {
+      await outputUntil(tail, /Listening to/)
+      const first = outputUntil(tail, /"pipeline":"lost"/)
+      const ids = [await idOf(made, 1)]
+      await first
+      for (let n = 2; n <= 4; n++) {
+        const back = outputUntil(tail, /is lost; trying again.*Connected again/s)
+        proxy.cutNow()
+        ids.push(await idOf(made, n))
+        await back
+      }
+      const last = outputUntil(tail, /"pipeline":"lost"/)
+      ids.push(await idOf(made, 5))
+      await last
+      tail.kill("SIGTERM")
+      const { code, output } = await ending
+      const told = output.split("\n").filter((line) => line.startsWith("{"))
+      expect([code, told.map((line) => (JSON.parse(line) as { id: string }).id)], output).to.deep.equal([0, ids])
+    } finally {
+      tail.kill("SIGTERM")
+      await ending
+      await proxy.close()
+    }
+  })
+
+  it("cannot be had from where nothing answers, or with a key that is none: in a line, at once", async () => {
+    const gone = await cuttingProxy(host.url)
+    await gone.close()
+    const nowhere = await folder.run(["tail", "--url", gone.url, "--key", "any"], env)
+    expect([nowhere.code, nowhere.output.trim()]).to.deep.equal([
+      1,
+      `${gone.url} cannot be reached (ECONNREFUSED). Is the service running?`,
+    ])
+    const keyless = await folder.run(["listen", "--forward", "http://127.0.0.1:9/", "--key", "none"], env)
+    expect([keyless.code, keyless.output.trim().split("\n").length], keyless.output).to.deep.equal([1, 1])
+    expect(keyless.output).to.include("key")
+  })
+
+  const idOf = async (made: Wire, n: number) => (await host.send<{ execution_id: string }>(made, { n })).body.execution_id
+})
