@@ -60,7 +60,7 @@ class Load {
       try {
         await this.#store.commit({ id: entry, writes: writesOf(writer, entry, position) })
         this.acknowledged.push({ writer, entry, position })
-        if (!(await this.#store.open(entries, acme).get(entry))) this.unseen.push(entry)
+        if (!(await this.#store.open(entries, acme).first({ id: entry }, { deadlineMs: 60_000 }))) this.unseen.push(entry)
         for (const { reached } of this.#watchers.filter(({ at }) => at <= this.acknowledged.length)) reached()
       } catch (error) {
         this.refused.push(error)
