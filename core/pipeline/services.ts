@@ -27,6 +27,7 @@ import { IntakeLife } from "./inbound/intake-life.ts"
 import { InternalEvents, type InternalServices } from "./inbound/internal.ts"
 import { LivePipelines } from "./inbound/live-pipelines.ts"
 import { createIntakes, Intakes } from "./intake.ts"
+import { announcementOf } from "./journal/announcement.ts"
 import { Rejections } from "./journal/rejections.ts"
 import { meters } from "./meters.ts"
 import { DeferredServices } from "./run/deferred-payload.ts"
@@ -132,20 +133,7 @@ class Engine {
         return stored ? this.pipelines.of(stored) : null
       },
       entryChanged: (entry) => {
-        if (!entry.organization_id) return
-        container.get(Live).emit(entry.organization_id, {
-          channel: "executions",
-          event: "execution",
-          data: {
-            id: entry.id,
-            pipeline: entry.pipeline_slug,
-            pipeline_id: entry.pipeline_id,
-            status: entry.status,
-            cause: entry.cause,
-            received_at: entry.received_at,
-            is_test: entry.is_test,
-          },
-        })
+        if (entry.organization_id) container.get(Live).emit(entry.organization_id, announcementOf(entry))
       },
     }
     this.retry = (stored, executionId, work) =>

@@ -1,6 +1,7 @@
 // What callers may ask of rows: `filter`, JSON in the storage's filter subset over columns, and `sort`, a column with `-`
 // in front for descending. Both are turned into what the store takes; pure.
 import { AppError, type Filter, type Json, type Sort } from "#core"
+import type { Row } from "./collections.ts"
 import { problemOfName } from "./row-values.ts"
 
 /** Rows' own fields, which stand beside their columns. */
@@ -23,6 +24,19 @@ export function readSort(text: string): Sort {
   if (text === "") return { created_at: -1 }
   const descending = text.startsWith("-")
   return { [pathOf(descending ? text.slice(1) : text, "sort")]: descending ? -1 : 1 }
+}
+
+/** Objects and lists have no order that a page could go on from. Throws `invalid_argument` where a row was sorted by one. */
+export function refuseUnordered(sort: Sort, rows: readonly Row[]): void {
+  for (const path of Object.keys(sort)) {
+    const row = rows.find((one) => !isOrdered(one, path.split(".")))
+    if (row) throw refusal("sort", `"${columnOf(path)}" of the row ${row.id} is no text, number, true or false; sort by another column`)
+  }
+}
+
+function isOrdered(value: unknown, [step, ...rest]: readonly string[]): boolean {
+  if (typeof value !== "object" || value === null) return true
+  return step !== undefined && !Array.isArray(value) && isOrdered((value as Record<string, unknown>)[step], rest)
 }
 
 /** The name that callers know a path of a row by. */

@@ -4,6 +4,7 @@ import { AppError, answered, Clock, defineOperation, Pager, pageInput, type Stre
 import { columnsOf } from "../column-types.ts"
 import { Datasets } from "../datasets.ts"
 import { csv, ndjson } from "../export.ts"
+import { refuseUnordered } from "../row-query.ts"
 import { DatasetSlug, RowResource } from "./dataset-resource.ts"
 
 const FilterText = z
@@ -58,6 +59,7 @@ export const listRows = defineOperation({
       sort,
       request: input,
     })
+    refuseUnordered(sort, page.items)
     const rows = page.items.map(({ id, values, created_at, updated_at }) => ({ id, values, created_at, updated_at }))
     return { rows, next_cursor: page.next_cursor }
   },

@@ -212,6 +212,30 @@ describe("datasets", () => {
       }
     })
 
+    it("are sorted by what has an order, and refused where it has none", async () => {
+      const values = ["b", 2, null, true, "a", -1]
+      await insert(
+        slug,
+        [...values, ...values].map((mixed, n) => ({ n, mixed, tags: [`t${n}`], at: { city: `c${n}` } })),
+      )
+      const list = (input: object) => call<Rows>("datasets.list_rows", { slug, limit: 5, ...input })
+      for (const sort of ["mixed", "-mixed", "at.city"]) {
+        const seen = new Set<Json | undefined>()
+        let [cursor, count] = ["", 0]
+        do {
+          const page: Rows = await list({ sort, cursor })
+          for (const { values } of page.rows) seen.add(values["n"])
+          count += page.rows.length
+          cursor = page.next_cursor
+        } while (cursor !== "" && count < 24)
+        expect([count, seen.size], sort).to.deep.equal([12, 12])
+      }
+      for (const sort of ["tags", "-tags", "at", "tags.0"]) {
+        const refused = await refusalOf(list({ sort }))
+        expect([refused.code, refused.details.fields?.[0]?.path], sort).to.deep.equal(["invalid_argument", "sort"])
+      }
+    })
+
     it("never show another dataset's rows, whatever the filter says", async () => {
       const other = await create()
       await insert(other.slug, [{ hidden: 1 }])
