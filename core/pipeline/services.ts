@@ -137,7 +137,12 @@ class Engine {
       },
     }
     this.retry = (stored, executionId, work) =>
-      retryDeferred({ store, queue: container.get(JobQueue), at: this.step.pipelineAt }, stored, executionId, work)
+      retryDeferred(
+        { store, queue: container.get(JobQueue), at: this.step.pipelineAt, entryChanged: this.step.entryChanged },
+        stored,
+        executionId,
+        work,
+      )
     this.dry = (stored, event) => this.#live(stored).then((live) => dryRun(live, event, { ...services, step }))
   }
 

@@ -10,7 +10,7 @@ export const executionsChannel = defineChannel({
   recall,
 })
 
-/** By pipeline, since entries are in the order of time by pipeline only. */
+/** Each event once, as it is now: a change that was missed is not told apart. By pipeline, since entries are in the order of time by pipeline only. */
 async function recall({ store, organization, since, most }: RecallArgs): Promise<RecalledMessage[]> {
   const entries = store.open(EntryCollection, organization)
   const received_at = { $gte: timestamp(since) }

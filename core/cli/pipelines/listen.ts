@@ -21,11 +21,14 @@ export function addListen(group: Command, { config }: CommandContext): void {
   addRemoteOptions(command).action(async (options: ListenOptions) => {
     if (!URL.canParse(options.forward)) throw new BootError([`--forward: "${options.forward}" is no absolute URL.`])
     const remote = openRemote(options, config().data_dir)
+    // One whose deferred steps were mended is told of again.
+    const forwarded = new Set<string>()
     await hearEvents({
       remote,
       greeting: `Sending accepted events of ${remote.url} on to ${options.forward}.`,
       heard: async (event) => {
-        if (event.status !== "accepted" || !wanted(event, options)) return
+        if (event.status !== "accepted" || !wanted(event, options) || forwarded.has(event.id)) return
+        forwarded.add(event.id)
         console.log(`${eventLine(event)}  → ${await forward(event, remote, options.forward)}`)
       },
     })

@@ -29,7 +29,7 @@ export type DeferredPayload = z.infer<typeof DeferredPayload>
 export interface DeferredServices extends StepServices {
   /** The pipeline as it was at that revision; null when it is gone or no longer compiles. */
   pipelineAt(organization: string, pipelineId: string, revision: number): Promise<LivePipeline | null>
-  /** Announces that an entry changed. */
+  /** Announces that an entry has another status than was announced. */
   entryChanged(entry: JournalEntry): void
 }
 

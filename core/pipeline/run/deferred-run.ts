@@ -152,8 +152,8 @@ export class DeferredRun {
       work.in(EntryCollection, payload.organization).update(args.id, { $set }, { optional: true })
       await store.commit(work.commit)
     }
-    const entry = bad || mended ? await entries.get(args.id) : before
-    if (entry) services.entryChanged(entry)
+    const changed = bad || mended ? await entries.get(args.id) : undefined
+    if (changed) services.entryChanged(changed)
     if (!bad) return
     const message = `The step "${bad.id}" failed: ${steps[bad.id]?.error?.message ?? ""}`
     throw new AppError("failed_precondition", message, { retryable: false })

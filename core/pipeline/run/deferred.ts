@@ -31,8 +31,9 @@ export const deferredJob = defineJob({
     const message = error instanceof Error ? error.message : String(error)
     const entry = await deps.store.open(EntryCollection, payload.organization).get(payload.execution_id)
     if (!entry || entry.status === "failed") return
-    const $set = { status: "failed", cause: "deferred_failed", error: { code: "internal", message } }
+    const $set = { status: "failed" as const, cause: "deferred_failed", error: { code: "internal", message } }
     work.in(EntryCollection, payload.organization).update(payload.execution_id, { $set }, { optional: true })
+    work.afterCommit(() => deps.services.entryChanged({ ...entry, ...$set }))
   },
 })
 

@@ -13,6 +13,7 @@ interface Services {
   readonly store: Store
   readonly queue: JobQueue
   readonly at: DeferredServices["pipelineAt"]
+  readonly entryChanged: DeferredServices["entryChanged"]
 }
 
 /** Stages it; returns the ids of the steps. They run as the pipeline was when the event came. */
@@ -31,6 +32,7 @@ export async function retryDeferred(services: Services, stored: StoredPipeline, 
       { reason: "nothing_to_retry" },
     )
   }
+  work.afterCommit(() => services.entryChanged({ ...entry, status: "accepted", cause: "", error: null }))
   services.queue.revive(work, deferredJobId(executionId))
   return stageAgain(work, organization, live, entry)
 }

@@ -77,7 +77,12 @@ describe("events of a running service", () => {
   })
 
   it("are told once each, those too that came while the connection was lost", async () => {
-    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", { name: "Lost", state: "active", auth_mode: "none" })
+    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", {
+      name: "Lost",
+      state: "active",
+      auth_mode: "none",
+      pipeline: [{ type: "email.send", to: "ada@example.com", heading: "Deferred, and told of once" }],
+    })
     const proxy = await cuttingProxy(host.url)
     const tail = folder.start(["tail", "--pipeline", "lost", "--json"], { ...env, MILLRACE_URL: proxy.url })
     const ending = finished(tail)
@@ -103,6 +108,37 @@ describe("events of a running service", () => {
       tail.kill("SIGTERM")
       await ending
       await proxy.close()
+    }
+  })
+
+  it("are told again when what they became is another thing", async () => {
+    const { body: made } = await host.api<Wire>("POST", "/v1/event-pipelines", {
+      name: "Failing",
+      state: "active",
+      auth_mode: "none",
+      pipeline: [{ type: "http.request", url: "https://nowhere.test/x", retry: { max_attempts: 1 } }],
+    })
+    const tail = folder.start(["tail", "--pipeline", "failing"], env)
+    const ending = finished(tail)
+    try {
+      await outputUntil(tail, /Listening to/)
+      const failed = outputUntil(tail, /failed +failing/)
+      const id = await idOf(made, 1)
+      await failed
+      const again = outputUntil(tail, /accepted +failing.*failed +failing/s)
+      expect((await host.api("POST", `/v1/event-pipelines/failing/executions/${id}/retry`)).status).to.equal(200)
+      await again
+      tail.kill("SIGTERM")
+      const { output } = await ending
+      expect(output.match(/(accepted|failed) +failing/g)?.map((told) => told.split(" ")[0])).to.deep.equal([
+        "accepted",
+        "failed",
+        "accepted",
+        "failed",
+      ])
+    } finally {
+      tail.kill("SIGTERM")
+      await ending
     }
   })
 
