@@ -13,6 +13,8 @@ export interface Channel {
   readonly summary: string
   /** The least role that may subscribe. Default `member`; `guest` only where messages carry no payload, row or preview. */
   readonly role?: Role
+  /** False where messages may be emitted without being kept: whoever comes back is told that some may be missing. */
+  readonly kept?: boolean
   /** For messages that are emitted without being kept: tells them again from what is kept anyway, for clients that come back. */
   readonly recall?: (args: RecallArgs) => Promise<readonly RecalledMessage[]>
 }
@@ -79,6 +81,8 @@ export interface Live {
   stage(work: Work, organization: string, message: LiveMessage, id?: string): string
   /** Emits without keeping: what nobody misses (progress), or what the channel can `recall` by the same `id`, a UUID in time order. */
   emit(organization: string, message: LiveMessage, id?: () => string): void
+  /** False when nobody can be listening now, so that what is only emitted need not be made. */
+  heard(organization: string, message: Pick<LiveMessage, "channel" | "publicEndpoint">): boolean
 }
 
 export const Live = token<Live>("Live")

@@ -4,7 +4,7 @@ import type { Server as HttpServer } from "node:http"
 import { Gauge, type Registry } from "prom-client"
 import { Server, type ServerOptions } from "socket.io"
 import type { Authenticator } from "../contract/caller.ts"
-import type { Channel, Live, LiveMessage } from "../contract/channel.ts"
+import type { Channel, Live } from "../contract/channel.ts"
 import type { Coherence } from "../contract/coherence.ts"
 import type { LiveRelay } from "../contract/live-relay.ts"
 import type { Store } from "../contract/store.ts"
@@ -172,7 +172,7 @@ function delivery(io: LiveServer, relay: LiveRelay | undefined): (organization: 
 }
 
 /** Whether anyone may be listening: on this node, or on others, whose rooms it does not know. */
-function audience(io: LiveServer, relay: LiveRelay | undefined): (organization: string, message: LiveMessage) => boolean {
+function audience(io: LiveServer, relay: LiveRelay | undefined): Live["heard"] {
   return (organization, message) => {
     const { adapter } = io.of("/")
     const room = socketRoom(organization, message.channel, message.publicEndpoint)

@@ -6,6 +6,7 @@ import {
   type Collection,
   derivedUuid,
   isUuid,
+  type Live,
   type Store,
   slugOf,
   timestamp,
@@ -15,6 +16,7 @@ import {
 import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { resolveReference } from "./dataset-reference.ts"
 import { datasetsTopic, KnownDatasets, keyOf } from "./known-datasets.ts"
+import { RowNews } from "./row-news.ts"
 import { type RowQuery, RowScans } from "./row-scans.ts"
 import { type RowToWrite, type RowWatcher, RowWriter, type WrittenRow } from "./row-writer.ts"
 
@@ -72,13 +74,15 @@ export interface DatasetsDeps {
   readonly store: Store
   readonly coherence: Coherence
   readonly clock: Clock
+  readonly live: Live
   /** Rows that a read may go through without an index. */
   readonly maxScannedRows: number
 }
 
-export function createDatasets({ store, coherence, clock, maxScannedRows }: DatasetsDeps): Datasets {
+export function createDatasets({ store, coherence, clock, live, maxScannedRows }: DatasetsDeps): Datasets {
   const known = new KnownDatasets({ store, coherence, clock })
   const writer = new RowWriter(known, coherence)
+  const news = new RowNews(live)
   const stored = (organization: string) => store.open(DatasetsCollection, organization)
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
   const scans = new RowScans(clock, maxScannedRows)
@@ -125,8 +129,14 @@ export function createDatasets({ store, coherence, clock, maxScannedRows }: Data
 
   return {
     write(work, row) {
-      refuseReserved(resolveReference(row.dataset, row.organization.slug))
-      return writer.write(work, row)
+      const { organization, values } = row
+      refuseReserved(resolveReference(row.dataset, organization.slug))
+      const told = (written: WrittenRow) => {
+        news.written(work, organization.id, written.dataset_slug, written.row_id, values)
+        return written
+      }
+      const written = writer.write(work, row)
+      return written instanceof Promise ? written.then(told) : told(written)
     },
     reserve(slug, what) {
       reserved.set(slug, what)
@@ -139,7 +149,10 @@ export function createDatasets({ store, coherence, clock, maxScannedRows }: Data
     get,
     rows: rowsOf,
     query: (organization, dataset, asked) => scans.query(rowsOf(organization), organization, dataset, asked),
-    remove: (work, organization, dataset, row) => writer.remove(work, organization, dataset.slug, row),
+    remove(work, organization, dataset, row) {
+      writer.remove(work, organization, dataset.slug, row)
+      news.deleted(work, organization, dataset.slug, row.id)
+    },
     watch: (slug, watcher) => writer.watch(slug, watcher),
     async ensure(work, organization, reference, given = {}) {
       const slug = resolveReference(reference, organization.slug)

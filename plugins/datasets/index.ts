@@ -1,10 +1,11 @@
 // Datasets: tables of rows that pipelines and callers write, and that people query and export.
 import { z } from "zod"
-import { Clock, Coherence, defineChannel, definePlugin, Store } from "#core"
+import { Clock, Coherence, definePlugin, Live, Store } from "#core"
 import { DatasetsCollection, RowsCollection } from "./collections.ts"
 import { createDatasets, Datasets } from "./datasets.ts"
 import { createDataset, getDataset, listDatasets, updateDataset } from "./operations/datasets.ts"
 import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
+import { rowsChannel } from "./row-news.ts"
 
 export type { Dataset, Row } from "./collections.ts"
 export { DatasetReference } from "./dataset-reference.ts"
@@ -12,8 +13,6 @@ export { Datasets, type NewDataset, type ReservedDataset } from "./datasets.ts"
 export type { RowOrigin } from "./row-identity.ts"
 export { problemOfName } from "./row-values.ts"
 export type { RowToWrite, RowWatcher, WrittenRow } from "./row-writer.ts"
-
-const rowsChannel = defineChannel({ name: "datasets:*", summary: "Changes of one dataset; `datasets:<slug>`." })
 
 export default definePlugin({
   id: "datasets",
@@ -29,7 +28,7 @@ export default definePlugin({
     reg.channels(rowsChannel)
     reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
     reg.provide(Datasets, {
-      inject: { store: Store, coherence: Coherence, clock: Clock },
+      inject: { store: Store, coherence: Coherence, clock: Clock, live: Live },
       create: (deps) => createDatasets({ ...deps, maxScannedRows: config.max_scanned_rows }),
     })
   },

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { createLocalCoherence } from "../../core/cluster/local.ts"
 import { LocalTally } from "../../core/cluster/tally/local-tally.ts"
 import { Authenticator } from "../../core/contract/caller.ts"
+import { Live } from "../../core/contract/channel.ts"
 import { Coherence } from "../../core/contract/coherence.ts"
 import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
 import { Listening } from "../../core/contract/listening.ts"
@@ -78,6 +79,7 @@ export class ServiceUnderTest {
     container.value(Vault, vault)
     // It has no door, so it never listens.
     container.value(Listening, { onListening: () => undefined })
+    container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, heard: () => false })
     container.provide(Ids, { create: () => timeOrderedIds(clock) })
     container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })
     container.provide(Coherence, { create: () => createLocalCoherence({ log }) })

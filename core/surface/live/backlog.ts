@@ -20,8 +20,8 @@ export interface MissedArgs {
   readonly channel: string
   /** Of a viewer of one endpoint. */
   readonly endpoint: string | undefined
-  /** How the channel tells again what is not kept. */
-  readonly recall: Channel["recall"]
+  /** As it was declared; undefined for one that pipelines broadcast to. */
+  readonly declared: Channel | undefined
   readonly after: string
   readonly now: number
   readonly keepMs: number
@@ -29,11 +29,11 @@ export interface MissedArgs {
 }
 
 export async function missedSince(args: MissedArgs): Promise<Backlog> {
-  const { after, now, keepMs, keepMessages } = args
+  const { after, declared, now, keepMs, keepMessages } = args
   const since = timeOfId(after)
   if (keepMessages === 0) return { messages: [], truncated: true }
-  const found = await (args.recall ? recalled(args, since - overlapMs) : kept(args, since - overlapMs))
-  const truncated = since < now - keepMs || found.length === keepMessages
+  const found = await (declared?.recall ? recalled(args, since - overlapMs) : kept(args, since - overlapMs))
+  const truncated = since < now - keepMs || found.length === keepMessages || declared?.kept === false
   return { messages: found.filter(({ id }) => id !== after).reverse(), truncated }
 }
 
@@ -46,9 +46,9 @@ async function kept({ store, organization, channel, endpoint, now, keepMessages 
 
 /** Newest first. */
 async function recalled(
-  { store, organization, channel, recall, now, keepMs, keepMessages }: MissedArgs,
+  { store, organization, channel, declared, now, keepMs, keepMessages }: MissedArgs,
   since: number,
 ): Promise<WireMessage[]> {
-  const found = await recall?.({ store, organization, since: Math.max(since, now - keepMs), most: keepMessages })
+  const found = await declared?.recall?.({ store, organization, since: Math.max(since, now - keepMs), most: keepMessages })
   return (found ?? []).map((message) => ({ ...message, channel }))
 }

@@ -18,8 +18,7 @@ export interface FeedDeps {
   readonly outbox: Outbox
   readonly trimmer: Trimmer
   readonly deliver: (organization: string, message: LiveMessageDocument) => void
-  /** False when nobody can be listening, so that a message that is not kept need not be made. */
-  readonly heard: (organization: string, message: LiveMessage) => boolean
+  readonly heard: Live["heard"]
 }
 
 export function createFeed(deps: FeedDeps): Live {
@@ -62,6 +61,7 @@ export function createFeed(deps: FeedDeps): Live {
     emit(organization, message, id = deps.ids.uuid) {
       if (deps.heard(organization, message)) deps.deliver(organization, documentOf(message, id()))
     },
+    heard: deps.heard,
   }
 }
 

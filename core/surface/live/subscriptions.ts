@@ -1,7 +1,7 @@
 // One socket's subscriptions: joining a channel with what was missed first, and leaving it. Requests of a socket are
 // served one after the other, a bounded number waiting.
 import { z } from "zod"
-import { type Channel, channelPattern } from "../../contract/channel.ts"
+import { type Channel, channelPattern, coversChannel } from "../../contract/channel.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError, type ErrorBody } from "../../kernel/errors.ts"
@@ -116,13 +116,13 @@ export class Subscriptions {
   #missed(channel: string, after: string): Promise<Backlog> {
     const { store, clock, channels, keepMs, keepMessages } = this.#deps
     const endpoint = this.#endpoint
-    const recall = endpoint === undefined ? channels.find(({ name }) => name === channel)?.recall : undefined
+    const declared = endpoint === undefined ? channels.find(({ name }) => coversChannel(name, channel)) : undefined
     return missedSince({
       store,
       organization: this.#organization,
       channel,
       endpoint,
-      recall,
+      declared,
       after,
       now: clock.now(),
       keepMs,

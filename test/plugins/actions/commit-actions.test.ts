@@ -92,6 +92,7 @@ describe("live.broadcast", () => {
       return id ?? ""
     },
     emit: () => expect.fail("a broadcast is staged, never emitted outside the commit"),
+    heard: () => true,
   }
   beforeEach(() => {
     staged.length = 0

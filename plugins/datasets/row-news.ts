@@ -1,0 +1,30 @@
+// The live channels `datasets:<slug>`: rows as they are written and deleted. Nothing is made for a table that nobody
+// looks at, and nothing is kept: whoever lost the connection is told so, and reads the rows again.
+import { defineChannel, type Json, type Live, type Work } from "#core"
+
+export const rowsChannel = defineChannel({
+  name: "datasets:*",
+  summary: "Rows of one dataset as they are written (`row_written`: `id`, `values` as given) and deleted (`row_deleted`: `id`).",
+  kept: false,
+})
+
+export class RowNews {
+  readonly #live: Live
+
+  constructor(live: Live) {
+    this.#live = live
+  }
+
+  written(work: Work, organization: string, slug: string, id: string, values: Record<string, Json>): void {
+    this.#tell(work, organization, slug, "row_written", { id, values })
+  }
+
+  deleted(work: Work, organization: string, slug: string, id: string): void {
+    this.#tell(work, organization, slug, "row_deleted", { id })
+  }
+
+  #tell(work: Work, organization: string, slug: string, event: string, data: Json): void {
+    const message = { channel: `datasets:${slug}`, event, data }
+    if (this.#live.heard(organization, message)) work.afterCommit(() => this.#live.emit(organization, message))
+  }
+}

@@ -1,0 +1,68 @@
+// The live channel of a dataset: rows as they are written and deleted, by whichever way.
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { connectLive, type Live, type LiveMessage } from "../../../core/client/live.ts"
+import { cuttingProxy } from "../../client/cutting-proxy.ts"
+import { until } from "../page-events/loop.ts"
+
+describe("the live channel of a dataset", () => {
+  let host: TestHost
+  before(async () => {
+    host = await testHost({})
+    await host.invoke("datasets.create", { name: "Leads" })
+    await host.invoke("datasets.create", { name: "Others" })
+  })
+  after(() => host.stop())
+
+  const hearing = async (url: string, run: (heard: LiveMessage[], live: Live, gaps: () => number) => Promise<void>) => {
+    const live = connectLive({ url, token: host.adminKey, reconnectMs: 20 })
+    try {
+      const heard: LiveMessage[] = []
+      let gaps = 0
+      await live.subscribe("datasets:leads", (message) => void heard.push(message), { onGap: () => void gaps++ }).ready
+      await run(heard, live, () => gaps)
+    } finally {
+      live.close()
+    }
+  }
+
+  it("tells of rows that callers and pipelines write, and that are deleted, of this dataset only", async () => {
+    const { body: pipeline } = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
+      name: "Lead",
+      state: "active",
+      auth_mode: "none",
+      pipeline: [{ type: "dataset.write", dataset_slug: "leads" }],
+    })
+    await hearing(host.url, async (heard) => {
+      await host.invoke("datasets.insert_rows", { slug: "others", rows: [{ n: 0 }] })
+      const { row_ids } = await host.invoke<{ row_ids: string[] }>("datasets.insert_rows", { slug: "leads", rows: [{ n: 1 }, { n: 2 }] })
+      await host.send(pipeline, { n: 3 })
+      await host.api("DELETE", `/v1/datasets/leads/rows/${row_ids[0]}`)
+      await until(() => heard.length >= 4)
+      expect(heard.map(({ event, data }) => [event, (data as { values?: { n: number } }).values?.n])).to.deep.equal([
+        ["row_written", 1],
+        ["row_written", 2],
+        ["row_written", 3],
+        ["row_deleted", undefined],
+      ])
+      expect(heard.map(({ data }) => (data as { id: string }).id)).to.include.members(row_ids)
+      expect(heard[3]?.data).to.deep.equal({ id: row_ids[0] })
+    })
+  })
+
+  it("says that rows may have been missed when the connection was lost", async () => {
+    const proxy = await cuttingProxy(host.url)
+    try {
+      await hearing(proxy.url, async (heard, _live, gaps) => {
+        await host.invoke("datasets.insert_rows", { slug: "leads", rows: [{ n: 4 }] })
+        await until(() => heard.length === 1)
+        proxy.cutNow()
+        await until(() => gaps() === 1)
+        await host.invoke("datasets.insert_rows", { slug: "leads", rows: [{ n: 5 }] })
+        await until(() => heard.length === 2)
+      })
+    } finally {
+      await proxy.close()
+    }
+  })
+})
