@@ -21,7 +21,7 @@ export async function readInput(
     )
   }
   const given = fromQuery ? queryValues(operation, query) : await readJsonBody(request, maxBodyBytes)
-  const conflicts = Object.entries(parameters).filter(([name, value]) => Object.hasOwn(given, name) && String(given[name]) !== value)
+  const conflicts = Object.entries(parameters).filter(([name, value]) => Object.hasOwn(given, name) && differs(given[name], value))
   if (conflicts.length > 0) {
     throw refused(
       conflicts.map(([path, value]) => ({
@@ -32,6 +32,11 @@ export async function readInput(
     )
   }
   return { ...given, ...parameters }
+}
+
+/** What is no text, number or flag never says what the path says; its own way to text may fail, or go too deep. */
+function differs(given: unknown, ofPath: string | string[]): boolean {
+  return typeof given === "object" || String(given) !== ofPath
 }
 
 /** The texts of each parameter, in the order given. */
