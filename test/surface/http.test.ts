@@ -73,9 +73,9 @@ describe("HTTP", () => {
     expect(conflict.status).to.equal(400)
     expect(conflict.json.details).to.include({ reason: "path_and_field_differ" })
     expect((await call(house, "PATCH", "/v1/notes/h1", { key: "a-admin", body: { id: "h1", text: "same" } })).status).to.equal(200)
-    for (const id of ['{"toString":1}', '["h1"]', "null"]) {
+    for (const id of [`${"[".repeat(50_000)}${"]".repeat(50_000)}`, '{"toString":1}', '["h1"]', "null"]) {
       const strange = await call(house, "PATCH", "/v1/notes/h1", { key: "a-admin", body: `{"id":${id},"text":"x"}` })
-      expect(strange.json.details, id).to.include({ reason: "path_and_field_differ" })
+      expect(strange.json.details, id.slice(0, 20)).to.include({ reason: "path_and_field_differ" })
     }
     const query = await call(house, "PATCH", "/v1/notes/h1?text=y", { key: "a-admin", body: { text: "z" } })
     expect(query.json.details).to.include({ reason: "query_not_read" })

@@ -4,11 +4,13 @@ import type { z } from "zod"
 import { AppError, type FieldProblem } from "../../kernel/errors.ts"
 import { didYouMean } from "../../kernel/guess.ts"
 import { knownFields } from "./known-fields.ts"
+import { refuseDeepNesting } from "./nesting.ts"
 
 const maxProblems = 100
 
-/** Throws `invalid_argument` with every problem in `details.fields`. */
+/** Throws `invalid_argument`: with every problem in `details.fields`, or for an input that nests too deep to be looked at. */
 export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): Promise<z.output<S>> {
+  refuseDeepNesting(raw)
   const parsed = await schema.safeParseAsync(raw)
   if (parsed.success) return parsed.data
   const fields = problemsOf(schema, parsed.error.issues, [], raw)

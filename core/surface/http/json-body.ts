@@ -4,7 +4,6 @@ import { AppError } from "../../kernel/errors.ts"
 import { jsonErrorPosition } from "./json-position.ts"
 
 export const defaultMaxBodyBytes = 1_048_576
-const maxDepth = 100
 const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
 
 /** The body as an object; `{}` when there is none. Throws `resource_exhausted` (413) or `invalid_argument` (415, 400). */
@@ -18,7 +17,6 @@ export async function readJsonBody(request: IncomingMessage, maxBytes = defaultM
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw malformed(`The body must be a JSON object; it is ${kindOf(value)}.`, "body_not_an_object")
   }
-  if (deeperThan(value, maxDepth)) throw malformed(`The body nests deeper than ${maxDepth} levels.`, "body_too_deep")
   return value as Record<string, unknown>
 }
 
@@ -72,15 +70,6 @@ function parse(bytes: Buffer): unknown {
       ...position,
     })
   }
-}
-
-function deeperThan(value: object, levels: number): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= levels) return true
-    level = level.flatMap((item) => Object.values(item as object)).filter((item) => typeof item === "object" && item !== null)
-  }
-  return false
 }
 
 function kindOf(value: unknown): string {

@@ -65,7 +65,7 @@ describe("MCP", () => {
         authorization: `Bearer ${host.adminKey}`,
         ...headers,
       },
-      body: JSON.stringify(body),
+      body: typeof body === "string" ? body : JSON.stringify(body),
     })
 
   for (const revision of ["2025-11-25", "2026-07-28"] as const) {
@@ -135,6 +135,26 @@ describe("MCP", () => {
       expect(missing).to.include({ code: -32_602 })
     })
   }
+
+  it("refuses what nests too deep as REST does, at the same level", async () => {
+    const insert = async (levels: number) => {
+      const input = `"rows":[{"a":${"[".repeat(levels)}${"]".repeat(levels)}}]`
+      const params = `{"name":"datasets_insert_rows","arguments":{"slug":"leads",${input}}}`
+      const answer = await (await post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)).text()
+      const { result } = JSON.parse(/^data: (.*)$/m.exec(answer)?.[1] ?? "") as { result: Awaited<ReturnType<Client["callTool"]>> }
+      const headers = { authorization: `Bearer ${host.adminKey}`, "content-type": "application/json" }
+      const rest = await fetch(`${host.url}/v1/datasets/leads/rows`, { method: "POST", headers, body: `{${input}}` })
+      return { result, rest: { status: rest.status, body: await rest.json() } }
+    }
+    for (const levels of [98, 5_000, 500_000]) {
+      const { result, rest } = await insert(levels)
+      expect(rest, `${levels} levels`).to.have.property("status", 400)
+      expect(refusal(result), `${levels} levels`).to.deep.include({ code: "invalid_argument", details: { reason: "body_too_deep" } })
+      expect(refusal(result)).to.deep.equal(rest.body)
+    }
+    const { result, rest } = await insert(97)
+    expect([result.isError, rest.status]).to.deep.equal([undefined, 200])
+  })
 
   it("holds walls and roles for resources as for calls", async () => {
     const neighbours = await host.get(Works).run((work) => host.get(Organizations).create(work, { name: "Neighbours" }))
