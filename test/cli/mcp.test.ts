@@ -106,6 +106,24 @@ describe("millrace mcp", () => {
     expect(JSON.stringify(answers.find(({ id }) => id === 7))).to.include("not_found")
   })
 
+  it("answers every request of a message that the service refuses as a whole", async () => {
+    const call = (id: number | string) => ({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: { name: "me_get", arguments: { a: large } },
+    })
+    const large = "x".repeat(2_000_000)
+    const { code, answers } = await said([
+      call(1),
+      [call("a"), { jsonrpc: "2.0", method: "notifications/initialized" }, call("b")],
+      { jsonrpc: "2.0", id: 2, method: "ping" },
+    ])
+    expect(code).to.equal(0)
+    expect(answers.map(({ id }) => id)).to.have.members([1, "a", "b", 2])
+    for (const answer of answers) expect(answer).to.have.property(answer["id"] === 2 ? "result" : "error")
+  })
+
   it("says so where the service cannot be reached or is none, and sends no key elsewhere by a redirect", async () => {
     const other = createServer((request, response) => {
       if (request.url === "/mcp") response.writeHead(307, { location: "/elsewhere" }).end()

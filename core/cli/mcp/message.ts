@@ -31,6 +31,12 @@ export function requestIdsOf(message: Message): (string | number)[] {
   return [message].flat().flatMap(({ id, method }) => (id !== undefined && method !== undefined ? [id] : []))
 }
 
+/** What answers each of the ids: an error that names no request refuses the message as a whole, before its requests were read. */
+export function answersTo(ids: readonly (string | number)[], answer: Message): readonly unknown[] {
+  const { id = null, error } = answer as { id?: unknown; error?: unknown }
+  return error !== undefined && id === null && ids.length > 0 ? ids.map((id) => ({ ...answer, id })) : [answer]
+}
+
 const versionKey = "io.modelcontextprotocol/protocolVersion"
 /** Where a request names what it is about: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
 const nameField: Readonly<Record<string, string>> = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" }

@@ -4,7 +4,7 @@ import { errorOf } from "../../client/answer.ts"
 import { ClientError } from "../../client/error.ts"
 import { defaultRetries, delayBeforeNext, pause } from "../../client/retry.ts"
 import type { Target } from "../profiles.ts"
-import { headersOf, type Message, messagesOf, type OneMessage, requestIdsOf } from "./message.ts"
+import { answersTo, headersOf, type Message, messagesOf, type OneMessage, requestIdsOf } from "./message.ts"
 
 /** Why a message has no answer, as JSON-RPC says it. */
 export interface Refusal {
@@ -42,7 +42,7 @@ export class Service {
     try {
       const response = await this.#posted(message, signal)
       if ((response.headers.get("content-type") ?? "").startsWith("text/event-stream")) await this.#events(response, hand)
-      else if (response.status !== 202) this.#told(await response.text(), hand)
+      else if (response.status !== 202) for (const answer of answersTo(ids, this.#read(await response.text()))) hand(answer)
     } catch (cause) {
       if (!signal.aborted) throw refusalOf(cause, this.#target.url)
     } finally {
@@ -106,17 +106,17 @@ export class Service {
       rest = events.pop() ?? ""
       for (const event of events) {
         const data = event.split("\n").flatMap((line) => (line.startsWith("data:") ? [line.slice(5).trimStart()] : []))
-        if (data.length > 0) this.#told(data.join("\n"), hand)
+        if (data.length > 0) hand(this.#read(data.join("\n")))
       }
     }
   }
 
-  #told(text: string, hand: (answer: unknown) => void): void {
+  #read(text: string): Message {
     const message = messagesOf(text)
     if (!message) throw new ClientError("unknown", `The answer is no JSON-RPC message: ${text.slice(0, 100)}`, { reason: "not_json" })
     const agreed = (message as OneMessage).result as { protocolVersion?: unknown; serverInfo?: unknown } | undefined
     if (typeof agreed?.protocolVersion === "string" && agreed.serverInfo) this.#revision = agreed.protocolVersion
-    hand(message)
+    return message
   }
 }
 
