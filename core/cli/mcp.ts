@@ -22,7 +22,7 @@ export async function serveMcp(target: Target, { stdin, stdout, stderr }: Termin
     const message = messagesOf(line)
     if (message === undefined) write({ jsonrpc: "2.0", id: null, error: { code: -32_700, message: "The line is no JSON-RPC message." } })
     else if (!service.cancels(message)) {
-      const carried = service.carry(message, write).catch((refusal: Refusal) => refuse(message, refusal))
+      const carried = service.carry({ message, line }, write).catch((refusal: Refusal) => refuse(message, refusal))
       underWay.set(carried, message)
       void carried.finally(() => underWay.delete(carried))
     }

@@ -124,6 +124,13 @@ describe("millrace mcp", () => {
     for (const answer of answers) expect(answer).to.have.property(answer["id"] === 2 ? "result" : "error")
   })
 
+  it("carries a line as it stands, however deep it nests", async () => {
+    const params = `{"name":"datasets_list","arguments":{"limit":${"[".repeat(50_000)}${"]".repeat(50_000)}}}`
+    const { answers } = await said([`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`])
+    expect(answers).to.have.length(1)
+    expect(JSON.stringify(answers[0])).to.include("body_too_deep")
+  })
+
   it("says so where the service cannot be reached or is none, and sends no key elsewhere by a redirect", async () => {
     const other = createServer((request, response) => {
       if (request.url === "/mcp") response.writeHead(307, { location: "/elsewhere" }).end()

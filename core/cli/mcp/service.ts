@@ -14,6 +14,12 @@ export interface Refusal {
   readonly data: unknown
 }
 
+/** A message, and the line that it stood on: what is sent, as it came. */
+interface Given {
+  readonly message: Message
+  readonly line: string
+}
+
 const [invalidRequest, internalError] = [-32_600, -32_603]
 
 export class Service {
@@ -34,13 +40,14 @@ export class Service {
   }
 
   /** Hands out every message that answers this one. Rejects with a Refusal. */
-  async carry(message: Message, hand: (answer: unknown) => void): Promise<void> {
+  async carry(given: Given, hand: (answer: unknown) => void): Promise<void> {
+    const { message } = given
     const abort = new AbortController()
     const ids = requestIdsOf(message)
     for (const id of ids) this.#underWay.set(id, { abort, stream: (message as OneMessage).method === "subscriptions/listen" })
     const signal = AbortSignal.any([abort.signal, this.#closed.signal])
     try {
-      const response = await this.#posted(message, signal)
+      const response = await this.#posted(given, signal)
       if ((response.headers.get("content-type") ?? "").startsWith("text/event-stream")) await this.#events(response, hand)
       else if (response.status !== 202) for (const answer of answersTo(ids, this.#read(await response.text()))) hand(answer)
     } catch (cause) {
@@ -60,9 +67,9 @@ export class Service {
   }
 
   /** Tried again only where nothing was begun: the service could not be reached, or turned the request away at its door. */
-  async #posted(message: Message, signal: AbortSignal): Promise<Response> {
+  async #posted(given: Given, signal: AbortSignal): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#post(message, signal)
+      const outcome = await this.#post(given, signal)
       if (outcome instanceof Response) return outcome
       const delayMs = delayBeforeNext({
         attempt,
@@ -75,7 +82,7 @@ export class Service {
     }
   }
 
-  async #post(message: Message, signal: AbortSignal): Promise<Response | ClientError> {
+  async #post({ message, line }: Given, signal: AbortSignal): Promise<Response | ClientError> {
     const { url, key, organization } = this.#target
     const headers = {
       authorization: `Bearer ${key}`,
@@ -86,7 +93,7 @@ export class Service {
     }
     let response: Response
     try {
-      response = await fetch(`${url}/mcp`, { method: "POST", headers, body: JSON.stringify(message), signal, redirect: "error" })
+      response = await fetch(`${url}/mcp`, { method: "POST", headers, body: line, signal, redirect: "error" })
     } catch (cause) {
       if (signal.aborted) throw cause
       const why = (cause as Error & { cause?: Error }).cause?.message ?? (cause as Error).message
