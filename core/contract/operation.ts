@@ -19,6 +19,7 @@ export interface Access {
 
 export interface Hints {
   readonly readOnly: boolean
+  /** In some use of it overwrites or removes what was there; what runs a pipeline's steps may, by a keyed write or a call. False: only adds. */
   readonly destructive: boolean
   readonly idempotent: boolean
   /** Reaches systems beyond this service. */

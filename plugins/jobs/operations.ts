@@ -101,7 +101,7 @@ export const retryJob = defineOperation({
   description: "Deferred steps of a pipeline keep the idempotency keys of before; steps that succeeded are not run again.",
   http: { method: "POST", path: "/v1/jobs/{id}/retry" },
   access: { scope: "jobs:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({ id: z.string().min(1).max(200) }),
   output: z.object({ id: z.string(), steps: z.array(z.string()).describe("Of deferred work: ids of the steps that are tried again.") }),
   errors: ["not_found", "failed_precondition", "aborted"],

@@ -79,7 +79,7 @@ export const updateDataset = defineOperation({
   description: "One that the service itself writes to, such as page-events, cannot be archived.",
   http: { method: "PATCH", path: "/v1/datasets/{slug}" },
   access: { scope: "datasets:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: true },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({
     slug: DatasetSlug,
     name: Name.optional(),

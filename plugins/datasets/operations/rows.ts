@@ -70,7 +70,7 @@ export const insertRows = defineOperation({
   summary: "Write up to 1,000 rows at once, all or none; with `key`, each inserts or updates by that column.",
   http: { method: "POST", path: "/v1/datasets/{slug}/rows" },
   access: { scope: "datasets:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: false },
+  hints: { readOnly: false, destructive: true, idempotent: false },
   input: z.strictObject({
     slug: DatasetSlug,
     rows: z.array(z.record(z.string(), z.json())).min(1).max(1_000).describe("Each an object of columns."),

@@ -180,7 +180,7 @@ export const replayExecution = defineOperation({
     "Each call runs the whole pipeline once more, as an execution of its own. Rows keep their identity and position, and deferred steps their idempotency keys, so that rows are not doubled and other systems can tell a repeat.",
   http: { method: "POST", path: `${path}/{id}/replay` },
   access: { scope: "event_pipelines:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({ slug: SlugOrId, id: Uuid }),
   output: z.object({
     execution_id: Uuid,
@@ -212,7 +212,7 @@ export const retryExecution = defineOperation({
     "They run as the pipeline was when the event came, with the idempotency keys of before; steps that succeeded are not run again.",
   http: { method: "POST", path: `${path}/{id}/retry` },
   access: { scope: "event_pipelines:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({ slug: SlugOrId, id: Uuid }),
   output: z.object({ execution_id: Uuid, steps: z.array(z.string()).describe("Ids of the steps that are tried again.") }),
   errors: ["not_found", "failed_precondition", "aborted"],

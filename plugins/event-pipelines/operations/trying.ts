@@ -84,7 +84,7 @@ export const sendEvent = defineOperation({
   summary: "Send an event to a pipeline from inside: the same life as an inbound one, without the auth mode.",
   http: { method: "POST", path: `${path}/{slug}/events` },
   access: { scope: "event_pipelines:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({ slug: SlugOrId, payload: z.json(), is_test: z.boolean().default(false) }),
   output: z.object({
     execution_id: Uuid,

@@ -19,7 +19,7 @@ export const connectIntegration = defineOperation({
   summary: "Connect an app by credentials, or begin an authorization at connect_url.",
   http: { method: "POST", path: "/v1/integrations-connect" },
   access: { scope: "integrations:write", role: "admin" },
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({
     app: z.string().min(1).max(100).describe("App to connect."),
     credentials: z.record(z.string(), z.unknown()).optional().describe("Secret material; kept sealed, shown never."),

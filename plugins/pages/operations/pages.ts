@@ -110,7 +110,7 @@ export const updatePage = defineOperation({
   summary: "Change a page's title or variants, or archive it.",
   http: { method: "PATCH", path: "/v1/pages/{slug}" },
   access: { scope: "pages:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: true },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({
     ...bySlug,
     title: Title.optional(),

@@ -136,6 +136,21 @@ describe("MCP", () => {
     })
   }
 
+  it("calls additive only what never overwrites or removes what was there", async () => {
+    const { tools } = await (await connect()).listTools()
+    const additive = tools.filter(({ annotations }) => !annotations?.readOnlyHint && !annotations?.destructiveHint)
+    expect(additive.map(({ name }) => name)).to.have.members([
+      "api_keys_create",
+      "datasets_create",
+      "event_pipelines_create",
+      "page_analytics_rebuild",
+      "pages_create",
+      "pages_publish",
+      "screenshots_start",
+      "viewer_sessions_create",
+    ])
+  })
+
   it("refuses what nests too deep as REST does, at the same level", async () => {
     const insert = async (levels: number) => {
       const input = `"rows":[{"a":${"[".repeat(levels)}${"]".repeat(levels)}}]`
