@@ -1,6 +1,7 @@
 // Reads as MCP resources, as their operations declare them. Every read goes through the call of the same operation, so
 // that walls and roles hold; a list that the caller may not read simply has nothing to show here.
 import {
+  type CompleteResult,
   ProtocolError,
   ProtocolErrorCode,
   type Resource,
@@ -22,7 +23,10 @@ interface Readable {
 }
 
 const mimeType = "application/json"
+/** As many as the protocol lets an answer hold. */
 const maxCompletions = 100
+/** Each page is a call of its own, counted against the caller's limits: one completion reads no more than 10,000 items. */
+const completionPages = { limit: 200, most: 50 }
 
 export class McpResources {
   readonly #readables: readonly Readable[]
@@ -72,13 +76,21 @@ export class McpResources {
     throw new ResourceNotFoundError(uri, `There is no resource ${uri}; resources/list and resources/templates/list name what there is.`)
   }
 
-  /** What a variable of a template can be: the same field of the items that a list of resources shows. */
-  async complete(call: CallOperation, template: string, variable: string, begun: string): Promise<string[]> {
+  /** What a variable of a template can be: the same field of the items that a list of resources shows. `hasMore` also where the list goes on beyond what is read. */
+  async complete(call: CallOperation, template: string, variable: string, begun: string): Promise<CompleteResult["completion"]> {
     const list = this.#lists.find(({ spec: { items } }) => items && template.startsWith(items.uri) && items.uri.includes(`{${variable}}`))
-    if (!list?.spec.items) return []
-    const items = await this.#page(call, list, "", 200)
-    const values = items.items.map((item) => item[variable]).filter((value) => typeof value === "string")
-    return values.filter((value) => value.startsWith(begun)).slice(0, maxCompletions)
+    if (!list) return { values: [], total: 0, hasMore: false }
+    const values: string[] = []
+    let cursor = ""
+    for (let pages = 0; pages < completionPages.most; pages++) {
+      const { items, next } = await this.#page(call, list, cursor, completionPages.limit)
+      const found = items.map((item) => item[variable]).filter((value) => typeof value === "string")
+      values.push(...found.filter((value) => value.startsWith(begun)))
+      cursor = next
+      if (cursor === "" || values.length > maxCompletions) break
+    }
+    const hasMore = cursor !== "" || values.length > maxCompletions
+    return { values: values.slice(0, maxCompletions), hasMore, ...(hasMore ? {} : { total: values.length }) }
   }
 
   async #items(call: CallOperation, list: Readable, cursor: string): Promise<{ resources: Resource[]; next: string }> {

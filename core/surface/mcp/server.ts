@@ -52,8 +52,8 @@ export function mcpServers(operations: readonly AnyOperation[]): (session: McpSe
     server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: resources.templates() }))
     server.setRequestHandler("resources/read", ({ params }, context) => resources.read(callIn(context), params.uri))
     server.setRequestHandler("completion/complete", async ({ params: { ref, argument } }, context) => {
-      const values = ref.type === "ref/resource" ? await resources.complete(callIn(context), ref.uri, argument.name, argument.value) : []
-      return { completion: { values, total: values.length, hasMore: false } }
+      if (ref.type !== "ref/resource") return { completion: { values: [], total: 0, hasMore: false } }
+      return { completion: await resources.complete(callIn(context), ref.uri, argument.name, argument.value) }
     })
     return server
   }

@@ -184,6 +184,33 @@ describe("MCP", () => {
     expect(refused).to.have.nested.property("data.code", "permission_denied")
   })
 
+  it("completes from all that a list holds, and says where there is more than an answer does", async () => {
+    const many = await host.get(Works).run((work) => host.get(Organizations).create(work, { name: "Many" }))
+    const key = await mint("owner", undefined, many.id)
+    const apply = (slugs: string[]) =>
+      host.invoke(
+        "event_pipelines.apply",
+        {
+          documents: slugs.map((slug) => ({ path: `${slug}.yaml`, document: { name: slug, slug, source_kind: "internal", pipeline: [] } })),
+        },
+        { key },
+      )
+    await apply(["first", ...Array.from({ length: 100 }, (_, n) => `early-${n}`)])
+    await apply(Array.from({ length: 301 }, (_, n) => `late-${n}`))
+    const client = await connect(key)
+    const begun = async (value: string) => {
+      const ref = { type: "ref/resource" as const, uri: "millrace://event-pipelines/{slug}" }
+      return (await client.complete({ ref, argument: { name: "slug", value } })).completion
+    }
+    expect(await begun("first")).to.deep.equal({ values: ["first"], total: 1, hasMore: false })
+    expect(await begun("none")).to.deep.equal({ values: [], total: 0, hasMore: false })
+    const early = await begun("early-")
+    expect(early).to.include({ total: 100, hasMore: false }).and.have.property("values").with.lengthOf(100)
+    const late = await begun("late-")
+    expect(late).to.include({ hasMore: true }).and.have.property("values").with.lengthOf(100)
+    expect(late).not.to.have.property("total")
+  })
+
   it("acts in the organization that X-Organization-ID selects, and nowhere out of reach", async () => {
     const chosen = await connect(host.adminKey, "2026-07-28", { "x-organization-id": host.organization.slug })
     expect((await chosen.callTool({ name: "me_get", arguments: {} })).structuredContent).to.have.nested.property(
