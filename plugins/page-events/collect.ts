@@ -14,7 +14,7 @@ import {
   timestamp,
 } from "#core"
 import type { ReservedDataset } from "../datasets/index.ts"
-import { chooseVariant, type Pages, type StoredPage, type Visitors } from "../pages/index.ts"
+import { chooseVariant, type Pages, type StoredPage, shownVariant, type Visitors } from "../pages/index.ts"
 import { type Batch, readBatch, timeOf } from "./batch.ts"
 import { isBot } from "./bots.ts"
 import { BatchesCollection, type RowContext, SessionsCollection } from "./collections.ts"
@@ -44,6 +44,7 @@ interface Visit {
   readonly visitor: string
   /** The session that the page was shown as the beginning of. */
   readonly shownAs: string | undefined
+  readonly variant: string
 }
 
 const stepId = "page_events"
@@ -87,16 +88,19 @@ export class Collector implements Intake {
     return page
   }
 
-  /** Who the served page was shown to, where it can show that it was told so; else by address and agent. */
+  /** Who was shown what, where the page can show that it was told so; else who it is by address and agent, and what the page has of that name. */
   async #visit(organization: string, page: StoredPage, batch: Batch, address: string, agent: string): Promise<Visit> {
     const { visitors, origin } = this.#deps
-    const { visitor_id: visitor, session_id: session = "" } = batch.envelope
-    if (visitor !== undefined) {
-      const proven = visitors.proven({ organization, page: page.id, visitor, session }, batch.proof)
+    const { visitor_id: named = "", session_id: session = "", variant: said = "" } = batch.envelope
+    const proven = visitors.proven({ organization, page: page.id, visitor: named, session, variant: said }, batch.proof)
+    const visitor = proven && named !== "" ? named : await visitors.of({ organization, origin: origin(), address, agent })
+    const chosen = chooseVariant(page.variants, visitor, page.id)?.key ?? ""
+    return {
+      visitor,
       // Older than this, a session of that id may have been and be over; none may have an id that another had.
-      if (proven) return { visitor, shownAs: proven.begins && proven.ageMs < idleMs ? session : undefined }
+      shownAs: proven?.begins && proven.ageMs < idleMs ? session : undefined,
+      variant: said === "" ? chosen : shownVariant(page.variants, said, proven !== undefined),
     }
-    return { visitor: await visitors.of({ organization, origin: origin(), address, agent }), shownAs: undefined }
   }
 
   /** Tried again when the session was changed meanwhile, or ended. */
@@ -114,7 +118,7 @@ export class Collector implements Intake {
     arrival: Arrival,
     batch: Batch,
     page: StoredPage,
-    { visitor, shownAs }: Visit,
+    { visitor, shownAs, variant }: Visit,
     judged: readonly Judged[],
     attempt: number,
   ): Promise<void> {
@@ -122,7 +126,7 @@ export class Collector implements Intake {
     const { pipeline, receivedAt, journal, id } = arrival
     const { organization } = pipeline
     const session = await sessions.of(organization.id, visitor, receivedAt, shownAs)
-    const context = contextOf(arrival, batch, page, visitor, session)
+    const context = contextOf(arrival, batch, page, variant, session)
     const work = new StagedWork(attempt === 1 ? id : `${id}:${attempt}`)
     const rows: Json[] = []
     const envelope = envelopeOf(context)
@@ -174,13 +178,11 @@ function isRace(error: unknown): boolean {
   return ended || error.code === "aborted" || error.code === "already_exists"
 }
 
-function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, visitor: string, { state }: OpenSession): RowContext {
-  const said = batch.envelope.variant
-  const known = page.variants.some(({ key }) => key === said)
+function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, variant: string, { state }: OpenSession): RowContext {
   return {
     artifact_id: page.id,
     page_url: pageUrl(batch.envelope.page_url),
-    variant: (known ? said : chooseVariant(page.variants, visitor, page.id)?.key) ?? "",
+    variant,
     session_id: state.session_id,
     campaign: campaignIn(batch.envelope, state.pages[page.id]?.base),
     stamp: arrival.stamp,

@@ -16,7 +16,7 @@ export { Pages, type PublishHook, pagesTopic } from "./pages.ts"
 export { PageParts } from "./serving/parts.ts"
 export { Serving } from "./serving/routes.ts"
 export type { PageServing } from "./serving/serve.ts"
-export { chooseVariant } from "./serving/variants.ts"
+export { chooseVariant, shownVariant } from "./serving/variants.ts"
 export { type Shown, type ShownSession, type VisitorSessions, Visitors } from "./visitors.ts"
 
 export default definePlugin({

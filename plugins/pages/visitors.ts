@@ -33,13 +33,14 @@ export interface ShownSession {
   readonly begins: boolean
 }
 
-/** Who a page was shown to, as its envelope says. */
+/** Who was shown what, as a page's envelope says. */
 export interface Shown {
   readonly organization: string
   readonly page: string
+  /** Empty where none was said; so are the session and the variant. */
   readonly visitor: string
-  /** Empty where none was said. */
   readonly session: string
+  readonly variant: string
 }
 
 /** What is known of visits by whoever keeps sessions. */
@@ -53,7 +54,7 @@ export interface Visitors {
   of(visit: Visit): Promise<string>
   /** Undefined where nobody keeps sessions. */
   session(organization: string, visitor: string): Promise<ShownSession | undefined>
-  /** Shows later, to this service only, that it said who the page was shown to; good for a day. */
+  /** Shows later, to this service only, that it said who was shown what; good for a day. */
   prove(shown: Shown, begins: boolean): string
   /** Undefined where it did not. */
   proven(shown: Shown, proof: string): { readonly begins: boolean; readonly ageMs: number } | undefined
@@ -90,9 +91,9 @@ export function createVisitors(deps: { store: Store; works: Works; vault: Vault;
       .update(JSON.stringify([organization, origin, address, agent]))
       .digest("base64url")
       .slice(0, 22)
-  const mac = ({ organization, page, visitor, session }: Shown, stamp: string) =>
+  const mac = ({ organization, page, visitor, session, variant }: Shown, stamp: string) =>
     createHmac("sha256", key)
-      .update(JSON.stringify([organization, page, visitor, session, stamp]))
+      .update(JSON.stringify([organization, page, visitor, session, variant, stamp]))
       .digest("base64url")
       .slice(0, 22)
 
@@ -113,8 +114,8 @@ export function createVisitors(deps: { store: Store; works: Works; vault: Vault;
       const [stamp = "", given = ""] = proof.split(".", 2)
       // The minute that it was given in, from its beginning: never younger than it is.
       const ageMs = clock.now() - Number.parseInt(stamp.slice(1), 36) * minuteMs
-      const expected = mac(shown, stamp)
-      const same = given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+      const [one, expected] = [Buffer.from(given), Buffer.from(mac(shown, stamp))]
+      const same = one.length === expected.length && timingSafeEqual(one, expected)
       return same && ageMs > -minuteMs && ageMs < dayMs ? { begins: stamp.startsWith("b"), ageMs } : undefined
     },
     keepSessions(kept) {

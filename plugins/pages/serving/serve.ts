@@ -74,13 +74,14 @@ export class PageServing {
       ...(session ? { session_id: session.id } : {}),
       ...campaignOf(request.query),
     }
-    const shown = { organization: organization.id, page: page.id, visitor, session: session?.id ?? "" }
-    const visitor_proof = endpoint === undefined ? "" : visitors.prove(shown, session?.begins ?? false)
+    const { visitor_id = "", session_id = "" } = envelope
+    const shown = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
+    const proved = { ...envelope, visitor_proof: visitors.prove(shown, session?.begins ?? false) }
     const html = fill(this.#prepare(page, variant), {
-      head: endpoint === undefined ? "" : this.#beacon(endpoint, { ...envelope, visitor_proof }, preview !== undefined),
+      head: endpoint === undefined ? "" : this.#beacon(endpoint, proved, preview !== undefined),
       // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
       tag: ` action="${escapeAttribute(formPath(found))}" method="post"`,
-      form: hiddenFields(envelope, preview !== undefined),
+      form: hiddenFields(proved, preview !== undefined),
     })
     return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
   }
@@ -143,7 +144,7 @@ export function formPath({ organization, page }: PublicPage): string {
 }
 
 /** The envelope as a form without scripts carries it. */
-function hiddenFields(envelope: PageEnvelope, isTest: boolean): string {
+function hiddenFields(envelope: PageEnvelope & { visitor_proof: string }, isTest: boolean): string {
   const fields = Object.entries(envelope).map(([name, value]): [string, string] => [`_envelope.${name}`, String(value)])
   if (isTest) fields.push(["is_test", "true"])
   return fields.map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeAttribute(value)}">`).join("")

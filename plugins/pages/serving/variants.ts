@@ -1,5 +1,5 @@
 // Which variant a visitor sees: by a hash of visitor and page, so that it is the same every time and on every node, and
-// close to the weights over many visitors. Pure.
+// close to the weights over many visitors; and which one they were shown, by what they send later. Pure.
 import { createHash } from "node:crypto"
 import type { Variant } from "../collections.ts"
 
@@ -16,4 +16,12 @@ export function chooseVariant(variants: readonly Variant[], visitor: string, pag
     if (point < 0) return variant
   }
   return weighted.at(-1)
+}
+
+/**
+ * What a visitor was shown, as what they send says: a variant that the page has, or one that is proven though the page has
+ * it no more. "" for any other, since whichever were chosen now may never have been shown.
+ */
+export function shownVariant(variants: readonly Variant[], said: string, isProven: boolean): string {
+  return isProven || variants.some(({ key }) => key === said) ? said : ""
 }

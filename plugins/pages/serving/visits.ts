@@ -7,7 +7,7 @@ import type { PageSettings } from "../settings.ts"
 import type { Visitors } from "../visitors.ts"
 import { campaignOf } from "./campaign.ts"
 import type { Owner, PageParts } from "./parts.ts"
-import { chooseVariant } from "./variants.ts"
+import { chooseVariant, shownVariant } from "./variants.ts"
 
 export interface VisitsDeps {
   readonly settings: PageSettings
@@ -53,22 +53,33 @@ export class Visits {
 
   /**
    * The envelope of an event that was sent to a page's own address. Which page it is follows from there; the rest is as
-   * the event says, and as the page would have said where the event says nothing.
+   * the event says, and as the page would have said where the event says nothing. The proof has served then.
    */
-  async envelopeOf(request: Request, found: PublicPage, said: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+  async envelopeOf(
+    request: Request,
+    found: PublicPage,
+    { visitor_proof: proof, ...said }: Readonly<Record<string, unknown>>,
+  ): Promise<Record<string, unknown>> {
     const { organization, page } = found
     const named = said["visitor_id"]
     const visitor = typeof named === "string" ? named : await this.#known(request, organization)
     const chosen = visitor === undefined ? undefined : chooseVariant(page.variants, visitor, page.id)
-    const shown = page.variants.find(({ key }) => key === said["variant"])
     return {
       ...campaignOf(request.query),
       ...(named === undefined && visitor !== undefined ? await this.#tracked(request, found, visitor) : {}),
       ...said,
       page_url: this.addressOf(found),
       artifact_id: page.id,
-      variant: (shown ?? chosen)?.key ?? "",
+      variant: said["variant"] === undefined ? (chosen?.key ?? "") : this.#shownVariant(found, said, proof),
     }
+  }
+
+  #shownVariant({ organization, page }: PublicPage, said: Readonly<Record<string, unknown>>, proof: unknown): string {
+    const text = (value: unknown) => (typeof value === "string" ? value : "")
+    const variant = text(said["variant"])
+    const shown = { organization: organization.id, page: page.id, visitor: text(said["visitor_id"]), session: text(said["session_id"]) }
+    const proven = this.#deps.visitors.proven({ ...shown, variant }, text(proof))
+    return shownVariant(page.variants, variant, proven !== undefined)
   }
 
   async #tracked(request: Request, { organization, page }: PublicPage, visitor: string): Promise<Partial<PageEnvelope>> {
