@@ -62,7 +62,7 @@ export const views: readonly AnalyticsView[] = [
       flag("converted", "Whether it became a lead."),
       whole("rage_clicks", "Number of rage clicks."),
       flag("bailed", "Whether it left without scrolling or clicking."),
-      flag("abandoned_form", "Whether it left a form begun."),
+      flag("abandoned_form", "Whether it left a form begun, and sent none."),
       ...asInEvents("utm_source", "utm_medium", "utm_campaign", "click_id_type"),
       ...asInEvents("device_type", "browser", "in_app", "language", "country"),
     ],

@@ -49,9 +49,9 @@ export const kindColumns = {
   vital_rating: "string",
   /** `rage_click`: clicks in the burst when it was one. */
   click_count: "number",
-  /** `scroll_bail`: deepest scroll in percent of what could be scrolled. */
+  /** `scroll_bail`: deepest scroll on any page, in percent of what could be scrolled. */
   max_scroll_depth: "number",
-  /** `scroll_bail`, `form_abandon`: milliseconds from the first to the last event on the page. */
+  /** Milliseconds from the first to the last event: `scroll_bail` of the session, `form_abandon` on the form's page. */
   duration_ms: "number",
   /** `form_abandon`: how many fields were touched, and their names, comma-separated, in the order of the first touch. */
   field_count: "number",

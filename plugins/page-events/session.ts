@@ -89,25 +89,30 @@ export function hear(state: SessionState, heard: Heard): DerivedRow[] {
   return bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard.timeOf)
 }
 
-/** What is left to say of a session that is over. */
+/** What is left to say of a session that is over: of all of its pages together, since one may lead to another. */
 export function conclude(state: SessionState): DerivedRow[] {
-  return Object.values(state.pages).flatMap((page) => {
-    const duration_ms = page.last_at - page.first_at
-    const { base, last_at: at } = page
-    const rows: DerivedRow[] = []
-    if (page.viewed && !page.clicked && page.depth < bailBelow) {
-      const columns = { max_scroll_depth: page.depth, duration_ms }
-      rows.push({ kind: "scroll_bail", number: next(state, "scroll_bail"), at, base, columns })
-    }
-    if (!page.lead) {
-      for (const { form, fields } of page.forms) {
-        const touched = { field_count: fields.length, fields_touched: fields.join(","), last_field: fields.at(-1) ?? "" }
-        const columns = { form, ...touched, duration_ms }
-        rows.push({ kind: "form_abandon", number: next(state, "form_abandon"), at, base, columns })
-      }
-    }
-    return rows
-  })
+  const pages = Object.values(state.pages)
+  return [...bails(state, pages), ...(pages.some(({ lead }) => lead) ? [] : abandons(state, pages))]
+}
+
+/** One, and where the visitor left. */
+function bails(state: SessionState, pages: readonly PageVisit[]): DerivedRow[] {
+  const max_scroll_depth = Math.max(...pages.map(({ depth }) => depth))
+  if (!pages.some(({ viewed }) => viewed) || pages.some(({ clicked }) => clicked) || max_scroll_depth >= bailBelow) return []
+  const { base, last_at: at } = pages.reduce((last, page) => (page.last_at < last.last_at ? last : page))
+  const columns = { max_scroll_depth, duration_ms: at - Math.min(...pages.map(({ first_at }) => first_at)) }
+  return [{ kind: "scroll_bail", number: next(state, "scroll_bail"), at, base, columns }]
+}
+
+/** One a form, on the page where it stands. */
+function abandons(state: SessionState, pages: readonly PageVisit[]): DerivedRow[] {
+  return pages.flatMap(({ base, first_at, last_at: at, forms }) =>
+    forms.map(({ form, fields }) => {
+      const touched = { field_count: fields.length, fields_touched: fields.join(","), last_field: fields.at(-1) ?? "" }
+      const columns = { form, ...touched, duration_ms: at - first_at }
+      return { kind: "form_abandon", number: next(state, "form_abandon"), at, base, columns }
+    }),
+  )
 }
 
 function note(state: SessionState, page: PageVisit, { kind, columns }: SubmittedEvent): void {

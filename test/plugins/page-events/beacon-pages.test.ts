@@ -79,16 +79,14 @@ describe("the beacon on pages as they are", () => {
     const small = await publish("<!doctype html><h1>All of it</h1>")
     const growing = await publish("<!doctype html><h1>Soon more</h1>")
     const quirky = await publish('<div style="height:2700px">Tall</div>')
-    await visit(small, async (tab) => {
-      await leave(tab)
-      await tab.goto(loop.host.url + growing.path)
+    await visit(small, leave)
+    await visit(growing, async (tab) => {
       await some(growing, "pageview")
       await tab.evaluate("document.body.style.height = '4000px'")
       await scrollTo(tab, 100)
       await leave(tab)
-      await tab.goto(loop.host.url + quirky.path)
-      await leave(tab)
     })
+    await visit(quirky, leave)
     clock.ahead += 31 * 60_000
     expect((await some(quirky, "scroll_bail"))[0]).to.include({ max_scroll_depth: 0 })
     expect((await some(growing, "scroll_bail"))[0]).to.include({ max_scroll_depth: 3 })

@@ -164,6 +164,40 @@ describe("a visitor's page events", () => {
     for (const session of [read, clicked, sent]) expect(await derived(session)).to.deep.equal([])
     expect(await derived(bailed)).to.have.length(1)
   })
+
+  it("are judged at a session's end over all of its pages: what was done on one was done", async () => {
+    const other = await loop.publish()
+    const otherUrl = (await loop.pipeline(other)).inbound_url
+    /** First the one page, and a minute later the other. */
+    const visit = async (first: { events?: object[] } & Record<string, unknown>, second: object) => {
+      const headers = someone()
+      const view = event("pageview")
+      await loop.send(url, page, { ...first, events: [view, ...(first.events ?? [])] }, headers)
+      clock.ahead += minute
+      await loop.send(otherUrl, other, second, headers)
+      return (await rowOf(view))?.["session_id"] as string
+    }
+    const derived = async (session_id: string) =>
+      (await loop.rows({ session_id })).filter((row) => ["scroll_bail", "form_abandon"].includes(String(row["event"])))
+    const converted = await visit(
+      { events: [event("form_start", { form: "contact", field: "email" })] },
+      { events: [event("pageview"), event("cta_click", { element: "buy" }), event("lead", { form: "contact" })] },
+    )
+    const scrolled = await visit({ depth: 0 }, { events: [event("pageview"), event("scroll_milestone", { scroll_depth: 25 })] })
+    const rested = await visit({ clicks: [[1, 1, 1, "picture"]] }, event("pageview"))
+    const left = await visit({ events: [event("form_start", { form: "contact", field: "name" })] }, { depth: 10 })
+    clock.ahead += 31 * minute
+    const ended = await until(async () => {
+      const rows = await derived(left)
+      return rows.length === 2 && rows
+    })
+    const [abandoned, bail] = ended.sort((one, two) => (String(one["event"]) < String(two["event"]) ? -1 : 1))
+    expect(abandoned).to.deep.include({ event: "form_abandon", artifact_id: page.id, form: "contact", fields_touched: "name" })
+    expect(bail).to.deep.include({ event: "scroll_bail", artifact_id: other.id, max_scroll_depth: 10 })
+    expect(abandoned?.["duration_ms"]).to.be.lessThan(minute)
+    expect(bail?.["duration_ms"]).to.be.at.least(minute)
+    for (const session of [converted, scrolled, rested]) expect(await derived(session)).to.deep.equal([])
+  })
 })
 
 describe("sessions", () => {
