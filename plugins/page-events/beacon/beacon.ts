@@ -82,12 +82,20 @@ safe(() => {
 
   /** How far the page can be scrolled. Its root's clientHeight would say nothing where there is no doctype. */
   const room = () => (d.scrollingElement ?? d.documentElement).scrollHeight - w.innerHeight
+  /** The answer to the page's own form is no new view. It is known by the redirect: a sandboxed page has neither storage nor a referrer. */
+  let answer = w.location.hash === "#thank-you" && w.performance.getEntriesByType("navigation")[0]?.redirectCount
+  /** Whether the visitor did something that may scroll: the browser scrolls to the answer by itself. */
+  let moved = false
   const scrolled = () => {
+    if (answer && moved) {
+      answer = 0
+      watchSections()
+    }
     const way = room()
     const now = way > 0 ? Math.min(100, Math.round((w.scrollY / way) * 100)) : 0
     if (now > depth) depth = now
     for (const scroll_depth of [25, 50, 75, 90, 100])
-      if (now >= scroll_depth && first(scroll_depth)) tell("scroll_milestone", { scroll_depth })
+      if (now >= scroll_depth && first(scroll_depth) && !answer) tell("scroll_milestone", { scroll_depth })
   }
   /** A page that fits is seen whole by who leaves it; until then it may grow. */
   const leave = () => {
@@ -109,10 +117,12 @@ safe(() => {
     tell("pageview")
     scrolled()
   }
-  /** The answer to the page's own form is no new view. It is known by the redirect: a sandboxed page has neither storage nor a referrer. */
-  const isAnswer = () => w.location.hash === "#thank-you" && w.performance.getEntriesByType("navigation")[0]?.redirectCount
 
   on(w, "scroll", scrolled)
+  for (const type of ["wheel", "keydown", "pointerdown"])
+    on(w, type, () => {
+      moved = true
+    })
   /** The field of the label that was clicked last, and where. */
   let field: Element | null | undefined
   let point = ""
@@ -150,9 +160,7 @@ safe(() => {
   on(w, "pagehide", leave)
   on(d, "visibilitychange", () => d.visibilityState === "hidden" && leave())
 
-  const start = safe(() => {
-    if (isAnswer()) scrolled()
-    else view()
+  const watchSections = () => {
     // Shares of a section at which it is looked at: a small one of a tall section fills the window.
     const threshold: number[] = []
     for (let share = 0.2; share > 0.001; share /= 1.5) threshold.push(share)
@@ -167,6 +175,13 @@ safe(() => {
       { threshold },
     )
     for (const section of d.querySelectorAll("section[id],[data-section]")) observer.observe(section)
+  }
+  const start = safe(() => {
+    if (answer) scrolled()
+    else {
+      view()
+      watchSections()
+    }
     import(new URL(vitalsPath, script?.getAttribute("src") ?? "").href)
       .then((vitals: { watch(heard: (vital: Vital) => void): void }) =>
         vitals.watch(safe(({ name, value }) => tell("web_vital", { vital_name: name, vital_value: value }))),

@@ -195,6 +195,33 @@ describe("the beacon on pages as they are", () => {
     expect(left.map(({ form, fields_touched }) => [form, fields_touched])).to.deep.equal([["cancelled", "email"]])
   })
 
+  it("tells of no scrolling that the browser did to show the answer, and of all that the visitor does then", async () => {
+    const page = await publish(
+      `<!doctype html><body style="margin:0"><section id="top" style="height:600px">${kinds.own}</section><div style="height:2000px"></div><section id="answer" style="height:1000px"><p id="thank-you" style="margin:0">Thank you!</p></section><div style="height:3000px"></div>${marker}`,
+    )
+    await capture(page)
+    const sections = async () => (await of(page, "section_view")).map((row) => row["section"]).sort()
+    await visit(page, async (tab) => {
+      await told(page, tab)
+      expect(await sections()).to.deep.equal(["top"])
+      await tab.click("#own button")
+      await tab.waitForURL(/#thank-you$/)
+      expect(await until(() => tab.evaluate<number>("scrollY")), "where the browser went").to.equal(2_600)
+      await told(page, tab)
+      expect([await milestones(page), await sections()]).to.deep.equal([[], ["top"]])
+      await tab.mouse.wheel(0, 50)
+      await until(async () => (await tab.evaluate<number>("scrollY")) > 2_600)
+      await until(async () => (await sections()).length > 1)
+      await tab.mouse.wheel(0, 10_000)
+      await until(() => tab.evaluate<boolean>("scrollY + innerHeight >= document.documentElement.scrollHeight"))
+      await told(page, tab)
+    })
+    expect([await milestones(page), await sections()]).to.deep.equal([
+      [50, 75, 90, 100],
+      ["answer", "top"],
+    ])
+  })
+
   it("takes the answer to the page's own form for no new view, and keeps where the visitor came from", async () => {
     const page = await publish(`<!doctype html>${kinds.own}<p id="thank-you">Thank you!</p>${marker}`)
     await capture(page)
