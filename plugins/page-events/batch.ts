@@ -41,8 +41,11 @@ function readable<T>(schema: z.ZodType<T>, value: Json | undefined, most: number
   })
 }
 
-/** `{ _envelope, events: [...] }`, or one event at the top level. Throws AppError for what is neither. */
-export function readBatch(body: Json): Batch {
+/**
+ * `{ _envelope, events: [...] }`, or one event at the top level. `authored`: names that the page's author gave. Throws
+ * AppError for what is neither.
+ */
+export function readBatch(body: Json, authored: ReadonlySet<string>): Batch {
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw malformed("The body is an object: `_envelope`, and `events` or one event.")
   const { events, _envelope, is_test, sent_at, clicks, touched, depth, ...rest } = body
@@ -65,8 +68,11 @@ export function readBatch(body: Json): Batch {
     isTest: is_test === true || is_test === "true" || is_test === "1",
     sentAt: sent.success ? sent.data : undefined,
     elements,
-    clicks: readable(ClickSignal, clicks, maxEvents).map(([at, x, y, name]) => ({ at, x, y, element: elementName(name) })),
-    touched: readable(TouchSignal, touched, 100).map(([form, field]) => ({ form: elementName(form), field: elementName(field) })),
+    clicks: readable(ClickSignal, clicks, maxEvents).map(([at, x, y, name]) => ({ at, x, y, element: elementName(name, authored) })),
+    touched: readable(TouchSignal, touched, 100).map(([form, field]) => ({
+      form: elementName(form, authored),
+      field: elementName(field, authored),
+    })),
     depth: typeof depth === "number" && depth >= 0 && depth <= 100 ? Math.floor(depth) : undefined,
   }
 }

@@ -15,6 +15,7 @@ import {
 } from "#core"
 import type { ReservedDataset } from "../datasets/index.ts"
 import { chooseVariant, type Pages, type StoredPage, shownVariant, type Visitors } from "../pages/index.ts"
+import { AuthoredNames, namesHeld } from "./authored-names.ts"
 import { type Batch, readBatch, timeOf } from "./batch.ts"
 import { isBot } from "./bots.ts"
 import { BatchesCollection, type RowContext, SessionsCollection } from "./collections.ts"
@@ -55,6 +56,7 @@ export class Collector implements Intake {
   readonly #deps: CollectorDeps
   /** Requests of one visitor come one after another on this node; other nodes are told apart by the session's revision. */
   readonly #turns = new KeyedTurns()
+  readonly #names = new AuthoredNames()
 
   constructor(deps: CollectorDeps) {
     this.#deps = deps
@@ -67,13 +69,14 @@ export class Collector implements Intake {
   async take(arrival: Arrival): Promise<Reply> {
     const refusal = await this.#deps.limits.take(arrival.pipeline.organization.id, arrival.address)
     if (refusal) return refuseWhole(arrival, this.#deps.ids.uuid(), refusal)
-    const batch = readBatch(arrival.body)
+    const page = await this.#page(arrival.pipeline)
+    const authored = this.#names.of(page)
+    const batch = readBatch(arrival.body, authored)
     const agent = one(arrival.headers["user-agent"])
     const bot = isBot(agent)
-    const judged = judge(arrival, batch, bot, this.#deps.ids)
+    const judged = judge(arrival, batch, { bot, authored, ids: this.#deps.ids })
     const accepted = judged.filter(({ event }) => event !== undefined)
     if (bot) return answer(judged)
-    const page = await this.#page(arrival.pipeline)
     const organization = arrival.pipeline.organization
     const visit = await this.#visit(organization.id, page, batch, arrival.address, agent)
     const signals = batch.clicks.length + batch.touched.length > 0 || batch.depth !== undefined
@@ -126,7 +129,9 @@ export class Collector implements Intake {
     const { pipeline, receivedAt, journal, id } = arrival
     const { organization } = pipeline
     const session = await sessions.of(organization.id, visitor, receivedAt, shownAs)
-    const context = contextOf(arrival, batch, page, variant, session)
+    const events = judged.flatMap(({ event }) => (event ? [event] : []))
+    const names = namesHeld(events, this.#names.of(page))
+    const context = { ...contextOf(arrival, batch, page, variant, session), ...(names.length > 0 ? { names } : {}) }
     const work = new StagedWork(attempt === 1 ? id : `${id}:${attempt}`)
     const rows: Json[] = []
     const envelope = envelopeOf(context)
@@ -139,7 +144,6 @@ export class Collector implements Intake {
       entry.rows = [{ step: stepId, dataset: pageEventsDataset, row_id: written.row_id }]
       rows.push(values)
     }
-    const events = judged.flatMap(({ event }) => (event ? [event] : []))
     const derived = hear(session.state, {
       artifact: page.id,
       base: baseOf(context),

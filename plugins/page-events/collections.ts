@@ -34,6 +34,8 @@ export interface RowContext {
   campaign: Record<string, string>
   stamp: RequestStamp
   is_test: boolean
+  /** Names of elements that were kept only because they stood in the page; absent where there are none. */
+  names?: string[]
   /** Milliseconds since the epoch, by the server's clock and by the browser's; null where it said nothing. */
   received_at: number
   sent_at: number | null

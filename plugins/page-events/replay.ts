@@ -59,7 +59,7 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   if (!place || !batch || batch.pipeline_id !== pipeline.id || typeof text !== "string") throw gone()
   draft.is_test = batch.context.is_test
   draft.envelope = { batch_id: place.batch, index: place.index, ...envelopeOf(batch.context) }
-  const read = readEvent(JSON.parse(text) as Json)
+  const read = readEvent(JSON.parse(text) as Json, new Set(batch.context.names))
   if (!read.ok) throw new ReceiptRefused("the event is none that may be submitted")
   const { event_id } = read.event
   const target = await datasets.get(organization.id, pageEventsDataset)

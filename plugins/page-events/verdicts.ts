@@ -13,9 +13,16 @@ export interface Judged {
   readonly result: Record<string, Json>
 }
 
+export interface Judging {
+  readonly bot: boolean
+  /** Names that the page's author gave. */
+  readonly authored: ReadonlySet<string>
+  readonly ids: Ids
+}
+
 /** Each element by itself. */
-export function judge(arrival: Arrival, batch: Batch, bot: boolean, ids: Ids): Judged[] {
-  const elements = batch.elements.map((element) => ({ element, read: readEvent(element) }))
+export function judge(arrival: Arrival, batch: Batch, { bot, authored, ids }: Judging): Judged[] {
+  const elements = batch.elements.map((element) => ({ element, read: readEvent(element, authored) }))
   const oneIsGood = !bot && elements.some(({ read }) => read.ok)
   return elements.map(({ element, read }, index) => {
     const text = JSON.stringify(element)

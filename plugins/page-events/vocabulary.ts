@@ -18,23 +18,20 @@ export type SubmittedKind = (typeof submittedKinds)[number]
 export const derivedKinds = ["rage_click", "scroll_bail", "form_abandon"] as const
 export type DerivedKind = (typeof derivedKinds)[number]
 
-/** A name that the page's author gave an element; anything else a visitor could have put there is dropped, not refused. */
-const ElementName = z
-  .string()
-  .max(500)
-  .default("")
-  .transform((name) => (/^[\p{L}\p{N}_.:[\] -]{1,80}$/u.test(name) && !looksTyped(name) ? name : ""))
+/** What an element is called; see `elementName` for what is kept of it. */
+const Name = z.string().max(500).default("")
+const nameColumns: ReadonlySet<string> = new Set(["section", "element", "form", "field", "video"])
 
 const Coordinate = z.number().finite().min(-100_000).max(10_000_000).transform(Math.round).optional()
 
 const ofKind = {
   pageview: z.object({}),
   scroll_milestone: z.object({ scroll_depth: z.literal([25, 50, 75, 90, 100], "one of 25, 50, 75, 90, 100") }),
-  section_view: z.object({ section: ElementName }),
-  cta_click: z.object({ element: ElementName, x: Coordinate, y: Coordinate }),
-  form_start: z.object({ form: ElementName, field: ElementName }),
-  lead: z.object({ form: ElementName }),
-  video_play: z.object({ video: ElementName }),
+  section_view: z.object({ section: Name }),
+  cta_click: z.object({ element: Name, x: Coordinate, y: Coordinate }),
+  form_start: z.object({ form: Name, field: Name }),
+  lead: z.object({ form: Name }),
+  video_play: z.object({ video: Name }),
   web_vital: z.object({ vital_name: z.enum(["LCP", "INP", "CLS"]), vital_value: z.number().finite().min(0).max(3_600_000) }),
 } satisfies Record<SubmittedKind, z.ZodType>
 
@@ -66,8 +63,8 @@ export type ReadEvent =
   | { readonly ok: true; readonly event: SubmittedEvent }
   | { readonly ok: false; readonly cause: string; readonly error: AppError }
 
-/** One element of a batch. Never throws; a refusal says which field and why. */
-export function readEvent(element: Json): ReadEvent {
+/** One element of a batch. `authored`: names that the page's author gave. Never throws; a refusal says which field and why. */
+export function readEvent(element: Json, authored: ReadonlySet<string>): ReadEvent {
   if (typeof element !== "object" || element === null || Array.isArray(element))
     return refused("invalid_event", "An event is an object with `event` and `event_id`.", "")
   const name = element["event"]
@@ -84,13 +81,15 @@ export function readEvent(element: Json): ReadEvent {
     return refused("invalid_event", `${path}: ${issue?.message ?? "is not as it should be"}.`, path)
   }
   const { event_id, at } = common.data
-  return { ok: true, event: { kind, event_id, at, columns: kept(columns.data) } }
+  return { ok: true, event: { kind, event_id, at, columns: kept(columns.data, authored) } }
 }
 
-/** Without what is absent, and with the rating that the value has. */
-function kept(columns: Readonly<Record<string, Json | undefined>>): Record<string, Json> {
+/** Without what is absent or may have been typed, and with the rating that the value has. */
+function kept(columns: Readonly<Record<string, Json | undefined>>, authored: ReadonlySet<string>): Record<string, Json> {
   const out: Record<string, Json> = {}
-  for (const [name, value] of Object.entries(columns)) if (value !== undefined) out[name] = value
+  for (const [name, value] of Object.entries(columns)) {
+    if (value !== undefined) out[name] = nameColumns.has(name) ? elementName(String(value), authored) : value
+  }
   const { vital_name, vital_value } = out
   if (typeof vital_name === "string" && typeof vital_value === "number") {
     out["vital_rating"] = ratingOf(vital_name as keyof typeof bounds, vital_value)
@@ -98,15 +97,15 @@ function kept(columns: Readonly<Record<string, Json | undefined>>): Record<strin
   return out
 }
 
-/** The name, or "" where it is none. */
-export function elementName(value: unknown): string {
-  const read = ElementName.safeParse(value)
-  return read.success ? read.data : ""
+/** The name that the page's author gave an element; "" for what a visitor may have put there, which is dropped and not refused. */
+export function elementName(name: string, authored: ReadonlySet<string>): string {
+  return authored.has(name) || looksGiven(name) ? name : ""
 }
 
-/** Long runs of digits (telephone, card) are no author's name for an element. */
-function looksTyped(name: string): boolean {
-  return name.replace(/[^0-9]/g, "").length > 6 || name.split(" ").length > 4
+/** Whether nobody would have typed it: neither a sentence, an address, nor as many digits as telephones and cards have. */
+export function looksGiven(name: string): boolean {
+  if (!/^[\p{L}\p{M}\p{N}_.:[\] -]{1,80}$/u.test(name)) return false
+  return (name.match(/\p{Nd}/gu)?.length ?? 0) <= 6 && name.split(" ").length <= 4
 }
 
 function refused(cause: string, message: string, path: string): ReadEvent {

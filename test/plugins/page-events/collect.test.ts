@@ -181,6 +181,36 @@ describe("page events", () => {
       .and.not.to.include("1234567")
   })
 
+  it("hold whatever the page's HTML names an element, as it is now, and of other names none that may have been typed", async () => {
+    const names = [
+      "Book now!",
+      "Sign up & save",
+      "Start your free trial today",
+      "btn-5f3a9c21-7788",
+      "hsForm_8f2c1e5a-9d33-4411",
+      "it's 5 > 4",
+    ]
+    const html = `<a data-cta='Book now!'></a><a data-cta="Sign up &amp; save"><a data-cta = "Start your free trial today">
+      <button ID=btn-5f3a9c21-7788></button><form id="hsForm_8f2c1e5a-9d33-4411"></form><i name="it&#39;s 5 &#x3E; 4" title="call 0660 1234567"name="one more!"></i>
+      <section data-section="${"long ".repeat(50)}"></section>`
+    const named = await loop.publish([
+      { key: "a", html: "<h1>A</h1>" },
+      { key: "b", html, weight: 0 },
+    ])
+    const { inbound_url } = await loop.pipeline(named)
+    const kept = async (given: readonly string[]) => {
+      const sent = given.map((element) => event("cta_click", { element }))
+      await loop.send(inbound_url, named, { events: sent }, someone())
+      return Promise.all(sent.map(async (one) => (await rowOf(one))?.["element"]))
+    }
+    expect(await kept(names)).to.deep.equal(names)
+    const others = ["call 0660 1234567", "0660 1234567", "I want to book now!", "٠٦٦٠١٢٣٤٥٦٧", "a@b.test", "long ".repeat(50)]
+    expect(await kept(others)).to.deep.equal(others.map(() => ""))
+    expect(await kept(["हिन्दी", "hero_cta"])).to.deep.equal(["हिन्दी", "hero_cta"])
+    await loop.call("PATCH", `/v1/pages/${named.slug}`, { variants: [{ key: "a", html: '<a data-cta="Call us!">' }] })
+    expect(await kept(["Book now!", "Call us!"])).to.deep.equal(["", "Call us!"])
+  })
+
   it("of bots are rejected, folded, and leave no row", async () => {
     const before = (await loop.rows()).length
     const bot = { "user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" }

@@ -45,6 +45,17 @@ describe("replays of page events", () => {
     expect((await replaysOf(id)).map((entry) => [entry["id"], entry["status"]])).to.deep.equal([[receipt?.["execution_id"], "accepted"]])
   })
 
+  it("write the row that was written, though the page names its elements otherwise by now", async () => {
+    const named = await loop.publish([{ key: "control", html: '<a data-cta="Book now!">Book</a>' }])
+    const pipeline = await loop.pipeline(named)
+    const click = event("cta_click", { element: "Book now!" })
+    const { body } = await loop.send(pipeline.inbound_url, named, { events: [click] }, someone())
+    await loop.call("PATCH", `/v1/pages/${named.slug}`, { variants: [{ key: "control", html: "<h1>Booked out</h1>" }] })
+    const at = `/v1/event-pipelines/${pipeline.slug}/executions/${body.results[0]?.["execution_id"] as string}/replay`
+    expect((await loop.host.api("POST", at, {})).status).to.equal(200)
+    expect(await loop.rowOf(click)).to.include({ element: "Book now!" })
+  })
+
   it("give none for an event that was refused, and leave no row", async () => {
     const [, id] = await sent(event("pageview"), event("nope"))
     const refused = await replay(id)

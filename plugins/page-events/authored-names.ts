@@ -1,0 +1,57 @@
+// Names that stand in a page's HTML: whatever they look like, its author gave them. They are read out once a revision, and
+// only those are kept that would be taken for something typed otherwise, so that there are few.
+import type { Json } from "#core"
+import type { StoredPage } from "../pages/index.ts"
+import { looksGiven, type SubmittedEvent } from "./vocabulary.ts"
+
+const rememberedPages = 200
+/** Of a page, and how long each; others are judged by their looks. */
+const most = 500
+const longest = 200
+
+/** Found in the markup of scripts and comments too: those are the author's as well. */
+const naming = /(?<=[\s"'/])(?:id|name|data-cta|data-section)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/gi
+
+export class AuthoredNames {
+  readonly #known = new Map<string, { readonly revision: number; readonly names: ReadonlySet<string> }>()
+
+  of({ id, revision, variants }: StoredPage): ReadonlySet<string> {
+    const known = this.#known.get(id)
+    if (known?.revision === revision) return known.names
+    if (this.#known.size >= rememberedPages) this.#known.clear()
+    const names = namesIn(variants.map(({ html }) => html))
+    this.#known.set(id, { revision, names })
+    return names
+  }
+}
+
+/** Those of them that the events hold, so that an event can be read alike when the page has changed. */
+export function namesHeld(events: readonly SubmittedEvent[], authored: ReadonlySet<string>): string[] {
+  const isAuthored = (value: Json): value is string => typeof value === "string" && authored.has(value)
+  return [...new Set(events.flatMap(({ columns }) => Object.values(columns)).filter(isAuthored))]
+}
+
+function namesIn(texts: readonly string[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const text of texts) {
+    for (const [, double, single, bare] of text.matchAll(naming)) {
+      const name = decoded(double ?? single ?? bare ?? "")
+      if (name.length > longest || looksGiven(name)) continue
+      // A copy: a piece of the text would keep all of it in memory.
+      names.add(Buffer.from(name).toString())
+      if (names.size >= most) return names
+    }
+  }
+  return names
+}
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" }
+
+/** The references that editors write in attributes; others stay as they are. */
+function decoded(value: string): string {
+  return value.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,4}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
+    if (name !== undefined) return entities[name.toLowerCase()] ?? whole
+    const point = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal)
+    return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : whole
+  })
+}
