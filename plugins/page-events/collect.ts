@@ -23,7 +23,7 @@ import { pageEventsDataset, pageEventsKey } from "./columns.ts"
 import { KeyedTurns } from "./keyed-turns.ts"
 import type { EventLimits } from "./limits.ts"
 import { baseOf, campaignIn, envelopeOf, pageUrl, rowOf } from "./rows.ts"
-import { hear, idleMs } from "./session.ts"
+import { hear, idleMs, pageVisit } from "./session.ts"
 import { liveChannel, type OpenSession, type Sessions } from "./sessions.ts"
 import { answer, type Judged, judge, refuseWhole } from "./verdicts.ts"
 
@@ -183,14 +183,15 @@ function isRace(error: unknown): boolean {
 }
 
 function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, variant: string, { state }: OpenSession): RowContext {
+  const is_test = arrival.isTest || batch.isTest
   return {
     artifact_id: page.id,
     page_url: pageUrl(batch.envelope.page_url),
     variant,
     session_id: state.session_id,
-    campaign: campaignIn(batch.envelope, state.pages[page.id]?.base),
+    campaign: campaignIn(batch.envelope, pageVisit(state, page.id, is_test)?.base),
     stamp: arrival.stamp,
-    is_test: arrival.isTest || batch.isTest,
+    is_test,
     received_at: arrival.receivedAt,
     sent_at: batch.sentAt ?? null,
   }

@@ -14,7 +14,7 @@ const bailBelow = 25
 /** What one session may make the service remember. */
 const most = { pages: 30, forms: 10, names: 200 }
 
-/** One page of a session. */
+/** One page of a session, in test traffic or out of it. */
 export interface PageVisit {
   /** The columns that every row of the page has, as they were last. */
   base: Record<string, Json>
@@ -35,6 +35,7 @@ export interface SessionState {
   /** Milliseconds since the epoch. */
   started_at: number
   last_at: number
+  /** By page; see `pageVisit`. */
   pages: Record<string, PageVisit>
   /** How many derived rows there are of each kind: the number of the next. */
   numbers: Partial<Record<DerivedKind, number>>
@@ -63,11 +64,19 @@ export interface Heard {
   readonly timeOf: (at: number) => number
 }
 
+/** What is remembered of a page, apart for test traffic: a team that tries its page does nothing for who visits it. */
+export function pageVisit({ pages }: SessionState, artifact: string, isTest: boolean): PageVisit | undefined {
+  const visit = pages[keyOf(artifact, isTest)]
+  // Sessions that were open before the two were told apart may have test traffic in a visitor's place: that is begun anew.
+  return visit && isTestVisit(visit) === isTest ? visit : undefined
+}
+
 /** Takes a batch into the state (changed in place); returns the rows that follow at once. */
 export function hear(state: SessionState, heard: Heard): DerivedRow[] {
   const { artifact, base, events, batch, receivedAt } = heard
   state.last_at = Math.max(state.last_at, receivedAt)
-  const known = state.pages[artifact]
+  const isTest = base["is_test"] === true
+  const known = pageVisit(state, artifact, isTest)
   if (!known && Object.keys(state.pages).length >= most.pages) return []
   const page: PageVisit = known ?? {
     base,
@@ -82,17 +91,27 @@ export function hear(state: SessionState, heard: Heard): DerivedRow[] {
   }
   page.base = base
   page.last_at = Math.max(page.last_at, receivedAt)
-  state.pages[artifact] = page
+  state.pages[keyOf(artifact, isTest)] = page
   page.depth = Math.max(page.depth, batch.depth ?? 0)
   for (const event of events) note(state, page, event)
   for (const { form, field } of batch.touched) touch(state, page, form, field)
   return bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard.timeOf)
 }
 
-/** What is left to say of a session that is over: of all of its pages together, since one may lead to another. */
+/** What is left to say of a session that is over: of all of its pages together, since one may lead to another, and apart for test traffic. */
 export function conclude(state: SessionState): DerivedRow[] {
-  const pages = Object.values(state.pages)
-  return [...bails(state, pages), ...(pages.some(({ lead }) => lead) ? [] : abandons(state, pages))]
+  return [false, true].flatMap((isTest) => {
+    const pages = Object.values(state.pages).filter((page) => isTestVisit(page) === isTest)
+    return [...bails(state, pages), ...(pages.some(({ lead }) => lead) ? [] : abandons(state, pages))]
+  })
+}
+
+function keyOf(artifact: string, isTest: boolean): string {
+  return isTest ? `${artifact}:test` : artifact
+}
+
+function isTestVisit({ base }: PageVisit): boolean {
+  return base["is_test"] === true
 }
 
 /** One, and where the visitor left. */

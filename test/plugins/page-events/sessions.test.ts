@@ -165,6 +165,32 @@ describe("a visitor's page events", () => {
     expect(await derived(bailed)).to.have.length(1)
   })
 
+  it("are judged apart from test traffic, in the same session and on the same page", async () => {
+    const visit = async (...requests: { is_test?: boolean; events: object[] }[]) => {
+      const headers = someone()
+      const view = event("pageview")
+      await loop.send(url, page, view, headers)
+      for (const request of requests) await loop.send(url, page, request, headers)
+      return (await rowOf(view))?.["session_id"] as string
+    }
+    const begun = () => event("form_start", { form: "contact", field: "email" })
+    const derived = async (session_id: string) =>
+      (await loop.rows({ session_id }))
+        .filter((row) => ["scroll_bail", "form_abandon"].includes(String(row["event"])))
+        .map((row) => [row["event"], row["is_test"]])
+        .sort()
+    const tried = await visit({ is_test: true, events: [begun()] }, { events: [event("cta_click", { element: "buy" })] })
+    const sent = await visit({ events: [begun()] }, { is_test: true, events: [event("cta_click"), event("lead", { form: "contact" })] })
+    clock.ahead += 31 * minute
+    await until(async () => (await derived(tried)).length > 0)
+    expect(await derived(tried)).to.deep.equal([["form_abandon", true]])
+    await until(async () => (await derived(sent)).length > 1)
+    expect(await derived(sent)).to.deep.equal([
+      ["form_abandon", false],
+      ["scroll_bail", false],
+    ])
+  })
+
   it("are judged at a session's end over all of its pages: what was done on one was done", async () => {
     const other = await loop.publish()
     const otherUrl = (await loop.pipeline(other)).inbound_url
