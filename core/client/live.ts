@@ -1,6 +1,6 @@
 // Live updates for pages and programs: subscriptions that survive lost connections. Each one remembers the newest id it
-// has handed out and the ids of the 10 s before that; the service sends again what is newer than that, and what was
-// handed out already is dropped (docs/architecture.md, Live). Stands beside socket.io's client.
+// has handed out, and the ids that may come again; the service sends once more what is newer, and some of what is not,
+// and what was handed out already is dropped (docs/architecture.md, Live). Stands beside socket.io's client.
 import { io } from "socket.io-client"
 import type { ErrorBody } from "../kernel/errors.ts"
 import { ClientError } from "./error.ts"
@@ -70,7 +70,7 @@ interface Held {
   readonly refuse: (error: ClientError) => void
   /** The connection it was last asked for on. */
   asked: string | undefined
-  /** While it catches up, what comes meanwhile: new messages can overtake old ones there, and are put in order first. */
+  /** Until the service has answered, what comes meanwhile: new messages can overtake old ones there, and are put in order first. */
   catching: LiveMessage[] | undefined
 }
 
@@ -157,8 +157,8 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   /** undefined: lost on the way; a new connection asks again. */
   async function answerTo(one: Held, connection: string | undefined): Promise<Acknowledgement | undefined> {
     const { channel, position } = one
-    const after = position.newest()
-    one.catching = after === undefined ? undefined : []
+    const after = position.ask()
+    one.catching = []
     try {
       const request = after === undefined ? { channel, resumable: true } : { channel, after }
       return (await socket.timeout(acknowledgedMs).emitWithAck("subscribe", request)) as Acknowledgement
@@ -216,7 +216,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   socket.on("message", (message: LiveMessage) => {
     const one = held.get(message.channel)
     if (one?.catching) one.catching.push(message)
-    else if (one?.position.take(message.id)) one.hand(message)
+    else if (one?.position.take(message)) one.hand(message)
   })
 
   return {
@@ -265,7 +265,7 @@ function endCatching(one: Held): LiveMessage[] {
 }
 
 function handInOrder({ position, hand }: Held, messages: LiveMessage[]): void {
-  for (const message of messages.sort((a, b) => (a.id < b.id ? -1 : 1))) if (position.take(message.id)) hand(message)
+  for (const message of messages.sort((a, b) => (a.id < b.id ? -1 : 1))) if (position.take(message)) hand(message)
 }
 
 function errorOf({ code, message, details }: ErrorBody): ClientError {

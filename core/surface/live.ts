@@ -20,9 +20,9 @@ import type { LiveDoor } from "./http/server.ts"
 import { admit, type EndpointOwner } from "./live/admission.ts"
 import { AnonymousSockets } from "./live/anonymous-sockets.ts"
 import { createFeed } from "./live/feed.ts"
-import { type LiveMessageDocument, socketRoom, wireMessage } from "./live/messages.ts"
+import { socketRoom, wireMessage } from "./live/messages.ts"
 import { type Doors, joinOthers, passOnForeign, sessionId } from "./live/other-workers.ts"
-import { Outbox } from "./live/outbox.ts"
+import { type Deliver, Outbox } from "./live/outbox.ts"
 import { recheck, watchCredentials, watchEndpoints } from "./live/revocation.ts"
 import type { LiveServer, LiveSocket } from "./live/sockets.ts"
 import { type Peer, Subscriptions } from "./live/subscriptions.ts"
@@ -160,14 +160,14 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
 }
 
 /** Nothing is written for other nodes while there are none, nor looked at where nobody here listens. */
-function delivery(io: LiveServer, relay: LiveRelay | undefined): (organization: string, message: LiveMessageDocument) => void {
-  return (organization, message) => {
+function delivery(io: LiveServer, relay: LiveRelay | undefined): Deliver {
+  return (organization, message, silentSince) => {
     const endpoint = message.room.startsWith("p:") ? message.room.slice(2, -message.channel.length - 1) : undefined
     const room = socketRoom(organization, message.channel, endpoint)
     const { adapter } = io.of("/")
-    if (othersOf(adapter) > 0) io.to(room).emit("message", wireMessage(message))
-    else if (adapter.rooms.has(room)) io.local.to(room).emit("message", wireMessage(message))
-    if (relay?.wanted(room)) relay.send(room, wireMessage(message))
+    if (othersOf(adapter) > 0) io.to(room).emit("message", wireMessage(message, silentSince))
+    else if (adapter.rooms.has(room)) io.local.to(room).emit("message", wireMessage(message, silentSince))
+    if (relay?.wanted(room)) relay.send(room, wireMessage(message, silentSince))
   }
 }
 

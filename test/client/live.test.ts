@@ -5,6 +5,7 @@ import fc from "fast-check"
 import { ClientError, connectLive, type Live, type LiveOptions } from "../../client/live.ts"
 import { newPosition } from "../../core/client/position.ts"
 import type { Json } from "../../core/contract/collection.ts"
+import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
 import { endpoint, type House, openHouse } from "../surface/house.ts"
 import { orgA, orgB } from "../surface/operations.ts"
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
@@ -124,6 +125,40 @@ describe("live client", () => {
     expect(second.heard).to.deep.equal([3, 4, 5])
   })
 
+  it("hands out once what a node that died left behind, and none of it to a page that came later", async () => {
+    const channel = freshChannel()
+    const node = "the node that died"
+    const now = () => new Date(house.clock.now()).toISOString()
+    /** Committed, and not emitted. */
+    const leave = (data: Json) =>
+      house.works.run((work) => {
+        const expires_at = new Date(house.clock.now() + 3_600_000).toISOString()
+        const room = `c:${channel}`
+        work.in(LiveMessages, orgA.id).insert({ id: house.ids.uuid(), room, channel, event: "n", data, at: now(), node, expires_at })
+      })
+    await house.works.run((work) => {
+      work.in(LiveOutboxes).insert({ id: house.ids.uuid(), node, organization: orgA.id, created_at: now() })
+      work.in(LiveNodes).insert({ id: node, beat_at: now(), emitted_through: now() })
+    })
+    house.clock.ahead += 1_000
+    const [first, second] = [listener(), listener()]
+    await dial().subscribe(channel, first.hear).ready
+    for (const n of [0, 1]) await leave(n)
+    proxy.cutNow()
+    await first.until(2)
+    await leave(2)
+    house.clock.ahead += 15_000
+    await tell(channel, 3)
+    await first.until(3)
+    await dial().subscribe(channel, second.hear).ready
+    house.clock.ahead += 15_000
+    while ((await house.store.open(LiveOutboxes).count({ node })) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await tell(channel, 4)
+    await Promise.all([first.until(5), second.until(1)])
+    expect(first.heard).to.deep.equal([0, 1, 3, 2, 4])
+    expect(second.heard).to.deep.equal([4])
+  })
+
   it("says when more was missed than is kept", async () => {
     const channel = freshChannel()
     const { hear, until, heard } = listener()
@@ -228,21 +263,51 @@ describe("position of a subscription", () => {
           const id = idAt(ms, tail)
           // The service sends nothing again from further back.
           if (newest !== "" && Number.parseInt(newest.replaceAll("-", "").slice(0, 12), 16) - ms > 10_000) continue
-          expect(position.take(id)).to.equal(!taken.has(id))
+          expect(position.take({ id })).to.equal(!taken.has(id))
           taken.add(id)
           if (id > newest) newest = id
         }
-        expect(position.newest() ?? "").to.equal(newest)
+        expect(position.ask() ?? "").to.equal(newest)
         const again = newPosition(position.text())
-        expect(again.newest() ?? "").to.equal(newest)
-        for (const id of position.text().split(",").filter(Boolean)) expect(again.take(id)).to.equal(false)
+        expect(again.ask() ?? "").to.equal(newest)
+        for (const id of position.text().split(",").filter(Boolean)) expect(again.take({ id })).to.equal(false)
       }),
     )
   })
 
-  it("holds no more than the last 10 s", () => {
+  it("holds a minute of ids, and no more than the service keeps", () => {
+    let now = 0
+    const position = newPosition("", () => now)
+    const hold = (everyMs: number) => {
+      for (const end = now + 120_000; now < end; now += everyMs) position.take({ id: idAt(1_000_000 + now, 0) })
+      return position.text().split(",").length
+    }
+    expect(hold(100)).to.be.within(600, 601)
+    expect(hold(10)).to.equal(5_000)
+  })
+
+  it("knows what came before a long silence for a minute from when it asks again", () => {
+    let now = 0
+    const position = newPosition("", () => now)
+    const early = [0, 1, 2].map((n) => idAt(1_000_000 + n, n))
+    for (const id of early) position.take({ id })
+    now = 600_000
+    expect(position.ask()).to.equal(early[2])
+    position.take({ id: idAt(1_600_000, 0) })
+    now += 50_000
+    position.take({ id: idAt(1_650_000, 0) })
+    for (const id of early) expect(position.take({ id })).to.equal(false)
+  })
+
+  it("began at one moment, wherever it goes on, and takes nothing of a node that was dead by then", () => {
     const position = newPosition()
-    for (let ms = 0; ms < 60_000; ms += 10) position.take(idAt(1_000_000 + ms, 0))
-    expect(position.text().split(",").length).to.be.within(1_000, 1_001)
+    position.start([idAt(1_000_000, 0), idAt(999_000, 1)])
+    for (const one of [position, newPosition(position.text())]) {
+      expect(one.take({ id: idAt(999_000, 1) }), "told before it began").to.equal(false)
+      expect(one.take({ id: idAt(970_000, 2), silent_since: new Date(980_000).toISOString() })).to.equal(false)
+      expect(one.take({ id: idAt(970_000, 3), silent_since: new Date(1_010_000).toISOString() })).to.equal(true)
+      // A step that waited for long tells with the id of its event.
+      expect(one.take({ id: idAt(400_000, 4) })).to.equal(true)
+    }
   })
 })

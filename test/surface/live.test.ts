@@ -6,7 +6,7 @@ import { everyKey } from "../../core/contract/coherence.ts"
 import type { Json } from "../../core/contract/collection.ts"
 import { StagedWork } from "../../core/contract/work.ts"
 import { LiveMessages, LiveOutboxes, type WireMessage } from "../../core/surface/live/messages.ts"
-import { Outbox } from "../../core/surface/live/outbox.ts"
+import { type Deliver, Outbox } from "../../core/surface/live/outbox.ts"
 import { endpoint, type House, openHouse } from "./house.ts"
 import { orgA, orgB } from "./operations.ts"
 
@@ -233,10 +233,13 @@ describe("live updates of a node that died", () => {
 
   it("before emitting them are emitted by another, once it is known to be dead", async () => {
     const emitted: string[] = []
-    const outbox = (node: string, sink: string[]) =>
-      new Outbox({ ...house, log: house.log, node, deliver: (_organization, message) => void sink.push(String(message.data)) })
-    const dying = outbox("dying", [])
-    const survivor = outbox("survivor", emitted)
+    const silent: (string | undefined)[] = []
+    const outbox = (node: string, deliver: Deliver) => new Outbox({ ...house, log: house.log, node, deliver })
+    const dying = outbox("dying", () => {})
+    const survivor = outbox("survivor", (_organization, message, silentSince) => {
+      emitted.push(String(message.data))
+      silent.push(silentSince)
+    })
     const commit = (data: string) =>
       house.works.run((work) => {
         const id = house.ids.uuid()
@@ -249,6 +252,7 @@ describe("live updates of a node that died", () => {
     dying.emitted(await commit("emitted"))
     house.clock.ahead += 1_000
     await dying.round()
+    const lastSign = house.clock.now()
     house.clock.ahead += 1_000
     await commit("lost")
     await survivor.round()
@@ -257,6 +261,7 @@ describe("live updates of a node that died", () => {
     await survivor.round()
     await survivor.round()
     expect(emitted).to.deep.equal(["lost"])
+    expect(Date.parse(silent[0] ?? "")).to.be.within(lastSign + 5_000, lastSign + 20_000)
     expect(await house.store.open(LiveOutboxes).count({ node: "dying" })).to.equal(0)
   })
 })

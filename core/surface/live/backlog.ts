@@ -41,7 +41,7 @@ export async function missedSince(args: MissedArgs): Promise<Backlog> {
 async function kept({ store, organization, channel, endpoint, now, keepMessages }: MissedArgs, since: number): Promise<WireMessage[]> {
   const filter = { room: roomOf(channel, endpoint), id: { $gte: idAt(since) }, expires_at: { $gt: timestamp(now) } }
   const found = await store.open(LiveMessages, organization).find(filter, { sort: { id: -1 }, limit: keepMessages })
-  return found.map(wireMessage)
+  return found.map((message) => wireMessage(message))
 }
 
 /** Newest first. */

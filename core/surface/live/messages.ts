@@ -57,10 +57,13 @@ export interface WireMessage {
   readonly event: string
   readonly data: Json
   readonly at: string
+  /** Set where another node emits it, perhaps once more: the node that committed it has committed nothing since. */
+  readonly silent_since?: string
 }
 
-export function wireMessage({ id, channel, event, data, at }: LiveMessageDocument): WireMessage {
-  return { id, channel, event, data, at }
+export function wireMessage({ id, channel, event, data, at }: LiveMessageDocument, silent_since?: string | undefined): WireMessage {
+  const message = { id, channel, event, data, at }
+  return silent_since === undefined ? message : { ...message, silent_since }
 }
 
 /** How messages of a room are filed within their organization. */

@@ -1,7 +1,8 @@
 // Messages that were committed and never emitted, because their node died between the two, are emitted by another node.
 // A message costs nothing extra: each node says every few seconds up to when it has emitted everything, and marks an
 // organization once, with its first message. A node that has gone silent has its messages since then emitted by whoever
-// notices; one emitted twice is dropped by clients, by its id.
+// notices, with the time since when that is; clients drop by its id what is emitted twice, and by the time what is from
+// before their subscription.
 import type { Store } from "../../contract/store.ts"
 import type { Work, Works } from "../../contract/work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
@@ -15,8 +16,11 @@ export interface OutboxDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly node: string
-  readonly deliver: (organization: string, message: LiveMessageDocument) => void
+  readonly deliver: Deliver
 }
+
+/** With `silentSince`, RFC 3339, where the node that committed the message has committed nothing since then. */
+export type Deliver = (organization: string, message: LiveMessageDocument, silentSince?: string | undefined) => void
 
 const beatMs = 5_000
 const silentMs = 20_000
@@ -124,7 +128,10 @@ export class Outbox {
     for (const outbox of outboxes) {
       const last = nodes.get(outbox.node)
       if (last && last.beat_at >= silent) continue
-      const count = await this.#emitFor(outbox, Date.parse(last?.emitted_through ?? outbox.created_at) - (last ? 0 : longestWorkMs))
+      const since = Date.parse(last?.emitted_through ?? outbox.created_at) - (last ? 0 : longestWorkMs)
+      // It was alive when it gave its last sign, and no longer when the next one was long due.
+      const silentSince = last && timestamp(Date.parse(last.beat_at) + 2 * beatMs)
+      const count = await this.#emitFor(outbox, since, silentSince)
       await works.run((work) => {
         work.in(LiveOutboxes).remove(outbox.id, { optional: true })
         work.in(LiveNodes).remove(outbox.node, { optional: true })
@@ -134,12 +141,12 @@ export class Outbox {
     }
   }
 
-  async #emitFor({ node, organization }: LiveOutboxDocument, since: number): Promise<number> {
+  async #emitFor({ node, organization }: LiveOutboxDocument, since: number, silentSince: string | undefined): Promise<number> {
     const { store, deliver } = this.#deps
     let count = 0
     const filter = { node, id: { $gte: idAt(since - idSlackMs) }, at: { $gt: timestamp(since) } }
     for await (const message of store.open(LiveMessages, organization).stream(filter)) {
-      deliver(organization, message)
+      deliver(organization, message, silentSince)
       count++
     }
     return count
