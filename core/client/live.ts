@@ -154,17 +154,12 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     onState("closed")
   }
 
-  /** undefined: lost on the way; a new connection asks again. */
-  async function answerTo(one: Held, connection: string | undefined): Promise<Acknowledgement | undefined> {
-    const { channel, position } = one
-    const after = position.ask()
-    one.catching = []
+  /** undefined: lost on the way. */
+  async function answerTo(request: "subscribe" | "unsubscribe", input: object): Promise<Acknowledgement | undefined> {
+    const connection = socket.id
     try {
-      const request = after === undefined ? { channel, resumable: true } : { channel, after }
-      return (await socket.timeout(acknowledgedMs).emitWithAck("subscribe", request)) as Acknowledgement
+      return (await socket.timeout(acknowledgedMs).emitWithAck(request, input)) as Acknowledgement
     } catch {
-      // What was held back was not handed out, so it comes again.
-      if (one.asked === connection) endCatching(one)
       // A connection that stands and says nothing is given up.
       if (socket.connected && socket.id === connection) {
         socket.disconnect()
@@ -179,14 +174,17 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     const connection = socket.id
     if (!socket.connected || one.asked === connection || held.get(channel) !== one) return
     one.asked = connection
-    const answer = await answerTo(one, connection)
-    if (!answer) return
+    one.catching = []
+    const after = position.ask()
+    const answer = await answerTo("subscribe", after === undefined ? { channel, resumable: true } : { channel, after })
     const caught = endCatching(one)
+    // Lost, it is asked again on a new connection, and what was held back comes again; closed, nobody wants it.
+    if (!answer || held.get(channel) !== one) return
     if ("code" in answer) {
       if (final.test(answer.code)) return end(one, errorOf(answer))
       return later(() => {
         if (one.asked === connection) one.asked = undefined
-        queue(one)
+        queue(() => ask(one))
       })
     }
     position.start(answer.from ?? [])
@@ -194,14 +192,17 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     if (answer.truncated) own.onGap?.()
     one.ready()
   }
-  /** One at a time: the service lets a socket wait for few. */
-  const queue = (one: Held) => {
-    turn = turn.then(() => ask(one))
+  async function leave({ channel, asked }: Held): Promise<void> {
+    if (socket.connected && asked === socket.id) await answerTo("unsubscribe", { channel })
+  }
+  /** One at a time: the service lets a socket wait for few. In order: who leaves a channel may come back. */
+  const queue = (request: () => Promise<void>) => {
+    turn = turn.then(request)
   }
 
   socket.on("connect", () => {
     onState("connected")
-    for (const one of held.values()) queue(one)
+    for (const one of held.values()) queue(() => ask(one))
   })
   socket.on("disconnect", (reason) => {
     if (closed) return
@@ -216,7 +217,8 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   socket.on("message", (message: LiveMessage) => {
     const one = held.get(message.channel)
     if (one?.catching) one.catching.push(message)
-    else if (one?.position.take(message)) one.hand(message)
+    // Before it has asked, what comes is for who left the channel before.
+    else if (one && one.asked === socket.id && one.position.take(message)) one.hand(message)
   })
 
   return {
@@ -237,14 +239,14 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
         catching: undefined,
       }
       held.set(channel, one)
-      queue(one)
+      queue(() => ask(one))
       return {
         ready,
         position: one.position.text,
         close() {
           if (held.get(channel) !== one) return
           held.delete(channel)
-          if (socket.connected) socket.emit("unsubscribe", { channel })
+          queue(() => leave(one))
           reject(new ClientError("canceled", "The subscription was closed."))
         },
       }

@@ -230,6 +230,24 @@ describe("live client", () => {
     expect(heard).to.deep.equal([2])
   })
 
+  it("leaves as many channels at once as it likes, for others and for the same ones", async () => {
+    const live = dial()
+    const listen = (names: string[], hear = listener().hear) => names.map((name) => live.subscribe(name, hear))
+    const ready = (subscriptions: { ready: Promise<void> }[]) => Promise.all(subscriptions.map((one) => one.ready))
+    const [some, others] = [Array.from({ length: 80 }, freshChannel), Array.from({ length: 80 }, freshChannel)]
+    const first = listen(some)
+    await ready(first)
+    for (const one of first) one.close()
+    const second = listen(others)
+    await ready(second)
+    for (const one of second) one.close()
+    const { heard, hear, until } = listener()
+    await ready(listen(others, hear))
+    for (const [n, name] of others.entries()) await tell(name, n)
+    await until(80)
+    expect(heard).to.deep.equal(others.map((_name, n) => n))
+  })
+
   it("hears nothing after it was closed", async () => {
     const channel = freshChannel()
     const closed = listener()
