@@ -20,7 +20,10 @@ export interface LiveMessage<Data = unknown, Name extends string = string> {
 export interface LiveOptions {
   /** Where the service is: `https://api.example.com`. */
   readonly url: string
-  /** A key or token with the scope `live:subscribe`, or what gives one; asked for with each connection. */
+  /**
+   * A key or token with the scope `live:subscribe`, or what gives one; asked for with each connection, and again where that
+   * fails. A ClientError that trying again cannot help, such as `unauthenticated`, ends the live updates.
+   */
   readonly token?: string | (() => string | Promise<string>) | undefined
   /** UUID or slug; the token's own unless given. */
   readonly organization?: string
@@ -90,6 +93,8 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   const { origin, pathname } = new URL(url)
   const held = new Map<string, Held>()
   let closed = false
+  /** How often in a row there was a connection and no admission. */
+  let refused = 0
   let turn = Promise.resolve()
   const timers = new Set<ReturnType<typeof setTimeout>>()
   const socket = io(origin, {
@@ -101,9 +106,19 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     reconnectionDelayMax: 10_000,
     auth: (give: (auth: object) => void) => {
       if (endpoint_id !== undefined) return give({ endpoint_id })
-      Promise.resolve(typeof token === "function" ? token() : token).then(
-        (text) => give({ token: text, organization }),
-        (cause: unknown) => endAll(new ClientError("unauthenticated", "The token could not be had.", {}, { cause })),
+      const { engine } = socket.io
+      const tokenNow = async () => (typeof token === "function" ? await token() : token)
+      tokenNow().then(
+        (text) => {
+          // Too late for its connection, and the next one asks for itself.
+          if (engine === socket.io.engine) give({ token: text, organization })
+        },
+        (error: unknown) => {
+          if (error instanceof ClientError && final.test(error.code)) return endAll(error)
+          if (closed || engine !== socket.io.engine) return
+          socket.disconnect()
+          dialLater()
+        },
       )
     },
   })
@@ -126,17 +141,18 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   watch()
   socket.io.on("reconnect_attempt", () => queueMicrotask(watch))
 
-  const later = (run: () => void) => {
+  const later = (run: () => void, ms = 2 * reconnectMs) => {
     if (closed) return
     const timer = setTimeout(
       () => {
         timers.delete(timer)
         if (!closed) run()
       },
-      reconnectMs * (2 + 2 * Math.random()),
+      ms * (1 + Math.random()),
     )
     timers.add(timer)
   }
+  const dialLater = () => later(dial, Math.min(reconnectMs * 2 ** ++refused, 5_000))
   const end = (one: Held, error: ClientError) => {
     if (held.get(one.channel) === one) held.delete(one.channel)
     one.refuse(error)
@@ -201,6 +217,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   }
 
   socket.on("connect", () => {
+    refused = 0
     onState("connected")
     for (const one of held.values()) queue(() => ask(one))
   })
@@ -208,11 +225,11 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     if (closed) return
     onState("connecting")
     // The service stops, or the credential changed: socket.io leaves it to us to come back.
-    if (reason === "io server disconnect") later(dial)
+    if (reason === "io server disconnect") dialLater()
   })
   socket.on("connect_error", (error: Error & { data?: ErrorBody }) => {
     if (error.data && final.test(error.data.code)) return endAll(errorOf(error.data))
-    if (!socket.active) later(dial)
+    if (!socket.active) dialLater()
   })
   socket.on("message", (message: LiveMessage) => {
     const one = held.get(message.channel)

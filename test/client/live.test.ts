@@ -200,6 +200,30 @@ describe("live client", () => {
       .with.property("code", "failed_precondition")
   })
 
+  it("asks for its token again when that failed, and ends once it is told that there is none", async () => {
+    const channel = freshChannel()
+    const { heard, hear, until } = listener()
+    const errors: ClientError[] = []
+    const answers = ["a-member", new TypeError("fetch failed"), new ClientError("unavailable", "Not now."), "a-member"]
+    let asked = 0
+    const token = () => {
+      const answer = answers[asked++] ?? new ClientError("permission_denied", "Nobody is signed in.")
+      if (typeof answer !== "string") throw answer
+      return answer
+    }
+    const live = dial({ token })
+    await live.subscribe(channel, hear, { onError: (error) => errors.push(error) }).ready
+    proxy.cutNow()
+    await tell(channel, 1)
+    await until(1)
+    expect([asked, errors]).to.deep.equal([4, []])
+    proxy.cutNow()
+    while (errors.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(errors.map(({ code }) => code)).to.deep.equal(["permission_denied"])
+    expect(heard).to.deep.equal([1])
+    expect(() => live.subscribe("more", hear)).to.throw(ClientError)
+  })
+
   it("is refused what is out of reach, and nothing of another organization or channel comes through", async () => {
     const channel = freshChannel()
     const { heard, hear, until } = listener()
