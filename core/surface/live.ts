@@ -199,11 +199,16 @@ function serve(deps: LiveRoomDeps, socket: LiveSocket): void {
     send: (message) => void socket.emit("message", message),
   }
   const subscriptions = new Subscriptions(deps, peer)
-  const answer = (respond: unknown, acknowledgement: unknown) => {
-    if (typeof respond === "function") respond(acknowledgement)
+  const answer = (event: "subscribe" | "unsubscribe") => {
+    socket.on(event, async (...given: unknown[]) => {
+      const [request, respond] = [given[0], given.at(-1)]
+      // Where nothing was sent, what acknowledges comes first.
+      const acknowledgement = await subscriptions[event](typeof request === "function" ? undefined : request)
+      if (typeof respond === "function") respond(acknowledgement)
+    })
   }
-  socket.on("subscribe", async (request: unknown, respond: unknown) => answer(respond, await subscriptions.subscribe(request)))
-  socket.on("unsubscribe", async (request: unknown, respond: unknown) => answer(respond, await subscriptions.unsubscribe(request)))
+  answer("subscribe")
+  answer("unsubscribe")
 }
 
 /** A connection may be lost before its socket counts as connected, and then no "disconnect" comes. */

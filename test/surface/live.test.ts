@@ -123,6 +123,22 @@ describe("live updates", () => {
     expect(client.data).to.deep.equal(["after", "heard"])
   })
 
+  it("answer a request that says nothing, or more than they read", async () => {
+    const client = await dial({ token: "a-member" })
+    const { socket } = client
+    for (const request of ["subscribe", "unsubscribe"]) {
+      expect(await socket.timeout(5_000).emitWithAck(request)).to.deep.include({ code: "invalid_argument" })
+      expect(await socket.timeout(5_000).emitWithAck(request, { channel: "leads" }, "more")).to.deep.equal({ ok: true })
+      socket.emit(request)
+    }
+    // Nobody has to ask for an answer.
+    socket.emit("subscribe", { channel: "unanswered" })
+    expect(await client.subscribe("orders")).to.deep.equal({ ok: true })
+    await tell(orgA.id, { channel: "unanswered", data: "heard" })
+    await client.received(1)
+    expect(client.data).to.deep.equal(["heard"])
+  })
+
   it("are sent once when the same message is committed again", async () => {
     const client = await dial({ token: "a-member" })
     await client.subscribe("again")
