@@ -24,8 +24,8 @@ export async function jsonOf(response: Response): Promise<unknown> {
 export async function errorOf(response: Response): Promise<ClientError> {
   const text = await response.text().catch(() => "")
   const { status, headers } = response
-  const waits = Number(headers.get("retry-after") ?? Number.NaN)
-  const options = { status, requestId: headers.get("x-request-id") ?? undefined, retryAfterS: Number.isNaN(waits) ? undefined : waits }
+  const retryAfterS = secondsOf(headers.get("retry-after") ?? "")
+  const options = { status, requestId: headers.get("x-request-id") ?? undefined, retryAfterS }
   const own = ownBody(text)
   if (own) return new ClientError(own.code, own.message, own.details, options)
   const message = `The answer is ${status}, and not from the service itself${text === "" ? "." : `: ${text.slice(0, 200)}`}`
@@ -95,9 +95,21 @@ function codeOf(status: number): ErrorCode {
   return status >= 500 ? "internal" : "unknown"
 }
 
+/** `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3). undefined: neither. */
+function secondsOf(retryAfter: string): number | undefined {
+  if (/^\d+(?:\.\d+)?$/.test(retryAfter)) return Number(retryAfter)
+  const at = /^[a-z]/i.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - Date.now()) / 1_000))
+}
+
 /** RFC 6266, the true name before the plain one. */
 function fileNameOf(disposition: string): string {
   const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1]
-  if (encoded !== undefined) return decodeURIComponent(encoded)
-  return /filename="([^"]*)"/i.exec(disposition)?.[1] ?? ""
+  const plain = /filename="([^"]*)"/i.exec(disposition)?.[1] ?? ""
+  try {
+    return encoded === undefined ? plain : decodeURIComponent(encoded)
+  } catch {
+    // A broken name is no reason to lose the export.
+    return plain
+  }
 }

@@ -1,6 +1,7 @@
 // Properties of what the client decides by itself: when to try again, and where a call goes.
 import { expect } from "chai"
 import fc from "fast-check"
+import { errorOf, streamOf } from "../../core/client/answer.ts"
 import { createCaller } from "../../core/client/caller.ts"
 import { ClientError } from "../../core/client/error.ts"
 import { defaultRetries, delayBeforeNext } from "../../core/client/retry.ts"
@@ -51,6 +52,25 @@ describe("retries of the client", () => {
         },
       ),
     )
+  })
+})
+
+describe("answers of the client", () => {
+  const retryAfter = async (value: string) =>
+    (await errorOf(new Response("", { status: 503, headers: { "retry-after": value } }))).retryAfterS
+
+  it("tell how long to wait, by seconds or by a date, and never less than nothing", async () => {
+    expect(await retryAfter("7")).to.equal(7)
+    expect(await retryAfter(new Date(Date.now() + 60_000).toUTCString())).to.be.within(58, 60)
+    expect(await retryAfter(new Date(Date.now() - 60_000).toUTCString())).to.equal(0)
+    for (const none of ["-5", "soon", "", "0x10", "Infinity"]) expect(await retryAfter(none), none).to.equal(undefined)
+  })
+
+  it("name an export's file, and go without a name that is broken", () => {
+    const named = (disposition: string) => streamOf(new Response("", { headers: { "content-disposition": disposition } })).fileName
+    expect(named("attachment; filename=\"leads.csv\"; filename*=UTF-8''l%C3%A9ads.csv")).to.equal("léads.csv")
+    expect(named("attachment; filename=\"leads.csv\"; filename*=UTF-8''l%E9ads%.csv")).to.equal("leads.csv")
+    expect(named("attachment; filename*=UTF-8''%")).to.equal("")
   })
 })
 
