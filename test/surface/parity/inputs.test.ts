@@ -7,6 +7,7 @@ import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
 import { answeredPath } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../../core/kernel/errors.ts"
+import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { shippedOperations } from "./ground.ts"
 import { brokenInputs, drawnInputs, nearInputs } from "./inputs.ts"
@@ -103,7 +104,15 @@ function inputsOf({ own, foreigns }: WholeHouse, operation: AnyOperation): fc.Ar
       nearInputs(schema, plain, () => false),
     )
     .map(([drawn, one]) => ({ ...drawn, ...one }))
-  return fc.oneof(right, near, { weight: 2, arbitrary: brokenInputs(right, schema) }, { weight: 2, arbitrary: brokenInputs(near, schema) })
+  const all = fc.oneof(
+    right,
+    near,
+    { weight: 2, arbitrary: brokenInputs(right, schema) },
+    { weight: 2, arbitrary: brokenInputs(near, schema) },
+  )
+  // No URL carries these as a segment: it leads to another path, whose answer says nothing about this operation.
+  const inPath = pathParameters(operation.http.path)
+  return all.filter((input) => inPath.every((name) => input[name] !== "." && input[name] !== ".."))
 }
 
 function faultOf(operation: AnyOperation, surface: SurfaceName, { code, status, text, exitCode }: Outcome): string | undefined {
