@@ -27,7 +27,7 @@ export interface ClientRequest {
   readonly body: string | undefined
 }
 
-/** Throws `invalid_argument` or `not_found` for what cannot stand in a path: it would lead to another one. */
+/** Throws `invalid_argument` for what cannot stand in a path: it would lead to another one. */
 export function requestOf(route: ClientRoute, input: Fields): ClientRequest {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_braces, name: string) => {
@@ -46,18 +46,16 @@ export function requestOf(route: ClientRoute, input: Fields): ClientRequest {
 function segmentOf(name: string, value: unknown): string {
   const text = typeof value === "string" || typeof value === "number" ? String(value) : ""
   if (text === "") {
-    const problem = value === undefined ? "Required; it is part of the path" : "Must be a text that is not empty; it is part of the path"
-    throw new ClientError("invalid_argument", `"${name}": ${problem}.`, {
-      reason: "invalid_fields",
-      fields: [{ path: name, message: `${problem}.` }],
-    })
+    throw unfit(name, `${value === undefined ? "Required" : "Must be a text that is not empty"}; it is part of the path.`)
   }
-  if (text === "." || text === "..") throw new ClientError("not_found", `"${name}": nothing is named "${text}".`)
-  if (!text.isWellFormed()) {
-    const message = "holds half a character (an unpaired surrogate)."
-    throw new ClientError("invalid_argument", `"${name}": ${message}`, { reason: "invalid_fields", fields: [{ path: name, message }] })
-  }
+  // URLs resolve both, escaped or not: the request would go to another route.
+  if (text === "." || text === "..") throw unfit(name, `"${text}" cannot stand in a path; nothing is named so.`)
+  if (!text.isWellFormed()) throw unfit(name, "holds half a character (an unpaired surrogate).")
   return encodeURIComponent(text)
+}
+
+function unfit(name: string, message: string): ClientError {
+  return new ClientError("invalid_argument", `"${name}": ${message}`, { reason: "invalid_fields", fields: [{ path: name, message }] })
 }
 
 function textOf(value: unknown): string {

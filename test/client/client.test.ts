@@ -120,7 +120,7 @@ describe("client", () => {
     const codes: [() => Promise<unknown>, ErrorCode][] = [
       [() => client.datasets.get({ slug: "none" }), "not_found"],
       [() => client.datasets.get({ slug: "" }), "invalid_argument"],
-      [() => client.datasets.get({ slug: ".." }), "not_found"],
+      [() => client.datasets.get({ slug: ".." }), "invalid_argument"],
       [() => client.datasets.get({ slug: "a/../b?c#d" }), "not_found"],
       [() => client.datasets.get({ slug: "\ud800" }), "invalid_argument"],
       [() => client.datasets.list({}, { organization: "somebody-else" }), "not_found"],

@@ -92,6 +92,16 @@ describe("requests of the client", () => {
     )
   })
 
+  it("name the field that no path can carry", () => {
+    for (const slug of [".", "..", "", "\ud800", undefined]) {
+      const call = () => requestOf({ method: "PUT", path: "/v1/event-pipelines/{slug}" }, { slug, name: "n" })
+      expect(call, String(slug))
+        .to.throw(ClientError)
+        .that.deep.includes({ code: "invalid_argument" })
+        .with.nested.property("details.fields[0].path", "slug")
+    }
+  })
+
   it("carry every other field in query or body", () => {
     fc.assert(
       fc.property(
