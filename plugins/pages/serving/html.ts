@@ -1,5 +1,6 @@
-// Finds the places in a page's HTML where something is put in: the head, and each form that sends to nowhere else. A
-// scan by the tokenizer's own rules (comments and raw text are skipped), which changes nothing but those places. Pure.
+// Finds the places in a page's HTML where something is put in: the head, and each form that sends to nowhere else.
+// Nothing but those places is changed. Pure.
+import { tagsOf } from "./tags.ts"
 
 export interface Insertion {
   readonly at: number
@@ -12,27 +13,22 @@ export interface Prepared {
   readonly insertions: readonly Insertion[]
 }
 
-const tagPattern = /<!--|<(\/?)([a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/g
-const rawText: ReadonlySet<string> = new Set(["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "plaintext"])
-const attribute = /([^\s=/>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g
+const byteOrderMark = "\uFEFF"
 
 /** A form belongs to the page when it has no action, an empty one or an anchor, asks for no GET, and has no data-mr-ignore. */
 export function prepare(html: string): Prepared {
-  const insertions: Insertion[] = []
-  let head: number | undefined
-  tagPattern.lastIndex = 0
-  for (let match = tagPattern.exec(html); match; match = tagPattern.exec(html)) {
-    const end = tagPattern.lastIndex
-    const name = match[1] === "/" ? "" : (match[2] ?? "").toLowerCase()
-    const next = match[0] === "<!--" ? after(html, "-->", end) : rawText.has(name) ? closing(html, name, end) : end
-    if (next < 0) break
-    tagPattern.lastIndex = next
-    if (name === "head") head = end
-    else if (name === "form" && isOwn(match[3] ?? ""))
-      insertions.push({ at: match.index + "<form".length, what: "tag" }, { at: end, what: "form" })
+  const forms: Insertion[] = []
+  const ends: Record<string, number> = {}
+  for (const tag of tagsOf(html)) {
+    if (tag.closes) continue
+    if (tag.name === "head" || tag.name === "html" || tag.name === "!doctype") ends[tag.name] ??= tag.end
+    else if (tag.name === "form" && isOwn(tag.attributes))
+      forms.push({ at: tag.at + "<form".length, what: "tag" }, { at: tag.end, what: "form" })
   }
-  const first = { at: head ?? afterDoctype(html), what: "head" as const }
-  return { html, insertions: [first, ...insertions].sort((one, other) => one.at - other.at) }
+  // A document without a head element gets it where the parser would make one.
+  const at = ends["head"] ?? ends["html"] ?? ends["!doctype"] ?? (html.startsWith(byteOrderMark) ? byteOrderMark.length : 0)
+  const head = { at, what: "head" as const }
+  return { html, insertions: [head, ...forms].sort((one, other) => one.at - other.at) }
 }
 
 export function fill({ html, insertions }: Prepared, parts: Readonly<Record<Insertion["what"], string>>): string {
@@ -53,31 +49,8 @@ export function escapeAttribute(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 }
 
-/** Where what follows the text begins; -1 when there is none. */
-function after(html: string, text: string, from: number): number {
-  const found = html.indexOf(text, from)
-  return found < 0 ? -1 : found + text.length
-}
-
-/** Where the element of raw text ends; -1 when it never does. */
-function closing(html: string, name: string, from: number): number {
-  const end = new RegExp(`</${name}[\\s/>]`, "gi")
-  end.lastIndex = from
-  return end.exec(html)?.index ?? -1
-}
-
-function isOwn(attributes: string): boolean {
-  let own = true
-  for (const [, name = "", double, single, bare] of attributes.matchAll(attribute)) {
-    const value = (double ?? single ?? bare ?? "").trim()
-    const lower = name.toLowerCase()
-    if (lower === "action" && value !== "" && !value.startsWith("#")) own = false
-    if (lower === "data-mr-ignore" || (lower === "method" && /^(get|dialog)$/i.test(value))) own = false
-  }
-  return own
-}
-
-/** A document that has no head element gets it where the parser would make one. */
-function afterDoctype(html: string): number {
-  return /^\s*(?:<!doctype[^>]*>)?\s*(?:<html(?:[^>"']|"[^"]*"|'[^']*')*>)?/i.exec(html)?.[0].length ?? 0
+function isOwn(attributes: ReadonlyMap<string, string>): boolean {
+  const action = attributes.get("action")?.trim() ?? ""
+  const method = attributes.get("method")?.trim() ?? ""
+  return (action === "" || action.startsWith("#")) && !attributes.has("data-mr-ignore") && !/^(get|dialog)$/i.test(method)
 }

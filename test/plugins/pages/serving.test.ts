@@ -56,6 +56,85 @@ describe("the places in a page", () => {
     ])
       expect(filled(other), other).to.equal(`<HEAD>${other}`)
   })
+  it("are those that a browser finds, however the page is written", () => {
+    const form = "<form><input name=email></form>"
+    const found = "<form TAG><FORM><input name=email></form>"
+    for (const before of [
+      "<img alt=John's src=a.png>",
+      "<p title=it's>x</p>",
+      '<p title="a"class=b">',
+      "<img alt='a>b'/>",
+      '<p a=b/ c==d =e / f = "<form>">',
+      "<!-->",
+      "<!--->",
+      "<!-- a --!>",
+      "<!-- <!-- -->",
+      "</ not a tag ' >",
+      "<?xml version='1'>",
+      "<!a ' >",
+      "<>",
+      "a < b ' ",
+      "<script><!-- <script></script> <form> --></script>",
+      "<script><!--><form></script>",
+      "<title><form></titles></TITLE\n>",
+      "<svg><title/><style/></svg>",
+    ])
+      expect(filled(`${before}${form}<p>We don't spam.</p>`), before).to.equal(`<HEAD>${before}${found}<p>We don't spam.</p>`)
+    for (const other of [
+      '<form a=">" action=/search>',
+      "<form action=/search action>",
+      "<form/method=get>",
+      "<form data-mr-ignore=''>",
+      "<form",
+      '<p title="<form>',
+      "<plaintext></plaintext><form>",
+      "<script><!-- <script> </script> <form>",
+    ])
+      expect(filled(other), other).to.equal(`<HEAD>${other}`)
+    for (const [start, rest] of [
+      ["<!-- made by hand --><!DOCTYPE html>", "\n<p>x"],
+      ["<!doctype html>\n<!-- x --><html lang='a>b'>", "<p>x"],
+      ["<html><!-- <head> --><head>", "<head>"],
+      ["\uFEFF", "<header>x"],
+    ])
+      expect(filled(`${start}${rest}`)).to.equal(`${start}<HEAD>${rest}`)
+  })
+  it("are found in time that grows with the page and no faster, whatever it holds", () => {
+    const size = 512 * 1_024
+    const units = [
+      "<a",
+      "<a ",
+      '<a "',
+      "<a b=c",
+      "<a b='",
+      "<!--",
+      "<!",
+      "</",
+      "</title ",
+      "<script>",
+      "<script><!--",
+      "<svg>",
+      "a",
+      " ",
+      "-",
+      "=",
+    ]
+    const began = performance.now()
+    for (const unit of units) {
+      for (const start of ["", "<", "<a ", "<!--", "<title>", "<script><!--<script>"])
+        expect(prepare(start + unit.repeat(size / unit.length)).html).to.have.length.at.least(size - unit.length)
+    }
+    // A scan that goes back anywhere takes minutes for one of them, and a linear one well under a second for all.
+    expect(performance.now() - began).to.be.below(20_000)
+  }).timeout(60_000)
+  it("are all that changes in a page of the largest size", () => {
+    const rows = Array.from({ length: 5_000 }, (_, n) => `<li class="row" id=r${n}><a href='/p?a=${n}&b'>Größe ${n} &amp; 'so' on</a>\r\n`)
+    const list = `<ul>${rows.join("")}</ul>`
+    expect(list.length).to.be.within(300_000, 512 * 1_024)
+    const page = (head: string, tag: string, fields: string) =>
+      `<!doctype html><html><head>${head}<style>a>b{}</style></head><body>${list}<form${tag}>${fields}<input name=email></form></body></html>`
+    expect(filled(page("", "", ""))).to.equal(page(parts.head, parts.tag, parts.form))
+  })
   it("leave everything else as it was", () => {
     fc.assert(
       fc.property(
