@@ -80,8 +80,9 @@ export function provideWork(container: Container, registry: Registry, node: stri
     node,
     publicUrl: () => container.get(PublicUrl)(),
     backoff,
-    compile: (document, organization) =>
+    compile: (document, organization, more) =>
       compile(document, {
+        ...more,
         ...declared(registry),
         authFacts,
         compileProgram: (source) => container.get(Sandbox).compile(source),

@@ -138,7 +138,7 @@ function lint(linted: Linted, environment: CompileEnvironment, report: Report): 
   const byId = new Map([...handlers, ...drafts].map((draft) => [draft.id, draft]))
   for (const draft of all) {
     lintReads(draft, { document: checked.document, byId, visible: (one) => visibleTo(one, linted) }, report)
-    lintByAction(draft, report)
+    lintByAction(draft, environment, report)
   }
   lintHandlers(drafts, handlers, report)
   lintResponds(drafts, handlers, deferred, report)
@@ -157,12 +157,17 @@ function visibleTo(draft: Draft, { ordering, drafts, handlers }: Linted): Readon
   return new Set(serves.flatMap((one) => [one.id, ...(ordering.ancestors.get(one.id) ?? [])]))
 }
 
-function lintByAction(draft: Draft, report: Report): void {
+function lintByAction(draft: Draft, { saved }: CompileEnvironment, report: Report): void {
   const parsed = draft.config?.parsed
   if (!draft.action?.lint || parsed === undefined) return
   try {
     for (const { rule, level, message, field } of draft.action.lint(parsed)) {
-      report.push({ rule, level, message, pointer: field === undefined ? draft.pointer : childPointer(draft.pointer, field) })
+      report.push({
+        rule,
+        level: saved ? "warning" : level,
+        message,
+        pointer: field === undefined ? draft.pointer : childPointer(draft.pointer, field),
+      })
     }
   } catch (error) {
     report.add("invalid-field", draft.pointer, `"${draft.type}" cannot check this action: ${(error as Error).message}`)

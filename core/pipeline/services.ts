@@ -17,6 +17,7 @@ import { AppError } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
+import type { CompileEnvironment } from "./compile/environment.ts"
 import { type Compilation, PipelineEngine, type ReceivedAnswer } from "./engine.ts"
 import type { Answer } from "./inbound/answer.ts"
 import { Conclude } from "./inbound/conclude.ts"
@@ -47,7 +48,7 @@ class Engine {
   readonly life: EventLife
   readonly handler: HttpInbound
   readonly rejections: Rejections
-  readonly compile: (document: unknown, organization?: { readonly slug: string }) => Promise<Compilation>
+  readonly compile: EngineArgs["compile"]
   readonly step: DeferredServices
   readonly stopping = new AbortController()
 
@@ -59,7 +60,7 @@ class Engine {
     this.#intakes = args.intakes
     this.pipelines = new LivePipelines({
       source: () => container.get(PipelineSource),
-      compile: args.compile,
+      compile: (document) => args.compile(document, undefined, { saved: true }),
       authMode: (name) => {
         const mode = registry.get(AuthModes, name)
         return mode && { mode, deps: () => container.all(mode.inject as TokenRecord | undefined) }
@@ -193,7 +194,11 @@ interface EngineArgs {
   readonly registry: Registry
   readonly node: string
   readonly publicUrl: () => string
-  readonly compile: (document: unknown, organization?: { readonly slug: string }) => Promise<Compilation>
+  readonly compile: (
+    document: unknown,
+    organization?: { readonly slug: string },
+    more?: Pick<CompileEnvironment, "saved">,
+  ) => Promise<Compilation>
   readonly backoff: DeferredServices["backoff"]
 }
 
@@ -226,7 +231,7 @@ export function provideEngine(
   container.provide(PipelineEngine, {
     inject: { engine: EngineToken, intakes: Intakes },
     create: ({ engine, intakes }) => ({
-      compile: engine.compile,
+      compile: (document, organization) => engine.compile(document, organization),
       receive: (endpointId, request) => engine.receive(endpointId, request),
       submit: (stored, event) => {
         if (intakes.of(stored.document.purpose)) throw takenAtItsEndpoint(stored.slug)

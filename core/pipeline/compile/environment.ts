@@ -25,6 +25,8 @@ export interface CompileEnvironment {
   readonly organizationSlug?: string
   /** Names of reserved channels; a trailing `:*` takes one more part. */
   readonly channels?: readonly string[]
+  /** The document is one that was saved before: what an action has come to refuse since is warned of, and it runs on. */
+  readonly saved?: boolean
   /** Where pointers stand in the text that the document came from. */
   readonly locate?: Locate
 }

@@ -20,6 +20,10 @@ const refused: ReadonlySet<string> = new Set([
   "x-request-id",
 ])
 
+const policyHeader = "content-security-policy"
+/** What is made of what strangers sent must not run as a page of this service, whatever type it is said to be. */
+const containment = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: data:"
+
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304])
 
@@ -60,6 +64,10 @@ headers: { Location: https://acme.test/thanks }`,
     const status = config.status?.source
     const headers = config.headers?.source
     const names = typeof headers === "object" && headers !== null ? Object.keys(headers).map((name) => name.toLowerCase()) : []
+    if (names.includes(policyHeader)) {
+      const message = `The header "${policyHeader}" is the service's own: it keeps what strangers sent from running as a page of this service.`
+      findings.push({ rule: "refused-header", level: "error" as const, message, field: "headers" })
+    }
     for (const name of names.filter((one) => refused.has(one))) {
       const message = `The header "${name}" belongs to the connection or to the service and cannot be set by a pipeline.`
       findings.push({ rule: "refused-header", level: "error" as const, message, field: "headers" })
@@ -90,9 +98,8 @@ function answerOf(config: Config) {
   )
   const location = headers["location"]
   if (location !== undefined) headers["location"] = safeLocation(location)
-  // A page made from what strangers sent must not run as a page of this service.
-  if (/html|xml|svg/i.test(headers["content-type"] ?? ""))
-    headers["content-security-policy"] ??= "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: data:"
+  // In place of one that a pipeline brings along from when it could.
+  headers[policyHeader] = containment
   return { status, headers, body: bodiless.has(status) ? null : (config.body ?? null) }
 }
 

@@ -20,15 +20,19 @@ describe("respond", () => {
 
   it("answers with status, headers and body, values rendered", async () => {
     const yaml = 'status: "{{ event.code }}"\nheaders: { X-Count: "{{ event.n }}" }\nbody: { n: "{{ event.n }}" }'
-    expect(await answered(yaml, { code: 201, n: 7 })).to.deep.equal([{ status: 201, headers: { "x-count": "7" }, body: { n: 7 } }])
-    expect(await answered("{}")).to.deep.equal([{ status: 200, headers: {}, body: null }])
-    expect(await answered("status: 204")).to.deep.equal([{ status: 204, headers: {}, body: null }])
+    const [reply] = await answered(yaml, { code: 201, n: 7 })
+    expect(reply).to.deep.include({ status: 201, body: { n: 7 } })
+    expect(reply?.headers).to.include({ "x-count": "7" })
+    const plain = async (yaml: string) => (await answered(yaml)).map(({ status, body }) => ({ status, body }))
+    expect(await plain("{}")).to.deep.equal([{ status: 200, body: null }])
+    expect(await plain("status: 204")).to.deep.equal([{ status: 204, body: null }])
   })
 
   it("redirects to http(s) URLs and own paths, and nowhere else", async () => {
     const yaml = 'status: 303\nheaders: { Location: "{{ event.to }}" }'
     for (const to of ["https://acme.test/thanks?a=1", "/thanks"]) {
-      expect((await answered(yaml, { to }))[0]).to.deep.include({ status: 303, headers: { location: to } })
+      const [reply] = await answered(yaml, { to })
+      expect([reply?.status, reply?.headers["location"]]).to.deep.equal([303, to])
     }
     for (const to of [
       "javascript:alert(1)",
@@ -71,9 +75,25 @@ describe("respond", () => {
   }
 
   it("keeps a page made of what strangers sent from running as one of the service", async () => {
-    const [reply] = await answered('headers: { Content-Type: text/html }\nbody: "<p>{{ event.name }}</p>"', { name: "<script>" })
-    expect(reply?.headers["content-security-policy"]).to.match(/^sandbox;/)
-    expect((await answered("body: { a: 1 }"))[0]?.headers).to.deep.equal({})
+    const body = 'body: "<p>{{ event.name }}</p>"'
+    for (const headers of [
+      "{}",
+      "{ Content-Type: text/html }",
+      "{ Content-Type: image/svg+xml }",
+      "{ Content-Type: text/plain }",
+      "{ Content-Type: application/octet-stream }",
+    ]) {
+      const [reply] = await answered(`headers: ${headers}\n${body}`, { name: "<script>" })
+      expect(reply?.headers["content-security-policy"], headers).to.match(/^sandbox; default-src 'none';/)
+    }
+  })
+
+  it("has the policy of that page from nobody else, neither when it is saved nor when it runs", async () => {
+    for (const policy of ["", "x", "default-src * 'unsafe-inline'"]) {
+      const yaml = `headers: { Content-Type: text/html, Content-SECURITY-policy: "${policy}" }\nbody: x`
+      expect(findings(respond, yaml)).to.deep.equal(["error refused-header"])
+      expect((await answered(yaml))[0]?.headers["content-security-policy"]).to.match(/^sandbox; default-src 'none';/)
+    }
   })
 
   it("finds at save what cannot be right", () => {

@@ -3,7 +3,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
+import { type Json, Store, Works } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { Pipelines } from "../../../plugins/event-pipelines/collections.ts"
+import { Organizations } from "../../../plugins/organizations/index.ts"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 
 const secret = "whole-service-SECRET-5f1c"
@@ -70,8 +73,36 @@ describe("actions in a whole service", () => {
     expect(JSON.stringify([listed.body, first.body, executions.body])).not.to.include(secret)
   })
 
-  async function make(document: object): Promise<{ inbound_url: string }> {
-    const { status, body } = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", { state: "active", ...document })
+  it("keeps what strangers sent in a sandbox, also for a pipeline that was saved with a policy of its own", async () => {
+    const pipeline = [{ type: "respond", headers: { "Content-Type": "text/html" }, body: "<script>{{ event.name }}</script>" }]
+    const document = { name: "Echo", auth_mode: "none", state: "active", pipeline }
+    const policy = { "Content-Security-Policy": "default-src * 'unsafe-inline'" }
+    const headers = { ...pipeline[0]?.headers, ...policy }
+    const refused = await host.api<{ message: string }>("POST", "/v1/event-pipelines", {
+      ...document,
+      pipeline: [{ ...pipeline[0], headers }],
+    })
+    expect([refused.status, refused.body.message]).to.satisfy(
+      ([status, message]: [number, string]) => status === 400 && /sent from running/.test(message),
+    )
+    const { id, inbound_url } = await make(document)
+    const organization = (await host.get(Organizations).first()).id
+    const stored = await host.get(Store).open(Pipelines, organization).get(id)
+    // As it was saved before the header was refused.
+    await host.get(Works).run((work) => {
+      const $set = { document: { ...stored?.document, pipeline: [{ ...pipeline[0], headers }] } as unknown as Json }
+      work.in(Pipelines, organization).update(id, { $set })
+    })
+    const answer = await fetch(inbound_url, { method: "POST", headers: { "content-type": "application/json" }, body: '{"name":"x"}' })
+    expect([answer.status, await answer.text()]).to.deep.equal([200, "<script>x</script>"])
+    expect(answer.headers.get("content-security-policy")).to.match(/^sandbox; default-src 'none';/)
+  })
+
+  async function make(document: object): Promise<{ id: string; inbound_url: string }> {
+    const { status, body } = await host.api<{ id: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+      state: "active",
+      ...document,
+    })
     expect(status, JSON.stringify(body)).to.equal(200)
     return body
   }
