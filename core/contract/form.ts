@@ -63,6 +63,8 @@ function multipart(contentType: string, body: Buffer): Form {
   parser.on("field", (name, value) => fields.push([name, value]))
   const problem = new Promise<FormProblem | undefined>((resolve) => {
     parser.on("file", (name, stream) => {
+      // A body that breaks off in it is told by the parser as well; told here alone, it would end the process.
+      stream.on("error", () => undefined)
       stream.resume()
       resolve({ kind: "file", detail: name })
     })

@@ -1,4 +1,5 @@
 // Forms read in one way, for whoever verifies them and for whoever runs them.
+import { setImmediate } from "node:timers/promises"
 import { expect } from "chai"
 import { maxFormFields, readForm } from "../../core/contract/form.ts"
 
@@ -66,6 +67,14 @@ describe("forms", () => {
     expect((await problemOf("multipart/form-data; boundary=x", whole.slice(0, -9)))?.kind).to.equal("malformed")
     expect((await problemOf("multipart/form-data; boundary=x", ""))?.kind).to.equal("malformed")
     expect((await problemOf("multipart/form-data", whole))?.kind).to.equal("malformed")
+  })
+
+  it("outlives a body that breaks off in a file", async () => {
+    const part = '--x\r\nContent-Disposition: form-data; name="a"; filename="f"\r\n\r\nabc'
+    const unfinished = readForm("multipart/form-data; boundary=x", Buffer.from(part))
+    expect(await unfinished?.problem).to.deep.equal({ kind: "file", detail: "a" })
+    // What nobody hears would be thrown by now.
+    await setImmediate()
   })
 
   it("leaves everything else alone", () => {
