@@ -1,5 +1,6 @@
 // Forms as browsers and other senders write them, read in one way: what verifies a form and what is done with it must
 // never see different fields.
+import type { Readable } from "node:stream"
 import busboy from "busboy"
 
 /** Names and values as they were sent, in order. */
@@ -7,7 +8,7 @@ export type FormFields = readonly (readonly [name: string, value: string])[]
 
 /** A form that was read. */
 export interface Form {
-  /** In the order sent; files are left out, and a form with too many fields has none. */
+  /** In the order sent, a choice of files that was left empty among them; files are left out, and a form with too many fields has none. */
   readonly fields: FormFields
   /** Why it cannot be taken; of a multipart form known a turn later. */
   readonly problem: FormProblem | undefined | Promise<FormProblem | undefined>
@@ -61,16 +62,24 @@ function multipart(contentType: string, body: Buffer): Form {
     return { fields, problem: { kind: "malformed", detail: (error as Error).message } }
   }
   parser.on("field", (name, value) => fields.push([name, value]))
-  const problem = new Promise<FormProblem | undefined>((resolve) => {
-    parser.on("file", (name, stream) => {
-      // A body that breaks off in it is told by the parser as well; told here alone, it would end the process.
-      stream.on("error", () => undefined)
-      stream.resume()
-      resolve({ kind: "file", detail: name })
-    })
-    parser.on("error", (error) => resolve({ kind: "malformed", detail: (error as Error).message }))
-    parser.on("close", () => resolve(undefined))
+  const unnamed = new Map<FormFields[number], Readable>()
+  const { promise: problem, resolve } = Promise.withResolvers<FormProblem | undefined>()
+  parser.on("file", (name, stream, { filename }) => {
+    // A body that breaks off in it is told by the parser as well; told here alone, it would end the process.
+    stream.on("error", () => undefined)
+    stream.resume()
+    if (filename) return resolve({ kind: "file", detail: name })
+    const field: [string, string] = [name, ""]
+    fields.push(field)
+    unnamed.set(field, stream)
   })
+  parser.on("error", (error) => resolve({ kind: "malformed", detail: (error as Error).message }))
+  parser.on("close", () => resolve(undefined))
   parser.end(body)
-  return fields.length > maxFormFields ? tooMany : { fields, problem }
+  // Where no file was chosen, browsers send a part without a file's name and without a byte. All bytes are here, unread.
+  const isFile = (field: FormFields[number]) => (unnamed.get(field)?.readableLength ?? 0) > 0
+  const file = fields.find(isFile)
+  if (file) resolve({ kind: "file", detail: file[0] })
+  const sent = fields.filter((field) => !isFile(field))
+  return sent.length > maxFormFields ? tooMany : { fields: sent, problem }
 }

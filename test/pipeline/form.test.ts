@@ -31,6 +31,28 @@ describe("forms", () => {
     expect(await read?.problem).to.deep.equal({ kind: "file", detail: "attached" })
   })
 
+  it("takes a choice of files that was left empty as an empty field, in its place and at once", async () => {
+    const part = (name: string, more: string, value: string) =>
+      `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
+    const unchosen = '; filename=""\r\nContent-Type: application/octet-stream'
+    const read = (...parts: string[]) => readForm("multipart/form-data; boundary=x", Buffer.from(`${parts.join("")}--x--\r\n`))
+    const optional = read(part("email", "", "a@b.c"), part("cv", unchosen, ""), part("cv", unchosen, ""), part("name", "", "Ada"))
+    expect(optional?.fields).to.deep.equal([
+      ["email", "a@b.c"],
+      ["cv", ""],
+      ["cv", ""],
+      ["name", "Ada"],
+    ])
+    expect(await optional?.problem).to.equal(undefined)
+    for (const file of [part("cv", unchosen, "bytes"), part("cv", unchosen.replace('""', '"empty.txt"'), "")]) {
+      const attached = read(part("email", "", "a@b.c"), part("photo", unchosen, ""), file, part("name", "", "Ada"))
+      expect(attached?.fields.map(([name]) => name)).to.deep.equal(["email", "photo", "name"])
+      expect(await attached?.problem).to.deep.equal({ kind: "file", detail: "cv" })
+    }
+    const broken = readForm("multipart/form-data; boundary=x", Buffer.from(part("cv", unchosen, "").slice(0, -2)))
+    expect((await broken?.problem)?.kind).to.equal("malformed")
+  })
+
   it("reads an urlencoded form at once, and knows at once that it can be taken", () => {
     expect(readForm("Application/X-WWW-Form-Urlencoded; charset=utf-8", Buffer.from("a=1&b=%C3%A4+b&a=&c"))).to.deep.equal({
       fields: [
