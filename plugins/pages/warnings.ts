@@ -1,14 +1,57 @@
 // What does not stop a page from being published, and keeps it from doing what it was made for.
 import type { StoredPage } from "./collections.ts"
-import { hasOwnForm, prepare } from "./serving/html.ts"
+import { type FormField, ownFields } from "./serving/own-forms.ts"
 import type { Owner, PageParts } from "./serving/parts.ts"
+
+interface VariantForms {
+  readonly key: string
+  readonly fields: readonly FormField[]
+}
 
 /** Of a published page; others have no visitors. */
 export async function warningsOf(parts: PageParts, organization: Owner, page: StoredPage): Promise<string[]> {
   if (page.status !== "published") return []
-  const withForm = page.variants.filter(({ html }) => hasOwnForm(prepare(html))).map(({ key }) => key)
-  if (withForm.length === 0 || (await parts.formTarget(organization, page)) !== undefined) return []
-  return [
-    `form_not_connected: No active record_capture pipeline takes the form of ${withForm.join(", ")}, so nothing that visitors send is kept. Make one with owner_artifact_id ${page.id} and auth_mode public_artifact.`,
-  ]
+  const withForms = page.variants.flatMap(({ key, html }): VariantForms[] => {
+    const fields = ownFields(html)
+    return fields ? [{ key, fields }] : []
+  })
+  if (withForms.length === 0) return []
+  const connected = (await parts.formTarget(organization, page)) !== undefined
+  return [...(connected ? [] : [unconnected(withForms, page)]), ...files(withForms), ...names(withForms, parts)]
+}
+
+function unconnected(withForms: readonly VariantForms[], page: StoredPage): string {
+  const keys = withForms.map(({ key }) => key).join(", ")
+  return `form_not_connected: No active record_capture pipeline takes the form of ${keys}, so nothing that visitors send is kept. Make one with owner_artifact_id ${page.id} and auth_mode public_artifact.`
+}
+
+function files(withForms: readonly VariantForms[]): string[] {
+  return withForms.flatMap(({ key, fields }) => {
+    const found = listed(fields.filter(({ isFile }) => isFile).map(({ name }) => name))
+    if (found === "") return []
+    return `form_takes_file: Files are not taken, and a form of ${key} asks for some (${found}). Sent as multipart/form-data it is refused, with all that was entered, as soon as a file is chosen; otherwise the file's name alone is sent.`
+  })
+}
+
+function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
+  return withForms.flatMap(({ key, fields }) => {
+    // What the form says of the visit is no column.
+    const given = fields.map(({ name }) => name).filter((name) => !name.startsWith("_envelope."))
+    const found = listed(given.flatMap((name) => withProblem(name, parts.problemOfField(name))))
+    if (found === "") return []
+    return `field_name: A form of ${key} has fields whose names cannot be columns (${found}). A pipeline that writes the event as it comes fails for everybody who sends it; rename them, or say in the pipeline's row what is written.`
+  })
+}
+
+function withProblem(name: string, problem: string | undefined): string[] {
+  return problem === undefined ? [] : [`${name.slice(0, mostShown).toWellFormed()} ${problem}`]
+}
+
+const mostShown = 60
+const mostListed = 5
+
+function listed(found: readonly string[]): string {
+  const distinct = [...new Set(found)]
+  const more = distinct.length > mostListed ? [`${distinct.length - mostListed} more`] : []
+  return [...distinct.slice(0, mostListed), ...more].join(", ")
 }

@@ -145,7 +145,7 @@ export const updatePage = defineOperation({
 export const publishPage = defineOperation({
   name: "pages.publish",
   summary: "Publish a page; publishing a published one changes nothing.",
-  description: "`warnings` says where nothing takes the page's form yet.",
+  description: "`warnings` says where nothing takes the page's form yet, and which of its fields would not be kept.",
   http: { method: "POST", path: "/v1/pages/{slug}/publish" },
   access: { scope: "pages:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: true },

@@ -21,6 +21,7 @@ type Answer = Awaited<ReturnType<PipelineEngine["receive"]>>
 export const thankYouAnchor = "thank-you"
 
 const unconnected = "This form is not connected yet, so nothing was sent. Please tell whoever runs this page."
+const unkept = "Something went wrong, and nothing was kept. Please tell whoever runs this page if it goes wrong again."
 const unaccepted = "This page does not accept what was sent, and would not the next time. Please tell whoever runs it."
 
 export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<RouteResponse> {
@@ -63,7 +64,9 @@ async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage)
 
 /** In words for people, who can do something about what they entered, or wait, or neither. */
 function reasonOf({ status, body }: Answer): string {
-  if (status >= 500) return "Please try again in a moment."
+  if (status > 500) return "Please try again in a moment."
+  // An action failed: now and then because of what passes, mostly because of what the page sends or the pipeline does.
+  if (status === 500) return unkept
   return status === 401 || status === 403 ? unaccepted : messageOf(body)
 }
 

@@ -15,7 +15,6 @@ export interface Prepared {
 
 const byteOrderMark = "\uFEFF"
 
-/** A form belongs to the page when it has no action, an empty one or an anchor, asks for no GET, and has no data-mr-ignore. */
 export function prepare(html: string): Prepared {
   const forms: Insertion[] = []
   const ends: Record<string, number> = {}
@@ -41,15 +40,12 @@ export function fill({ html, insertions }: Prepared, parts: Readonly<Record<Inse
   return out + html.slice(from)
 }
 
-export function hasOwnForm({ insertions }: Prepared): boolean {
-  return insertions.some(({ what }) => what === "form")
-}
-
 export function escapeAttribute(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
 }
 
-function isOwn(attributes: ReadonlyMap<string, string>): boolean {
+/** A form belongs to the page when it has no action, an empty one or an anchor, asks for no GET, and has no data-mr-ignore. */
+export function isOwn(attributes: ReadonlyMap<string, string>): boolean {
   const action = attributes.get("action")?.trim() ?? ""
   const method = attributes.get("method")?.trim() ?? ""
   return (action === "" || action.startsWith("#")) && !attributes.has("data-mr-ignore") && !/^(get|dialog)$/i.test(method)

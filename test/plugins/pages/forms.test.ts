@@ -112,6 +112,49 @@ describe("a page whose form nothing takes", () => {
   })
 })
 
+describe("a page whose form has fields that are not kept", () => {
+  let loop: Loop
+  before(async () => {
+    loop = await Loop.start()
+  })
+  after(() => loop.host.stop())
+  const warnings = async (...forms: string[]) => {
+    const page = await loop.publish(forms.map((html, n) => ({ key: `v${n}`, html })))
+    await capture(loop, page)
+    return (await loop.call<{ warnings: string[] }>("GET", `/v1/pages/${page.slug}`)).warnings
+  }
+
+  it("comes with a warning for each variant that asks for files", async () => {
+    const [first, second, ...more] = await warnings(
+      '<form enctype="multipart/form-data"><input name=email><input name=cv TYPE=File></form>',
+      "<form id=f></form><input type=file name=photo form=f><input type=file name=other form=g>",
+      "<form><input type=file></form><form method=get><input type=file name=search></form><input type=file name=loose>",
+    )
+    expect(more).to.deep.equal([])
+    expect(first).to.match(/^form_takes_file: .*v0 .*\(cv\)/)
+    expect(second).to.match(/^form_takes_file: .*v1 .*\(photo\)/)
+  })
+
+  it("comes with a warning for names that cannot be columns, and tells who sends them what is true", async () => {
+    const form = '<form><input name="contact.email"><textarea name=$note></textarea><input type=image name=go><input name="a[b]"></form>'
+    const [warning, ...more] = await warnings(form, '<form><input name="_envelope.utm_source"><input name=email></form>')
+    expect(more).to.deep.equal([])
+    expect(warning)
+      .to.match(/^field_name: .*v0 /)
+      .and.to.include("contact.email holds a dot")
+      .and.include("$note starts with $")
+      .and.include("go.x holds a dot")
+      .and.not.include("a[b]")
+    const page = await loop.publish([{ key: "a", html: form }])
+    const { rows } = await capture(loop, page, { pipeline: [{ type: "dataset.write", dataset_slug: `leads-${drawn + 1}` }] })
+    const told = await post(loop, page.path, new URLSearchParams({ "contact.email": "a@b.c" }), asHtml)
+    expect([told.status, await rows()]).to.deep.equal([500, []])
+    expect(await told.text())
+      .to.include("nothing was kept")
+      .and.not.include("in a moment")
+  })
+})
+
 describe("what is sent to a page's address", () => {
   let loop: Loop
   let page: Published
@@ -200,6 +243,16 @@ describe("what is sent to a page's address", () => {
     } finally {
       await byCookie.host.stop()
     }
+  })
+
+  it("is kept where no file was chosen for a field that takes one", async () => {
+    const { slug, rows } = await capture(loop, page)
+    const unchosen = 'Content-Disposition: form-data; name="cv"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n'
+    const email = 'Content-Disposition: form-data; name="email"\r\n\r\nnofile@a.b'
+    const body = `--x\r\n${unchosen}\r\n--x\r\n${email}\r\n--x--\r\n`
+    const answer = await post(loop, page.path, body, { ...asHtml, "content-type": "multipart/form-data; boundary=x" })
+    expect([answer.status, (await rows()).map((row) => row["email"])]).to.deep.equal([303, ["nofile@a.b"]])
+    await loop.call("PUT", `/v1/event-pipelines/${slug}`, { state: "disabled" })
   })
 
   it("is refused as ever where it cannot be read or is too much, and nobody is told to try what cannot succeed", async () => {
