@@ -6,12 +6,18 @@ import { Pages } from "../pages.ts"
 import { type Owner, PageParts } from "../serving/parts.ts"
 import { warningsOf } from "../warnings.ts"
 
+/** A page comes in one request, whose body holds 1 MiB as JSON: what is escaped in it, and the rest, need room beside the HTML. */
+const maxPageBytes = 768 * 1_024
+
 const Variant = z.strictObject({
   key: z
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "lower-case letters, digits, - and _, such as control")
     .describe("Name of the variant, unique in the page."),
-  html: z.string().max(512 * 1_024),
+  html: z
+    .string()
+    .max(512 * 1_024)
+    .describe("At most 512 KiB, and 768 KiB in UTF-8 for all variants of the page together."),
   weight: z.number().min(0).max(1_000_000).default(1).describe("Share of visits, relative to the other variants'."),
 })
 
@@ -19,6 +25,9 @@ const Variants = z
   .array(Variant)
   .max(20)
   .refine((variants) => new Set(variants.map(({ key }) => key)).size === variants.length, "two variants have the same key")
+  .refine((variants) => bytesOf(variants) <= maxPageBytes, {
+    error: ({ input }) => `all html together has ${bytesOf(input as { html: string }[])} bytes, and a page at most ${maxPageBytes}`,
+  })
   .refine((variants) => variants.length === 0 || variants.some(({ weight }) => weight > 0), "at least one variant needs a weight above 0")
 
 const Title = z.string().trim().min(1).max(300)
@@ -177,6 +186,10 @@ export const unpublishPage = defineOperation({
     return resourceOf(deps.pages.update(work, caller.organization.id, page, { status: "draft" }))
   },
 })
+
+function bytesOf(variants: readonly { readonly html: string }[]): number {
+  return variants.reduce((sum, { html }) => sum + Buffer.byteLength(html), 0)
+}
 
 async function checked(parts: PageParts, organization: Owner, page: StoredPage) {
   return { ...resourceOf(page), warnings: await warningsOf(parts, organization, page) }

@@ -60,6 +60,27 @@ describe("pages", () => {
     }
   })
 
+  it("may have all the HTML that they are said to, and are told how much that is", async () => {
+    const of = (size: number, unit = '<p class="a">x</p>\n') => unit.repeat(Math.floor(size / Buffer.byteLength(unit)))
+    const largest = [
+      { key: "a", html: of(512 * 1_024) },
+      { key: "b", html: of(256 * 1_024, "<p>ä</p>") },
+    ]
+    const page = await create({ variants: largest })
+    expect(page.variants.map(({ html }) => html)).to.deep.equal(largest.map(({ html }) => html))
+    expect(Buffer.byteLength(JSON.stringify({ title: "x", variants: largest }))).to.be.below(1_048_576)
+    for (const html of [of(256 * 1_024 + 100, "<p>ä</p>"), of(512 * 1_024)]) {
+      const beyond = [largest[0], { key: "b", html }]
+      for (const refused of [create({ variants: beyond }), call("update", { slug: page.slug, variants: beyond })]) {
+        const { code, message } = await refusalOf(refused)
+        expect([code, message]).to.satisfy(() => code === "invalid_argument" && /a page at most 786432/.test(message), message)
+      }
+    }
+    expect((await refusalOf(create({ variants: [{ key: "a", html: of(512 * 1_024, "x").concat("x") }] }))).code).to.equal(
+      "invalid_argument",
+    )
+  })
+
   it("are public from publishing until unpublishing, at once both times", async () => {
     const { id, slug } = await create()
     expect(await published(id)).to.equal(false)
