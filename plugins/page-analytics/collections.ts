@@ -14,6 +14,10 @@ export interface Copy extends Document {
   /** Counts changes of the copy: of two nodes that seal at once, one is refused. */
   revision: number
   created_at: string
+  /** A segment whose file a query did not find: the node that seals looks for it as well. */
+  missed?: string | null
+  /** A file of it is gone: nothing is added to it any more, and another copy is made to take its place. */
+  lost?: true
 }
 
 /** One Parquet file. Never changed once it is there: what changes is written as another. */

@@ -78,7 +78,6 @@ export default definePlugin({
         store: Store,
         works: Works,
         clock: Clock,
-        ids: Ids,
         datasets: Datasets,
         organizations: Organizations,
         pages: Pages,

@@ -1,6 +1,6 @@
 // Page analytics as operations use it: a query over the caller's own organization, how fresh its copy is, and making the
 // copy again.
-import { AppError, type Caller, type Clock, type Ids, roleAtLeast, type Store, timestamp, token, type Works } from "#core"
+import { AppError, type Caller, type Clock, roleAtLeast, type Store, timestamp, token, type Works } from "#core"
 import type { Datasets } from "../datasets/index.ts"
 import type { EventPipelinesService } from "../event-pipelines/index.ts"
 import type { Organizations } from "../organizations/index.ts"
@@ -12,7 +12,7 @@ import type { QueryPool } from "./query/query-pool.ts"
 import { CopyStore, type CopyStoreDeps, liveSegments } from "./sealing/copy-store.ts"
 import { passedAt } from "./sealing/lease.ts"
 import { eventsDataset } from "./sealing/passes.ts"
-import type { SegmentFiles } from "./segments/segment-files.ts"
+import { type SegmentFiles, SegmentMissing } from "./segments/segment-files.ts"
 import type { AnalyticsSettings } from "./settings.ts"
 
 export interface AnalyticsResult extends QueryTable {
@@ -30,7 +30,7 @@ export interface AnalyticsStatus {
 }
 
 export interface PageAnalytics {
-  /** Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`. */
+  /** Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`, `unavailable`. */
   query(caller: Caller, sql: string, signal: AbortSignal): Promise<AnalyticsResult>
   status(organization: string): Promise<AnalyticsStatus>
   /** Stages nothing: the copy is made again beside the live one, which answers until the new one has caught up. */
@@ -43,7 +43,6 @@ interface AnalyticsDeps extends CopyStoreDeps {
   readonly store: Store
   readonly works: Works
   readonly clock: Clock
-  readonly ids: Ids
   readonly datasets: Datasets
   readonly organizations: Organizations
   readonly pages: Pick<Pages, "published">
@@ -54,12 +53,14 @@ interface AnalyticsDeps extends CopyStoreDeps {
 }
 
 interface Snapshot {
+  /** Undefined where no copy was made yet. */
+  readonly copy?: Copy
   readonly segments: readonly Segment[]
   readonly as_of: string | null
 }
 
 export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
-  const { store, works, clock, ids, datasets, organizations, pages, pipelines, files, pool, settings } = deps
+  const { store, works, clock, datasets, organizations, pages, pipelines, files, pool, settings } = deps
 
   /** Read again at each call: whoever made the key may have left since it was made. */
   async function assertMember({ organization, user, credential }: Caller): Promise<void> {
@@ -111,7 +112,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
       const now = await store.open(CopiesCollection, organization).get(copy.id)
       if (now?.revision !== copy.revision) continue
       const sincePass = copy.caught_up && passed !== null && (copy.as_of === null || passed > copy.as_of)
-      return { segments, as_of: sincePass ? passed : copy.as_of }
+      return { copy, segments, as_of: sincePass ? passed : copy.as_of }
     }
     throw new AppError(
       "unavailable",
@@ -121,20 +122,44 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     )
   }
 
+  async function run(organization: string, segments: readonly Segment[], sql: string, signal: AbortSignal): Promise<QueryTable> {
+    const task = {
+      sql,
+      files: await files.local(organization, segments),
+      mixed: segments.some(({ schema }) => schema !== schemaVersion),
+      limits: { rows: settings.max_rows, bytes: settings.max_result_bytes },
+    }
+    const outcome = await pool.run(organization, task, signal)
+    if (outcome.kind === "table") return outcome.table
+    if (!task.files.some((file) => outcome.message.includes(file))) throw refusal(outcome.kind, outcome.message)
+    // Of a file, and so no fault of the query's; what the engine says of it names places on this machine.
+    await files.require(organization, segments)
+    throw new AppError(
+      "unavailable",
+      "A file of the copy of the events could not be read; ask again, and rebuild the copy if this stays so.",
+      { reason: "segment_unreadable" },
+      { cause: new Error(outcome.message), retryAfterS: 10 },
+    )
+  }
+
+  /** For the node that seals, which alone can tell a file that is gone from one that this node does not see. */
+  async function noteMissed(organization: string, copy: Copy, segment: Segment): Promise<void> {
+    if (copy.missed) return
+    await works.run((work) => work.in(CopiesCollection, organization).update(copy.id, { $set: { missed: segment.id } }, { optional: true }))
+  }
+
   return {
     async query(caller, sql, signal) {
       await assertMember(caller)
       const organization = caller.organization.id
-      const [on, { segments, as_of }] = await Promise.all([enabled(organization), snapshot(organization)])
-      const task = {
-        sql,
-        files: await files.local(organization, segments),
-        mixed: segments.some(({ schema }) => schema !== schemaVersion),
-        limits: { rows: settings.max_rows, bytes: settings.max_result_bytes },
+      const [on, { copy, segments, as_of }] = await Promise.all([enabled(organization), snapshot(organization)])
+      if (copy?.lost) throw copyLost()
+      try {
+        return { ...(await run(organization, segments, sql, signal)), enabled: on, as_of }
+      } catch (error) {
+        if (copy && error instanceof SegmentMissing) await noteMissed(organization, copy, error.segment)
+        throw error
       }
-      const outcome = await pool.run(organization, task, signal)
-      if (outcome.kind === "table") return { ...outcome.table, enabled: on, as_of }
-      throw refusal(outcome.kind, outcome.message)
     },
     async status(organization) {
       const { segments, as_of } = await snapshot(organization)
@@ -151,9 +176,14 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     async rebuild(organization) {
       const live = await liveCopy(organization)
       const copies = new CopyStore(deps, organization)
-      if (live && !(await copies.copies()).building) await copies.rebuild(ids.uuid())
+      if (live && !(await copies.copies()).building) await copies.rebuild(live)
     },
   }
+}
+
+function copyLost(): AppError {
+  const message = "The copy of the events lost files and is being made again from the dataset; ask again later."
+  return new AppError("unavailable", message, { reason: "copy_lost" }, { retryAfterS: 10 })
 }
 
 function refusal(kind: "refused" | "memory" | "deadline" | "crashed", message: string): AppError {

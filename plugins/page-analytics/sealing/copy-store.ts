@@ -22,7 +22,7 @@ export interface NewSegment extends WrittenSegment {
 export interface CopyChange {
   readonly add: readonly NewSegment[]
   readonly replace: readonly Segment[]
-  readonly set: Partial<Pick<Copy, "cursor" | "as_of" | "caught_up">>
+  readonly set: Partial<Pick<Copy, "cursor" | "as_of" | "caught_up" | "missed">>
 }
 
 export class CopyStore {
@@ -45,9 +45,33 @@ export class CopyStore {
     await this.#insert({ ...this.#fresh(id), state: "live" })
   }
 
-  /** A second copy, to take the live one's place when it has caught up. */
-  async rebuild(id: string): Promise<void> {
-    await this.#insert({ ...this.#fresh(id), state: "building" })
+  /** A second copy, to take the live one's place when it has caught up; one, whoever asks for it. */
+  async rebuild(live: Copy): Promise<void> {
+    await this.#insert(this.#successorOf(live))
+  }
+
+  /**
+   * For a segment that was looked for in vain. A live copy that lists it is left as it is, and a second one begun in the
+   * same commit; a copy that is being made begins again. False when no copy lists it any more, or that was done before.
+   */
+  async giveUp({ id }: Segment): Promise<boolean> {
+    const segment = await this.#deps.store.open(SegmentsCollection, this.organization).get(id)
+    // Files go after their segment was replaced: one that is listed still, now that its file was missed, is lost.
+    if (segment?.replaced_at !== null) return false
+    const { live, building } = await this.copies()
+    if (building?.id === segment.copy_id) {
+      const replace = await this.segments(building)
+      await this.change(building, { add: [], replace, set: { cursor: null, as_of: null, caught_up: false } })
+      return true
+    }
+    if (live?.id !== segment.copy_id || live.lost) return false
+    await this.#deps.works.run((work) => {
+      const copies = work.in(CopiesCollection, this.organization)
+      const $set = { lost: true, missed: null, caught_up: false, revision: live.revision + 1 }
+      copies.update(live.id, { $set }, { where: { revision: live.revision } })
+      if (!building) copies.insert(this.#successorOf(live), { ifPresent: "keep" })
+    })
+    return true
   }
 
   segments(copy: Copy): Promise<Segment[]> {
@@ -121,6 +145,10 @@ export class CopyStore {
 
   #fresh(id: string): Omit<Copy, "state"> {
     return { id, cursor: null, as_of: null, caught_up: false, revision: 1, created_at: timestamp(this.#deps.clock.now()) }
+  }
+
+  #successorOf(live: Copy): Copy {
+    return { ...this.#fresh(derivedUuid("page-analytics-copy", live.id)), state: "building" }
   }
 
   async #insert(copy: Copy): Promise<void> {

@@ -1,6 +1,7 @@
 // Tells readers outside which files are the copy: what was replaced stays beside them for queries under way, and a copy
 // that is being rebuilt grows there, so that whoever reads all that lies in the folder counts rows twice. The list is
-// written after each change of the live copy and before files go, so that it never names one that is gone.
+// written after each change of the live copy and before files go, so that it never names one that went; a copy that lost
+// files keeps its last list until another takes its place.
 import type { Copy } from "../collections.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
 import type { CopyStore } from "./copy-store.ts"
@@ -27,7 +28,7 @@ export class LiveList {
     const { organization } = copies
     for (let attempt = 0; attempt < tries; attempt++) {
       const { live } = await copies.copies()
-      if (!live || this.#written.get(organization) === stateOf(live)) return
+      if (!live || live.lost || this.#written.get(organization) === stateOf(live)) return
       const segments = await copies.segments(live)
       const { live: now } = await copies.copies()
       if (!now || stateOf(now) !== stateOf(live)) continue

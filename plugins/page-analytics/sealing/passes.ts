@@ -1,8 +1,10 @@
 // The passes over all copies: every couple of seconds the node that holds the lease brings each copy up to date, merges
 // what is small, and now and then counts days. One organization's trouble is logged and marks its copy; the others go on.
+// A copy whose file is gone (a restored store, a folder that was lost) is given up, and made again from the dataset.
 import { type Clock, type Ids, type Logger, type Store, timestamp } from "#core"
 import type { Dataset, Datasets } from "../../datasets/index.ts"
-import { CopiedOrganizations, type Copy } from "../collections.ts"
+import { CopiedOrganizations, type Copy, type RowNote } from "../collections.ts"
+import { SegmentMissing } from "../segments/segment-files.ts"
 import type { AnalyticsSettings } from "../settings.ts"
 import { CopyStore, type CopyStoreDeps, isConflict } from "./copy-store.ts"
 import { DayCheck } from "./day-check.ts"
@@ -131,26 +133,56 @@ export class Passes {
     const dataset = await datasets.get(copies.organization, eventsDataset)
     if (!dataset) return
     const sealer = this.#sealerOf(copies)
-    let { live, building } = await copies.copies()
-    if (!live) {
-      await copies.first()
-      live = (await copies.copies()).live
-      if (!live) return
-    }
+    if (!(await copies.copies()).live) await copies.first()
+    const { live, building } = await copies.copies()
+    if (!live) return
     const notes = await copies.notes(notesEach)
-    live = (await this.#advance(sealer, live, dataset, notes)).copy
-    if (building) {
-      const built = await this.#advance(sealer, building, dataset, notes)
-      if (built.caughtUp) await copies.promote(live, built.copy)
+    try {
+      if (!live.lost) await this.#turn(copies, () => this.#keep(copies, live, dataset, notes))
+    } finally {
+      // Whatever holds the live copy up, the one that is to take its place goes on.
+      if (building) await this.#turn(copies, () => this.#build(copies, building, dataset, notes))
     }
     await copies.removeNotes(notes)
-    for (const copy of await this.#currentOf(copies)) await sealer.compact(copy)
+    for (const copy of await this.#currentOf(copies)) await this.#turn(copies, () => sealer.compact(copy))
     await this.#checkDays(copies, sealer, dataset)
     await this.#list.write(copies)
     await copies.sweep(clock.now() - settings.keep_replaced_ms)
   }
 
-  async #advance(sealer: Sealer, from: Copy, dataset: Dataset, notes: Parameters<Sealer["advance"]>[2]) {
+  /** Work on one copy, which is given up where it lacks a file. */
+  async #turn(copies: CopyStore, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof SegmentMissing) || !(await copies.giveUp(error.segment))) throw error
+      this.#sealerOf(copies).forget()
+      this.#deps.log.warn(
+        { organization: copies.organization, file: error.segment.key },
+        "page analytics: a file of the copy is gone; the copy is made again from the dataset",
+      )
+    }
+  }
+
+  /** Where a query missed a file, that file is looked for first. */
+  async #keep(copies: CopyStore, live: Copy, dataset: Dataset, notes: readonly RowNote[]): Promise<void> {
+    const { missed } = live
+    if (!missed) return void (await this.#advance(copies, live, dataset, notes))
+    const looked = (await copies.segments(live)).filter(({ id }) => id === missed)
+    await this.#deps.files.require(copies.organization, looked)
+    const found = await copies.change(live, { add: [], replace: [], set: { missed: null } })
+    await this.#advance(copies, found, dataset, notes)
+  }
+
+  /** Once it has caught up, it takes the live copy's place. */
+  async #build(copies: CopyStore, building: Copy, dataset: Dataset, notes: readonly RowNote[]): Promise<void> {
+    const built = await this.#advance(copies, building, dataset, notes)
+    const { live } = await copies.copies()
+    if (built.caughtUp && live) await copies.promote(live, built.copy)
+  }
+
+  async #advance(copies: CopyStore, from: Copy, dataset: Dataset, notes: readonly RowNote[]) {
+    const sealer = this.#sealerOf(copies)
     const until = this.#deps.clock.monotonic() + sliceMs
     let step = await sealer.advance(from, dataset, notes)
     while (!step.caughtUp && !this.#stopped && this.#deps.clock.monotonic() < until) step = await sealer.advance(step.copy, dataset, [])
@@ -159,7 +191,7 @@ export class Passes {
 
   async #currentOf(copies: CopyStore): Promise<Copy[]> {
     const { live, building } = await copies.copies()
-    return [live, building].filter((copy) => copy !== undefined)
+    return (live?.lost ? [building] : [live, building]).filter((copy) => copy !== undefined)
   }
 
   async #checkDays(copies: CopyStore, sealer: Sealer, dataset: Dataset): Promise<void> {

@@ -137,8 +137,7 @@ export class Sealer {
       const from = timestamp(Date.parse(copy.cursor) - longOverlapMs)
       const segments = (await this.#copies.segments(copy)).filter(({ last_at }) => last_at >= from)
       for (const part of partsOf(segments)) {
-        const paths = await this.#deps.files.local(this.#copies.organization, part)
-        const sealed = await this.#deps.engine.run({ kind: "recent", files: paths, since: from })
+        const sealed = await this.#onFiles(part, (files) => this.#deps.engine.run({ kind: "recent", files, since: from }))
         for (const [id, version] of sealed) rows.sealed(id, { version, receivedAt: from })
       }
     }
@@ -211,10 +210,11 @@ export class Sealer {
     const times = [...stale.values()]
     const within = segments.filter((segment) => times.some((time) => time >= segment.first_at && time <= segment.last_at))
     for (const part of partsOf(within)) {
-      const paths = await this.#deps.files.local(this.#copies.organization, part)
-      const holding = new Set(await this.#deps.engine.run({ kind: "holding", files: paths, rowIds }))
-      for (const [index, segment] of part.entries()) {
-        if (!holding.has(paths[index] ?? "")) continue
+      const holding = await this.#onFiles(part, async (files) => {
+        const found = new Set(await this.#deps.engine.run({ kind: "holding", files, rowIds }))
+        return part.filter((_, index) => found.has(files[index] ?? ""))
+      })
+      for (const segment of holding) {
         out.replace.push(segment)
         const one = await this.#merged([segment], rowIds)
         if (one) out.add.push(one)
@@ -224,11 +224,22 @@ export class Sealer {
   }
 
   async #merged(segments: readonly Segment[], without: readonly string[]): Promise<NewSegment | undefined> {
-    const { files, engine, ids } = this.#deps
-    const draft = files.draft("parquet")
-    const paths = await files.local(this.#copies.organization, segments)
-    const written = await engine.run({ kind: "merge", files: paths, without, out: draft })
+    const { engine, ids } = this.#deps
+    const draft = this.#deps.files.draft("parquet")
+    const written = await this.#onFiles(segments, (files) => engine.run({ kind: "merge", files, without, out: draft }))
     return written ? { id: ids.uuid(), day: segments[0]?.day ?? "", draft, ...written } : undefined
+  }
+
+  /** Throws SegmentMissing where the engine failed for the lack of a file, which only its words would say. */
+  async #onFiles<T>(segments: readonly Segment[], task: (files: readonly string[]) => Promise<T>): Promise<T> {
+    const { organization } = this.#copies
+    const paths = await this.#deps.files.local(organization, segments)
+    try {
+      return await task(paths)
+    } catch (error) {
+      await this.#deps.files.require(organization, segments)
+      throw error
+    }
   }
 }
 

@@ -21,6 +21,18 @@ export interface SegmentFilesDeps {
 
 const folder = "page-events/"
 
+/** The bucket was reached, and does not have a file that a copy lists. */
+export class SegmentMissing extends AppError {
+  readonly segment: Segment
+
+  constructor(segment: Segment) {
+    const message =
+      "A file of the copy of the events is not there. If it is gone, the copy is made again from the dataset; ask again later."
+    super("unavailable", message, { reason: "segment_missing" }, { retryAfterS: 10 })
+    this.segment = segment
+  }
+}
+
 export class SegmentFiles {
   readonly #deps: SegmentFilesDeps
   readonly #fetching = new Map<string, Promise<string>>()
@@ -72,16 +84,27 @@ export class SegmentFiles {
     await rm(this.#cached(organization, key), { force: true })
   }
 
-  /** Paths on this node, fetched where they are not there. */
+  /** Paths on this node, fetched where they are not there. Those of a bucket that is a folder are not looked at. Throws SegmentMissing. */
   async local(organization: string, segments: readonly Segment[]): Promise<string[]> {
     const paths: string[] = []
     for (let first = 0; first < segments.length; first += 8) {
-      paths.push(...(await Promise.all(segments.slice(first, first + 8).map(({ key }) => this.#local(organization, key)))))
+      paths.push(...(await Promise.all(segments.slice(first, first + 8).map((segment) => this.#local(organization, segment)))))
     }
     return paths
   }
 
-  async #local(organization: string, key: string): Promise<string> {
+  /** Throws SegmentMissing where the bucket does not have one of the files, and `unavailable` where it cannot be asked. */
+  async require(organization: string, segments: readonly Segment[]): Promise<void> {
+    const bucket = this.#deps.buckets.open(organization)
+    for (const segment of segments) {
+      const found = await bucket.get(segment.key)
+      if (!found) throw new SegmentMissing(segment)
+      for await (const _ of found.chunks) break
+    }
+  }
+
+  async #local(organization: string, segment: Segment): Promise<string> {
+    const { key } = segment
     const inPlace = this.#deps.buckets.open(organization).fileOf(key)
     if (inPlace !== undefined) return inPlace
     const path = this.#cached(organization, key)
@@ -94,17 +117,14 @@ export class SegmentFiles {
       )
     )
       return path
-    const fetching = this.#fetching.get(path) ?? this.#fetch(organization, key, path).finally(() => this.#fetching.delete(path))
+    const fetching = this.#fetching.get(path) ?? this.#fetch(organization, segment, path).finally(() => this.#fetching.delete(path))
     this.#fetching.set(path, fetching)
     return fetching
   }
 
-  async #fetch(organization: string, key: string, path: string): Promise<string> {
-    const found = await this.#deps.buckets.open(organization).get(key)
-    if (!found)
-      throw new AppError("unavailable", "A segment is not in the bucket; ask again, and rebuild the copy if this stays so.", {
-        reason: "segment_missing",
-      })
+  async #fetch(organization: string, segment: Segment, path: string): Promise<string> {
+    const found = await this.#deps.buckets.open(organization).get(segment.key)
+    if (!found) throw new SegmentMissing(segment)
     const draft = this.draft("parquet")
     await pipeline(Readable.from(found.chunks), createWriteStream(draft, { mode: 0o600 }))
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })

@@ -5,14 +5,14 @@ import { DuckDBInstance } from "@duckdb/node-api"
 import { expect } from "chai"
 import { Store } from "#core"
 import { Buckets } from "../../../plugins/buckets/index.ts"
-import { SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
+import { CopiesCollection, SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
 import { type S3Server, s3Available, startS3 } from "../buckets/s3-server.ts"
 import { AnalyticsHost, event, until } from "./host.ts"
 
 const suite = s3Available ? describe : describe.skip
 
 suite("page analytics in s3", () => {
-  let server: S3Server
+  let server: S3Server | undefined
   let service: AnalyticsHost
   before(async () => {
     server = await startS3()
@@ -88,12 +88,31 @@ suite("page analytics in s3", () => {
     )
   })
 
-  it("says that it is unavailable when a segment cannot be fetched, and answers none of the rest", async () => {
+  it("says that it is unavailable when a segment cannot be fetched, answers none of the rest, and makes the copy again", async () => {
     const [segment] = await segments()
     const bucket = service.host.get(Buckets).open(service.organization.id)
     await bucket.remove(segment?.key ?? "")
     rmSync(cache(), { recursive: true, force: true })
     const answer = await service.query("SELECT count(*) FROM events")
     expect([answer.code, answer.details?.reason, answer.rows]).to.deep.equal(["unavailable", "segment_missing", undefined])
+    await until(async () => (await service.query("SELECT count(*) FROM events")).rows?.[0]?.[0] === 2)
+    expect((await segments()).map(({ id }) => id)).not.to.include(segment?.id)
+  })
+
+  it("keeps its copy while the bucket cannot be reached", async () => {
+    const [id] = await service.write([event("cta_click")], "2026-02-01T10:00:00.000Z")
+    await service.caughtUp()
+    const store = service.host.get(Store)
+    const copies = () => store.open(CopiesCollection, service.organization.id).find({})
+    const before = await copies()
+    await server?.stop()
+    server = undefined
+    rmSync(cache(), { recursive: true, force: true })
+    const { length } = service.host.logged
+    await service.api("DELETE", `/v1/datasets/page-events/rows/${id}`)
+    const answer = await service.query("SELECT count(*) FROM events")
+    expect([answer.code, answer.details?.reason]).to.deep.equal(["unavailable", "bucket_unavailable"])
+    await until(async () => service.host.logged.slice(length).some((line) => line.includes("could not be brought up to date")))
+    expect((await copies()).map(({ id, lost, missed }) => [id, lost, missed])).to.deep.equal([[before[0]?.id, undefined, undefined]])
   })
 })
