@@ -13,7 +13,7 @@
 // | BLOB | base64 |
 // | BIT | its zeros and ones as text |
 // | LIST, ARRAY | a list |
-// | STRUCT | an object |
+// | STRUCT | an object; a member `__proto__` is kept where `Object.prototype` has no such accessor (query-process.ts) |
 // | MAP | a list of [key, value] |
 // | UNION, VARIANT | the value it holds |
 // | JSON | text, as the engine has it |
@@ -22,6 +22,7 @@
 import {
   DuckDBArrayValue,
   DuckDBBlobValue,
+  DuckDBDateValue,
   DuckDBDecimalValue,
   DuckDBIntervalValue,
   DuckDBListValue,
@@ -63,10 +64,11 @@ function jsonOfNested(value: object): unknown {
 
 function jsonOfMoment(value: object): unknown {
   if (value instanceof DuckDBIntervalValue) return duration(value)
-  if (value instanceof DuckDBTimestampValue || value instanceof DuckDBTimestampTZValue) return instant(value.micros * 1_000n, value)
-  if (value instanceof DuckDBTimestampMillisecondsValue) return instant(value.millis * 1_000_000n, value)
-  if (value instanceof DuckDBTimestampSecondsValue) return instant(value.seconds * 1_000_000_000n, value)
-  if (value instanceof DuckDBTimestampNanosecondsValue) return instant(value.nanos, value)
+  if (value instanceof DuckDBDateValue && !value.isFinite) return value.days > 0 ? "infinity" : "-infinity"
+  if (value instanceof DuckDBTimestampValue || value instanceof DuckDBTimestampTZValue) return instant(value.micros, 1_000n, value)
+  if (value instanceof DuckDBTimestampMillisecondsValue) return instant(value.millis, 1_000_000n, value)
+  if (value instanceof DuckDBTimestampSecondsValue) return instant(value.seconds, 1_000_000_000n, value)
+  if (value instanceof DuckDBTimestampNanosecondsValue) return instant(value.nanos, 1n, value)
   return undefined
 }
 
@@ -81,9 +83,15 @@ function jsonOfDecimal(digits: string): number | string {
 
 const furthest = 253_402_300_799_999n
 
-function instant(nanos: bigint, value: object): string {
+/** Whatever it counts; the library's own text knows it of microseconds only. */
+const infinite = 2n ** 63n - 1n
+
+function instant(count: bigint, nanosEach: bigint, value: object): string {
+  if (count === infinite) return "infinity"
+  if (count === -infinite) return "-infinity"
+  const nanos = count * nanosEach
   const millis = nanos >= 0n ? nanos / 1_000_000n : -((-nanos + 999_999n) / 1_000_000n)
-  // Beyond the years that RFC 3339 has, and infinity, the engine's own text.
+  // Beyond the years that RFC 3339 has, the engine's own text.
   if (millis > furthest || millis < -62_135_596_800_000n) return String(value)
   const below = String(nanos - millis * 1_000_000n)
     .padStart(6, "0")
