@@ -10,7 +10,7 @@ export const startScreenshot = defineOperation({
   name: "screenshots.start",
   summary: "Start a picture of a page; ask for the result by its job id.",
   description:
-    "The page is opened in a browser of its own, the instructions are carried out in order, and the viewport or the whole page is pictured. Private addresses are out of reach for the page and all it loads.",
+    "The page is opened in a browser of its own, the instructions are carried out in order, and the viewport or the whole page is pictured. Private addresses are out of reach for the page and all it loads. A form of a `page` is answered by the page at #thank-you and makes no lead; where no pipeline takes it, the screenshot fails.",
   http: { method: "POST", path: "/v1/screenshot/start" },
   access: { scope: "screenshots:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },

@@ -89,7 +89,7 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
     const owner = await args.organizations.byId(organization)
     if (!page || !owner) throw new RenderFailure("The page is not there any more.")
     try {
-      return { ...pageAt(args.serving, owner.slug, page, request.variant ?? ""), viewport, full_page, instructions }
+      return { ...(await pageAt(args.serving, owner, page, request.variant ?? "")), viewport, full_page, instructions }
     } catch (error) {
       throw new RenderFailure((error as Error).message)
     }

@@ -13,7 +13,7 @@ export interface TargetInput {
 
 export interface TargetDeps {
   readonly pages: Pages
-  readonly serving: Pick<PageServing, "origin" | "origins" | "headers">
+  readonly serving: Pick<PageServing, "origins" | "pictured">
   readonly http: Pick<OutgoingHttp, "check">
 }
 
@@ -39,15 +39,14 @@ export async function checkTarget(
 }
 
 /** The document of a variant, at the address and with the headers that visitors would get it with. */
-export function pageAt(
-  serving: Pick<PageServing, "origin" | "headers">,
-  organizationSlug: string,
+export async function pageAt(
+  serving: Pick<PageServing, "pictured">,
+  organization: { readonly id: string; readonly slug: string },
   page: StoredPage,
   variant: string,
-): { url: string; document: GivenDocument } {
-  const { key, html } = variantOf(page, variant)
-  const url = `${serving.origin}${prefix}${organizationSlug}/${page.slug}?variant=${encodeURIComponent(key)}`
-  return { url, document: { html, headers: serving.headers() } }
+): Promise<{ url: string; document: GivenDocument }> {
+  const { address, ...document } = await serving.pictured({ organization, page }, variantOf(page, variant))
+  return { url: address, document }
 }
 
 function variantOf(page: StoredPage, key: string | undefined) {

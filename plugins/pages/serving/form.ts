@@ -5,7 +5,7 @@ import { AppError, type PipelineEngine, type PublicUrl, type RouteRequest, type 
 import { escapeAttribute } from "./html.ts"
 import { withEnvelope } from "./page-body.ts"
 import type { PageParts } from "./parts.ts"
-import { formPath, notFound, type PageServing } from "./serve.ts"
+import { formPath, notFound, type PageServing, thankYouAnchor } from "./serve.ts"
 import type { PublicPage } from "./visits.ts"
 
 export interface FormDeps {
@@ -17,8 +17,6 @@ export interface FormDeps {
 }
 
 type Answer = Awaited<ReturnType<PipelineEngine["receive"]>>
-
-export const thankYouAnchor = "thank-you"
 
 const unconnected = "This form is not connected yet, so nothing was sent. Please tell whoever runs this page."
 const unkept = "Something went wrong, and nothing was kept. Please tell whoever runs this page if it goes wrong again."

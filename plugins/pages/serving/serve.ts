@@ -23,6 +23,17 @@ export interface ServingDeps {
   readonly publicUrl: () => string
 }
 
+export interface Pictured {
+  readonly address: string
+  readonly html: string
+  readonly headers: Record<string, string>
+  /** Where whoever sends one of its forms is sent on to; undefined where nothing takes them. */
+  readonly thanks: string | undefined
+}
+
+/** Of the page, where a form that was taken leads. */
+export const thankYouAnchor = "thank-you"
+
 const maxPrepared = 500
 
 export class PageServing {
@@ -77,13 +88,18 @@ export class PageServing {
     const { visitor_id = "", session_id = "" } = envelope
     const shown = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
     const proved = { ...envelope, visitor_proof: visitors.prove(shown, session?.begins ?? false) }
-    const html = fill(this.#prepare(page, variant), {
-      head: endpoint === undefined ? "" : this.#beacon(endpoint, proved, preview !== undefined),
-      // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
-      tag: ` action="${escapeAttribute(formPath(found))}" method="post"`,
-      form: hiddenFields(proved, preview !== undefined),
-    })
+    const head = endpoint === undefined ? "" : this.#beacon(endpoint, proved, preview !== undefined)
+    const html = this.#filled(found, variant, { head, form: hiddenFields(proved, preview !== undefined) })
     return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
+  }
+
+  /** A variant as visitors get it, published or not; without the beacon, and as a test, since a picture is no visit. */
+  async pictured(of: PublicPage, variant: Variant): Promise<Pictured> {
+    const address = this.visits.addressOf(of)
+    const envelope = { page_url: address, artifact_id: of.page.id, variant: variant.key }
+    const html = this.#filled(of, variant, { head: "", form: hiddenFields(envelope, true) })
+    const taken = (await this.#deps.parts.formTarget(of.organization, of.page)) !== undefined
+    return { address, html, headers: this.headers(), thanks: taken ? `${address}#${thankYouAnchor}` : undefined }
   }
 
   /** The page of a path, where anybody may see it. */
@@ -126,6 +142,12 @@ export class PageServing {
       ...(this.#deps.settings.honour_gpc ? { g: 1 } : {}),
     }
     return `<script defer src="${escapeAttribute(base)}/v1/beacon.js" data-mr="${escapeAttribute(JSON.stringify(given))}"></script>`
+  }
+
+  #filled(shown: PublicPage, variant: Variant, parts: { readonly head: string; readonly form: string }): string {
+    // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
+    const tag = ` action="${escapeAttribute(formPath(shown))}" method="post"`
+    return fill(this.#prepare(shown.page, variant), { ...parts, tag })
   }
 
   #prepare(page: StoredPage, variant: Variant): Prepared {

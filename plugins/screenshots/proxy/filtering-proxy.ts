@@ -92,9 +92,11 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const asked = parseForwarded(request.method ?? "", request.url ?? "", args.own)
     if (!asked) return void response.writeHead(400).end()
-    const { host, port, path, ours } = asked
+    const { host, port, path, ours, sends } = asked
     const target = targetOf(host, port)
     try {
+      if (sends)
+        throw new AppError("failed_precondition", "Nothing is sent to this service while a picture is taken.", { reason: "reads_only" })
       const socket = ours ? counted(await connectPlain(host, port)) : await dial(host, port)
       response.on("close", () => socket.destroy())
       await exchange(request, response, { socket, path })

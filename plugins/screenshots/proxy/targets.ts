@@ -14,6 +14,8 @@ export interface Forwarded {
   /** Path and query, as the URL standard writes them. */
   readonly path: string
   readonly ours: boolean
+  /** More than reading, to our own origin: a picture makes no lead and no event, wherever the service is. */
+  readonly sends: boolean
 }
 
 /** Undefined for what is not an absolute http URL without credentials. */
@@ -21,8 +23,10 @@ export function parseForwarded(method: string, text: string, own: OwnPages): For
   if (!URL.canParse(text)) return undefined
   const url = new URL(text)
   if (url.protocol !== "http:" || url.username || url.password) return undefined
-  const ours = isOwnPage(url, own) && (method === "GET" || method === "HEAD")
-  return { host: bare(url.hostname), port: Number(url.port || 80), path: url.pathname + url.search, ours }
+  const reads = method === "GET" || method === "HEAD"
+  const ours = isOwnPage(url, own) && reads
+  const sends = own.origins.includes(url.origin) && !reads
+  return { host: bare(url.hostname), port: Number(url.port || 80), path: url.pathname + url.search, ours, sends }
 }
 
 /** `URL` has taken `..` out of the path, however it was written; what is left encoded is refused. */

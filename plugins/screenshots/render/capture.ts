@@ -1,5 +1,6 @@
 // One page in a browser that runs already: opened, acted on, pictured.
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core"
+import { giveDocument } from "./given-document.ts"
 import type { RenderTask } from "./order.ts"
 import { guardOwn } from "./page-guard.ts"
 import { perform, settle } from "./perform.ts"
@@ -14,6 +15,8 @@ export class PageFailure extends Error {
   }
 }
 
+const unconnected =
+  "A form of the page was sent, and no active record_capture pipeline takes it: visitors would be told that it could not be sent."
 const loadMs = 15_000
 const aborted = "net::ERR_ABORTED"
 /** What Chromium paints in one piece; beyond it the image would repeat itself. */
@@ -42,8 +45,13 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
   closePopups(context, page)
   const guard = await guardOwn(context, task.own)
   const navigation = watchNavigation(page)
+  const giving = await giveDocument(page, task)
   await open(page, task, navigation)
-  await perform(page, task.instructions)
+  await perform(page, task.instructions).catch((error: unknown) => {
+    // Then what was to be done next could not be: that form is the reason.
+    if (!giving.refused()) throw error
+  })
+  if (giving.refused()) throw new PageFailure(unconnected)
   if (isNowhere(page)) throw navigation.failure("")
   const astray = guard.astray()
   if (astray !== undefined) throw new PageFailure("The page leads to a part of this service that is no page.", astray)
@@ -51,14 +59,6 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
 }
 
 async function open(page: Page, task: RenderTask, navigation: Navigation): Promise<void> {
-  const { document } = task
-  if (document !== undefined) {
-    await page.route(
-      (url) => url.href === task.url,
-      (route) =>
-        route.request().isNavigationRequest() ? route.fulfill({ body: document.html, headers: document.headers }) : route.fallback(),
-    )
-  }
   try {
     await page.goto(task.url, { waitUntil: "commit", timeout: task.deadlineMs })
   } catch (cause) {

@@ -5,11 +5,13 @@ import type { OwnPages } from "../proxy/targets.ts"
 export interface GivenDocument {
   readonly html: string
   readonly headers: Readonly<Record<string, string>>
+  /** Where whoever sends one of its forms is sent on to; undefined where nothing takes them. */
+  readonly thanks: string | undefined
 }
 
 export interface RenderOrder {
   readonly url: string
-  /** What is at `url`, given instead of fetched; everything else it names is fetched. */
+  /** What is at `url`, whatever its query, given instead of fetched; everything else it names is fetched. */
   readonly document?: GivenDocument
   readonly viewport: Viewport
   readonly full_page: boolean

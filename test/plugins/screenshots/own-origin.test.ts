@@ -1,8 +1,9 @@
 // Our own pages on an origin of their own, and over TLS: reached though they have a private address, and nothing else
 // that is there.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { request } from "node:http"
 import { createServer } from "node:https"
-import { type AddressInfo, connect } from "node:net"
+import { type AddressInfo, connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -126,6 +127,31 @@ describe("screenshots: tunnels of the proxy", () => {
     expect(await open(`https://${site.host}`)).to.deep.equal(["200", "403", "403"])
     expect(await open(`http://${site.host}`)).to.deep.equal(["403", "403", "403"])
     await site.close()
+  })
+})
+
+describe("screenshots: what is sent through the proxy", () => {
+  it("reaches other sites, and never our own origin, also where that is public", async () => {
+    const [own, other] = [await startSite({ "/p/acme/spring": "spring" }), await startSite({ "/form": "form" })]
+    const open = (host: string, port: number) =>
+      new Promise<Socket>((resolve) => {
+        const socket = connect(port, host, () => resolve(socket))
+      })
+    const args = { own: { origins: [own.origin], prefix: "/p/" }, maxBytes: 1_000_000, exceeded: () => undefined }
+    const proxy = await startFilteringProxy({ ...args, sockets: { open } })
+    const answered = (method: string, url: string) =>
+      new Promise<number | undefined>((resolve) => {
+        const asked = request(proxy.url, { method, path: url, agent: false }, (answer) => resolve(answer.resume().statusCode))
+        asked.on("error", () => resolve(undefined)).end()
+      })
+    expect(await answered("GET", `${own.origin}/p/acme/spring`)).to.equal(200)
+    expect(await answered("POST", `${other.origin}/form`)).to.equal(200)
+    expect(await answered("POST", `${own.origin}/p/acme/spring`)).to.equal(undefined)
+    expect(await answered("POST", `${own.origin}/v1/inbound/x`)).to.equal(undefined)
+    expect(proxy.failureAt(own.host)?.message).to.equal("Nothing is sent to this service while a picture is taken.")
+    expect(own.asked).to.deep.equal(["/p/acme/spring"])
+    await proxy.close()
+    await Promise.all([own.close(), other.close()])
   })
 })
 
