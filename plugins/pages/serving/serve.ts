@@ -166,7 +166,7 @@ export function formPath({ organization, page }: PublicPage): string {
 }
 
 /** The envelope as a form without scripts carries it. */
-function hiddenFields(envelope: PageEnvelope & { visitor_proof: string }, isTest: boolean): string {
+function hiddenFields(envelope: PageEnvelope, isTest: boolean): string {
   const fields = Object.entries(envelope).map(([name, value]): [string, string] => [`_envelope.${name}`, String(value)])
   if (isTest) fields.push(["is_test", "true"])
   return fields.map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeAttribute(value)}">`).join("")
