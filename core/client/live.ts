@@ -213,7 +213,12 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
   }
   /** One at a time: the service lets a socket wait for few. In order: who leaves a channel may come back. */
   const queue = (request: () => Promise<void>) => {
-    turn = turn.then(request)
+    // What a handler throws is its own affair: it is uncaught, and the next request goes on.
+    turn = turn.then(request).catch((error: unknown) => {
+      setTimeout(() => {
+        throw error
+      })
+    })
   }
 
   socket.on("connect", () => {
