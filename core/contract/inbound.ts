@@ -6,6 +6,7 @@ import { token } from "../kernel/di.ts"
 export const inboundPrefix = "/v1/inbound/"
 
 export interface InboundHandler {
+  /** The response carries the request's id already. */
   handle(request: IncomingMessage, response: ServerResponse): void
 }
 

@@ -78,7 +78,7 @@ export function refuseWhole({ journal, isTest }: Arrival, execution: string, ref
   entry.is_test = isTest
   entry.response = { status: refusal.status, body: JSON.stringify(refusal.toBody()) }
   journal.reject(entry, "rate_limited", refusal, { folded: true })
-  const headers = { "retry-after": String(refusal.retryAfterS ?? 1), "access-control-expose-headers": "retry-after" }
+  const headers = { "retry-after": String(refusal.retryAfterS ?? 1) }
   return { status: refusal.status, headers, body: refusal.toBody() as unknown as Json }
 }
 

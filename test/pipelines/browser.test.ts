@@ -42,8 +42,8 @@ describe("a page in a browser", () => {
     await page.fill("#script [name=name]", "Ada")
     await page.click("#script button")
     await page.waitForFunction("window.answered !== undefined")
-    const answer = (await page.evaluate("window.answered")) as { status: number; body: { ok: boolean; row_id: string } }
-    expect([answer.status, answer.body.ok]).to.deep.equal([201, true])
+    const answer = (await page.evaluate("window.answered")) as { status: number; requestId: string; body: { ok: boolean } }
+    expect([answer.status, answer.body.ok, answer.requestId]).to.deep.equal([201, true, "page-1"])
     expect(await leadOf("ada@example.com")).to.include({
       name: "Ada",
       is_test: false,
@@ -81,8 +81,9 @@ const target = ${JSON.stringify(target)}
 document.querySelector("#script").addEventListener("submit", async (event) => {
   event.preventDefault()
   const body = { ...Object.fromEntries(new FormData(event.target)), _envelope: { page_url: location.href, variant: "B" } }
-  const answer = await fetch(target, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) })
-  window.answered = { status: answer.status, body: await answer.json() }
+  const headers = { "content-type": "application/json", "x-request-id": "page-1" }
+  const answer = await fetch(target, { method: "POST", headers, body: JSON.stringify(body) })
+  window.answered = { status: answer.status, requestId: answer.headers.get("x-request-id"), body: await answer.json() }
 })
 function sendLead(email) {
   return navigator.sendBeacon(target, JSON.stringify({ email, name: "Beacon", is_test: true }))

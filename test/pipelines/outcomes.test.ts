@@ -233,6 +233,38 @@ onBothStores("what becomes of an event", ({ start }) => {
     expect(metrics).to.match(/^millrace_events_total\{status="rejected",cause="schema_mismatch"\} 2$/m)
   })
 
+  it("answers everything with the id of its request: the sender's own, or a minted one", async () => {
+    const exposing = await bench.make({
+      name: "Exposing",
+      pipeline: [{ type: "respond", headers: { "X-Own": "1", "Access-Control-Expose-Headers": "X-Own" } }],
+    })
+    const unknown = `${host.url}/v1/inbound/in_0000000000000000000000`
+    const minted = new Set<string | null>()
+    for (const [url, method, status] of [
+      [exposing.inbound_url, "POST", 200],
+      [signed.inbound_url, "POST", 401],
+      [open.inbound_url, "POST", 400],
+      [open.inbound_url, "OPTIONS", 204],
+      [open.inbound_url, "GET", 405],
+      [unknown, "POST", 404],
+    ] as const) {
+      const send = async (given: Record<string, string>) => {
+        const answer = await fetch(url, { method, headers: given, ...(method === "POST" ? { body: "{}" } : {}) })
+        expect(answer.status, `${method} ${url}`).to.equal(status)
+        return answer.headers.get("x-request-id")
+      }
+      expect(await send({ "x-request-id": "abc-1_2=3.4" })).to.equal("abc-1_2=3.4")
+      for (const bad of [{}, { "x-request-id": "has space" }, { "x-request-id": "x".repeat(256) }]) {
+        const id = await send(bad)
+        expect(id).to.match(/^[0-9a-f-]{36}$/)
+        minted.add(id)
+      }
+    }
+    expect(minted.size).to.equal(18)
+    const answer = await post(exposing.inbound_url, {}, { origin: "https://acme.test" })
+    expect(answer.headers.get("access-control-expose-headers")).to.equal("x-request-id, retry-after, X-Own")
+  })
+
   it("takes events by POST only", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
       const answer = await fetch(open.inbound_url, { method })

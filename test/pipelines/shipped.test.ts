@@ -160,6 +160,7 @@ describe("the pipelines that ship", () => {
     const wrong = await answered(await ask("guess"))
     expect(wrong.status).not.to.equal(200)
     expect(wrong.text).not.to.include("1158201444")
+    expect(wrong.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/)
 
     const path = "/v1/event-pipelines/whatsapp-inbox"
     expect((await host.api("PUT", path, { state: "proposed" })).status).to.equal(200)

@@ -37,7 +37,8 @@ describe("the HTTP server", () => {
         },
       },
     })
-    expect((await call(house, "POST", "/v1/inbound/in_abc?x=1", { key: null, body: "{}" })).status).to.equal(202)
+    const taken = await call(house, "POST", "/v1/inbound/in_abc?x=1", { key: null, body: "{}", headers: { "x-request-id": "in-1" } })
+    expect([taken.status, taken.headers.get("x-request-id")]).to.deep.equal([202, "in-1"])
     expect((await call(house, "GET", "/v1/inboundx", { key: null })).status).to.equal(404)
     expect(seen).to.deep.equal(["/v1/inbound/in_abc?x=1"])
   })

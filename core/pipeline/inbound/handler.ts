@@ -223,9 +223,12 @@ function takesRequests(live: LivePipeline | null): live is LivePipeline {
 
 const preflight = {
   "access-control-allow-methods": "POST, OPTIONS",
-  "access-control-allow-headers": "content-type, authorization, x-service-test",
+  "access-control-allow-headers": "content-type, authorization, x-request-id, x-service-test",
   "access-control-max-age": "600",
 }
+
+/** What pages may read of an answer, beside what the pipeline itself exposes. */
+const exposed = "x-request-id, retry-after"
 
 function methodNotAllowed(method: string): Answer {
   const answer = answerError(
@@ -240,6 +243,7 @@ function write(response: ServerResponse, answer: Answer, origin: string | undefi
   const headers: Record<string, string | number> = { ...answer.headers, "content-length": Buffer.byteLength(answer.body) }
   if (origin !== undefined) {
     headers["access-control-allow-origin"] = origin
+    headers["access-control-expose-headers"] = [exposed, answer.headers?.["access-control-expose-headers"] ?? []].flat().join(", ")
     headers["vary"] = "origin"
   }
   response.writeHead(answer.status, headers)

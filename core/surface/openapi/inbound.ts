@@ -10,6 +10,7 @@ export function inboundPath(): Record<string, JsonObject> {
   const event = { type: "object", additionalProperties: true }
   const failure = (description: string, codes: Parameters<typeof errorOf>[0]) => ({
     description,
+    headers: { "X-Request-Id": ref("headers", "RequestId") },
     content: { "application/json": { schema: errorOf(codes) } },
   })
   return {

@@ -31,7 +31,7 @@ describe("limits on page events", () => {
     const after = Number(refused.headers.get("retry-after"))
     expect(after).to.be.within(1, 10)
     expect(after).to.equal(answer.details["retry_after_s"])
-    expect(refused.headers.get("access-control-expose-headers")).to.equal("retry-after")
+    expect(refused.headers.get("access-control-expose-headers")).to.equal("x-request-id, retry-after")
     for (const one of events) expect(await loop.rows({ event_id: one.event_id })).to.deep.equal([])
     expect((await loop.send(url, page, event("pageview"), from("203.0.113.8"))).status).to.equal(200)
     const folded = await until(async () => (await loop.executions(slug)).find((entry) => entry["cause"] === "rate_limited"))
