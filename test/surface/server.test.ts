@@ -49,10 +49,19 @@ describe("the HTTP server", () => {
     expect(broken)
       .to.match(/^HTTP\/1.1 400 /)
       .and.to.contain('"code":"invalid_argument"')
-    const long = await exchange(house, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"y".repeat(20_000)}\r\n\r\n`)
+      .and.to.match(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/)
+    const long = await exchange(house, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"y".repeat(70_000)}\r\n\r\n`)
     expect(long)
       .to.match(/^HTTP\/1.1 431 /)
       .and.to.contain('"code":"resource_exhausted"')
+      .and.to.match(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/)
+  })
+
+  it("takes a query as long as its fields may be, percent-encoded", async () => {
+    const house = await open()
+    const q = '{"'.repeat(5_000)
+    const answer = await call(house, "GET", `/v1/notes/search?q=${encodeURIComponent(q)}`)
+    expect([answer.status, String(answer.json["q"]).length]).to.deep.equal([200, 10_000])
   })
 
   it("stops without cutting a request under way, and takes no new one", async () => {

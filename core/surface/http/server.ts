@@ -57,7 +57,8 @@ const limits = {
   requestTimeout: 60_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 5_000,
-  maxHeaderSize: 16_384,
+  // Filters of 10,000 characters come in the query, percent-encoded.
+  maxHeaderSize: 65_536,
 }
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
@@ -85,7 +86,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     read(request, response, path, answer).catch((error: unknown) => sendError(request, response, asAppError(error)))
   }
   const server = createServer({ ...limits, shouldUpgradeCallback: (request) => becomesSocket(request, deps.live) }, listener)
-  server.on("clientError", refuseBroken)
+  server.on("clientError", (error, socket: Socket) => refuseBroken(error, socket, deps.ids.uuid()))
 
   return {
     async start() {
@@ -173,12 +174,12 @@ async function showMetrics(request: IncomingMessage, response: ServerResponse, m
 }
 
 /** Requests that are not HTTP, too slow or with too long a head never reach a handler; they are answered here. */
-function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseBroken(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy()
   const [status, code, message] = brokenAs(error.code)
   const body = JSON.stringify({ code, message, details: {} })
-  const head = `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`
-  socket.end(head + body)
+  const headers = `Connection: close\r\nX-Request-Id: ${requestId}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}`
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${body}`)
 }
 
 function brokenAs(code: string | undefined): [status: string, code: string, message: string] {
