@@ -5,7 +5,9 @@ import { BootError } from "./kernel/config.ts"
 import { AppError } from "./kernel/errors.ts"
 
 try {
-  process.exitCode = await runCommand(process.argv.slice(2))
+  const code = await runCommand(process.argv.slice(2))
+  // What could not be printed has said so already.
+  process.exitCode ||= code
 } catch (error) {
   if (!(error instanceof BootError || error instanceof AppError || error instanceof CommandProblem)) throw error
   console.error(error.message)

@@ -12,8 +12,14 @@ export interface Terminal {
 }
 
 export function processTerminal(): Terminal {
-  // A reader that has gone away is told to whoever writes.
-  process.stdout.on("error", () => {})
+  let lost = false
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // A reader that has gone away is told to whoever writes. Anything else is told here, since most write without waiting.
+    if (error.code === "EPIPE") return
+    if (!lost) process.stderr.write(`Standard output cannot be written: ${error.message}\n`)
+    lost = true
+    process.exitCode ||= 1
+  })
   return {
     env: process.env,
     stdin: process.stdin,
@@ -25,6 +31,11 @@ export function processTerminal(): Terminal {
       return interrupt.signal
     },
   }
+}
+
+/** Standard output takes nothing more, and the terminal has said why. */
+export class OutputLost extends Error {
+  override readonly name = "OutputLost"
 }
 
 /** Where settings of the user are kept: https://specifications.freedesktop.org/basedir-spec/latest/ */

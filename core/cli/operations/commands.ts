@@ -6,7 +6,7 @@ import type { Registry } from "../../kernel/registry.ts"
 import { clientRoute } from "../client-operations.ts"
 import { byName } from "../markdown.ts"
 import { targetOf } from "../profiles.ts"
-import type { Terminal } from "../terminal.ts"
+import { OutputLost, type Terminal } from "../terminal.ts"
 import { exampleLines } from "./example-line.ts"
 import { type Flag, flagsOf, parseFlag, placeholderOf } from "./flags.ts"
 import { CommandProblem, describeError, errorAsJson, exitCodeOf, exitCodesHelp, problemAsJson } from "./problem.ts"
@@ -121,6 +121,7 @@ export async function told(
     await run()
   } catch (error) {
     if (isClosedPipe(error)) return
+    if (error instanceof OutputLost) return context.exit(1)
     if (error instanceof ClientError) {
       const text = json ? errorAsJson(error) : describeError(error, { flagOf })
       stderr.write(`${text}\n`)

@@ -8,7 +8,7 @@ import { createCaller } from "../../client/caller.ts"
 import { pagesOf } from "../../client/paging.ts"
 import type { ClientRoute, Fields } from "../../client/route.ts"
 import type { Target } from "../profiles.ts"
-import { harmless, type Terminal } from "../terminal.ts"
+import { harmless, OutputLost, type Terminal } from "../terminal.ts"
 import { CommandProblem } from "./problem.ts"
 import { bytesText, type Progress, progressOn } from "./progress.ts"
 import { recordText, tableText } from "./show.ts"
@@ -111,17 +111,27 @@ async function writeTo(
   progress: Progress,
   run: (write: (chunk: string | Uint8Array) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  if (output === undefined) return await run((chunk) => written(terminal.stdout, chunk, progress))
-  const draft = `${output}.${process.pid}.part`
-  const file = createWriteStream(draft, { flags: "wx", mode: 0o600 })
-  try {
-    await once(file, "open").catch((cause: Error) => {
-      throw new CommandProblem(`${output} cannot be written: ${cause.message}`)
+  if (output === undefined) {
+    return await run(async (chunk) => {
+      if (typeof chunk === "string") progress.end()
+      await written(terminal.stdout, chunk).catch((cause: NodeJS.ErrnoException) => {
+        throw cause.code === "EPIPE" ? cause : new OutputLost(cause.message, { cause })
+      })
     })
-    await run((chunk) => written(file, chunk))
+  }
+  const draft = `${output}.${process.pid}.part`
+  const unwritten = (cause: Error) => {
+    throw new CommandProblem(`${output} cannot be written: ${cause.message}`)
+  }
+  const file = createWriteStream(draft, { flags: "wx", mode: 0o600 })
+  // Whoever waits for the file is told as well.
+  file.on("error", () => {})
+  try {
+    await once(file, "open").catch(unwritten)
+    await run((chunk) => written(file, chunk).catch(unwritten))
     file.end()
-    await once(file, "close")
-    await rename(draft, output)
+    await once(file, "close").catch(unwritten)
+    await rename(draft, output).catch(unwritten)
   } catch (error) {
     file.destroy()
     await rm(draft, { force: true })
@@ -130,8 +140,7 @@ async function writeTo(
 }
 
 /** Waits where the reader is slower than the service. */
-async function written(to: Writable, chunk: string | Uint8Array, progress?: Progress): Promise<void> {
-  if (typeof chunk === "string") progress?.end()
+async function written(to: Writable, chunk: string | Uint8Array): Promise<void> {
   await new Promise<void>((resolve, reject) => to.write(chunk, (error) => (error ? reject(error) : resolve())))
 }
 
