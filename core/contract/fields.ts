@@ -10,11 +10,11 @@ export const Slug = z
   .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, "lower-case letters, digits and single hyphens, such as website-leads")
   .describe("Stable handle: lower-case letters, digits and hyphens.")
 
-/** The id of anything that is kept. */
-export const Uuid = z.uuid().describe("UUID.")
+/** The id of anything that is kept; taken in either case and kept in lower case (RFC 9562 section 4). */
+export const Uuid = z.uuid().toLowerCase().describe("UUID.")
 
-/** Wherever a slug is used in a path a UUID is accepted too. */
-export const SlugOrId = z.string().min(1).max(100).describe("Slug or UUID.")
+/** Wherever a slug is used in a path a UUID is accepted too; both are kept in lower case. */
+export const SlugOrId = z.string().min(1).max(100).toLowerCase().describe("Slug or UUID.")
 
 /** A time as documents and answers have it; one with an offset is taken, and made to be like the others, so that they compare as text. */
 export const Timestamp = z.iso.datetime({ offset: true }).overwrite(inUtc).describe("RFC 3339; kept and answered in UTC with milliseconds.")

@@ -75,7 +75,7 @@ export const documentFields = {
   handlers: z.record(z.string(), ActionObject).default({}),
   dedupe: Dedupe.nullable().default(null),
   purpose: Purpose.default("custom"),
-  owner_artifact_id: z.uuid().nullable().default(null),
+  owner_artifact_id: z.uuid().toLowerCase().nullable().default(null),
 }
 
 /** A pipeline's document, as files hold it and `event_pipelines.create` takes it. */

@@ -71,7 +71,9 @@ export function createApiKeys({ store, coherence, clock, ids }: ApiKeysDeps): Ap
     },
     async get(organization, id) {
       const keys = store.open(KeysCollection, organization)
-      const found = isUuid(id) ? await keys.get(id) : await keys.first({ key_id: id })
+      // Only the UUID is the same in either case.
+      const uuid = id.toLowerCase()
+      const found = isUuid(uuid) ? await keys.get(uuid) : await keys.first({ key_id: id })
       if (found) return found
       throw new AppError("not_found", `There is no key "${id}" in this organization.`)
     },

@@ -40,7 +40,7 @@ export const screenshotResult = defineOperation({
   http: { method: "POST", path: "/v1/screenshot/result" },
   access: { scope: "screenshots:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ job_id: z.string().min(1).max(100).describe("As screenshot/start answered it.") }),
+  input: z.strictObject({ job_id: z.string().min(1).max(100).toLowerCase().describe("As screenshot/start answered it.") }),
   output: z.object({
     job_id: Uuid,
     status: z.enum(statuses),

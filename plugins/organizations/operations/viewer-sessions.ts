@@ -1,6 +1,6 @@
 // A token for one viewer of the organization's pages, for pipelines that take signed-in viewers.
 import { z } from "zod"
-import { defineOperation, Timestamp } from "#core"
+import { defineOperation, Timestamp, Uuid } from "#core"
 import { ViewerSessions } from "../viewer-sessions.ts"
 
 export const createViewerSession = defineOperation({
@@ -10,7 +10,7 @@ export const createViewerSession = defineOperation({
   access: { scope: "pages:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
   input: z.strictObject({
-    artifact_id: z.uuid().optional().describe("Page that the token is good for; absent: every page of the organization."),
+    artifact_id: Uuid.optional().describe("Page that the token is good for; absent: every page of the organization."),
     visitor_id: z.string().min(1).max(200).optional().describe("Who the viewer is, to the page."),
     variant: z.string().min(1).max(200).optional().describe("Variant that the viewer is shown."),
     ttl_s: z
