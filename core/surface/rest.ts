@@ -1,7 +1,6 @@
 // REST: an express app built from the registered operations. It lets the caller in, reads the input out of path, query
 // and body, has the call performed, and writes the answer; what a call means is not its business.
 import type { IncomingMessage, ServerResponse } from "node:http"
-import compression from "compression"
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from "express"
 import { Histogram, type Registry } from "prom-client"
 import type { AnyOperation } from "../contract/operation.ts"
@@ -18,6 +17,7 @@ import { credentialsOf } from "./http/credentials.ts"
 import { idempotencyKeyOf } from "./http/idempotency-key.ts"
 import { heldToTag, readsBeside } from "./http/if-match.ts"
 import { methodNotAllowed } from "./http/methods.ts"
+import { packing } from "./http/packing.ts"
 import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
 import { allowedMethods, routesOf } from "./http/routes.ts"
@@ -82,7 +82,7 @@ export function createRest(deps: RestDeps): RequestListener {
     })
     next()
   })
-  app.use(compression({ threshold: 1_024, filter: packs }))
+  app.use(packing())
   if (deps.publicRoutes) app.use(deps.publicRoutes)
   app.use((request, response, next) => {
     if (request.method !== "OPTIONS") return next()
@@ -165,14 +165,6 @@ function fail(deps: RestDeps, cause: unknown, request: Request, response: Respon
   }
   if (response.headersSent) return void response.destroy()
   sendError(request, response, error)
-}
-
-/** Streams of events are sent as they come: packing would hold them back. */
-function packs(request: IncomingMessage, response: ServerResponse): boolean {
-  return (
-    !String(response.getHeader("content-type")).startsWith("text/event-stream") &&
-    compression.filter(request as Request, response as Response)
-  )
 }
 
 function requestHistogram(metrics: Registry): Histogram<"operation" | "method" | "status"> {

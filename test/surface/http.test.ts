@@ -1,6 +1,6 @@
 // What HTTP itself asks for: methods, types, sizes, ids, conditional reads, browsers, streams.
 
-import { request as rawRequest } from "node:http"
+import { type IncomingHttpHeaders, request as rawRequest } from "node:http"
 import { expect } from "chai"
 import fc from "fast-check"
 import { jsonErrorPosition } from "../../core/surface/http/json-position.ts"
@@ -137,6 +137,26 @@ describe("HTTP", () => {
       })
     expect(await raw("gzip")).to.equal("gzip")
     expect(await raw("identity")).to.equal(undefined)
+  })
+
+  it("says of packing what holds for GET, by HEAD and 304 too", async () => {
+    const ask = (method: string, headers: Record<string, string>) =>
+      new Promise<IncomingHttpHeaders>((resolve, reject) => {
+        const request = rawRequest(`${house.url}/v1/notes`, { method, headers: { authorization: "Bearer a-member", ...headers } })
+        request.on("response", (response) => {
+          response.resume()
+          response.on("end", () => resolve(response.headers))
+        })
+        request.on("error", reject).end()
+      })
+    const gzip = { "accept-encoding": "gzip" }
+    const [packed, plain] = [await ask("GET", gzip), await ask("GET", {})]
+    expect([packed["content-length"], packed["content-encoding"]]).to.deep.equal([undefined, "gzip"])
+    expect(await ask("HEAD", gzip)).not.to.have.property("content-length")
+    expect((await ask("HEAD", {}))["content-length"]).to.equal(plain["content-length"])
+    const unchanged = await ask("GET", { ...gzip, "if-none-match": packed.etag ?? "" })
+    expect(unchanged.vary).to.equal(packed.vary)
+    expect(unchanged.vary).to.equal("Origin, Accept-Encoding")
   })
 
   it("pages through a list once each, and refuses cursors that were changed or made elsewhere", async () => {

@@ -5,6 +5,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import type { Streamed } from "../../contract/operation.ts"
 import type { AppError } from "../../kernel/errors.ts"
+import { mayBePacked, variesByPacking } from "./packing.ts"
 
 export function sendJson(request: IncomingMessage, response: ServerResponse, status: number, body: unknown): void {
   sendText(request, response, status, JSON.stringify(body), "application/json; charset=utf-8")
@@ -20,11 +21,13 @@ export function sendText(request: IncomingMessage, response: ServerResponse, sta
     response.setHeader("ETag", tag)
     if (known !== undefined && tagMatches(known, tag)) {
       response.removeHeader("Content-Type")
+      variesByPacking(response)
       response.writeHead(304).end()
       return
     }
   }
-  response.setHeader("Content-Length", Buffer.byteLength(text))
+  const bytes = Buffer.byteLength(text)
+  if (request.method !== "HEAD" || !mayBePacked(request, bytes)) response.setHeader("Content-Length", bytes)
   response.writeHead(status).end(request.method === "HEAD" ? undefined : text)
 }
 
