@@ -59,7 +59,9 @@ export type RequestListener = (request: IncomingMessage, response: ServerRespons
 export function createRest(deps: RestDeps): RequestListener {
   const routes = routesOf(deps.operations)
   const reads = readsBeside(deps.operations)
-  const methodsAt = (path: string): readonly string[] => {
+  const methodsAt = (asked: string): readonly string[] => {
+    // As express reads paths: one slash at the end means nothing.
+    const path = asked.replace(/\/$/, "")
     if (Object.hasOwn(deps.documents ?? {}, path)) return ["GET", "HEAD", "OPTIONS"]
     return deps.mounts?.[path]?.methods ?? allowedMethods(routes, path)
   }

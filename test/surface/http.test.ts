@@ -26,6 +26,20 @@ describe("HTTP", () => {
     expect((await call(house, "GET", "/v1/notes/h1")).status).to.equal(200)
   })
 
+  it("reads a path with a slash at its end as the one without, by every method", async () => {
+    for (const path of ["/openapi.json", "/mcp", "/v1/notes"]) {
+      for (const method of ["OPTIONS", "DELETE", "PROPFIND", ...(path === "/mcp" ? [] : ["GET"])]) {
+        const [slashed, plain] = [await call(house, method, `${path}/`), await call(house, method, path)]
+        expect([slashed.status, slashed.headers.get("allow")], `${method} ${path}/`).to.deep.equal([
+          plain.status,
+          plain.headers.get("allow"),
+        ])
+      }
+    }
+    expect((await call(house, "OPTIONS", "/openapi.json/", { key: null })).status).to.equal(204)
+    expect((await call(house, "GET", "/openapi.json//", { key: null })).status).to.equal(404)
+  })
+
   it("prefers a literal path to a parameter, and takes a broken escape for bad input", async () => {
     const search = await call(house, "GET", "/v1/notes/search?q=a&q=b")
     expect(search.json["q"]).to.deep.equal(["a", "b"])
