@@ -32,7 +32,7 @@ describe("an Idempotency-Key", () => {
       const again = await create(same, { id: "q1", text: "quoted" })
       expect([again.status, again.headers.get("idempotency-replayed")], same).to.deep.equal([201, "true"])
     }
-    for (const broken of ['"', '"q', '"q" tail', '""', '"q\\w"', '"two words"']) {
+    for (const broken of ["", '"', '"q', '"q" tail', '""', '"q\\w"', '"two words"']) {
       const answer = await create(broken, { id: "q2", text: "never" })
       expect([answer.status, answer.json.details?.["reason"]], broken).to.deep.equal([400, "invalid_idempotency_key"])
     }
