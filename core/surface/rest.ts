@@ -15,7 +15,7 @@ import { sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
 import { corsHeaders, preflightHeaders } from "./http/cors.ts"
 import { credentialsOf } from "./http/credentials.ts"
 import { idempotencyKeyOf } from "./http/idempotency-key.ts"
-import { heldToTag, readsBeside } from "./http/if-match.ts"
+import { heldToTag, readsBeside, refuseIfNoneMatch } from "./http/if-match.ts"
 import { methodNotAllowed } from "./http/methods.ts"
 import { packing } from "./http/packing.ts"
 import { requestIdOf } from "./http/request-id.ts"
@@ -147,6 +147,7 @@ async function perform(deps: RestDeps, { operation, read }: Called, request: Req
   authorise(operation.access, caller, operation.name)
   const given = await readInput(operation, request, request.params, deps.maxBodyBytes)
   const { signal } = gone
+  if (!operation.hints.readOnly && request.get("if-none-match") !== undefined) refuseIfNoneMatch(operation)
   const ifMatch = operation.hints.readOnly ? undefined : request.get("if-match")
   const answerOf = async (one: AnyOperation, input: unknown) => {
     const answer = await invoker.perform(one, input, caller, { signal })

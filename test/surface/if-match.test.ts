@@ -84,4 +84,22 @@ describe("If-Match", () => {
     }
     expect((await send("GET", "/v1/datasets/unmade")).status).to.equal(404)
   })
+
+  it("has no opposite: If-None-Match on a write is refused, whatever it says, and nothing is done", async () => {
+    const tag = await tagOf("/v1/datasets/tagged")
+    const { name } = (await send("GET", "/v1/datasets/tagged")).json
+    for (const given of ["*", tag, '"zzz"', ""]) {
+      for (const [method, path, body] of [
+        ["PATCH", "/v1/datasets/tagged", { name: "Unwanted" }],
+        ["PUT", "/v1/event-pipelines/tagged", { name: "Unwanted" }],
+        ["POST", "/v1/datasets", { name: "Unwanted" }],
+      ] as const) {
+        const refused = await call(host, method, path, { key: host.adminKey, body, headers: { "if-none-match": given } })
+        expect([refused.status, refused.json.details?.["reason"]], `${method} ${given}`).to.deep.equal([400, "if_none_match_unsupported"])
+      }
+    }
+    expect((await send("GET", "/v1/datasets/tagged")).json["name"]).to.equal(name)
+    expect((await send("GET", "/v1/event-pipelines/tagged")).json["name"]).not.to.equal("Unwanted")
+    expect((await send("GET", "/v1/datasets/unwanted")).status).to.equal(404)
+  })
 })

@@ -1,6 +1,7 @@
 // If-Match on a write (RFC 9110 section 13.1.1): it goes ahead only where the resource still is as the tag says. The tag
 // is one of the read at the same path, and the revision found there is what the write is then made for, so that nothing
-// comes between. A write that takes no `expected_revision` cannot promise that, and is refused.
+// comes between. A write that takes no `expected_revision` cannot promise that, and is refused; so is If-None-Match on any
+// write, which would ask for the opposite.
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { knownFields } from "../call/known-fields.ts"
@@ -33,6 +34,12 @@ export function readsBeside(operations: readonly AnyOperation[]): ReadonlyMap<An
 /** Whether a write is made for a revision. */
 export function takesRevision({ input }: AnyOperation): boolean {
   return knownFields(input, []).includes("expected_revision")
+}
+
+/** Throws `failed_precondition`: what a write is asked to hold to is never passed over. */
+export function refuseIfNoneMatch(operation: AnyOperation): never {
+  const message = `${operation.name} does not take If-None-Match; leave it out. It is for reads; a write takes If-Match where it takes "expected_revision".`
+  throw new AppError("failed_precondition", message, { reason: "if_none_match_unsupported" })
 }
 
 /** The input, made for the revision that the tag stands for. Throws `aborted` where the tag is none of now, `failed_precondition` where that cannot be promised, and what the read throws. */

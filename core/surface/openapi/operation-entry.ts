@@ -118,11 +118,10 @@ function failures(operation: AnyOperation): JsonObject {
   return Object.fromEntries([...own, ...referred])
 }
 
-/** What Idempotency-Key and If-Match add. */
+/** What Idempotency-Key, If-Match and If-None-Match add. */
 function fromHeaders(operation: AnyOperation): ErrorCode[] {
   if (operation.hints.readOnly) return []
-  const refusesTags: ErrorCode[] = isTagged(operation) ? [] : ["failed_precondition"]
-  return isKeyed(operation) || isTagged(operation) ? ["aborted", ...refusesTags] : refusesTags
+  return isKeyed(operation) || isTagged(operation) ? ["aborted", "failed_precondition"] : ["failed_precondition"]
 }
 
 function isKeyed({ http, hints }: AnyOperation): boolean {
