@@ -12,8 +12,8 @@ const maxProblems = 100
 export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): Promise<z.output<S>> {
   refuseDeepNesting(raw)
   const parsed = await schema.safeParseAsync(raw)
-  if (parsed.success) return parsed.data
-  const fields = problemsOf(schema, parsed.error.issues, [], raw)
+  const fields = parsed.success ? reservedName(raw) : problemsOf(schema, parsed.error.issues, [], raw)
+  if (parsed.success && fields.length === 0) return parsed.data
   const first = fields[0]
   const place = first?.path ? `"${first.path}": ` : ""
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more, see details.fields)` : ""
@@ -61,6 +61,21 @@ function isAbsent(raw: unknown, path: readonly PropertyKey[]): boolean {
 function meantBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] | undefined {
   const fitting = branches.filter((issues) => issues.every((issue) => !(issue.path.length === 0 && issue.code === "invalid_type")))
   return fitting.length === 1 ? fitting[0] : undefined
+}
+
+/** zod leaves a key `__proto__` out without a word, wherever it stands. */
+function reservedName(raw: unknown): FieldProblem[] {
+  const path = protoKey(raw)
+  return path ? [{ path: dotted(path), message: 'The name "__proto__" is reserved.' }] : []
+}
+
+function protoKey(value: unknown): string[] | undefined {
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [key, inner] of Object.entries(value)) {
+    const below = key === "__proto__" ? [] : protoKey(inner)
+    if (below) return [key, ...below]
+  }
+  return undefined
 }
 
 function hint(key: string, known: readonly string[]): string {

@@ -148,6 +148,19 @@ describe("datasets", () => {
       expect(await bench.rows(slug)).to.have.length(1_000)
     })
 
+    it("are refused with a column or an inner key named __proto__, which would be left out without a word", async () => {
+      for (const [row, path] of [
+        ['{"__proto__":{"x":1},"w":1}', "rows.1.__proto__"],
+        ['{"w":{"deep":[{"__proto__":1}]}}', "rows.1.w.deep.0.__proto__"],
+      ] as const) {
+        const refused = await refusalOf(insert(slug, [{ w: 0 }, JSON.parse(row) as object]))
+        expect(refused.code).to.equal("invalid_argument")
+        expect(refused.message).to.include(path).and.include("reserved")
+        expect(refused.details.fields?.map((field) => field.path)).to.deep.equal([path])
+      }
+      expect((await call<{ rows: Json[] }>("datasets.list_rows", { slug })).rows).to.deep.equal([])
+    })
+
     it("share the key with pipelines, and the last of several with one key stands", async () => {
       const id = await bench.event(slug, { email: "a@x.test", from: "pipeline" }, { key: "email", receivedAt: "2026-01-01T00:00:00.000Z" })
       const { row_ids } = await insert(
