@@ -1,44 +1,100 @@
 // "Secrets in its config never appear in journal, logs or errors": a canary is put wherever the config can hold a secret,
-// and then looked for, when all goes well and when nothing does.
-import { z } from "zod"
+// and then looked for, when all goes well and when nothing does. Where the schema refuses the canary, what an example has
+// there is looked for instead.
 import type { ActionExample } from "../../contract/action.ts"
-import type { Json } from "../../contract/collection.ts"
 import { Store } from "../../contract/store.ts"
+import { holdsTemplate } from "../../contract/template.ts"
 import type { CallFixture } from "../../house/captured-outside.ts"
 import { JobCollection } from "../../jobs/jobs-collection.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { secretNames } from "../../kernel/log.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import { EntryCollection } from "../../pipeline/journal/collections.ts"
 import { broken } from "./broken.ts"
+import { configSchemaOf } from "./config-schema.ts"
 import type { Ground, Site } from "./ground.ts"
+import { leastSecret, type Place, placesOf } from "./secret-places.ts"
 import { documentOf, type StepDocument, stepOf } from "./subject.ts"
 
-const secretName = new RegExp(`^(${secretNames.join("|")}|passphrase)$|_(key|token|secret|password|passphrase)$`, "i")
-/** Put into objects that take any field. */
-const secretFields = ["authorization", "password", "token", "api_key"]
+interface Trial {
+  readonly site: Site
+  readonly step: StepDocument
+  /** None of these may show. */
+  readonly secrets: readonly string[]
+  /** Pointers of the fields named like secrets that are tried by it. */
+  readonly fields: readonly string[]
+}
 
-export async function keepsSecrets(ground: Ground, example: ActionExample): Promise<void> {
+export async function keepsSecrets(ground: Ground): Promise<void> {
+  const { action } = ground.subject
+  const named = new Set<string>()
+  const trials: Trial[] = []
+  for (const example of action.examples) {
+    const places = placesOf(configSchemaOf(action), stepOf(example))
+    for (const field of places.flatMap(({ fields }) => fields)) named.add(field)
+    trials.push(...(await trialsOf(ground, example, places)))
+  }
+  const tried = new Set(trials.flatMap(({ fields }) => fields))
+  const missed = [...named].filter((field) => !tried.has(field))
+  if (missed.length > 0)
+    broken(
+      `No secret could be tried in ${missed.join(", ")}: let an example give one there, plain and of at least ${leastSecret} characters.`,
+    )
+  for (const trial of trials) await staysSecret(ground, trial)
+}
+
+/** The example with the canary in each place that takes it; and as it is, looked through for what it has in the others. */
+async function trialsOf(ground: Ground, example: ActionExample, places: readonly Place[]): Promise<Trial[]> {
+  const engine = ground.bench.house.container.get(PipelineEngine)
   const site = await ground.site()
-  for (const step of await withSecret(ground, stepOf(example), site.secret)) {
-    const { logged, outside } = ground.bench
-    const from = logged.length
-    const pipeline = await site.make({ ...step, retry: { max_attempts: 1 } })
-    for (const [circumstance, answer] of circumstances) {
-      outside.fixtures.unshift(answer)
-      outside.onMail = (mail) => void answer({ method: "MAIL", url: mail.to.join(), headers: {}, body: null })
-      const { response } = await site.send(pipeline).finally(() => ground.answerCalls())
-      const places: Record<string, unknown> = {
-        "the journal": await journalOf(site),
-        "the logs": logged.slice(from),
-        "the errors of jobs": await jobErrors(ground),
-        "the error that the sender is answered": response.status >= 400 ? response.body : "",
-      }
-      for (const [place, content] of Object.entries(places))
-        if (JSON.stringify(content).includes(site.secret))
-          broken(`A secret of its config stands in ${place}, ${circumstance}. The config was ${JSON.stringify(step)}.`)
+  const step = stepOf(example)
+  const trials: Trial[] = []
+  const secrets = [site.secret]
+  const fieldsAsGiven: string[] = []
+  const seen = new Set<string>()
+  for (const { fields, own, with: having } of places) {
+    const changed = having(site.secret) as StepDocument
+    const text = JSON.stringify(changed)
+    if (seen.has(text)) continue
+    seen.add(text)
+    if ((await engine.compile(documentOf(changed))).ok) trials.push({ site, step: changed, secrets: [site.secret], fields })
+    else if (own !== undefined && canBeFound(own)) {
+      secrets.push(asWritten(own))
+      fieldsAsGiven.push(...fields)
     }
   }
+  return [{ site, step, secrets, fields: fieldsAsGiven }, ...trials]
+}
+
+async function staysSecret(ground: Ground, { site, step, secrets }: Trial): Promise<void> {
+  const { logged, outside } = ground.bench
+  const from = logged.length
+  const pipeline = await site.make({ ...step, retry: { max_attempts: 1 } })
+  for (const [circumstance, answer] of circumstances) {
+    outside.fixtures.unshift(answer)
+    outside.onMail = (mail) => void answer({ method: "MAIL", url: mail.to.join(), headers: {}, body: null })
+    const { response } = await site.send(pipeline).finally(() => ground.answerCalls())
+    const places: Record<string, unknown> = {
+      "the journal": await journalOf(site),
+      "the logs": logged.slice(from),
+      "the errors of jobs": await jobErrors(ground),
+      "the error that the sender is answered": response.status >= 400 ? response.body : "",
+    }
+    for (const [place, content] of Object.entries(places)) {
+      const text = JSON.stringify(content)
+      if (secrets.some((secret) => text.includes(secret)))
+        broken(`A secret of its config stands in ${place}, ${circumstance}. The config was ${JSON.stringify(step)}.`)
+    }
+  }
+}
+
+/** What a template gives is the event's, and a short text stands in many places. */
+function canBeFound(own: string): boolean {
+  return !holdsTemplate(own) && asWritten(own).length >= leastSecret
+}
+
+/** The longest part of a text that is the same within JSON, and JSON within that. */
+function asWritten(text: string): string {
+  return text.split(/[\p{Cc}"\\]/u).reduce((longest, part) => (part.length > longest.length ? part : longest), "")
 }
 
 const circumstances: readonly (readonly [string, CallFixture])[] = [
@@ -51,29 +107,6 @@ const circumstances: readonly (readonly [string, CallFixture])[] = [
     },
   ],
 ]
-
-/** The example as it is, and with the secret in each place of its config that can hold one. */
-async function withSecret({ subject, bench }: Ground, step: StepDocument, secret: string): Promise<StepDocument[]> {
-  const engine = bench.house.container.get(PipelineEngine)
-  const schema = z.toJSONSchema(subject.action.config, { io: "input", unrepresentable: "any" }) as { properties?: Record<string, object> }
-  const steps: StepDocument[] = [step]
-  for (const [field, declared] of Object.entries(schema.properties ?? {})) {
-    const given = step[field]
-    const holder = typeof given === "object" && given !== null && !Array.isArray(given) ? given : {}
-    const candidates: Json[] = secretName.test(field) ? [secret] : secretFields.map((name) => ({ ...holder, [name]: secret }))
-    if (!secretName.test(field) && !takesObject(declared)) continue
-    for (const value of candidates) {
-      const changed = { ...step, [field]: value }
-      if ((await engine.compile(documentOf(changed))).ok) steps.push(changed)
-    }
-  }
-  return steps
-}
-
-/** Whether it may be an object at all; the compiler says which fields it takes. */
-function takesObject(schema: object): boolean {
-  return /"type":"object"|"\$ref"|^\{("description":"[^"]*")?\}$/.test(JSON.stringify(schema))
-}
 
 async function journalOf(site: Site): Promise<unknown> {
   const { container } = site.desk.bench.house

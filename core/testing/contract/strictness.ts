@@ -1,8 +1,8 @@
 // "Unknown fields are refused": a misspelt one would be ignored without a word, and what it was to do would not happen.
-import { z } from "zod"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import { childPointer } from "../../pipeline/pointer.ts"
 import { broken } from "./broken.ts"
+import { alternativesOf, configSchemaOf, definitionOf, isSchema, type Schema } from "./config-schema.ts"
 import type { Ground } from "./ground.ts"
 import { documentOf, stepOf } from "./subject.ts"
 
@@ -16,14 +16,10 @@ export async function refusesUnknownFields(ground: Ground): Promise<void> {
     const refused = findings.some(({ rule, pointer }) => rule === "unknown-field" && pointer === `/pipeline/0/${unknown}`)
     if (!refused) broken(`A field "${unknown}" is taken without a word; make "config" a z.strictObject.`)
   }
-  const schema = z.toJSONSchema(action.config, { io: "input", unrepresentable: "any" }) as Schema
+  const schema = configSchemaOf(action)
   const open = openObjects(schema, schema, "", new Set())
   if (open.length > 0)
     broken(`Objects within its config take fields that they do not have, at ${open.join(", ")}; make them z.strictObject.`)
-}
-
-interface Schema {
-  readonly [key: string]: unknown
 }
 
 /** Pointers of the objects that name their fields and take others too. */
@@ -35,15 +31,7 @@ function openObjects(schema: Schema, root: Schema, pointer: string, seen: Set<Sc
   const named = typeof $ref === "string" ? at(definitionOf(root, $ref), pointer) : []
   const own = properties !== undefined && schema["additionalProperties"] !== false ? [pointer || "/"] : []
   const fields = Object.entries((properties ?? {}) as Schema).flatMap(([key, field]) => at(field, childPointer(pointer, key)))
-  const parts = ["anyOf", "oneOf", "allOf", "prefixItems"].flatMap((key) => (Array.isArray(schema[key]) ? (schema[key] as unknown[]) : []))
+  const parts = [...alternativesOf(schema), ...((schema["prefixItems"] as unknown[] | undefined) ?? [])]
   const elements = [schema["items"], schema["additionalProperties"]].flatMap((inner) => at(inner, childPointer(pointer, "*")))
   return [...named, ...own, ...fields, ...parts.flatMap((part) => at(part, pointer)), ...elements]
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-}
-
-function definitionOf(root: Schema, reference: string): unknown {
-  return reference === "#" ? root : (root["$defs"] as Schema | undefined)?.[reference.replace("#/$defs/", "")]
 }

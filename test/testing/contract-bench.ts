@@ -1,0 +1,32 @@
+// The contract of action types, tried on an action that is made for it: run here, its failures are what is looked at.
+import { type ContractOptions, contractOf } from "#core/testing"
+
+export type Given = Parameters<typeof contractOf>[0]
+
+/** Declares the contract's tests and runs those that match. Their titles, and what the failing ones said. */
+export async function tried(given: Given, which: RegExp, options: ContractOptions = {}) {
+  const tests: [string, () => Promise<void>][] = []
+  const befores: (() => Promise<void>)[] = []
+  const afters: (() => Promise<void>)[] = []
+  const runner = {
+    describe: (_: string, body: () => void) => body(),
+    it: (title: string, body: () => Promise<void>) => void tests.push([title, body]),
+    before: (body: () => Promise<void>) => void befores.push(body),
+    after: (body: () => Promise<void>) => void afters.push(body),
+  }
+  contractOf(given, { ...options, runner })
+  const failed: Record<string, string> = {}
+  const ran: string[] = []
+  try {
+    for (const before of befores) await before()
+    for (const [title, body] of tests.filter(([name]) => which.test(name))) {
+      ran.push(title)
+      await body().catch((error: Error) => {
+        failed[title] = error.message
+      })
+    }
+  } finally {
+    for (const after of afters) await after()
+  }
+  return { ran, failed }
+}
