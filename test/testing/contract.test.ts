@@ -2,8 +2,9 @@
 // else, tried as a user's would be.
 import { expect } from "chai"
 import { z } from "zod"
-import { type Action, AppError, defineAction, defineCollection, definePlugin, Store, template } from "#core"
+import { type Action, AppError, type CollectionSpec, defineAction, defineCollection, definePlugin, Store, template } from "#core"
 import { contractOf } from "#core/testing"
+import type { AnyAction } from "../../core/contract/action.ts"
 import { OutgoingHttp } from "../../plugins/outgoing-http/index.ts"
 import { type Given, tried } from "./contract-bench.ts"
 
@@ -20,6 +21,17 @@ function action<R extends Record<string, never>>(change: Partial<Action<Config, 
     result: z.object({ ok: z.boolean() }),
     examples: [{ title: "Act", yaml: 'type: sample.act\nnote: "{{ event.name }}"\napi_key: example-key' }],
     ...change,
+  })
+}
+
+function pluginOf(sample: AnyAction, collection: CollectionSpec) {
+  return definePlugin({
+    id: "sample",
+    config: z.strictObject({}),
+    register: (registrar) => {
+      registrar.collections(collection)
+      registrar.actions(sample)
+    },
   })
 }
 
@@ -135,6 +147,28 @@ describe("the contract of action types", () => {
     ).to.include("carries no Idempotency-Key")
   })
 
+  it("is broken by one that changes a document a second time", async () => {
+    const Counters = defineCollection<{ id: string; n: number }>()({
+      name: "sample_counters",
+      scope: "organization",
+      times: [],
+      indexes: [],
+    })
+    const counting = (timing: "commit" | "deferred") =>
+      action({
+        timing,
+        repeats: "nothing",
+        run({ work, context }) {
+          work.in(Counters, context.organization.id).update("main", { $inc: { n: 1 } }, { upsert: true })
+          return { ok: true }
+        },
+      })
+    for (const timing of ["commit", "deferred"] as const) {
+      const { failed } = await tried(pluginOf(counting(timing), Counters), /second time/)
+      expect(Object.values(failed).join(), timing).to.match(/"n":2.* in sample_counters after a .*"n":1/)
+    }
+  })
+
   it("is broken by a commit action that does not wait for the commit", async () => {
     const Notes = defineCollection<{ id: string; note: string }>()({ name: "sample_notes", scope: "organization", times: [], indexes: [] })
     const eager = action({
@@ -147,15 +181,7 @@ describe("the contract of action types", () => {
         return { ok: true }
       },
     })
-    const plugin = definePlugin({
-      id: "sample",
-      config: z.strictObject({}),
-      register: (registrar) => {
-        registrar.collections(Notes)
-        registrar.actions(eager)
-      },
-    })
-    const { ran, failed } = await tried(plugin, /leaves nothing behind/)
+    const { ran, failed } = await tried(pluginOf(eager, Notes), /leaves nothing behind/)
     expect(ran).to.deep.equal(["leaves nothing behind when it fails"])
     expect(Object.values(failed).join()).to.include("left something behind in sample_notes")
   })

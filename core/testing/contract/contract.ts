@@ -32,7 +32,8 @@ const timeoutMs = 120_000
  * the service has stopped. Takes an action type, or the plugin that declares it.
  *
  * A secret is what stands in a field that the log would cut for its name, at any depth. One is made up; where the schema
- * refuses that, an example must give one of at least 6 characters.
+ * refuses that, an example must give one of at least 6 characters. What is left behind once and after a repetition is
+ * compared as JSON, less words of 16 characters and more and numbers of 12 digits and more: ids and times.
  */
 export function contractOf(given: AnyAction | AnyPlugin, options: ContractOptions & { readonly runner?: TestRunner } = {}): void {
   const { runner = globalRunner(), ...rest } = options

@@ -10,7 +10,6 @@ import { frameworkRoot, loadDeclarations } from "../../house/plugins.ts"
 import { Workbench } from "../../house/workbench.ts"
 import { loadConfig } from "../../kernel/config.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
-import { journalCollections } from "../../pipeline/journal/collections.ts"
 import type { JournalEntry } from "../../pipeline/journal/entry.ts"
 import { broken } from "./broken.ts"
 import { documentOf, eventFor, pluginFor, type StepDocument, type Subject } from "./subject.ts"
@@ -132,17 +131,6 @@ export class Site {
       held[spec.name] = await collection.find({}, { sort: { id: 1 }, limit: 10_000 })
     }
     return held
-  }
-
-  /** What events of a pipeline left behind beside the record of themselves: how many documents of each kind. */
-  async effects({ stored }: MadePipeline): Promise<Record<string, number>> {
-    const journal = new Set<string>(journalCollections.map(({ name }) => name))
-    const counts: Record<string, number> = {}
-    for (const [name, documents] of Object.entries(await this.everything())) {
-      const foreign = documents.filter((one) => "pipeline_id" in one && one["pipeline_id"] !== stored.id)
-      counts[name] = journal.has(name) ? foreign.length : documents.length
-    }
-    return counts
   }
 
   get #engine(): PipelineEngine {
