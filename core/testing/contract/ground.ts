@@ -1,9 +1,11 @@
 // Where an action is tried: the real engine on a temporary folder, mail and calls kept, and as many organizations as a
 // promise needs.
+import { randomBytes } from "node:crypto"
 import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { Actions } from "../../contract/action.ts"
 import { type CollectionSpec, Collections, type Document, type Json } from "../../contract/collection.ts"
+import type { AnyPlugin } from "../../contract/registrar.ts"
 import { Store } from "../../contract/store.ts"
 import { Desk, integrationUrl, type MadePipeline, type Outcome } from "../../house/desk.ts"
 import { frameworkRoot, loadDeclarations } from "../../house/plugins.ts"
@@ -17,11 +19,15 @@ import { documentOf, eventFor, pluginFor, type StepDocument, type Subject } from
 export class Ground {
   readonly subject: Subject
   readonly bench: Workbench
+  /** Ids of the plugins under test: the action's, and those given beside it. */
+  readonly tried: ReadonlySet<string>
   #organizations = 0
 
-  private constructor(subject: Subject, bench: Workbench) {
+  private constructor(subject: Subject, bench: Workbench, given: readonly AnyPlugin[]) {
     this.subject = subject
     this.bench = bench
+    const its = bench.house.registry.all(Actions).filter(({ item }) => item.type === subject.action.type)
+    this.tried = new Set([...its.map(({ plugin }) => plugin), ...given.map(({ id }) => id)])
   }
 
   static async open(subject: Subject): Promise<Ground> {
@@ -35,7 +41,7 @@ export class Ground {
     const bench = await Workbench.open({ config, root: frameworkRoot, plugins, logLevel: "trace" })
     // A plugin may make its actions as it registers.
     const loaded = bench.house.registry.get(Actions, action.type) ?? action
-    const ground = new Ground({ ...subject, action: loaded }, bench)
+    const ground = new Ground({ ...subject, action: loaded }, bench, given)
     ground.answerCalls()
     return ground
   }
@@ -62,13 +68,16 @@ export class Site {
   readonly ground: Ground
   readonly desk: Desk
   /** Stands in the credentials of integrations that are connected here. */
-  readonly secret = `canary-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`
+  readonly secret = canary()
+  /** What nobody else can know: by these a document that all organizations could read is told to be of this one. */
+  readonly marks: string[]
   readonly #bare: boolean
   #prepared = false
 
   constructor(ground: Ground, desk: Desk, bare: boolean) {
     this.ground = ground
     this.desk = desk
+    this.marks = [desk.caller.organization.id, this.secret]
     this.#bare = bare
   }
 
@@ -100,8 +109,8 @@ export class Site {
   }
 
   /** Sends the event and waits until nothing of it is left to do. */
-  send(pipeline: MadePipeline): Promise<Outcome> {
-    const body = Buffer.from(JSON.stringify(eventFor(this.ground.subject)))
+  send(pipeline: MadePipeline, event = eventFor(this.ground.subject)): Promise<Outcome> {
+    const body = Buffer.from(JSON.stringify(event))
     return this.desk.send(pipeline, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -121,14 +130,18 @@ export class Site {
     return this.#engine.dryRun(stored, { payload: eventFor(this.ground.subject) })
   }
 
-  /** All that the organization has, the journal included. */
+  /** All that the organization has, the journal included, and what plugins under test keep of it for all organizations. */
   async everything(): Promise<Holdings> {
     const { container, registry } = this.desk.bench.house
+    const store = container.get(Store)
+    const all = { sort: { id: 1 }, limit: 10_000 } as const
     const held: Record<string, Document[]> = {}
-    for (const spec of registry.items(Collections)) {
-      if (spec.scope !== "organization") continue
-      const collection = container.get(Store).open(spec as CollectionSpec<Document, "organization">, this.organization.id)
-      held[spec.name] = await collection.find({}, { sort: { id: 1 }, limit: 10_000 })
+    for (const { item: spec, plugin } of registry.all(Collections)) {
+      if (isOfOrganizations(spec)) held[spec.name] = await store.open(spec, this.organization.id).find({}, all)
+      else if (this.ground.tried.has(plugin)) {
+        const documents = await store.open(spec as CollectionSpec<Document, "global">).find({}, all)
+        held[spec.name] = documents.filter((one) => this.marks.some((mark) => JSON.stringify(one).includes(mark)))
+      }
     }
     return held
   }
@@ -136,6 +149,15 @@ export class Site {
   get #engine(): PipelineEngine {
     return this.desk.bench.house.container.get(PipelineEngine)
   }
+}
+
+function isOfOrganizations(spec: CollectionSpec): spec is CollectionSpec<Document, "organization"> {
+  return spec.scope === "organization"
+}
+
+/** A word that stands nowhere by chance. */
+export function canary(): string {
+  return `canary-${randomBytes(8).toString("hex")}`
 }
 
 /** The one step of an outcome. Breaks where it was not done. */

@@ -1,10 +1,12 @@
-// "Another organization's resources are unreachable": one organization has everything that the examples need; a second
-// one has nothing, runs the same, and names what is the first one's. Nothing of the first may change, or show.
-import { Collections } from "../../contract/collection.ts"
+// "Another organization's resources are unreachable": one organization has everything that the examples need, and says
+// what nobody else does; a second one has nothing, runs the same, and names what is the first one's. Nothing of the first
+// may change, or show.
+import type { Json } from "../../contract/collection.ts"
+import { holdsTemplate } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { broken } from "./broken.ts"
-import { differing, type Ground, type Holdings, type Site } from "./ground.ts"
-import { type StepDocument, stepOf } from "./subject.ts"
+import { canary, differing, type Ground, type Holdings, type Site } from "./ground.ts"
+import { eventFor, type StepDocument, stepOf } from "./subject.ts"
 
 /** Ids of the other's that are tried in each field. */
 const mostIds = 6
@@ -12,25 +14,49 @@ const mostIds = 6
 export async function keepsToItsOrganization(ground: Ground): Promise<void> {
   const steps = ground.subject.action.examples.map(stepOf)
   const owner = await ground.site()
-  for (const step of steps) await owner.send(await owner.make(step))
+  for (const step of steps) await runAsOwner(owner, step)
   const held = await owner.everything()
   const stranger = await ground.site({ bare: true })
-  let named = ""
+  let named = JSON.stringify(eventFor(ground.subject))
   for (const step of steps.flatMap((one) => [one, ...reaching(one, owner, held)])) {
     const { mails, calls } = ground.bench.outside
     await attempt(stranger, step)
-    const told = JSON.stringify([mails, calls, await stranger.everything()])
+    const own = await stranger.everything()
+    const told = JSON.stringify([mails, calls, own])
     // What the stranger's own documents say is no secret to it.
     named += JSON.stringify(step)
-    const shown = marksOf(owner, held).find((mark) => told.includes(mark) && !named.includes(mark))
+    const ownIds = new Set(idsOf(own))
+    const shown = marksOf(owner, held).find((mark) => told.includes(mark) && !named.includes(mark) && !ownIds.has(mark))
     if (shown !== undefined) broken(`An organization gets at another's: "${shown}" shows in what ${JSON.stringify(step)} left behind.`)
     const changed = differing(held, await owner.everything())
     if (changed.length > 0) broken(`An organization changes another's ${changed.join(", ")} by ${JSON.stringify(step)}.`)
   }
 }
 
+/** With an event whose texts are marked as the owner's, or the usual one where the step refuses that. */
+async function runAsOwner(owner: Site, step: StepDocument): Promise<void> {
+  const pipeline = await owner.make(step)
+  const { entry } = await owner.send(pipeline, markedEvent(owner))
+  if (Object.values(entry.steps).some(({ state }) => state !== "done")) await owner.send(pipeline)
+}
+
+/** Names, sentences, ids and addresses each with a mark of their own; codes, links and numbers are left as they are. */
+function markedEvent({ ground, marks }: Site): Record<string, Json> {
+  const marked = Object.entries(eventFor(ground.subject)).map(([field, value]) => {
+    if (typeof value !== "string" || !/^[\p{L}\p{N} _.,!?@-]+$/u.test(value) || /^[A-Z0-9]+$/.test(value)) return [field, value] as const
+    const mark = canary()
+    marks.push(mark)
+    return [field, value.includes("@") ? value.replace("@", `-${mark}@`) : `${value}-${mark}`] as const
+  })
+  return Object.fromEntries(marked)
+}
+
 /** A refusal is what is hoped for. */
 async function attempt(site: Site, step: StepDocument): Promise<void> {
+  const { mails, calls } = site.desk.bench.outside
+  // Of others; a pipeline that is refused sends nothing in their place.
+  mails.length = 0
+  calls.length = 0
   try {
     await site.send(await site.make(step))
   } catch (error) {
@@ -38,18 +64,47 @@ async function attempt(site: Site, step: StepDocument): Promise<void> {
   }
 }
 
-/** The step with the other's things named in its text fields: by qualified slug, and by id. */
-function reaching(step: StepDocument, { organization, desk }: Site, held: Holdings): StepDocument[] {
-  const own = new Set(desk.bench.house.registry.items(Collections).map(({ name }) => name))
-  const ids = Object.entries(held).flatMap(([name, documents]) => (own.has(name) ? documents.slice(0, 1).map(({ id }) => id) : []))
-  const fields = Object.keys(step).filter((key) => key !== "type" && /^[a-z0-9][a-z0-9-]*$/.test(String(step[key])))
-  return fields.flatMap((field) =>
-    [`${organization.slug}.${String(step[field])}`, ...ids.slice(0, mostIds)].map((value) => ({ ...step, [field]: value })),
+/** The step with the other's things named in its texts: by qualified slug, and by id, which an event could name as well. */
+function reaching(step: StepDocument, { organization }: Site, held: Holdings): StepDocument[] {
+  const { type, id, ...fields } = step
+  // Collections of the plugins under test come last.
+  const ids = Object.values(held)
+    .toReversed()
+    .flatMap((documents) => idsOf({ documents: documents.slice(0, 1) }))
+  return namesIn(fields).flatMap(({ name, with: naming }) => {
+    const qualified = name === undefined ? [] : [`${organization.slug}.${name}`]
+    return [...qualified, ...ids.slice(0, mostIds)].map((value) => ({ ...step, ...(naming(value) as StepDocument) }))
+  })
+}
+
+interface Naming {
+  /** What is named as it is; undefined where an event says it. */
+  readonly name: string | undefined
+  /** The whole value with another name there. */
+  with(text: string): Json
+}
+
+/** Texts that can name a thing: slugs, and those that an event has a say in. */
+function namesIn(value: Json): Naming[] {
+  if (typeof value === "string") {
+    if (holdsTemplate(value)) return [{ name: undefined, with: (text) => value.replaceAll(/\{\{.*?\}\}/g, () => text) }]
+    return /^[a-z0-9][a-z0-9-]*$/.test(value) ? [{ name: value, with: (text) => text }] : []
+  }
+  if (typeof value !== "object" || value === null) return []
+  if (Array.isArray(value))
+    return value.flatMap((inner, index) =>
+      namesIn(inner).map((one) => ({ ...one, with: (text: string) => value.toSpliced(index, 1, one.with(text)) })),
+    )
+  return Object.entries(value).flatMap(([key, inner]) =>
+    namesIn(inner).map((one) => ({ ...one, with: (text: string) => ({ ...value, [key]: one.with(text) }) })),
   )
 }
 
 /** What nobody but the owner can know. */
-function marksOf({ organization, secret }: Site, held: Holdings): string[] {
-  const ids = Object.values(held).flatMap((documents) => documents.map(({ id }) => id))
-  return [secret, organization.id, `.integration.test/${organization.slug}`, ...ids]
+function marksOf({ organization, marks }: Site, held: Holdings): string[] {
+  return [...marks, `.integration.test/${organization.slug}`, ...idsOf(held)]
+}
+
+function idsOf(held: Holdings): string[] {
+  return Object.values(held).flatMap((documents) => documents.map(({ id }) => id))
 }
