@@ -14,6 +14,7 @@ import { Ids, timeOrderedIds } from "../kernel/ids.ts"
 import { Log, type Logger } from "../kernel/log.ts"
 import { Registry } from "../kernel/registry.ts"
 import { createVault, loadMasterKey, Vault } from "../kernel/vault.ts"
+import type { LiveMessageDocument } from "../surface/live/messages.ts"
 import { provideRunner, provideWork } from "./engine.ts"
 import { ListeningHooks } from "./listening.ts"
 import { loadPlugins, registerPlugins } from "./plugins.ts"
@@ -32,6 +33,8 @@ export interface BuildArgs {
   readonly production?: boolean
   /** Takes what would leave the service, in place of the world. */
   readonly capture?: Capture
+  /** Hears of each live message that is committed and new, beside its subscribers. */
+  readonly onBroadcast?: (organization: string, message: LiveMessageDocument) => void
   /** Set where this is one of several workers. */
   readonly worker?: WorkerPlace
   /** False: no HTTP server is made, and nothing listens. */
@@ -71,7 +74,7 @@ export async function buildHouse(args: BuildArgs): Promise<House> {
   })
   provideStorage(container, registry, args.worker)
   provideWork(container, registry, ids.uuid())
-  provideCalls(container, registry, listening, args.worker)
+  provideCalls(container, registry, listening, args)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })
   provideRunner(container)
   if (args.serve !== false) provideServer(container, registry, listening, args.worker)

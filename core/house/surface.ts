@@ -32,7 +32,7 @@ import { publicRoutes } from "../surface/http/public-routes.ts"
 import { createHttpServer, type HttpServer } from "../surface/http/server.ts"
 import { createInvoker, Invoker } from "../surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../surface/live/messages.ts"
-import { createLiveRoom, type LiveRoom } from "../surface/live.ts"
+import { createLiveRoom, type LiveRoom, type LiveRoomDeps } from "../surface/live.ts"
 import { createMcpHttp, type McpHttp, mcpMethods } from "../surface/mcp/http.ts"
 import { openApi } from "../surface/openapi.ts"
 import { createPager } from "../surface/pager.ts"
@@ -50,7 +50,12 @@ const Mcp = token<McpHttp>("McpHttp")
 const Addresses = token<AddressLimits>("AddressLimits")
 const AddressOf = token<(request: AddressedRequest) => string>("AddressOf")
 
-export function provideCalls(container: Container, registry: Registry, listening: ListeningHooks, worker: WorkerPlace | undefined): void {
+export function provideCalls(
+  container: Container,
+  registry: Registry,
+  listening: ListeningHooks,
+  { worker, onBroadcast }: { readonly worker?: WorkerPlace } & Pick<LiveRoomDeps, "onBroadcast">,
+): void {
   for (const collection of [AuditLog, IdempotencyRecords, LiveMessages, LiveNodes, LiveOutboxes])
     registry.add(Collections, collection, "surface")
   container.value(Listening, listening)
@@ -114,6 +119,7 @@ export function provideCalls(container: Container, registry: Registry, listening
         adapter: storage.liveAdapter,
         relay: storage.liveRelay,
         doors: worker,
+        onBroadcast,
         channels: registry.items(Channels),
         keepMs: config.live.keep_ms,
         keepMessages: config.live.keep_messages,

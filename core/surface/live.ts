@@ -20,7 +20,7 @@ import type { LiveDoor } from "./http/server.ts"
 import { admit, type EndpointOwner } from "./live/admission.ts"
 import { AnonymousSockets } from "./live/anonymous-sockets.ts"
 import { createFeed } from "./live/feed.ts"
-import { socketRoom, wireMessage } from "./live/messages.ts"
+import { type LiveMessageDocument, socketRoom, wireMessage } from "./live/messages.ts"
 import { type Doors, joinOthers, passOnForeign, sessionId } from "./live/other-workers.ts"
 import { type Deliver, Outbox } from "./live/outbox.ts"
 import { recheck, watchCredentials, watchEndpoints } from "./live/revocation.ts"
@@ -55,6 +55,8 @@ export interface LiveRoomDeps {
   readonly relay?: LiveRelay | undefined
   /** Set where several workers share a port. */
   readonly doors?: Doors | undefined
+  /** Hears of each message that is committed and new, beside its subscribers. */
+  readonly onBroadcast?: ((organization: string, message: LiveMessageDocument) => void) | undefined
 }
 
 export interface LiveRoom {

@@ -7,7 +7,6 @@ import type { Json } from "../contract/collection.ts"
 import { Operations } from "../contract/operation.ts"
 import type { OutgoingCall, OutgoingMail } from "../contract/outside.ts"
 import type { AnyPlugin } from "../contract/registrar.ts"
-import { Store } from "../contract/store.ts"
 import { CapturedOutside } from "../house/captured-outside.ts"
 import { buildHouse, frameworkRoot, type House } from "../house/house.ts"
 import type { Clock } from "../kernel/clock.ts"
@@ -16,7 +15,7 @@ import type { Token } from "../kernel/di.ts"
 import { createLog } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
 import { Invoker } from "../surface/invoke.ts"
-import { LiveMessages } from "../surface/live/messages.ts"
+import type { LiveMessageDocument } from "../surface/live/messages.ts"
 
 /** What a test service is started with; every field may be left out. */
 export interface TestHostOptions {
@@ -49,7 +48,7 @@ export interface TestHost {
   readonly outside: CapturedOutside
   readonly mails: readonly OutgoingMail[]
   readonly calls: readonly OutgoingCall[]
-  /** Live messages of the organization so far, oldest first. */
+  /** Live messages of the organization since the service was started, oldest first. */
   broadcasts(channel?: string): Promise<readonly Broadcast[]>
   /** Posts an event to a pipeline's endpoint, as its sender would; `event` is sent as JSON, a text as it is. */
   send<T = Record<string, unknown>>(
@@ -100,12 +99,14 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   const log = createLog(options.env?.["MILLRACE_LOG_LEVEL"] ?? "info", { write: (line) => void logged.push(line) })
   const clock = new MovableClock()
   const outside = new CapturedOutside()
+  const broadcasts: { organization: string; message: LiveMessageDocument }[] = []
   const house = await buildHouse({
     config,
     log,
     plugins: options.plugins ?? [],
     root: frameworkRoot,
     clock: options.clock ?? clock,
+    onBroadcast: (organization, message) => void broadcasts.push({ organization, message }),
     ...(options.capture === false ? {} : { capture: outside }),
   })
   await house.start()
@@ -126,13 +127,12 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     mails: outside.mails,
     calls: outside.calls,
     async broadcasts(channel) {
-      const stored = await house.container
-        .get(Store)
-        .open(LiveMessages, bootstrap.organization.id)
-        .find({}, { sort: { id: 1 } })
-      return stored
-        .filter((one) => one.room.startsWith("c:") && (channel === undefined || one.channel === channel))
-        .map(({ channel, event, data }) => ({ channel, event, data }))
+      return broadcasts
+        .filter(({ organization, message }) => organization === bootstrap.organization.id && message.room.startsWith("c:"))
+        .map(({ message }) => message)
+        .filter((message) => channel === undefined || message.channel === channel)
+        .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+        .map(({ channel: name, event, data }) => ({ channel: name, event, data }))
     },
     async send<T>({ inbound_url }: { readonly inbound_url: string | null }, event: unknown, { headers = {}, secret }: SendOptions = {}) {
       if (inbound_url === null) throw new Error("An internal pipeline has no endpoint; feed it by event_pipelines.send_event.")

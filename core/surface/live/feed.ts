@@ -19,6 +19,7 @@ export interface FeedDeps {
   readonly trimmer: Trimmer
   readonly deliver: (organization: string, message: LiveMessageDocument) => void
   readonly heard: Live["heard"]
+  readonly onBroadcast?: ((organization: string, message: LiveMessageDocument) => void) | undefined
 }
 
 export function createFeed(deps: FeedDeps): Live {
@@ -39,13 +40,18 @@ export function createFeed(deps: FeedDeps): Live {
     }
   }
 
+  const committed = (organization: string, doc: LiveMessageDocument) => {
+    deps.onBroadcast?.(organization, doc)
+    deps.deliver(organization, doc)
+  }
+
   const keep = (work: Work, organization: string, doc: LiveMessageDocument) => {
     const index = work.writes.length
     work.in(LiveMessages, organization).insert(doc, { ifPresent: "keep" })
     deps.outbox.staged(work, organization, doc.id)
     work.afterCommit(({ created }) => {
       // The same message again, of a retry or a replay: it was emitted when it was new.
-      if (created[index] !== false) deps.deliver(organization, doc)
+      if (created[index] !== false) committed(organization, doc)
       deps.outbox.emitted(doc.id)
       deps.trimmer.committed(organization, doc.room)
     })
@@ -55,7 +61,7 @@ export function createFeed(deps: FeedDeps): Live {
     stage(work, organization, message, id = deps.ids.uuid()) {
       const doc = documentOf(message, id)
       if (keeps) keep(work, organization, doc)
-      else work.afterCommit(() => deps.deliver(organization, doc))
+      else work.afterCommit(() => committed(organization, doc))
       return id
     },
     emit(organization, message, id = deps.ids.uuid) {
