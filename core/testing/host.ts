@@ -25,7 +25,7 @@ export interface TestHostOptions {
   readonly env?: Readonly<Record<string, string>>
   /** In place of one that runs as the system's does until `host.clock` moves it. */
   readonly clock?: Clock
-  /** Mail and calls are kept for `host.mails` and `host.calls`, and nothing is sent; false: they go out as a service sends them. */
+  /** Mail and calls that go through the service are kept for `host.mails` and `host.calls`, and not sent; false: they go out as a service sends them. A plugin's own `fetch` calls in any case. */
   readonly capture?: boolean
   /** A folder to use and keep; otherwise one is made and removed. */
   readonly dataDir?: string

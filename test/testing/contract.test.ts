@@ -1,5 +1,8 @@
 // The contract of action types tells a good action from bad ones: for each promise, an action that breaks it and nothing
 // else, tried as a user's would be.
+import { once } from "node:events"
+import { createServer, get, type IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
 import { expect } from "chai"
 import { z } from "zod"
 import { type Action, AppError, type CollectionSpec, defineAction, defineCollection, definePlugin, Store, template } from "#core"
@@ -94,6 +97,31 @@ describe("the contract of action types", () => {
     expect(wrong).to.include("not as declared").and.include("/ok")
     expect(more).to.include("more than it declares")
     expect(other).to.include('one of "respond"')
+  })
+
+  it("is broken by one that calls others past the service", async () => {
+    const asked: string[] = []
+    const peer = createServer((request, response) => {
+      asked.push(String(request.url))
+      response.end()
+    })
+    await once(peer.listen(0, "127.0.0.1"), "listening")
+    const origin = `127.0.0.1:${(peer.address() as AddressInfo).port}`
+    try {
+      const ownWay = action({
+        async run() {
+          await (await fetch(`http://${origin}/fetched`)).text()
+          const [answer] = (await once(get(`http://${origin}/got`), "response")) as [IncomingMessage]
+          answer.resume()
+          return { ok: true }
+        },
+      })
+      const { failed } = await tried(ownWay, /example/)
+      expect(asked).to.deep.equal(["/fetched", "/got"])
+      expect(Object.values(failed).join()).to.include(`calls http://${origin}, ${origin} by itself`)
+    } finally {
+      peer.close()
+    }
   })
 
   it("is broken by a config that takes unknown fields, at its top or within", async () => {

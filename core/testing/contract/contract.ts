@@ -26,10 +26,10 @@ export interface TestRunner {
 const timeoutMs = 120_000
 
 /**
- * Declares the tests that every action type is to pass: its examples run and give what it declares; unknown fields are
- * refused; a retry after a crash repeats no more than it says (`repeats`); its deadline is obeyed; secrets in its config
- * stay out of journal, logs and errors; another organization's resources are unreachable; nothing is left behind when
- * the service has stopped. Takes an action type, or the plugin that declares it.
+ * Declares the tests that every action type is to pass: its examples run, give what it declares and call others through
+ * the service only; unknown fields are refused; a retry after a crash repeats no more than it says (`repeats`); its
+ * deadline is obeyed; secrets in its config stay out of journal, logs and errors; another organization's resources are
+ * unreachable; nothing is left behind when the service has stopped. Takes an action type, or the plugin that declares it.
  *
  * A secret is what stands in a field that the log would cut for its name, at any depth. One is made up; where the schema
  * refuses that, an example must give one of at least 6 characters. What is left behind once and after a repetition is

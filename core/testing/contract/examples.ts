@@ -1,9 +1,10 @@
-// "Its examples compile and run", and what they give is what the action declares.
+// "Its examples compile and run", what they give is what the action declares, and what they call goes through the service.
 import { isDeepStrictEqual } from "node:util"
 import type { ActionExample } from "../../contract/action.ts"
 import { schemaProblems } from "../../pipeline/compile/schema-problems.ts"
 import { broken } from "./broken.ts"
 import { differing, type Ground, stepDone } from "./ground.ts"
+import { withOwnCalls } from "./own-calls.ts"
 import { stepOf } from "./subject.ts"
 
 export async function runsExample(ground: Ground, example: ActionExample): Promise<void> {
@@ -19,7 +20,12 @@ export async function runsExample(ground: Ground, example: ActionExample): Promi
   const { mails, calls } = ground.bench.outside
   if (touched.length > 0) broken(`A dry run left something behind in ${touched.join(", ")}.`)
   if (mails.length + calls.length > 0) broken("A dry run sent something.")
-  const result = stepDone(await site.send(pipeline))
+  const { result: outcome, called } = await withOwnCalls(action, () => site.send(pipeline))
+  if (called.length > 0)
+    broken(
+      `It calls ${called.join(", ")} by itself, and really does so in tests; send it by \`OutgoingHttp\`, or hand it to the capture of \`Outside\` where there is one.`,
+    )
+  const result = stepDone(outcome)
   for (const one of step["for_each"] === undefined ? [result] : (result as unknown[])) {
     const parsed = action.result.safeParse(one)
     if (!parsed.success) {
