@@ -9,6 +9,16 @@ export interface KeptSecret {
   created_at: string
 }
 
+export interface AppliedFile {
+  path: string
+  digest: string
+  applied_revision: number
+  /** Whether the variable of its secret was not set, so that it has none of its own yet. */
+  unset: boolean
+  /** The id of the secret that it had then: another is one that was rotated on the server since. null for none known. */
+  applied_secret: string | null
+}
+
 export interface PipelineRecord extends Document {
   slug: string
   name: string
@@ -25,8 +35,8 @@ export interface PipelineRecord extends Document {
   /** Pairs of dataset and key column, for the split-leads warning. */
   upserts: { dataset: string; key: string }[]
   revision: number
-  /** The file it came from and the digest last applied from it, and whether its secret's variable was not set then; null for pipelines made by callers. */
-  file: { path: string; digest: string; applied_revision: number; unset: boolean } | null
+  /** The file it came from, as it was last applied from it; null for pipelines made by callers. */
+  file: AppliedFile | null
   created_at: string
   updated_at: string
 }

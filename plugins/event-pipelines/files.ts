@@ -5,21 +5,14 @@ import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { basename, join, relative } from "node:path"
 import { AppError, type Finding, type Logger, PipelineDocument, parseText, slugOf, type Works } from "#core"
+import { remember } from "./apply/apply.ts"
+import type { ReadDocument } from "./apply/given.ts"
+import { markOf, standingOf, takenSecret } from "./apply/named-secret.ts"
+import { wanted } from "./apply/waiting.ts"
 import type { PipelineRecord } from "./collections.ts"
 import type { EventPipelines, Organization, Saved } from "./pipelines.ts"
 
-export interface ReadFile {
-  /** As messages name it. */
-  readonly path: string
-  /** Without the secret. */
-  readonly document: PipelineDocument
-  /** Of the document as written: the name of a variable, not what it holds. */
-  readonly digest: string
-  readonly slug: string
-  /** What the variable that the document names holds. */
-  readonly secret: string | undefined
-  /** The variable that the document names and that is not set. */
-  readonly unset: string | undefined
+export interface ReadFile extends ReadDocument {
   /** Where in the text a JSON pointer of the document stands. */
   readonly locate: ReturnType<typeof parseText>["locate"]
 }
@@ -63,7 +56,8 @@ export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: str
   const variable = variableOf(reference)
   const secret = variable === undefined ? undefined : env[variable] || undefined
   const unset = secret === undefined ? variable : undefined
-  return { path, document, digest, slug: document.slug ?? slugOf(document.name), secret, unset, locate }
+  const mark = { path, digest, applied_revision: 0, unset: unset !== undefined, applied_secret: null }
+  return { path, document, slug: document.slug ?? slugOf(document.name), secret, unset, mark, locate }
 }
 
 function variableOf(reference: unknown): string | undefined {
@@ -97,13 +91,12 @@ export async function applyFile(organization: Organization, file: ReadFile, deps
 async function make(organization: Organization, file: ReadFile, { pipelines, works, log, amongMany = false }: ApplyDeps): Promise<Applied> {
   warnOfUnset(file, log)
   const auth_config = file.secret === undefined ? file.document.auth_config : { ...file.document.auth_config, secret: file.secret }
-  const state = file.unset === undefined ? file.document.state : "proposed"
-  const document = { ...file.document, auth_config, state }
+  const document = { ...wanted(file, undefined), auth_config }
   return report(
     file,
     "created",
     log,
-    await works.run((work) => pipelines.create(organization, document, work, markOf(file), undefined, { amongMany })),
+    await works.run((work) => pipelines.create(organization, document, work, file.mark, undefined, { amongMany })),
   )
 }
 
@@ -113,22 +106,22 @@ async function refresh(
   stored: PipelineRecord,
   { pipelines, works, log, amongMany = false }: ApplyDeps,
 ): Promise<Applied> {
-  const drifted = stored.file === null || stored.revision !== stored.file.applied_revision
-  const same = stored.file?.digest === file.digest && stored.file.unset === markOf(file).unset
-  if (drifted) {
-    const message = same
-      ? `the pipeline was changed on the server since ${file.path} was applied; the server's is kept`
-      : `${file.path} was changed, and so was the pipeline on the server; the server's is kept`
-    log.warn({ file: file.path, pipeline: stored.slug }, message)
+  const same = stored.file?.digest === file.mark.digest
+  const standing = standingOf(file, stored, pipelines.secrets)
+  const kept = keptMessage(file, stored, { same, rotated: standing === "rotated" })
+  if (kept !== undefined) {
+    log.warn({ file: file.path, pipeline: stored.slug }, kept)
     return "drifted"
   }
   if (file.unset !== undefined) warnOfUnset(file, log)
-  if (same) return "unchanged"
-  const { slug: _, ...changes } = file.document
-  // A variable that is gone takes nothing away from a pipeline that has its secret.
-  const state = file.unset === undefined || stored.file?.unset === false ? changes.state : "proposed"
-  const update = { mark: markOf(file), secret: stored.file?.unset === true ? file.secret : undefined }
-  const change = { ...changes, state }
+  const mark = markOf(file, stored, standing)
+  const secret = takenSecret(file, standing)
+  if (same && secret === undefined) {
+    if ((stored.file?.applied_secret ?? null) !== mark.applied_secret) await works.run((work) => remember(organization, stored, mark, work))
+    return "unchanged"
+  }
+  const { slug: _, ...change } = wanted(file, stored)
+  const update = { mark, secret }
   return report(
     file,
     "updated",
@@ -137,8 +130,18 @@ async function refresh(
   )
 }
 
-function markOf(file: ReadFile): NonNullable<PipelineRecord["file"]> {
-  return { path: file.path, digest: file.digest, applied_revision: 0, unset: file.unset !== undefined }
+/** Why the server's is kept; undefined where it is as it was when the file was applied last. */
+function keptMessage(
+  { path }: ReadFile,
+  stored: PipelineRecord,
+  { same, rotated }: { same: boolean; rotated: boolean },
+): string | undefined {
+  if (stored.file === null || stored.revision !== stored.file.applied_revision)
+    return same
+      ? `the pipeline was changed on the server since ${path} was applied; the server's is kept`
+      : `${path} was changed, and so was the pipeline on the server; the server's is kept`
+  if (!rotated) return undefined
+  return `the secret was rotated on the server since ${path} was applied, and its variable holds another; the server's is kept`
 }
 
 function warnOfUnset(file: ReadFile, log: Logger): void {

@@ -21,7 +21,7 @@ import {
 } from "#core"
 import { Datasets } from "../datasets/index.ts"
 import { Pages } from "../pages/index.ts"
-import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
+import { type AppliedFile, Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import { newEndpointId } from "./endpoint-id.ts"
 import { LeadSplits } from "./lead-splits.ts"
 import { Needs } from "./needs.ts"
@@ -41,7 +41,7 @@ export interface Saved {
 
 /** A change that comes from a file: where from, and the secret that its variable holds, when that is new. */
 export interface FileUpdate {
-  readonly mark: NonNullable<PipelineRecord["file"]>
+  readonly mark: AppliedFile
   readonly secret?: string | undefined
 }
 
@@ -113,6 +113,7 @@ export class EventPipelines extends PipelineRecords {
     const datasets = reserved
       ? { targets: compiled.writesTo.map((target) => `${organization.slug}.${target}`), created: [] }
       : await this.#needs.datasets(work, organization, compiled.writesTo)
+    const secrets = plan.secret === null ? [] : [this.secrets.keep(id, plan.secret, now)]
     const record: PipelineRecord = {
       id,
       slug,
@@ -123,11 +124,11 @@ export class EventPipelines extends PipelineRecords {
       endpoint_id: document.source_kind === "internal" ? null : newEndpointId(),
       owner_artifact_id: document.owner_artifact_id,
       document,
-      secrets: plan.secret === null ? [] : [this.secrets.keep(id, plan.secret, now)],
+      secrets,
       write_target_datasets: datasets.targets,
       upserts: [...compiled.upserts],
       revision: 1,
-      file: file && { ...file, applied_revision: 1 },
+      file: file && { ...file, applied_revision: 1, applied_secret: secrets[0]?.id ?? null },
       created_at: at,
       updated_at: at,
     }
@@ -181,9 +182,10 @@ export class EventPipelines extends PipelineRecords {
     const at = timestamp(now)
     const revision = stored.revision + 1
     if (file?.secret !== undefined) this.#needs.checkSecret(document, file.secret)
+    const fresh = file?.secret === undefined ? undefined : this.secrets.keep(stored.id, file.secret, now)
     const record: PipelineRecord = {
       ...stored,
-      ...(file?.secret === undefined ? {} : { secrets: [this.secrets.keep(stored.id, file.secret, now)] }),
+      ...(fresh && { secrets: [fresh] }),
       name: document.name,
       state: document.state,
       purpose,
@@ -192,7 +194,7 @@ export class EventPipelines extends PipelineRecords {
       write_target_datasets: datasets.targets,
       upserts: [...compiled.upserts],
       revision,
-      file: file === undefined ? stored.file : { ...file.mark, applied_revision: revision },
+      file: file === undefined ? stored.file : { ...file.mark, applied_revision: revision, ...(fresh && { applied_secret: fresh.id }) },
       updated_at: at,
     }
     this.#stageReplacement(work, organization.id, stored, record, at)

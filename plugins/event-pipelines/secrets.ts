@@ -1,6 +1,6 @@
 // Verification secrets: made, kept sealed, opened for the engine. Plain text leaves once, in the answer that made it.
-import { randomBytes } from "node:crypto"
-import { type Ids, type LiveSecret, timestamp, type Vault } from "#core"
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { AppError, type Ids, type LiveSecret, timestamp, type Vault } from "#core"
 import type { KeptSecret } from "./collections.ts"
 
 /** `whsec_` and 32 random bytes in base64, as Standard Webhooks writes secrets. */
@@ -11,6 +11,8 @@ export function generateSecret(): string {
 export interface SecretKeeper {
   keep(pipelineId: string, plain: string, now: number): KeptSecret
   open(pipelineId: string, kept: readonly KeptSecret[], now: number): LiveSecret[]
+  /** Whether it is that one, in constant time. One that no longer opens verifies nothing, and is none. */
+  holds(pipelineId: string, kept: KeptSecret, plain: string): boolean
 }
 
 export function secretKeeper(vault: Vault, ids: Ids): SecretKeeper {
@@ -30,5 +32,18 @@ export function secretKeeper(vault: Vault, ids: Ids): SecretKeeper {
           value: vault.open(sealed, context(pipelineId)),
           ...(ends_at === null ? {} : { endsAt: Date.parse(ends_at) }),
         })),
+    holds(pipelineId, { sealed }, plain) {
+      try {
+        return timingSafeEqual(digestOf(vault.open(sealed, context(pipelineId))), digestOf(plain))
+      } catch (error) {
+        if (error instanceof AppError && error.code === "data_loss") return false
+        throw error
+      }
+    },
   }
+}
+
+/** Of one length, whatever the length of the secret. */
+function digestOf(plain: string): Buffer {
+  return createHash("sha256").update(plain).digest()
 }

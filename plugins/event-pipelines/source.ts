@@ -65,7 +65,7 @@ export function pipelineSource({ store, clock, works, coherence, pipelines, orga
             .in(Pipelines, organization)
             .update(
               record.id,
-              { $set: { secrets: secrets as never, revision, file: stillApplied(record), updated_at: timestamp(now) } },
+              { $set: { secrets: secrets as never, revision, file: stillApplied(record) as never, updated_at: timestamp(now) } },
               { where: { revision: record.revision } },
             )
           work.in(Revisions, organization).insert({

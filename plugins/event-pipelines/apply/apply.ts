@@ -1,10 +1,11 @@
 // Applies a plan in one unit of work: all of it or nothing. What the server has changed meanwhile fails the commit.
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Work } from "#core"
-import { type PipelineRecord, Pipelines } from "../collections.ts"
+import { type AppliedFile, type PipelineRecord, Pipelines } from "../collections.ts"
 import type { EventPipelines, Organization } from "../pipelines.ts"
+import { markOf, takenSecret } from "./named-secret.ts"
 import type { Planned } from "./plan.ts"
-import { markOf, newSecret, unsetWarnings, wanted } from "./waiting.ts"
+import { unsetWarnings, wanted } from "./waiting.ts"
 
 export interface ApplyArgs {
   readonly organization: Organization
@@ -21,21 +22,21 @@ export async function stagePlan(
 ): Promise<Map<string, string[]>> {
   refuse(planned, force)
   const warnings = new Map<string, string[]>()
-  for (const { change, given, stored } of planned) {
+  for (const { change, given, stored, standing } of planned) {
     if (given && !stored) {
       const { document, secret } = given
       const auth_config = secret === undefined ? document.auth_config : { ...document.auth_config, secret }
-      const saved = await pipelines.create(organization, { ...wanted(given, undefined), auth_config }, work, markOf(given, undefined))
+      const saved = await pipelines.create(organization, { ...wanted(given, undefined), auth_config }, work, given.mark)
       warnings.set(change.slug, [...saved.warnings, ...unsetWarnings(given, undefined)])
     } else if (given && stored && change.action === "change") {
       const { slug: _, ...document } = wanted(given, stored)
-      const update = { mark: markOf(given, stored), secret: newSecret(given, stored) }
+      const update = { mark: markOf(given, stored, standing), secret: takenSecret(given, standing) }
       const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update)
       warnings.set(change.slug, [...saved.warnings, ...unsetWarnings(given, stored)])
-    } else if (given && stored) remember(organization, stored, markOf(given, stored), work)
-    else if (stored) {
+    } else if (given && stored) remember(organization, stored, markOf(given, stored, standing), work)
+    else if (stored?.file) {
       // Without a digest, so that the file is applied again should it come back.
-      const mark = { path: stored.file?.path ?? "", digest: "", applied_revision: 0, unset: stored.file?.unset ?? false }
+      const mark = { ...stored.file, digest: "" }
       await pipelines.update(organization, stored.id, { state: "disabled" }, work, stored.revision, { mark })
     }
   }
@@ -59,7 +60,7 @@ function refuse(planned: readonly Planned[], force: boolean): void {
 }
 
 /** The document is what the server has: noted as applied, as the revision that it is. */
-function remember(organization: Organization, stored: PipelineRecord, mark: NonNullable<PipelineRecord["file"]>, work: Work): void {
+export function remember(organization: Organization, stored: PipelineRecord, mark: AppliedFile, work: Work): void {
   const file = { ...mark, applied_revision: stored.revision }
   if (!isDeepStrictEqual(stored.file, file))
     work.in(Pipelines, organization.id).update(stored.id, { $set: { file } }, { where: { revision: stored.revision } })

@@ -3,13 +3,18 @@
 import { createHash } from "node:crypto"
 import { z } from "zod"
 import { AppError, PipelineDocument, slugOf } from "#core"
-import type { PipelineRecord } from "../collections.ts"
+import type { AppliedFile } from "../collections.ts"
 import { internalAuth } from "../rules.ts"
 
 export const GivenDocument = z.strictObject({
   path: z.string().min(1).max(1_024).describe("Where the document is kept, for messages and for the record."),
   document: z.json().describe("As the file has it; a secret only as { from_env: NAME }."),
-  secret: z.string().min(1).max(8_192).optional().describe("What that variable holds; used when the pipeline is made."),
+  secret: z
+    .string()
+    .min(1)
+    .max(8_192)
+    .optional()
+    .describe("What that variable holds: the secret that the pipeline is to have. It is never shown."),
 })
 export type GivenDocument = z.infer<typeof GivenDocument>
 
@@ -21,7 +26,8 @@ export interface ReadDocument {
   readonly secret: string | undefined
   /** The variable that the secret is to come from and that is not set. */
   readonly unset: string | undefined
-  readonly mark: NonNullable<PipelineRecord["file"]>
+  /** What is noted of it when its pipeline is made. */
+  readonly mark: AppliedFile
 }
 
 /** Throws AppError `invalid_argument` for what is no document, or holds a secret. */
@@ -48,7 +54,14 @@ export function readGiven({ path, document: given, secret }: GivenDocument): Rea
   const unset = secret === undefined && reference !== undefined ? variableOf(reference) : undefined
   const digest = createHash("sha256").update(JSON.stringify(given)).digest("hex")
   const document = internalAuth({ ...parsed.data, slug, auth_config }, secret)
-  return { path, slug, document, secret, unset, mark: { path, digest, applied_revision: 0, unset: unset !== undefined } }
+  return {
+    path,
+    slug,
+    document,
+    secret,
+    unset,
+    mark: { path, digest, applied_revision: 0, unset: unset !== undefined, applied_secret: null },
+  }
 }
 
 function variableOf(reference: unknown): string {

@@ -4,9 +4,11 @@ import { z } from "zod"
 import { AppError, type Caller, type PipelineDocument, type PipelineEngine, type Store } from "#core"
 import { type PipelineRecord, Pipelines, Revisions } from "../collections.ts"
 import { refuseFixed } from "../rules.ts"
+import type { SecretKeeper } from "../secrets.ts"
 import { FieldChange, fieldChanges } from "./compare.ts"
 import { type GivenDocument, type ReadDocument, readGiven } from "./given.ts"
-import { secretChange, unsetWarnings, wanted } from "./waiting.ts"
+import { type Standing, secretChange, standingOf } from "./named-secret.ts"
+import { unsetWarnings, wanted } from "./waiting.ts"
 
 export const PlannedChange = z.object({
   slug: z.string(),
@@ -26,6 +28,8 @@ export interface Planned {
   readonly change: PlannedChange
   readonly given: ReadDocument | undefined
   readonly stored: PipelineRecord | undefined
+  /** Of the secret that is given. */
+  readonly standing: Standing
 }
 
 export interface PlanArgs {
@@ -33,21 +37,24 @@ export interface PlanArgs {
   readonly documents: readonly GivenDocument[]
   /** The documents are all there are: pipelines that were applied from others are to be disabled. */
   readonly complete: boolean
+  /** Whether whoever asks may give a pipeline another secret. */
+  readonly mayRotate: boolean
 }
 
 export interface PlanDeps {
   readonly store: Store
   readonly engine: PipelineEngine
+  readonly secrets: SecretKeeper
 }
 
 /** Throws AppError `invalid_argument` where two documents have one slug, or one is no document at all. */
-export async function plan({ organization, documents, complete }: PlanArgs, deps: PlanDeps): Promise<Planned[]> {
+export async function plan({ organization, documents, complete, mayRotate }: PlanArgs, deps: PlanDeps): Promise<Planned[]> {
   const given = documents.map(readGiven)
   refuseTwins(given)
   const stored = await deps.store.open(Pipelines, organization.id).find({}, { limit: 10_000 })
   const bySlug = new Map(stored.map((record) => [record.slug, record]))
   const planned: Planned[] = []
-  for (const one of given) planned.push(await planOne(organization, one, bySlug.get(one.slug), deps))
+  for (const one of given) planned.push(await planOne({ organization, mayRotate }, one, bySlug.get(one.slug), deps))
   if (!complete) return planned
   const named = new Set(given.map(({ slug }) => slug))
   const gone = stored.filter(
@@ -70,7 +77,7 @@ function refuseTwins(given: readonly ReadDocument[]): void {
 }
 
 async function planOne(
-  organization: PlanArgs["organization"],
+  { organization, mayRotate }: Pick<PlanArgs, "organization" | "mayRotate">,
   given: ReadDocument,
   stored: PipelineRecord | undefined,
   deps: PlanDeps,
@@ -83,13 +90,16 @@ async function planOne(
   const warnings = compilation.findings.filter(({ level }) => level === "warning").map(({ rule, message }) => `${rule}: ${message}`)
   warnings.push(...unsetWarnings(given, stored))
   const base = { slug, path, drift: null, changes: [] as FieldChange[], problems, warnings }
-  if (!stored) return { change: { ...base, action: problems.length > 0 ? "refused" : "create" }, given, stored }
+  if (!stored) return { change: { ...base, action: problems.length > 0 ? "refused" : "create" }, given, stored, standing: "missing" }
   if (stored.purpose === "page_events") problems.push("The service itself made this pipeline for a page; give the document another slug.")
   problems.push(...fixedProblems(stored.document, given.document))
-  const changes = [...fieldChanges(stored.document, wanted(given, stored)), ...secretChange(given, stored)]
-  const drift = await driftOf(organization.id, stored, deps.store)
+  const standing = standingOf(given, stored, deps.secrets)
+  const replaced = standing === "other" || standing === "rotated"
+  if (replaced && !mayRotate) problems.push("Its secret is not the one given, and another takes an admin's key, as rotate-secret does.")
+  const changes = [...fieldChanges(stored.document, wanted(given, stored)), ...secretChange(standing)]
+  const drift = (await driftOf(organization.id, stored, deps.store)) ?? rotationDrift(standing)
   const action = problems.length > 0 ? "refused" : changes.length > 0 ? "change" : "unchanged"
-  return { change: { ...base, changes, drift, action }, given, stored }
+  return { change: { ...base, changes, drift, action }, given, stored, standing }
 }
 
 function fixedProblems(stored: PipelineDocument, { source_kind, auth_mode, auth_config }: PipelineDocument): string[] {
@@ -106,7 +116,12 @@ async function planDisabled(organization: PlanArgs["organization"], stored: Pipe
   const changes = [{ field: "state", before: stored.state, after: "disabled" }]
   const drift = await driftOf(organization.id, stored, store)
   const change: PlannedChange = { slug: stored.slug, path: "", action: "disable", changes, drift, problems: [], warnings: [] }
-  return { change, given: undefined, stored }
+  return { change, given: undefined, stored, standing: "not given" }
+}
+
+function rotationDrift(standing: Standing): PlannedChange["drift"] {
+  if (standing !== "rotated") return null
+  return { message: "Its secret was rotated on the server since the last apply, and its variable holds another.", changes: [] }
 }
 
 async function driftOf(

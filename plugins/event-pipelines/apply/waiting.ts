@@ -2,37 +2,21 @@
 // that nobody has seen, and takes the secret as soon as the variable is set. As files are at start.
 import type { PipelineDocument } from "#core"
 import type { PipelineRecord } from "../collections.ts"
-import type { FieldChange } from "./compare.ts"
 import type { ReadDocument } from "./given.ts"
 
 /** A variable that is gone takes nothing away from a pipeline that has its secret. */
-function waits({ unset }: ReadDocument, stored: PipelineRecord | undefined): boolean {
+export function waits({ unset }: ReadDocument, stored: PipelineRecord | undefined): boolean {
   return unset !== undefined && (stored === undefined || hasNoSecret(stored))
 }
 
 /** A generated one does not count; that of a pipeline made on the server is somebody's. */
-function hasNoSecret({ file, secrets }: PipelineRecord): boolean {
+export function hasNoSecret({ file, secrets }: PipelineRecord): boolean {
   return file?.unset === true || secrets.length === 0
 }
 
 /** The document given, in the state that it gets while its secret's variable is not set. */
 export function wanted(given: ReadDocument, stored: PipelineRecord | undefined): PipelineDocument {
   return waits(given, stored) ? { ...given.document, state: "proposed" } : given.document
-}
-
-/** What to note of the file: `unset` only while the pipeline waits. */
-export function markOf(given: ReadDocument, stored: PipelineRecord | undefined): ReadDocument["mark"] {
-  return { ...given.mark, unset: waits(given, stored) }
-}
-
-/** The secret that a pipeline takes with the next apply; undefined for one that has its own. */
-export function newSecret({ secret }: ReadDocument, stored: PipelineRecord): string | undefined {
-  return hasNoSecret(stored) ? secret : undefined
-}
-
-/** That a secret is taken, without what it is. */
-export function secretChange(given: ReadDocument, stored: PipelineRecord): FieldChange[] {
-  return newSecret(given, stored) === undefined ? [] : [{ field: "auth_config.secret", before: "not set", after: "from its variable" }]
 }
 
 export function unsetWarnings(given: ReadDocument, stored: PipelineRecord | undefined): string[] {

@@ -1,6 +1,6 @@
 // Pipelines from a repository: what applying a set of documents would do, and doing it, in one commit.
 import { z } from "zod"
-import { defineOperation, PipelineEngine, Store } from "#core"
+import { type Caller, defineOperation, PipelineEngine, roleAtLeast, Store } from "#core"
 import { stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
 import { type Planned, PlannedChange, plan } from "../apply/plan.ts"
@@ -8,6 +8,7 @@ import { EventPipelinesService } from "../pipelines.ts"
 import { document } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
+const inject = { store: Store, engine: PipelineEngine, pipelines: EventPipelinesService }
 
 const input = {
   documents: z.array(GivenDocument).max(1_000),
@@ -30,8 +31,9 @@ export const planPipelines = defineOperation({
   output: Plan,
   errors: ["invalid_argument"],
   examples: [given],
-  inject: { store: Store, engine: PipelineEngine },
-  handle: async ({ input, caller, deps }) => shown(await plan({ organization: caller.organization, ...input }, deps)),
+  inject,
+  handle: async ({ input, caller, deps }) =>
+    shown(await plan({ ...whose(caller), ...input }, { ...deps, secrets: deps.pipelines.secrets })),
 })
 
 export const applyPipelines = defineOperation({
@@ -46,15 +48,18 @@ export const applyPipelines = defineOperation({
   output: Plan,
   errors: ["invalid_argument", "failed_precondition", "aborted"],
   examples: [given],
-  inject: { store: Store, engine: PipelineEngine, pipelines: EventPipelinesService },
-  async handle({ input, caller, deps, work }) {
-    const { organization } = caller
-    const planned = await plan({ organization, documents: input.documents, complete: input.complete }, deps)
-    const warnings = await stagePlan({ organization, planned, force: input.force }, deps.pipelines, work)
+  inject,
+  async handle({ input: { force, ...documents }, caller, deps, work }) {
+    const planned = await plan({ ...whose(caller), ...documents }, { ...deps, secrets: deps.pipelines.secrets })
+    const warnings = await stagePlan({ organization: caller.organization, planned, force }, deps.pipelines, work)
     const { changes } = shown(planned)
     return { changes: changes.map((change) => ({ ...change, warnings: warnings.get(change.slug) ?? change.warnings })), blocked: false }
   },
 })
+
+function whose(caller: Caller) {
+  return { organization: caller.organization, mayRotate: roleAtLeast(caller.role, "admin") }
+}
 
 function shown(planned: readonly Planned[]): z.infer<typeof Plan> {
   const changes = planned.map(({ change }) => change)

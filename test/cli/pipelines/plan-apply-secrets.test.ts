@@ -26,6 +26,8 @@ describe("plan and apply of a secret from a variable", () => {
   })
   afterEach(() => folder.remove())
 
+  const rotate = async (slug: string, body: object) =>
+    (await host.api<{ secret: string }>("POST", `/v1/event-pipelines/${slug}/rotate-secret`, body)).body.secret
   const stored = async (slug: string) => (await host.api<Wire>("GET", `/v1/event-pipelines/${slug}`)).body
   const signed = async (slug: string, secret: string) => (await host.send(await stored(slug), { n: 1 }, { secret })).status
 
@@ -66,6 +68,72 @@ describe("plan and apply of a secret from a variable", () => {
     expect(gone.output).to.include("1 unchanged").and.include("keeps the secret that it has")
     expect(await stored("hooked")).to.deep.equal(before)
     expect(await signed("hooked", "from-the-variable")).to.equal(200)
+  })
+
+  it("shows and takes another secret as a change, shows neither, and ends the one before", async () => {
+    folder.write("turned.yaml", hooked().replace("Hooked", "Turned"))
+    const [first, second] = [
+      { ...env, HOOK_SECRET: "the-leaked-one" },
+      { ...env, HOOK_SECRET: "the-fresh-one" },
+    ]
+    expect((await folder.run(["apply", "turned.yaml"], first)).code).to.equal(0)
+    const before = await stored("turned")
+    const planned = await folder.run(["plan", "turned.yaml"], second)
+    expect([planned.code, planned.output]).to.deep.equal([
+      0,
+      "~ change     turned  turned.yaml\n    auth_config.secret: changed\n1 to change\n",
+    ])
+    expect(await stored("turned")).to.deep.equal(before)
+    expect(await signed("turned", "the-leaked-one")).to.equal(200)
+    const applied = await folder.run(["apply", "turned.yaml", "--json"], second)
+    expect(applied.code, applied.output).to.equal(0)
+    for (const { output } of [planned, applied]) expect(output).to.not.match(/the-(leaked|fresh)-one/)
+    expect([await signed("turned", "the-leaked-one"), await signed("turned", "the-fresh-one")]).to.deep.equal([401, 200])
+    const done = await stored("turned")
+    expect(done.revision).to.equal(before.revision + 1)
+    for (const command of ["apply", "plan"]) expect((await folder.run([command, "turned.yaml"], second)).output).to.equal("1 unchanged\n")
+    expect((await folder.run(["apply", "turned.yaml"], env)).output).to.include("keeps the secret that it has")
+    expect(await stored("turned")).to.deep.equal(done)
+  })
+
+  it("takes a secret that was rotated on the server for a change made there, until the variable holds it", async () => {
+    folder.write("rotated.yaml", hooked().replace("Hooked", "Rotated"))
+    const withSecret = (secret: string) => ({ ...env, HOOK_SECRET: secret })
+    expect((await folder.run(["apply", "rotated.yaml"], withSecret("named"))).code).to.equal(0)
+    const fresh = await rotate("rotated", { overlap: "1h" })
+    const stale = await folder.run(["apply", "rotated.yaml"], withSecret("named"))
+    expect(stale.code).to.equal(1)
+    expect(stale.output).to.include("! Its secret was rotated on the server").and.include("Nothing was applied")
+    // Without the variable nothing is compared, and nothing is forgotten.
+    expect((await folder.run(["apply", "rotated.yaml"], env)).code).to.equal(0)
+    expect((await folder.run(["plan", "rotated.yaml"], withSecret("named"))).code).to.equal(1)
+    expect(await signed("rotated", fresh)).to.equal(200)
+
+    // Followed: unchanged, with the overlap as it is, and the next change is the file's again.
+    expect((await folder.run(["apply", "rotated.yaml"], withSecret(fresh))).output).to.equal("1 unchanged\n")
+    expect(await signed("rotated", "named")).to.equal(200)
+    expect((await folder.run(["apply", "rotated.yaml"], withSecret("next"))).output).to.include("auth_config.secret: changed")
+    const tried = [await signed("rotated", "named"), await signed("rotated", fresh), await signed("rotated", "next")]
+    expect(tried).to.deep.equal([401, 401, 200])
+
+    const again = await rotate("rotated", {})
+    const forced = await folder.run(["apply", "rotated.yaml", "--force"], withSecret("next"))
+    expect(forced.code, forced.output).to.equal(0)
+    expect([await signed("rotated", again), await signed("rotated", "next")]).to.deep.equal([401, 200])
+  })
+
+  it("lets only an admin's key replace a secret, as rotate-secret does", async () => {
+    folder.write("guarded.yaml", hooked().replace("Hooked", "Guarded"))
+    const { body } = await host.api<{ secret: string }>("POST", "/v1/api-keys", { kind: "api_key", name: "Builder", role: "member" })
+    const member = { ...env, MILLRACE_KEY: body.secret }
+    expect((await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "given-at-first" })).code).to.equal(0)
+    expect((await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "given-at-first" })).output).to.equal("1 unchanged\n")
+    const refused = await folder.run(["apply", "guarded.yaml"], { ...member, HOOK_SECRET: "of-a-member" })
+    expect(refused.code).to.equal(1)
+    expect(refused.output)
+      .to.match(/! refused +guarded/)
+      .and.include("takes an admin's key")
+    expect([await signed("guarded", "given-at-first"), await signed("guarded", "of-a-member")]).to.deep.equal([200, 401])
   })
 
   it("takes the secret of a document that is to stay proposed, and still waits after its file was away", async () => {

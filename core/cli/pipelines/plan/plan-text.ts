@@ -1,5 +1,5 @@
 // A plan for the terminal: one line a pipeline, and below it what changes field by field.
-import { styleText } from "node:util"
+import { isDeepStrictEqual, styleText } from "node:util"
 import type { Json } from "../../../contract/collection.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 
@@ -55,6 +55,8 @@ function changeText({ slug, path, action, changes, drift, problems, warnings }: 
 export function fieldLines({ field, before, after }: FieldChange): string[] {
   const plain = (value: Json) =>
     value === null || typeof value === "number" || typeof value === "boolean" || (typeof value === "string" && !value.includes("\n"))
+  // What is redacted is told alike on both sides.
+  if (isDeepStrictEqual(before, after)) return [`${field}: changed`]
   if (plain(before) && plain(after)) return [`${field}: ${shown(before)} → ${shown(after)}`]
   return [`${field}:`, ...lineDiff(yamlLines(before), yamlLines(after)).map((line) => `  ${line}`)]
 }

@@ -1,0 +1,45 @@
+// The secret that a document takes from a variable, beside the one that its pipeline has. As with every field, the document
+// is what is to be, unless the server's was changed since: a secret that was rotated there is never gone over unasked.
+import type { AppliedFile, PipelineRecord } from "../collections.ts"
+import type { SecretKeeper } from "../secrets.ts"
+import { redactedSecret } from "../wire.ts"
+import type { FieldChange } from "./compare.ts"
+import type { ReadDocument } from "./given.ts"
+import { hasNoSecret, waits } from "./waiting.ts"
+
+/**
+ * `other`: the variable holds another than it did when the document was applied last. `rotated`: the pipeline has another
+ * than it had then, and not the one that is given.
+ */
+export type Standing = "not given" | "missing" | "same" | "other" | "rotated"
+
+/** While one is being rotated out, the secret that stays is the one that counts. */
+export function standingOf({ secret }: Pick<ReadDocument, "secret">, stored: PipelineRecord, keeper: SecretKeeper): Standing {
+  if (secret === undefined) return "not given"
+  if (hasNoSecret(stored)) return "missing"
+  const lasting = lastingSecret(stored)
+  if (lasting && keeper.holds(stored.id, lasting, secret)) return "same"
+  return lasting?.id === stored.file?.applied_secret ? "other" : "rotated"
+}
+
+/** The secret that a pipeline takes with the next apply; undefined where it has it, or none is given. */
+export function takenSecret({ secret }: Pick<ReadDocument, "secret">, standing: Standing): string | undefined {
+  return standing === "same" ? undefined : secret
+}
+
+/** That a secret is taken, without what it is. */
+export function secretChange(standing: Standing): FieldChange[] {
+  if (standing === "not given" || standing === "same") return []
+  if (standing === "missing") return [{ field: "auth_config.secret", before: "not set", after: "from its variable" }]
+  return [{ field: "auth_config.secret", before: redactedSecret, after: redactedSecret }]
+}
+
+/** What to note of the file. A secret that is given and there counts as applied, however it came there. */
+export function markOf(given: ReadDocument, stored: PipelineRecord, standing: Standing): AppliedFile {
+  const applied = standing === "same" ? lastingSecret(stored)?.id : stored.file?.applied_secret
+  return { ...given.mark, unset: waits(given, stored), applied_secret: applied ?? null }
+}
+
+function lastingSecret({ secrets }: PipelineRecord): PipelineRecord["secrets"][number] | undefined {
+  return secrets.find(({ ends_at }) => ends_at === null)
+}
