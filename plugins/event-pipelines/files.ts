@@ -2,9 +2,9 @@
 // it differs from what was last applied from it. A change made on the server since is drift: kept, reported, never
 // overwritten. Nodes that start together race for the commit, and the one that loses finds it done.
 import { createHash } from "node:crypto"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { basename, join, relative } from "node:path"
-import { AppError, type Finding, type Logger, PipelineDocument, parseText, slugOf, type Works } from "#core"
+import { existsSync, readFileSync } from "node:fs"
+import { basename, relative } from "node:path"
+import { AppError, type Finding, filesIn, type Logger, PipelineDocument, parseText, slugOf, type Works } from "#core"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"
 import { markOf, standingOf, takenSecret } from "./apply/named-secret.ts"
@@ -25,15 +25,16 @@ export interface FileProblem {
 export function pipelineFiles(folders: readonly string[]): string[] {
   return folders
     .filter((folder) => existsSync(folder))
-    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
-    .filter((file) => /\.(ya?ml|json)$/.test(file) && !/\.test\.(ya?ml|json)$/.test(file))
+    .flatMap((folder) => filesIn(folder, "pipeline"))
     .sort()
 }
 
 /** Reads one file; secrets named by `{ from_env: NAME }` are taken from `env`. */
 export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: string): ReadFile | FileProblem {
   const path = relative(root, file) || basename(file)
-  const { value, findings, locate } = parseText(readFileSync(file, "utf8"), { refuseLiteralSecrets: true })
+  const text = textOf(file)
+  if (typeof text !== "string") return { path, findings: [text] }
+  const { value, findings, locate } = parseText(text, { refuseLiteralSecrets: true })
   if (value === undefined || findings.some((finding) => finding.level === "error")) return { path, findings }
   const parsed = PipelineDocument.safeParse(value)
   if (!parsed.success) {
@@ -58,6 +59,16 @@ export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: str
   const unset = secret === undefined ? variable : undefined
   const mark = { path, digest, applied_revision: 0, unset: unset !== undefined, applied_secret: null }
   return { path, document, slug: document.slug ?? slugOf(document.name), secret, unset, mark, locate }
+}
+
+function textOf(file: string): string | Finding {
+  try {
+    return readFileSync(file, "utf8")
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === "ENOENT" ? "it is not there, or a link to what is not there" : message
+    return { rule: "invalid-syntax", level: "error", message: `The file cannot be read: ${why}.`, pointer: "" }
+  }
 }
 
 function variableOf(reference: unknown): string | undefined {

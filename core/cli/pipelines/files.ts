@@ -1,17 +1,11 @@
 // Which files a command line means: those named, those in the folders named, or those of the configured folders.
-import { existsSync, readdirSync, statSync } from "node:fs"
-import { join, relative, resolve } from "node:path"
+import { existsSync, statSync } from "node:fs"
+import { relative, resolve } from "node:path"
 import { frameworkRoot } from "../../house/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
+import { type FileKind, filesIn, isTestFile } from "../../pipeline/pipeline-folder.ts"
 import { type Reading, readGiven } from "../given-file.ts"
 import { CommandProblem } from "../operations/problem.ts"
-
-export type FileKind = "pipeline" | "test"
-
-const endings: Record<FileKind, (name: string) => boolean> = {
-  pipeline: (name) => /\.(ya?ml|json)$/.test(name) && !/\.test\.(ya?ml|json)$/.test(name),
-  test: (name) => /\.test\.(ya?ml|json)$/.test(name),
-}
 
 export interface WantedFiles {
   /** As given on the command line; none: the configured folders. */
@@ -30,13 +24,10 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
       if (given.length > 0) missing.push(`There is no file or folder ${path}.`)
       return []
     }
-    if (!statSync(file).isDirectory()) return oneFile(file, kind)
-    return readdirSync(file)
-      .filter(endings[kind])
-      .map((name) => join(file, name))
+    return statSync(file).isDirectory() ? filesIn(file, kind) : oneFile(file, kind)
   })
   if (missing.length > 0) throw new BootError(missing)
-  if (found.length === 0 && given.length > 0 && given.every(endings.test)) {
+  if (found.length === 0 && given.length > 0 && given.every(isTestFile)) {
     throw new CommandProblem(
       "Only tests are named: `millrace pipelines test` runs them. Name the pipelines beside them, or none for all.",
       2,
@@ -48,7 +39,7 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
 /** A shell's `pipelines/*.yaml` names the tests beside the pipelines too. */
 function oneFile(file: string, kind: FileKind): string[] {
   if (kind === "test") return [testOf(file)]
-  return endings.test(file) ? [] : [file]
+  return isTestFile(file) ? [] : [file]
 }
 
 /** The user's own: what ships with the framework is no document of theirs, to be checked or applied. */
@@ -80,7 +71,7 @@ export function folderOf(path: string): string {
 
 /** The test beside a pipeline, when a pipeline is named where tests are wanted. */
 function testOf(file: string): string {
-  return endings.test(file) ? file : file.replace(/\.(ya?ml|json)$/, ".test.$1")
+  return isTestFile(file) ? file : file.replace(/\.(ya?ml|json)$/, ".test.$1")
 }
 
 /** As people name it: below the folder they are in where it is. */

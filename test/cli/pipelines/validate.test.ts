@@ -1,5 +1,5 @@
 // `millrace pipelines validate`: every mistake at its line, in every format, without a service.
-import { readdirSync, readFileSync } from "node:fs"
+import { readdirSync, readFileSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { projectRoot } from "../../import-graph.ts"
@@ -169,6 +169,14 @@ describe("pipelines validate", () => {
     expect(both.code, both.output).to.equal(0)
     expect(both.output).to.match(/^1 file, 0 errors/m)
     expect([tests.code, tests.output.includes("millrace pipelines test")]).to.deep.equal([2, true])
+  })
+
+  it("leaves out names that begin with a dot: an editor's lock, what a Mac keeps beside a file", async () => {
+    folder.write("pipelines/y.yaml", "name: Y\nauth_mode: none\n")
+    folder.write("pipelines/._y.yaml", "\0\u0005\u0016\u0007")
+    symlinkSync("me@host.1:2", join(folder.path, "pipelines/.#y.yaml"))
+    const { code, output } = await folder.run(["validate"])
+    expect([code, output]).to.deep.equal([0, "1 file, 0 errors, 0 warnings\n"])
   })
 
   it("says in a line where a report cannot be written, and what cannot be read", async () => {

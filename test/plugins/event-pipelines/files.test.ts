@@ -1,6 +1,6 @@
 // Pipelines from files: applied at start where they changed, never over what was changed on the server, and refused
 // with everything that is wrong with them.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -25,6 +25,7 @@ describe("pipeline files", () => {
     folders.push(dataDir, files)
     return {
       write: (name: string, text: string) => writeFileSync(join(files, name), text),
+      link: (name: string, target: string) => symlinkSync(target, join(files, name)),
       async boot() {
         for (const host of running.splice(0)) await host.stop()
         const host = await testHost({ dataDir, env: { MILLRACE_PIPELINES_PATHS: files } })
@@ -182,6 +183,26 @@ describe("pipeline files", () => {
       .and.to.match(/b\.yaml:3:\d+: /)
       .and.to.match(/c\.yaml:\d+:\d+: /)
     expect(failure?.message).to.include("Did you mean").and.not.to.include("literal-SECRET").and.not.to.include("d.yaml")
+  })
+
+  it("are none where the name begins with a dot, and refused where they cannot be read", async () => {
+    const { write, link, boot } = place()
+    write("y.yaml", "name: Edited\nauth_mode: none\npipeline: []\n")
+    link(".#y.yaml", "me@host.1:2")
+    write("._y.yaml", "\0\u0005\u0016\u0007")
+    const host = await boot()
+    expect(await get(host, "edited")).to.include({ name: "Edited" })
+    expect(warned(host)).to.deep.equal([])
+    link("z.yaml", "gone.yaml")
+    write("bad.yaml", "name: [unfinished\n")
+    const failure = await boot().then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    )
+    expect(failure?.message)
+      .to.match(/z\.yaml:1:1: The file cannot be read: /)
+      .and.to.match(/bad\.yaml:\d+:\d+: /)
+      .and.not.to.include("ENOENT")
   })
 
   it("are refused where they change what is fixed, or name one slug twice", async () => {

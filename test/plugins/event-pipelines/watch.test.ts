@@ -1,5 +1,5 @@
 // Pipeline files while developing: a valid change is live at once, an invalid one is reported and what was there stays.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
@@ -59,11 +59,13 @@ describe("watched pipeline files", () => {
   it("takes a new file, and neither a test nor an editor's own", async () => {
     writeFileSync(join(folder, "other.test.yaml"), "tests: []\n")
     writeFileSync(join(folder, ".other.yaml.swp"), "no yaml: [")
+    symlinkSync("me@host.1:2", join(folder, ".#other.yaml"))
     writeFileSync(join(folder, "other.yaml"), "name: Other\nauth_mode: none\n")
     await until(async () => (await host.api("GET", "/v1/event-pipelines/other")).status === 200)
     const { body } = await host.api<{ event_pipelines: object[] }>("GET", "/v1/event-pipelines")
     expect(body.event_pipelines).to.have.length(2)
     expect(host.logged.filter((line) => line.includes("what was there stays"))).to.have.length(1)
+    expect(host.logged.filter((line) => line.includes("ENOENT"))).to.deep.equal([])
   })
 
   it("starts beside an invalid file, reports it, and has it live within a second once it is mended", async () => {
