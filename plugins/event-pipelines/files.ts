@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
-import { AppError, type Finding, filesIn, type Logger, PipelineDocument, parseText, slugOf, type Works } from "#core"
+import { AppError, type Finding, filesIn, type Logger, notUtf8, PipelineDocument, parseText, slugOf, utf8Text, type Works } from "#core"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"
 import { markOf, standingOf, takenSecret } from "./apply/named-secret.ts"
@@ -62,12 +62,12 @@ export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: str
 }
 
 function textOf(file: string): string | Finding {
+  const refused = (message: string): Finding => ({ rule: "invalid-syntax", level: "error", message, pointer: "" })
   try {
-    return readFileSync(file, "utf8")
+    return utf8Text(readFileSync(file)) ?? refused(notUtf8)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    const why = code === "ENOENT" ? "it is not there, or a link to what is not there" : message
-    return { rule: "invalid-syntax", level: "error", message: `The file cannot be read: ${why}.`, pointer: "" }
+    return refused(`The file cannot be read: ${code === "ENOENT" ? "it is not there, or a link to what is not there" : message}.`)
   }
 }
 

@@ -4,6 +4,7 @@ import { relative, resolve } from "node:path"
 import { frameworkRoot } from "../../house/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
 import { type FileKind, filesIn, isTestFile } from "../../pipeline/pipeline-folder.ts"
+import { notUtf8, utf8Text } from "../../pipeline/utf8.ts"
 import { type Reading, readGiven } from "../given-file.ts"
 import { CommandProblem } from "../operations/problem.ts"
 
@@ -58,9 +59,11 @@ export function readBytes(file: string, reading?: Pick<Reading, "orInput">): Buf
   return readGiven(file, { ...reading, shown: shownPath(file), exitCode: 2 })
 }
 
-/** Throws CommandProblem where it cannot be read. */
-export function readText(file: string): string {
-  return readBytes(file).toString("utf8")
+/** Throws CommandProblem where it cannot be read, or is not UTF-8. */
+export function readText(file: string, reading?: Pick<Reading, "orInput">): string {
+  const text = utf8Text(readBytes(file, reading))
+  if (text === undefined) throw new CommandProblem(`${shownPath(file)} cannot be read. ${notUtf8}`, 2)
+  return text
 }
 
 /** The user's folder, else the one that ships with the framework. */

@@ -1,7 +1,7 @@
 // `millrace pipelines verify`: a captured request judged against a provider's scheme, with the verdict and its cause.
 import { readFileSync } from "node:fs"
 import { z } from "zod"
-import { AppError, type PluginCommand, type Verdict } from "#core"
+import { AppError, notUtf8, type PluginCommand, utf8Text, type Verdict } from "#core"
 import { type CapturedRequest, verifyCaptured } from "../captured.ts"
 import { createKeyFetcher } from "../key-fetcher.ts"
 import { selfTest } from "./self-test.ts"
@@ -89,7 +89,9 @@ function text(options: Options, name: string): string {
 function readRequest(file: string): z.output<typeof Captured> {
   let parsed: unknown
   try {
-    parsed = JSON.parse(readFileSync(file === "-" ? 0 : file, "utf8"))
+    const text = utf8Text(readFileSync(file === "-" ? 0 : file))
+    if (text === undefined) throw new Error(notUtf8)
+    parsed = JSON.parse(text)
   } catch (error) {
     throw invalid("--request", `${file} is not readable as JSON: ${(error as Error).message}`)
   }

@@ -10,7 +10,7 @@ export class CommandFolder {
   readonly path = mkdtempSync(join(tmpdir(), "millrace-pipelines-"))
 
   /** Returns the file's path. */
-  write(name: string, text: string): string {
+  write(name: string, text: string | Uint8Array): string {
     const file = join(this.path, name)
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text)

@@ -91,9 +91,12 @@ describe("pipelines test", () => {
     folder.write("typo.test.yaml", "tests:\n  - name: One\n    event: { body: {} }\n    expect: { staus: accepted }\n")
     folder.write("broken.yaml", "name: Broken\nsteps: []\n")
     folder.write("broken.test.yaml", "tests: [{ name: One, event: { body: {} }, expect: { status: accepted } }]\n")
-    const [typo, broken, none] = await Promise.all([
+    folder.write("latin.yaml", Buffer.from("name: Grüße\nauth_mode: none\n", "latin1"))
+    folder.write("latin.test.yaml", "tests: [{ name: One, event: { body: {} }, expect: { status: accepted } }]\n")
+    const [typo, broken, latin, none] = await Promise.all([
       folder.run(["test", "typo.test.yaml"]),
       folder.run(["test", "broken.yaml"]),
+      folder.run(["test", "latin.yaml"]),
       folder.run(["test"], { MILLRACE_PIPELINES_PATHS: "nowhere" }),
     ])
     expect(typo.code).to.equal(2)
@@ -102,6 +105,7 @@ describe("pipelines test", () => {
       .and.include('Did you mean "status"?')
     expect(broken.code).to.equal(2)
     expect(broken.output).to.include("broken.yaml:2:1 error unknown-field").and.include("1 file could not be run")
+    expect([latin.code, latin.output.includes("The file is not text in UTF-8")], latin.output).to.deep.equal([2, true])
     expect([none.code, none.output.trim()]).to.deep.equal([2, "There are no *.test.yaml files to run."])
   })
 

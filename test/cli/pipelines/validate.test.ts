@@ -179,6 +179,21 @@ describe("pipelines validate", () => {
     expect([code, output]).to.deep.equal([0, "1 file, 0 errors, 0 warnings\n"])
   })
 
+  it("refuses what is not UTF-8, and takes a byte order mark", async () => {
+    const text = "name: Grüße\nauth_mode: none\n"
+    folder.write("latin.yaml", Buffer.from(text, "latin1"))
+    folder.write("wide.yaml", Buffer.from(`\uFEFF${text}`, "utf16le"))
+    folder.write("bare.yaml", Buffer.from(text, "utf16le"))
+    folder.write("marked.yaml", `\uFEFF${text}`)
+    const ran = await Promise.all(["latin", "wide", "bare"].map((name) => folder.run(["validate", `${name}.yaml`])))
+    for (const { code, output } of ran) {
+      expect(code, output).to.equal(2)
+      expect(output).to.match(/^\w+\.yaml cannot be read\. The file is not text in UTF-8\. .*\n$/)
+    }
+    const marked = await folder.run(["validate", "marked.yaml"])
+    expect([marked.code, marked.output]).to.deep.equal([0, "1 file, 0 errors, 0 warnings\n"])
+  })
+
   it("says in a line where a report cannot be written, and what cannot be read", async () => {
     folder.write("one.yaml", "name: One\nauth_mode: none\n")
     folder.write("odd/folder.yaml/inside", "")

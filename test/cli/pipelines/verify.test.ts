@@ -18,14 +18,17 @@ describe("pipelines verify", () => {
     capture("good.json", github?.request ?? {})
     capture("changed.json", { ...github?.request, body: "Hello, World?" })
     capture("bare.json", { headers: {}, body: "{}" })
+    folder.write("marked.json", `\uFEFF${JSON.stringify(github?.request)}`)
     const verify = (file: string, ...more: string[]) =>
       folder.run(["verify", "--provider", "github", "--secret", github?.secret ?? "", "--request", file, ...more])
-    const [good, changed, bare, json] = await Promise.all([
+    const [good, changed, bare, json, marked] = await Promise.all([
       verify("good.json"),
       verify("changed.json"),
       verify("bare.json"),
       verify("changed.json", "--json"),
+      verify("marked.json"),
     ])
+    expect([marked.code, marked.output]).to.deep.equal([good.code, good.output])
     expect([good.code, changed.code, bare.code, json.code]).to.deep.equal([0, 1, 1, 1])
     expect(good.output).to.match(/^Verified: the request is from github/)
     expect(changed.output).to.match(/^Not verified \(wrong_secret\)\./)

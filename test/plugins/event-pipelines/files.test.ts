@@ -24,7 +24,7 @@ describe("pipeline files", () => {
     const files = mkdtempSync(join(tmpdir(), "millrace-files-"))
     folders.push(dataDir, files)
     return {
-      write: (name: string, text: string) => writeFileSync(join(files, name), text),
+      write: (name: string, text: string | Uint8Array) => writeFileSync(join(files, name), text),
       link: (name: string, target: string) => symlinkSync(target, join(files, name)),
       async boot() {
         for (const host of running.splice(0)) await host.stop()
@@ -194,6 +194,7 @@ describe("pipeline files", () => {
     expect(await get(host, "edited")).to.include({ name: "Edited" })
     expect(warned(host)).to.deep.equal([])
     link("z.yaml", "gone.yaml")
+    write("latin.yaml", Buffer.from("name: Grüße\n", "latin1"))
     write("bad.yaml", "name: [unfinished\n")
     const failure = await boot().then(
       () => undefined,
@@ -202,6 +203,7 @@ describe("pipeline files", () => {
     expect(failure?.message)
       .to.match(/z\.yaml:1:1: The file cannot be read: /)
       .and.to.match(/bad\.yaml:\d+:\d+: /)
+      .and.to.match(/latin\.yaml:1:1: The file is not text in UTF-8/)
       .and.not.to.include("ENOENT")
   })
 

@@ -4,7 +4,7 @@ import { z } from "zod"
 import type { SentEvent } from "../../../house/desk.ts"
 import { parseText } from "../../../pipeline/parse.ts"
 import { CommandProblem } from "../../operations/problem.ts"
-import { readBytes, shownPath } from "../files.ts"
+import { readBytes, readText, shownPath } from "../files.ts"
 import { requestOf } from "../test/event-request.ts"
 import { EventDocument } from "../test/test-document.ts"
 
@@ -43,7 +43,7 @@ export function readBodyFile(file: string): Taken {
 }
 
 function parsed(file: string): unknown {
-  const { value, findings } = parseText(readBytes(file, { orInput: true }).toString("utf8"))
+  const { value, findings } = parseText(readText(file, { orInput: true }))
   if (value !== undefined) return value
   const told = findings.map(({ line, column, message }) => `${shownPath(file)}:${line ?? 1}:${column ?? 1}: ${message}`)
   throw new CommandProblem(told.join("\n"), 2)

@@ -1,12 +1,13 @@
 // Reads a test file and the pipelines that it names. What is wrong is a list of findings with their places, in whichever
 // file they are.
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { schemaProblems } from "../../../pipeline/compile/schema-problems.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import { parseText } from "../../../pipeline/parse.ts"
+import { CommandProblem } from "../../operations/problem.ts"
 import type { LocalCompiler } from "../compiler.ts"
-import { shownPath } from "../files.ts"
+import { readText, shownPath } from "../files.ts"
 import { type CheckedFile, placedIn } from "../validate.ts"
 import { mistakesIn } from "./mistakes.ts"
 import { TestFile } from "./test-document.ts"
@@ -27,8 +28,8 @@ export type Unreadable = { readonly problems: readonly CheckedFile[]; readonly s
 
 export async function readTestFile(file: string, compiler: LocalCompiler): Promise<ReadTests | Unreadable> {
   const path = shownPath(file)
-  if (!existsSync(file)) return { problems: [problemOf(path, "", "There is no such file.")], sources: [file] }
-  const text = readFileSync(file, "utf8")
+  const text = textOf(file)
+  if (typeof text !== "string") return { problems: [text.problem], sources: [file] }
   const { value, findings, locate } = parseText(text)
   if (value === undefined) return { problems: [{ path, ok: false, findings: findings.map((one) => placedIn(text, one)) }], sources: [file] }
   const parsed = TestFile.safeParse(value)
@@ -63,8 +64,20 @@ function besideOf(file: string): string {
 /** A pipeline's document, or what stands in its way as a file with findings. */
 async function readPipeline(file: string, compiler: LocalCompiler): Promise<ReadPipeline> {
   const path = shownPath(file)
-  if (!existsSync(file)) return { problem: problemOf(path, "", "There is no such file.") }
-  return pipelineOf(path, readFileSync(file, "utf8"), compiler)
+  const text = textOf(file)
+  return typeof text === "string" ? pipelineOf(path, text, compiler) : text
+}
+
+/** Of one that cannot be read, why: the other files are still run. */
+function textOf(file: string): string | { readonly problem: CheckedFile } {
+  const path = shownPath(file)
+  if (!existsSync(file)) return { problem: problemOf(path, "There is no such file.") }
+  try {
+    return readText(file)
+  } catch (error) {
+    if (error instanceof CommandProblem) return { problem: problemOf(path, error.message) }
+    throw error
+  }
 }
 
 export type ReadPipeline = { readonly document: PipelineDocument } | { readonly problem: CheckedFile }
@@ -75,6 +88,6 @@ export async function pipelineOf(path: string, text: string, compiler: LocalComp
   return { problem: { path, ok: false, findings: compilation.findings.map((one) => placedIn(text, one)) } }
 }
 
-function problemOf(path: string, text: string, message: string): CheckedFile {
-  return { path, ok: false, findings: [placedIn(text, { rule: "invalid-syntax", level: "error", message, pointer: "" })] }
+function problemOf(path: string, message: string): CheckedFile {
+  return { path, ok: false, findings: [placedIn("", { rule: "invalid-syntax", level: "error", message, pointer: "" })] }
 }
