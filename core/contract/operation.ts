@@ -2,7 +2,7 @@
 // is visible in a handler; it returns data or throws AppError.
 import type { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
-import type { ErrorCode } from "../kernel/errors.ts"
+import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Caller, Role } from "./caller.ts"
 import type { OperationExample } from "./example.ts"
@@ -69,6 +69,11 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   /** Answers a stream (`contentType`) instead of JSON; `handle` then returns a Streamed. REST and CLI only. */
   readonly streams?: boolean
   handle(args: HandleArgs<z.output<I>, R>): Promise<z.input<O>> | z.input<O>
+  /**
+   * For a handler that may be run again on what is there by then: it is, once, where another change came first (`aborted` or
+   * `already_exists`, nothing committed). Gives the error for the second time.
+   */
+  outrun?(args: Pick<HandleArgs<z.output<I>, R>, "caller" | "deps"> & { readonly error: AppError }): Promise<AppError>
 }
 
 /** What a streaming operation returns in place of its output. */

@@ -110,6 +110,20 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   }
 
   async function handle(call: Call): Promise<Answer> {
+    const { operation, caller } = call
+    const { outrun } = operation
+    if (!outrun) return await attempt(call)
+    try {
+      return await attempt(call)
+    } catch (error) {
+      if (!cameSecond(error)) throw error
+    }
+    return await attempt(call).catch(async (error: unknown) => {
+      throw cameSecond(error) ? await outrun({ error, caller, deps: deps.resolve(operation.inject) }) : error
+    })
+  }
+
+  async function attempt(call: Call): Promise<Answer> {
     const { operation, caller, input, signal } = call
     const work = new StagedWork(deps.ids.uuid())
     const result: unknown = await operation.handle({ input, caller, deps: deps.resolve(operation.inject), work, signal })
@@ -162,6 +176,11 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     admit: (credentials, options = {}) => told("admit", credentials, () => admit(credentials, options)),
     perform: (operation, input, caller, options = {}) => told(operation.name, caller, () => perform(operation, input, caller, options)),
   }
+}
+
+/** Another change was committed between what was read and the commit. */
+function cameSecond(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === "aborted" || error.code === "already_exists") && error.details["committed"] !== true
 }
 
 type CallContext = Pick<Credentials, "log" | "requestId" | "surface">

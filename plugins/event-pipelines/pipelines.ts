@@ -164,7 +164,7 @@ export class EventPipelines extends PipelineRecords {
       throw new AppError(
         "aborted",
         `The pipeline is at revision ${stored.revision}, not ${expectedRevision}. Read it again and repeat the change.`,
-        { reason: "revision_mismatch", current_revision: stored.revision },
+        { reason: "revision_mismatch", slug: stored.slug, current_revision: stored.revision },
       )
     }
     refuseFixed(stored.document, given)

@@ -125,9 +125,10 @@ export class Table {
     if (!where || matcher(where)(document)) return true
     if (optional) return false
     const byRevision = Object.hasOwn(where, "revision")
+    const about = { collection: this.#spec.name, id }
     const details = byRevision
-      ? { reason: "revision_mismatch", current_revision: document["revision"] ?? null }
-      : { reason: "condition_not_met", collection: this.#spec.name, id }
+      ? { ...about, reason: "revision_mismatch", current_revision: document["revision"] ?? null }
+      : { ...about, reason: "condition_not_met" }
     const now = byRevision ? `, which is at revision ${String(document["revision"])} now` : ""
     throw new AppError(
       "aborted",

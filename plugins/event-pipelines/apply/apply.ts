@@ -1,4 +1,5 @@
-// Applies a plan in one unit of work: all of it or nothing. What the server has changed meanwhile fails the commit.
+// Applies a plan in one unit of work: all of it or nothing. What was changed on the server meanwhile fails the commit, and
+// is planned again.
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Work } from "#core"
 import { type AppliedFile, type PipelineRecord, Pipelines } from "../collections.ts"
@@ -41,6 +42,14 @@ export async function stagePlan(
     }
   }
   return warnings
+}
+
+/** What to say where others were first more than once. */
+export async function changedMeanwhile({ details }: AppError, organization: Organization, pipelines: EventPipelines): Promise<AppError> {
+  const { id, slug } = details
+  const stored = typeof id === "string" ? await pipelines.find(organization.id, id) : undefined
+  const name = stored?.slug ?? (typeof slug === "string" ? slug : "a pipeline")
+  return new AppError("aborted", `Nothing was applied: ${name} was changed meanwhile; run apply again.`, { reason: "changed_meanwhile" })
 }
 
 function refuse(planned: readonly Planned[], force: boolean): void {

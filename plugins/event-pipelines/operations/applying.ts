@@ -1,7 +1,7 @@
 // Pipelines from a repository: what applying a set of documents would do, and doing it, in one commit.
 import { z } from "zod"
 import { type Caller, defineOperation, PipelineEngine, roleAtLeast, Store } from "#core"
-import { stagePlan } from "../apply/apply.ts"
+import { changedMeanwhile, stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
 import { type Planned, PlannedChange, plan } from "../apply/plan.ts"
 import { EventPipelinesService } from "../pipelines.ts"
@@ -55,6 +55,7 @@ export const applyPipelines = defineOperation({
     const { changes } = shown(planned)
     return { changes: changes.map((change) => ({ ...change, warnings: warnings.get(change.slug) ?? change.warnings })), blocked: false }
   },
+  outrun: ({ error, caller, deps }) => changedMeanwhile(error, caller.organization, deps.pipelines),
 })
 
 function whose(caller: Caller) {

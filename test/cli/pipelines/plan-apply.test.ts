@@ -148,6 +148,31 @@ describe("pipelines against a running service", () => {
     expect(await pipelines()).to.deep.equal(before)
   })
 
+  it("takes several applies at once: what wants the same ends as unchanged, and who is late twice is told so", async () => {
+    const apply = (state: string) =>
+      host.api<{ changes: { action: string }[]; code?: string; message?: string }>("POST", "/v1/event-pipelines/apply", {
+        documents: [{ path: "raced.yaml", document: { name: "Raced", state, auth_mode: "none" } }],
+      })
+    for (const [state, action] of [
+      ["active", "create"],
+      ["disabled", "change"],
+    ] as const) {
+      const same = await Promise.all(Array.from({ length: 5 }, () => apply(state)))
+      expect(same.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 200])
+      const actions = same.flatMap(({ body }) => body.changes.map((change) => change.action))
+      expect(actions.sort()).to.deep.equal([action, "unchanged", "unchanged", "unchanged", "unchanged"])
+    }
+    const others = await Promise.all(Array.from({ length: 12 }, (_, n) => apply(["active", "proposed", "disabled"][n % 3] ?? "")))
+    const late = others.filter(({ status }) => status !== 200)
+    for (const { status, body } of late)
+      expect([status, body.code, body.message]).to.deep.equal([
+        409,
+        "aborted",
+        "Nothing was applied: raced was changed meanwhile; run apply again.",
+      ])
+    expect(late.length).to.be.below(12)
+  })
+
   it("disables what no file has any more when all files are applied, and only then", async () => {
     folder.write("pipelines/gone.yaml", "name: Gone\nstate: active\nauth_mode: none\n")
     folder.write("pipelines/lead.yaml", lead(200))
