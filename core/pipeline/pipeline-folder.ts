@@ -17,6 +17,31 @@ export function filesIn(folder: string, kind: FileKind): string[] {
     .map((name) => join(folder, name))
 }
 
+export interface PassedOver {
+  readonly path: string
+  readonly why: string
+}
+
+/** What may be meant for pipelines and is not taken: files in a folder below, endings that are spelt otherwise. */
+export function passedOver(folder: string): PassedOver[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.name.startsWith(".") || kindOf(entry.name) !== undefined) return []
+    if (entry.isDirectory()) return holdsYaml(path) ? [{ path, why: "folders below are not looked into" }] : []
+    return /\.(ya?ml|json)$/i.test(entry.name) ? [{ path, why: "endings are .yaml, .yml and .json, in lower case" }] : []
+  })
+}
+
+/** JSON in a folder below is what tests send, as a rule. */
+function holdsYaml(folder: string): boolean {
+  try {
+    return readdirSync(folder).some((name) => !name.startsWith(".") && /\.ya?ml$/i.test(name))
+  } catch {
+    // It is not to be looked into, and cannot be.
+    return false
+  }
+}
+
 /** A name with a dot at its beginning is no document: an editor's lock (`.#x.yaml`), what a Mac keeps beside a file (`._x.yaml`). */
 function kindOf(name: string): FileKind | undefined {
   if (name.startsWith(".") || !/\.(ya?ml|json)$/.test(name)) return undefined

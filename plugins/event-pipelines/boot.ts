@@ -2,7 +2,7 @@
 // first event.
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
-import type { CoreConfig, Listening, Logger, Works } from "#core"
+import { type CoreConfig, type Listening, type Logger, passedOver, type Works } from "#core"
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
 import type { EventPipelines, Organization } from "./pipelines.ts"
@@ -31,10 +31,12 @@ export class FilesAtBoot {
 
   /** Throws one error that lists every problem of every file; where files are watched they are reported, as a change is. */
   async start(): Promise<void> {
-    const { settings, organizations } = this.#deps
+    const { settings, organizations, log } = this.#deps
     const root = process.cwd()
     const folders = settings.pipelines.paths.map((path) => folderOf(path, root))
     const files = pipelineFiles(folders)
+    for (const { path, why } of folders.filter((folder) => existsSync(folder)).flatMap(passedOver))
+      log.warn({ file: relative(root, path) }, `${relative(root, path)} is not taken for pipelines: ${why}`)
     if (files.length === 0 && !settings.pipelines.watch) return
     const organization = await organizations.first()
     const problems: string[][] = []
@@ -50,7 +52,7 @@ export class FilesAtBoot {
     if (all.length > 0 && !settings.pipelines.watch)
       throw new Error(`Pipeline files are refused:\n${all.map((problem) => `  - ${problem}`).join("\n")}`)
     for (const [index, refused] of problems.entries())
-      if (refused.length > 0) reportRefused(this.#deps.log, relative(root, files[index] ?? ""), refused)
+      if (refused.length > 0) reportRefused(log, relative(root, files[index] ?? ""), refused)
     await this.#warnOfSplitLeads(organization, changed)
     if (settings.pipelines.watch)
       this.#watch = new PipelineWatch({ ...this.#deps, folders: folders.filter((folder) => existsSync(folder)), root, organization })

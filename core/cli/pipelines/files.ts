@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import { frameworkRoot } from "../../house/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
-import { type FileKind, filesIn, isTestFile } from "../../pipeline/pipeline-folder.ts"
+import { type FileKind, filesIn, isTestFile, passedOver } from "../../pipeline/pipeline-folder.ts"
 import { notUtf8, utf8Text } from "../../pipeline/utf8.ts"
 import { type Reading, readGiven } from "../given-file.ts"
 import { CommandProblem } from "../operations/problem.ts"
@@ -18,8 +18,7 @@ export interface WantedFiles {
 /** Absolute paths, sorted, each once. Throws BootError or CommandProblem naming what does not exist. */
 export function findFiles({ given, configured, kind }: WantedFiles): string[] {
   const missing: string[] = []
-  const looked = given.length > 0 ? given : kind === "test" ? configured.map(folderOf) : ownFolders(configured)
-  const found = looked.flatMap((path) => {
+  const found = lookedAt({ given, configured, kind }).flatMap((path) => {
     const file = resolve(path)
     if (!existsSync(file)) {
       if (given.length > 0) missing.push(`There is no file or folder ${path}.`)
@@ -34,7 +33,21 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
       2,
     )
   }
+  if (found.length === 0 && given.length > 0 && kind === "pipeline")
+    throw new CommandProblem(`There are no pipeline files in ${given.join(", ")}.`, 2)
   return [...new Set(found)].sort()
+}
+
+/** Says, on standard error, which files in the folders are not taken although they may be meant. */
+export function tellPassedOver(wanted: WantedFiles): void {
+  const folders = lookedAt(wanted).filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory())
+  for (const { path, why } of folders.flatMap((folder) => passedOver(resolve(folder))))
+    console.error(`Not taken: ${shownPath(path)} (${why}).`)
+}
+
+function lookedAt({ given, configured, kind }: WantedFiles): readonly string[] {
+  if (given.length > 0) return given
+  return kind === "test" ? configured.map(folderOf) : ownFolders(configured)
 }
 
 /** A shell's `pipelines/*.yaml` names the tests beside the pipelines too. */

@@ -4,7 +4,7 @@ import { type Command, Option } from "commander"
 import { CommandProblem } from "../operations/problem.ts"
 import type { CommandContext } from "./command-context.ts"
 import { openCompiler } from "./compiler.ts"
-import { findFiles } from "./files.ts"
+import { findFiles, tellPassedOver } from "./files.ts"
 import { type FindingFormat, findingFormats, formatFindings } from "./finding-formats.ts"
 import { validateFiles } from "./validate.ts"
 
@@ -17,7 +17,10 @@ export function addValidate(group: Command, { config, root, end }: CommandContex
     .option("--output <file>", "write the report there instead of printing it")
     .action(async (given: string[], options: { format: FindingFormat; output?: string }) => {
       const settings = config()
-      const files = findFiles({ given, configured: settings.pipelines.paths, kind: "pipeline" })
+      const wanted = { given, configured: settings.pipelines.paths, kind: "pipeline" } as const
+      tellPassedOver(wanted)
+      const files = findFiles(wanted)
+      if (files.length === 0) throw new CommandProblem(`There are no pipeline files in ${wanted.configured.join(", ")}.`, 2)
       const compiler = await openCompiler({ config: settings, root })
       try {
         const checked = await validateFiles(files, compiler)

@@ -194,6 +194,25 @@ describe("pipelines validate", () => {
     expect([marked.code, marked.output]).to.deep.equal([0, "1 file, 0 errors, 0 warnings\n"])
   })
 
+  it("ends with 2 where there is no pipeline to validate, and says which files it did not take", async () => {
+    folder.write("pipelines/crm/x.yaml", "name: X\n")
+    folder.write("pipelines/z.YAML", "name: Z\n")
+    folder.write("pipelines/bodies/event.json", "{}")
+    folder.write("pipelines/notes/read.me", "")
+    folder.write("pipelines/y.test.yaml", "pipeline: y.yaml\n")
+    const notes = [
+      "Not taken: pipelines/crm (folders below are not looked into).\n",
+      "Not taken: pipelines/z.YAML (endings are .yaml, .yml and .json, in lower case).\n",
+    ]
+    const [all, named] = await Promise.all([folder.run(["validate"]), folder.run(["validate", "pipelines/notes"])])
+    expect([all.code, all.output]).to.deep.equal([2, [...notes, "There are no pipeline files in pipelines.\n"].join("")])
+    expect([named.code, named.output]).to.deep.equal([2, "There are no pipeline files in pipelines/notes.\n"])
+    folder.write("pipelines/y.yaml", "name: Y\nauth_mode: none\n")
+    const taken = await folder.run(["validate"])
+    expect([taken.code, taken.output.includes("1 file, 0 errors")], taken.output).to.deep.equal([0, true])
+    for (const note of notes) expect(taken.output.split(note)).to.have.length(2)
+  })
+
   it("says in a line where a report cannot be written, and what cannot be read", async () => {
     folder.write("one.yaml", "name: One\nauth_mode: none\n")
     folder.write("odd/folder.yaml/inside", "")

@@ -1,8 +1,8 @@
 // Pipelines from files: applied at start where they changed, never over what was changed on the server, and refused
 // with everything that is wrong with them.
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Bench, type Made, post } from "../../pipelines/bench.ts"
@@ -24,7 +24,10 @@ describe("pipeline files", () => {
     const files = mkdtempSync(join(tmpdir(), "millrace-files-"))
     folders.push(dataDir, files)
     return {
-      write: (name: string, text: string | Uint8Array) => writeFileSync(join(files, name), text),
+      write: (name: string, text: string | Uint8Array) => {
+        mkdirSync(dirname(join(files, name)), { recursive: true })
+        writeFileSync(join(files, name), text)
+      },
       link: (name: string, target: string) => symlinkSync(target, join(files, name)),
       async boot() {
         for (const host of running.splice(0)) await host.stop()
@@ -183,6 +186,21 @@ describe("pipeline files", () => {
       .and.to.match(/b\.yaml:3:\d+: /)
       .and.to.match(/c\.yaml:\d+:\d+: /)
     expect(failure?.message).to.include("Did you mean").and.not.to.include("literal-SECRET").and.not.to.include("d.yaml")
+  })
+
+  it("are those of the folder itself: others that may be meant are named", async () => {
+    const { write, boot } = place()
+    write("a.yaml", "name: Taken\nauth_mode: none\npipeline: []\n")
+    write("crm/x.yaml", "name: Below\nauth_mode: none\npipeline: []\n")
+    write("z.YAML", "name: Shouted\nauth_mode: none\npipeline: []\n")
+    write("bodies/event.json", "{}")
+    const host = await boot()
+    const { body } = await host.api<{ event_pipelines: { slug: string }[] }>("GET", "/v1/event-pipelines")
+    expect(body.event_pipelines.map(({ slug }) => slug)).to.deep.equal(["taken"])
+    const said = warned(host)
+    expect(said).to.have.length(2)
+    expect(said[0]).to.match(/crm is not taken for pipelines/)
+    expect(said[1]).to.match(/z\.YAML is not taken for pipelines/)
   })
 
   it("are none where the name begins with a dot, and refused where they cannot be read", async () => {

@@ -4,7 +4,7 @@ import type { CoreConfig } from "../../../kernel/config.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import { parseText } from "../../../pipeline/parse.ts"
 import type { LocalCompiler } from "../compiler.ts"
-import { findFiles, readText, shownPath } from "../files.ts"
+import { findFiles, readText, shownPath, tellPassedOver } from "../files.ts"
 import { slugOfDocument } from "../remote.ts"
 import { type CheckedFile, validateFiles } from "../validate.ts"
 
@@ -26,7 +26,9 @@ export async function localDocuments(
   settings: CoreConfig,
   compiler: LocalCompiler,
 ): Promise<LocalDocuments | { refused: CheckedFile[] }> {
-  const files = findFiles({ given, configured: settings.pipelines.paths, kind: "pipeline" })
+  const wanted = { given, configured: settings.pipelines.paths, kind: "pipeline" } as const
+  tellPassedOver(wanted)
+  const files = findFiles(wanted)
   const checked = await validateFiles(files, compiler)
   if (checked.some((file) => !file.ok)) return { refused: checked.filter((file) => !file.ok) }
   const read = files.map((file) => ({ path: shownPath(file), document: parseText(readText(file)).value }))

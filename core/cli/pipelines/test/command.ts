@@ -4,9 +4,10 @@ import { existsSync, statSync, watch, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
 import { Workbench } from "../../../house/workbench.ts"
+import { isStartedAgain, startedAgain } from "../../started-again.ts"
 import type { CommandContext } from "../command-context.ts"
 import { type LocalCompiler, openCompiler } from "../compiler.ts"
-import { findFiles, folderOf, shownPath } from "../files.ts"
+import { findFiles, folderOf, shownPath, tellPassedOver } from "../files.ts"
 import { junit, testReport, totalsOf } from "./report.ts"
 import { type FileResult, runTestFile } from "./run-tests.ts"
 
@@ -19,7 +20,14 @@ export function addTest(group: Command, { config, root, end }: CommandContext): 
     .option("--junit <file>", "write the results as JUnit XML as well")
     .action(async (given: string[], options: { watch?: boolean; junit?: string }) => {
       const settings = config()
-      const files = () => findFiles({ given, configured: settings.pipelines.paths, kind: "test" })
+      const plugins = settings.plugins.paths.map((path) => resolve(root, path)).filter((path) => existsSync(path))
+      if (options.watch && plugins.length > 0 && !isStartedAgain())
+        return end(await startedAgain({ folders: plugins, command: process.argv.slice(1) }))
+      // Threads and children would report what they import among their own messages.
+      delete process.env["WATCH_REPORT_DEPENDENCIES"]
+      const wanted = { given, configured: settings.pipelines.paths, kind: "test" } as const
+      tellPassedOver(wanted)
+      const files = () => findFiles(wanted)
       const found = files()
       if (found.length === 0 && !options.watch) {
         console.error("There are no *.test.yaml files to run.")
