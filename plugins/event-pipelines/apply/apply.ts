@@ -1,7 +1,7 @@
 // Applies a plan in one unit of work: all of it or nothing. What was changed on the server meanwhile fails the commit, and
 // is planned again.
 import { isDeepStrictEqual } from "node:util"
-import { AppError, type Work } from "#core"
+import { AppError, StagedWork, type Work } from "#core"
 import { type AppliedFile, type PipelineRecord, Pipelines } from "../collections.ts"
 import type { EventPipelines, Organization } from "../pipelines.ts"
 import { markOf, takenSecret } from "./named-secret.ts"
@@ -23,25 +23,66 @@ export async function stagePlan(
 ): Promise<Map<string, string[]>> {
   refuse(planned, force)
   const warnings = new Map<string, string[]>()
-  for (const { change, given, stored, standing } of planned) {
-    if (given && !stored) {
-      const { document, secret } = given
-      const auth_config = secret === undefined ? document.auth_config : { ...document.auth_config, secret }
-      const saved = await pipelines.create(organization, { ...wanted(given, undefined), auth_config }, work, given.mark)
-      warnings.set(change.slug, [...saved.warnings, ...unsetWarnings(given, undefined)])
-    } else if (given && stored && change.action === "change") {
-      const { slug: _, ...document } = wanted(given, stored)
-      const update = { mark: markOf(given, stored, standing), secret: takenSecret(given, standing) }
-      const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update)
-      warnings.set(change.slug, [...saved.warnings, ...unsetWarnings(given, stored)])
-    } else if (given && stored) remember(organization, stored, markOf(given, stored, standing), work)
-    else if (stored?.file) {
-      // Without a digest, so that the file is applied again should it come back.
-      const mark = { ...stored.file, digest: "" }
-      await pipelines.update(organization, stored.id, { state: "disabled" }, work, stored.revision, { mark })
-    }
+  for (const one of planned) {
+    const further = await stageOne(organization, one, pipelines, work)
+    if (further) warnings.set(one.change.slug, further)
   }
   return warnings
+}
+
+/** The plan with all that saving warns of, and refuses: each is staged as an apply would, and thrown away. */
+export async function rehearse(organization: Organization, planned: readonly Planned[], pipelines: EventPipelines): Promise<Planned[]> {
+  const work = new StagedWork("plan")
+  const rehearsed: Planned[] = []
+  for (const one of planned) {
+    const { change } = one
+    const told = change.action === "refused" ? {} : await rehearseOne(organization, one, pipelines, work)
+    rehearsed.push({ ...one, change: { ...change, ...told } })
+  }
+  return rehearsed
+}
+
+async function rehearseOne(
+  organization: Organization,
+  planned: Planned,
+  pipelines: EventPipelines,
+  work: Work,
+): Promise<Partial<Planned["change"]>> {
+  try {
+    const warnings = await stageOne(organization, planned, pipelines, work)
+    return warnings ? { warnings } : {}
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "invalid_argument")) throw error
+    return { action: "refused", problems: [error.message] }
+  }
+}
+
+/** Returns all warnings of a pipeline that is made or changed. */
+async function stageOne(
+  organization: Organization,
+  { change, given, stored, standing }: Planned,
+  pipelines: EventPipelines,
+  work: Work,
+): Promise<string[] | undefined> {
+  if (given && !stored) {
+    const { document, secret } = given
+    const auth_config = secret === undefined ? document.auth_config : { ...document.auth_config, secret }
+    const saved = await pipelines.create(organization, { ...wanted(given, undefined), auth_config }, work, given.mark)
+    return [...saved.warnings, ...unsetWarnings(given, undefined)]
+  }
+  if (given && stored && change.action === "change") {
+    const { slug: _, ...document } = wanted(given, stored)
+    const update = { mark: markOf(given, stored, standing), secret: takenSecret(given, standing) }
+    const saved = await pipelines.update(organization, stored.id, document, work, stored.revision, update)
+    return [...saved.warnings, ...unsetWarnings(given, stored)]
+  }
+  if (given && stored) remember(organization, stored, markOf(given, stored, standing), work)
+  else if (stored?.file) {
+    // Without a digest, so that the file is applied again should it come back.
+    const mark = { ...stored.file, digest: "" }
+    await pipelines.update(organization, stored.id, { state: "disabled" }, work, stored.revision, { mark })
+  }
+  return undefined
 }
 
 /** What to say where others were first more than once. */

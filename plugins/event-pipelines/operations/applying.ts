@@ -1,7 +1,7 @@
 // Pipelines from a repository: what applying a set of documents would do, and doing it, in one commit.
 import { z } from "zod"
 import { type Caller, defineOperation, PipelineEngine, roleAtLeast, Store } from "#core"
-import { changedMeanwhile, stagePlan } from "../apply/apply.ts"
+import { changedMeanwhile, rehearse, stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
 import { type Planned, PlannedChange, plan } from "../apply/plan.ts"
 import { EventPipelinesService } from "../pipelines.ts"
@@ -32,8 +32,10 @@ export const planPipelines = defineOperation({
   errors: ["invalid_argument"],
   examples: [given],
   inject,
-  handle: async ({ input, caller, deps }) =>
-    shown(await plan({ ...whose(caller), ...input }, { ...deps, secrets: deps.pipelines.secrets })),
+  async handle({ input, caller, deps }) {
+    const planned = await plan({ ...whose(caller), ...input }, { ...deps, secrets: deps.pipelines.secrets })
+    return shown(await rehearse(caller.organization, planned, deps.pipelines))
+  },
 })
 
 export const applyPipelines = defineOperation({

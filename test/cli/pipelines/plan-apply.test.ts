@@ -247,16 +247,41 @@ describe("pipelines against a running service", () => {
     await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve))
     const nobody = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`
     await new Promise((resolve) => closed.close(resolve))
-    const [bad, nowhere, nokey] = await Promise.all([
+    const [bad, asJson, nowhere, nokey] = await Promise.all([
       folder.run(["apply", "bad.yaml"], { ...env, MILLRACE_URL: nobody }),
+      folder.run(["plan", "bad.yaml", "--json"], { ...env, MILLRACE_URL: nobody }),
       folder.run(["plan", "good.yaml"], { ...env, MILLRACE_URL: nobody }),
       folder.run(["plan", "good.yaml"], { HOME: folder.path }),
     ])
     expect([bad.code, nowhere.code, nokey.code]).to.deep.equal([1, 1, 3])
     expect(bad.output).to.include("bad.yaml:2:1 error unknown-field")
+    const { ok, files } = JSON.parse(asJson.output) as { ok: boolean; files: { findings: { rule: string }[] }[] }
+    expect([asJson.code, ok, files[0]?.findings[0]?.rule]).to.deep.equal([1, false, "unknown-field"])
     expect(nowhere.output).to.include(`${nobody} cannot be reached (ECONNREFUSED)`)
     expect(nokey.output).to.include("millrace login").and.include("MILLRACE_KEY")
     for (const { output } of [bad, nowhere, nokey]) expect(output).to.not.match(/\n {4}at /)
+  })
+
+  it("warns before an apply of what the apply warns of, and refuses what its saving would", async () => {
+    const capture = (name: string, dataset: string) =>
+      `name: ${name}\nstate: active\nauth_mode: none\npipeline: [{ type: dataset.write, dataset_slug: ${dataset}, key: email }]\n`
+    folder.write("one.yaml", capture("One capture", "captured"))
+    folder.write("two.yaml", capture("Two capture", "captured-2"))
+    folder.write("page.yaml", "name: Pageless\nauth_mode: none\nowner_artifact_id: 0190a7c4-1111-7000-8000-000000000000\n")
+    expect((await folder.run(["apply", "one.yaml"], env)).code).to.equal(0)
+    const before = await pipelines()
+    const planned = await folder.run(["plan", "two.yaml", "--json"], env)
+    const refused = await folder.run(["plan", "page.yaml"], env)
+    expect(await pipelines()).to.deep.equal(before)
+    const applied = await folder.run(["apply", "two.yaml", "--json"], env)
+    const warningsOf = ({ output }: { output: string }) =>
+      (JSON.parse(output) as { changes: { warnings: string[] }[] }).changes.flatMap(({ warnings }) => warnings)
+    expect(warningsOf(planned).join()).to.include("split-leads-dataset")
+    expect(warningsOf(planned)).to.deep.equal(warningsOf(applied))
+    expect(refused.code, refused.output).to.equal(1)
+    expect(refused.output)
+      .to.match(/! refused +pageless/)
+      .and.include("there is no page 0190a7c4")
   })
 
   it("runs a journalled event through a file, as it came", async () => {

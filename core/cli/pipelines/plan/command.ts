@@ -94,7 +94,7 @@ async function withDocuments(
     await compiler.stop()
   }
   if ("refused" in documents) {
-    console.log(formatFindings(documents.refused, "text"))
+    console.log(formatFindings(documents.refused, options.json ? "json" : "text"))
     return end(1)
   }
   await run(documents, remote)
