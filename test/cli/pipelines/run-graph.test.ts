@@ -37,6 +37,23 @@ describe("pipelines run", () => {
     expect(output).to.match(/answered +201 \{"ok":true,"row_id":"[0-9a-f-]{36}"\}/)
   })
 
+  it("shows of the transform only what it did, not what the journal hides", async () => {
+    folder.write(
+      "session.yaml",
+      "name: Session\nauth_mode: none\ntransform_js: 'function transform(event) { return { token: event.token, id: event.id * 2 } }'\npipeline: []\n",
+    )
+    folder.write("event.json", '{"token":"abc123","id":4}')
+    const { code, output } = await folder.run(["run", "session.yaml", "--event", "event.json"])
+    expect(code, output).to.equal(0)
+    expect(output)
+      .to.include("- id: 4")
+      .and.include("+ id: 8")
+      .and.match(/^ {6}token: "\[redacted\]"$/m)
+    expect(output)
+      .to.not.include("abc123")
+      .and.not.match(/[-+] token/)
+  })
+
   it("says where an event is refused, and ends with 1", async () => {
     folder.write("lead.json", '{"name":"Ada"}')
     folder.write(

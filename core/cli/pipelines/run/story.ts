@@ -2,6 +2,7 @@
 import { styleText } from "node:util"
 import type { Json } from "../../../contract/collection.ts"
 import { asJson, type Outcome, type SentEvent } from "../../../house/desk.ts"
+import { previewOfValue } from "../../../pipeline/journal/preview.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 import type { Taken } from "./event-file.ts"
 
@@ -35,7 +36,9 @@ function understood(sent: SentEvent, { entry }: Outcome): string[] {
   const problems = entry.schema_errors.map(({ pointer, message }) => `    ${bad(`${pointer || "/"}: ${message}`)}`)
   const schema = problems.length > 0 ? [stage("schema", bad("does not fit")), ...problems] : [stage("schema", good("fits"))]
   if (problems.length > 0 || entry.cause.startsWith("transform_")) return schema
-  const before = sent.headers["content-type"] === "application/x-www-form-urlencoded" ? formOf(sent) : asJson(sent.body.toString("utf8"))
+  const body = sent.headers["content-type"] === "application/x-www-form-urlencoded" ? formOf(sent) : asJson(sent.body.toString("utf8"))
+  // Cut as the entry is, so that the difference is the transform's alone.
+  const before = previewOfValue(body, JSON.stringify(body))
   if (entry.transformed === null) return [...schema, stage("transform", "null: accepted, and nothing is to do", entry.timings["sandbox"])]
   const diff = lineDiff(yamlLines(before), yamlLines(entry.transformed)).map((line) => `    ${line}`)
   return [...schema, stage("transform", "", entry.timings["sandbox"]), ...diff]
