@@ -14,9 +14,11 @@ import { actionPages } from "./reference/actions.ts"
 import { authModePages } from "./reference/auth-modes.ts"
 import { errorsReference } from "./reference/errors.ts"
 import { operationPages } from "./reference/operations.ts"
+import { pipelineReference } from "./reference/pipeline.ts"
 import { publicApiList, publicApiPage } from "./reference/public-api.ts"
 import { rulePages } from "./reference/rules.ts"
 import { settingsReference } from "./reference/settings.ts"
+import { testsReference } from "./reference/test-files.ts"
 
 export async function generatedFiles(declarations: Declarations): Promise<GeneratedFile[]> {
   const { plugins, registry } = declarations
@@ -29,7 +31,9 @@ export async function generatedFiles(declarations: Declarations): Promise<Genera
     ...(await authModePages(registry.items(AuthModes))),
     "docs/reference/errors.md": errorsReference(),
     ...operationPages(registry.items(Operations)),
+    "docs/reference/pipeline.md": pipelineReference(),
     "docs/reference/settings.md": settingsReference(plugins),
+    "docs/reference/tests.md": testsReference(),
     "config/public-api.txt": publicApiList(),
     "docs/reference/api.md": publicApiPage(),
     ...(await rulePages(declarations)),

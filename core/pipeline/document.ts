@@ -14,10 +14,15 @@ export const Purpose = z.enum(["record_capture", "page_events", "custom"])
 const milliseconds = z.int().min(0).max(86_400_000)
 
 export const Retry = z.strictObject({
-  max_attempts: z.int().min(1).max(50).default(defaultRetry.max_attempts),
-  initial_delay_ms: milliseconds.default(defaultRetry.initial_delay_ms),
-  factor: z.number().min(1).max(10).default(defaultRetry.factor),
-  max_delay_ms: milliseconds.default(defaultRetry.max_delay_ms),
+  max_attempts: z
+    .int()
+    .min(1)
+    .max(50)
+    .default(defaultRetry.max_attempts)
+    .describe("Tries in all; before the reply 1 where it is not given."),
+  initial_delay_ms: milliseconds.default(defaultRetry.initial_delay_ms).describe("Longest wait before the second try."),
+  factor: z.number().min(1).max(10).default(defaultRetry.factor).describe("How much longer each wait may be than the one before."),
+  max_delay_ms: milliseconds.default(defaultRetry.max_delay_ms).describe("Longest wait."),
 })
 
 /** Fields that every action takes beside its own. */
@@ -37,7 +42,7 @@ export const CommonActionFields = z.object({
     .optional()
     .describe("Liquid expression giving a list of at most 1,000; the step runs once an element, seen as `item`."),
   on_error: z.string().optional().describe("`fail` (default), `continue`, or an id under `handlers`."),
-  retry: Retry.partial().optional(),
+  retry: Retry.partial().optional().describe("How often a step that failed is tried again, and when."),
   timeout_ms: z.int().min(1).max(600_000).optional().describe("Deadline of this step."),
   await: z.boolean().optional().describe("Run a deferred action before the reply."),
 })
@@ -55,29 +60,49 @@ export const Dedupe = z.strictObject({
     .describe("How long a repeat is recognised; a number is seconds."),
 })
 
+/** Most steps of a pipeline. */
+export const maxSteps = 100
+
 /** The fields of a document that a caller may give; `slug` and `secret` references are for files and `apply`. */
 export const documentFields = {
   name: Name,
-  state: PipelineState.default("proposed"),
-  source_kind: SourceKind.default("custom_http"),
-  auth_mode: z.string().min(1).max(64).default("hmac_sha256"),
-  auth_config: z.record(z.string(), z.json()).default({}),
+  state: PipelineState.default("proposed").describe("Only an `active` pipeline takes events; the address of any other answers 404."),
+  source_kind: SourceKind.default("custom_http").describe("Where events come from; an `internal` pipeline has no address, others feed it."),
+  auth_mode: z.string().min(1).max(64).default("hmac_sha256").describe("How events prove where they come from."),
+  auth_config: z.record(z.string(), z.json()).default({}).describe("Fields of the auth mode, and its `secret`."),
   request_schema: z
     .union([z.record(z.string(), z.json()), z.boolean()])
     .nullable()
-    .default(null),
+    .default(null)
+    .describe("JSON Schema (2020-12, or draft-07 where `$schema` says so) that a body must fit; what does not is answered 400."),
   transform_js: z
     .string()
     .max(256 * 1_024)
     .nullable()
-    .default(null),
-  pipeline: z.array(ActionObject).max(100).default([]),
-  handlers: z.record(z.string(), ActionObject).default({}),
-  dedupe: Dedupe.nullable().default(null),
-  purpose: Purpose.default("custom"),
-  owner_artifact_id: z.uuid().toLowerCase().nullable().default(null),
+    .default(null)
+    .describe(
+      "JavaScript with `function transform(event, context)`: what it returns is the `event` that the steps see; null accepts the event and does nothing.",
+    ),
+  pipeline: z.array(ActionObject).max(maxSteps).default([]).describe("The steps: what is done with an event, in this order."),
+  handlers: z
+    .record(z.string(), ActionObject)
+    .default({})
+    .describe("Steps by id that run when one that names them in `on_error` has failed."),
+  dedupe: Dedupe.nullable()
+    .default(null)
+    .describe("How a repeat of an event is recognised; a repeat is answered as the first was, and does nothing."),
+  purpose: Purpose.default("custom").describe("What the pipeline is for."),
+  owner_artifact_id: z
+    .uuid()
+    .toLowerCase()
+    .nullable()
+    .default(null)
+    .describe("The published page that events of `public_artifact` come from."),
 }
 
 /** A pipeline's document, as files hold it and `event_pipelines.create` takes it. */
-export const PipelineDocument = z.strictObject({ slug: Slug.optional(), ...documentFields })
+export const PipelineDocument = z.strictObject({
+  slug: Slug.optional().describe("Its identity for files and `apply`; made of the name when absent."),
+  ...documentFields,
+})
 export type PipelineDocument = z.infer<typeof PipelineDocument>

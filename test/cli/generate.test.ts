@@ -72,6 +72,24 @@ describe("generated files", () => {
     expect(rows.filter((row) => row.endsWith("|  |"))).to.deep.equal([])
   })
 
+  it("describe every field of a pipeline's document and of its tests", () => {
+    for (const name of ["pipeline", "tests"]) {
+      const rows = text(`docs/reference/${name}.md`)
+        .split("\n")
+        .filter((line) => /^\| `[a-z_]+` \|/.test(line))
+      expect(rows.length, name).to.be.at.least(15)
+      expect(
+        rows.filter((row) => row.endsWith("|  |")),
+        name,
+      ).to.deep.equal([])
+    }
+    const isTold = (page: string, word: string) => [`| \`${word}\` |`, `| \`{ ${word}:`].some((cell) => text(page).includes(cell))
+    for (const word of ["dedupe", "handlers", "request_schema", "window", "max_attempts"])
+      expect(isTold("docs/reference/pipeline.md", word), word).to.equal(true)
+    for (const word of ["answers", "json", "integrations", "fails", "after", "only", "clock", "$any", "$contains", "$exactly"])
+      expect(isTold("docs/reference/tests.md", word), word).to.equal(true)
+  })
+
   it("hold nothing that depends on the machine", () => {
     for (const [file, made] of texts)
       expect(made, file)

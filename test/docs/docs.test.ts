@@ -7,12 +7,14 @@ import { Reader } from "./follow.ts"
 import { isAsShown, pageOf, readPage } from "./page.ts"
 
 const pages = ["docs/README.md", "docs/concepts.md", "docs/first-pipeline.md", "docs/first-plugin.md", "docs/operations.md"]
+/** Reference pages that show files and what is said of them. */
+const references = ["docs/reference/pipeline.md", "docs/reference/tests.md"]
 
 describe("documentation", function () {
   // Each command of a page is a process of its own.
   this.timeout(300_000)
 
-  for (const path of pages) {
+  for (const path of [...pages, ...references]) {
     it(`${path}: every file, command and output is as shown`, async () => {
       const reader = new Reader()
       try {
@@ -24,7 +26,7 @@ describe("documentation", function () {
   }
 
   it("leads only to pages and headings that are there", () => {
-    for (const path of [...pages, "README.md"]) {
+    for (const path of [...pages, ...references, "README.md"]) {
       const { text, links } = readPage(path)
       expect(links.length, path).to.be.at.least(1)
       expect(

@@ -189,6 +189,22 @@ describe("pipelines test", () => {
     expect(code, output).to.equal(0)
   })
 
+  it("says that an answer's body is text, and what sends JSON", async () => {
+    folder.write("p.yaml", "name: P\nauth_mode: none\npipeline: []\n")
+    const answered = (answer: string) =>
+      `tests:\n  - name: a\n    http:\n      - url: https://a.test\n        ${answer}\n    event: { body: {} }\n    expect: {}\n`
+    for (const answer of ["answer: { body: { id: 7 } }", "answers: [{ body: [7] }]"]) {
+      folder.write("p.test.yaml", answered(answer))
+      const { code, output } = await folder.run(["test", "p.test.yaml"])
+      expect(code).to.not.equal(0)
+      expect(output)
+        .to.match(/p\.test\.yaml:5:\d+ error invalid-field/)
+        .and.include('write "json" to have a value sent as JSON')
+    }
+    folder.write("p.test.yaml", "tests: [{ name: a, event: { body: {} }, expect: { verdict: [] } }]\n")
+    expect((await folder.run(["test", "p.test.yaml"])).output).to.not.include('"json"')
+  })
+
   it("notices the first test of a folder that had none", async () => {
     folder.write("pipelines/w.yaml", "name: W\nauth_mode: none\npipeline: [{ type: respond, status: 201 }]\n")
     const child = folder.start(["test", "--watch"])

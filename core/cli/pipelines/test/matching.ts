@@ -41,7 +41,16 @@ function child(at: string, key: string): string {
 /** What `$any` may ask for. */
 export const kinds = ["string", "number", "boolean", "object", "list", "absent"]
 
-export const matcherNames = ["$contains", "$matches", "$any", "$absent", "$exactly"]
+/** Objects of one field that stand for values: how each is written, and what it fits. */
+export const matchers: Readonly<Record<string, { readonly written: string; readonly fits: string }>> = {
+  $contains: { written: "{ $contains: text }", fits: "A text that holds this one; a list with an element that matches." },
+  $matches: { written: "{ $matches: regex }", fits: "A text that a regular expression fits." },
+  $any: { written: `{ $any: ${kinds.join(" | ")} }`, fits: "Any value of the kind; null counts as absent." },
+  $absent: { written: "{ $absent: true }", fits: "Nothing, or null; with `false` anything else." },
+  $exactly: { written: "{ $exactly: value }", fits: "This value and nothing beside it: an object's further fields are refused as well." },
+}
+
+export const matcherNames = Object.keys(matchers)
 
 type Matcher = (actual: Json | undefined) => boolean
 

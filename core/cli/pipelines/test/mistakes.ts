@@ -2,17 +2,42 @@
 // that are not there. Found before anything runs, with their places.
 import { statSync } from "node:fs"
 import { join } from "node:path"
+import type { z } from "zod"
 import type { Json } from "../../../contract/collection.ts"
 import { didYouMean } from "../../../kernel/guess.ts"
+import { schemaProblems } from "../../../pipeline/compile/schema-problems.ts"
 import type { RuleId } from "../../../pipeline/lint/rules.ts"
 import { childPointer } from "../../../pipeline/pointer.ts"
 import { kinds, matcherNames, writtenMatcher } from "./matching.ts"
-import type { TestDocument, TestFile } from "./test-document.ts"
+import { type TestDocument, TestFile } from "./test-document.ts"
 
 export interface Mistake {
   readonly rule: RuleId
   readonly pointer: string
   readonly message: string
+}
+
+/** What is wrong with the fields themselves: `issues` are those of the file's schema. */
+export function fieldMistakes(issues: readonly z.core.$ZodIssue[], value: unknown): Mistake[] {
+  return issues.flatMap((issue) =>
+    schemaProblems([issue], TestFile, value, "").map((mistake) =>
+      isAnswerBody(issue.path) && issue.code === "invalid_type"
+        ? { ...mistake, message: `${mistake.message} "body" is sent as it is; write "json" to have a value sent as JSON.` }
+        : mistake,
+    ),
+  )
+}
+
+/** `answer.body`, or that of one of several `answers`. */
+function isAnswerBody(path: readonly PropertyKey[]): boolean {
+  const [last, ...holders] = path.toReversed()
+  return (
+    last === "body" &&
+    holders
+      .find((key) => typeof key === "string")
+      ?.toString()
+      .startsWith("answer") === true
+  )
 }
 
 /** `folder` is what `body_file` is relative to. */

@@ -2,14 +2,13 @@
 // file they are.
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { schemaProblems } from "../../../pipeline/compile/schema-problems.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import { parseText } from "../../../pipeline/parse.ts"
 import { CommandProblem } from "../../operations/problem.ts"
 import type { LocalCompiler } from "../compiler.ts"
 import { readText, shownPath } from "../files.ts"
 import { type CheckedFile, placedIn } from "../validate.ts"
-import { mistakesIn } from "./mistakes.ts"
+import { fieldMistakes, mistakesIn } from "./mistakes.ts"
 import { TestFile } from "./test-document.ts"
 
 export interface ReadTests {
@@ -34,7 +33,7 @@ export async function readTestFile(file: string, compiler: LocalCompiler): Promi
   if (value === undefined) return { problems: [{ path, ok: false, findings: findings.map((one) => placedIn(text, one)) }], sources: [file] }
   const parsed = TestFile.safeParse(value)
   const folder = dirname(file)
-  const mistakes = parsed.success ? mistakesIn(parsed.data, folder) : schemaProblems(parsed.error.issues, TestFile, value, "")
+  const mistakes = parsed.success ? mistakesIn(parsed.data, folder) : fieldMistakes(parsed.error.issues, value)
   if (!parsed.success || mistakes.length > 0) {
     const placed = mistakes.map((one) => placedIn(text, { ...one, level: "error", ...locate(one.pointer) }))
     return { problems: [{ path, ok: false, findings: placed }], sources: [file, ...bodiesOf(parsed.data, folder)] }

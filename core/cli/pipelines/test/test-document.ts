@@ -1,17 +1,19 @@
 // The document of a pipeline's tests, `NAME.test.yaml` beside `NAME.yaml`: events as their senders send them, and what
 // must be left behind. The JSON Schema that editors use is generated from here.
 import { z } from "zod"
+import { matchers } from "./matching.ts"
 
 const Text = z.record(z.string(), z.string())
 const Value = z.json()
 
-const Matcher =
-  "Objects match where they hold at least these fields; lists match as a whole. { $contains: text }, { $matches: regex }, { $any: string | number | boolean | object | list }, { $absent: true } and { $exactly: value } stand for values."
+const Matcher = `Objects match where they hold at least these fields; lists match as a whole. ${Object.values(matchers)
+  .map(({ written }) => written)
+  .join(", ")} stand for values.`
 
-const Answer = z
+export const Answer = z
   .strictObject({
-    status: z.int().min(100).max(599).default(200),
-    headers: Text.default({}),
+    status: z.int().min(100).max(599).default(200).describe("HTTP status."),
+    headers: Text.default({}).describe("Headers, by name."),
     json: Value.optional().describe("Body, sent as JSON."),
     body: z.string().optional().describe("Body, sent as it is."),
     fails: z.string().min(1).optional().describe("The call cannot be made, for this reason."),
@@ -19,15 +21,15 @@ const Answer = z
   .describe("What the other side answers.")
 export type Answer = z.output<typeof Answer>
 
-const Fixture = z.strictObject({
+export const Fixture = z.strictObject({
   method: z.string().optional().describe("Any method when absent."),
   url: z.string().describe("Whole URL or its beginning; for an integration the path below its base."),
   answers: z.array(Answer).min(1).optional().describe("One a call in turn; the last one again for further calls."),
-  answer: Answer.optional(),
+  answer: Answer.optional().describe("The one answer to every call; 200 without a body when neither is given."),
 })
 export type Fixture = z.output<typeof Fixture>
 
-const Integration = z
+export const Integration = z
   .strictObject({
     base_url: z.url().default("https://integration.test").describe("Where its API begins."),
     headers: Text.default({}).describe("Credentials, sent with every call."),
@@ -43,41 +45,50 @@ export const EventDocument = z.strictObject({
   body: Value.optional().describe("A text is sent as it is, anything else as JSON."),
   form: Text.optional().describe("Body as a form's fields, in place of `body`."),
   body_file: z.string().min(1).optional().describe("Body from a file, relative to this one."),
-  headers: Text.default({}),
-  query: Text.default({}),
+  headers: Text.default({}).describe("Headers, by name, beside those that the body and the signature bring."),
+  query: Text.default({}).describe("Query parameters of the inbound URL, by name."),
   signed: Signed.default(true),
 })
 export type EventDocument = z.output<typeof EventDocument>
 
-const Mail = z.strictObject({
-  to: z.union([z.string(), z.array(Value), z.record(z.string(), Value)]).optional(),
-  cc: Value.optional(),
-  bcc: Value.optional(),
-  reply_to: Value.optional(),
-  from: Value.optional(),
-  subject: Value.optional(),
-  text: Value.optional(),
-  html: Value.optional(),
+export const Mail = z.strictObject({
+  to: z
+    .union([z.string(), z.array(Value), z.record(z.string(), Value)])
+    .optional()
+    .describe("The only address, or a list of all."),
+  cc: Value.optional().describe("A list of addresses."),
+  bcc: Value.optional().describe("A list of addresses."),
+  reply_to: Value.optional().describe("A list of the addresses that answers go to."),
+  from: Value.optional().describe("The sender."),
+  subject: Value.optional().describe("The subject line."),
+  text: Value.optional().describe("The plain text of the mail."),
+  html: Value.optional().describe("The HTML of the mail."),
 })
 
-const Call = z.strictObject({
-  method: Value.optional(),
-  url: Value.optional(),
-  headers: Value.optional(),
+export const Call = z.strictObject({
+  method: Value.optional().describe("HTTP method, in capitals."),
+  url: Value.optional().describe("Whole URL, with its query."),
+  headers: Value.optional().describe("Headers, by name in lower case."),
   body: Value.optional().describe("JSON where the body is."),
 })
-const Message = z.strictObject({
-  channel: Value.optional(),
-  event: Value.optional(),
-  data: Value.optional(),
-  public: z.boolean().optional(),
+export const Message = z.strictObject({
+  channel: Value.optional().describe("The channel's name."),
+  event: Value.optional().describe("The event's name."),
+  data: Value.optional().describe("What it carries."),
+  public: z.boolean().optional().describe("Whether anonymous viewers of the endpoint hear it."),
 })
 
-const Expect = z
+export const Response = z.strictObject({
+  status: z.int().optional().describe("HTTP status."),
+  headers: Value.optional().describe("Headers, by name in lower case."),
+  body: Value.optional().describe("JSON where the body is."),
+})
+
+export const Expect = z
   .strictObject({
     verdict: z.string().optional().describe("`verified`, or the cause of the refusal, such as `wrong_secret`."),
-    status: z.enum(["accepted", "rejected", "failed"]).optional(),
-    response: z.strictObject({ status: z.int().optional(), headers: Value.optional(), body: Value.optional() }).optional(),
+    status: z.enum(["accepted", "rejected", "failed"]).optional().describe("What became of the event, as its journal entry says."),
+    response: Response.optional().describe("What the sender is answered."),
     rows: z
       .record(z.string(), z.array(z.record(z.string(), Value)))
       .optional()
@@ -93,24 +104,29 @@ const Expect = z
   .describe(`What the event leaves behind. What is not named is not looked at. ${Matcher}`)
 export type Expectations = z.output<typeof Expect>
 
-const Exchange = z.strictObject({
+export const Exchange = z.strictObject({
   after: z
     .string()
     .regex(/^\d{1,6}(ms|s|m|h|d)$/, "a number and ms, s, m, h or d, such as 90s")
     .optional()
     .describe("Time that passes before this event."),
-  event: EventDocument,
+  event: EventDocument.describe("The event as its sender sends it."),
   expect: Expect,
 })
 
-const Test = z.strictObject({
-  name: z.string().min(1).max(200),
+export const MailServer = z.strictObject({ fails: z.int().min(1).describe("How many tries the mail server refuses.") })
+
+export const Test = z.strictObject({
+  name: z.string().min(1).max(200).describe("What holds, as a sentence that begins with what the pipeline does."),
   only: z.boolean().default(false).describe("Run this test alone."),
   clock: z.iso.datetime({ offset: true }).optional().describe("Time at which the (first) event arrives."),
-  integrations: z.record(z.string(), Integration).default({}),
-  http: z.array(Fixture).default([]).describe("What other systems answer."),
-  mail: z.strictObject({ fails: z.int().min(1).describe("How many tries the mail server refuses.") }).optional(),
-  event: EventDocument.optional(),
+  integrations: z.record(z.string(), Integration).default({}).describe("Connected integrations, by slug."),
+  http: z
+    .array(Fixture)
+    .default([])
+    .describe("What other systems answer; nothing else is reached, and a call that none of these answers fails."),
+  mail: MailServer.optional().describe("A mail server that refuses at first; it takes everything when absent."),
+  event: EventDocument.optional().describe("The event as its sender sends it."),
   expect: Expect.optional(),
   events: z.array(Exchange).min(1).optional().describe("Several events one after the other, in place of `event` and `expect`."),
 })
@@ -131,7 +147,7 @@ export const TestFile = z.strictObject({
     .datetime({ offset: true })
     .default("2026-01-15T09:30:00Z")
     .describe("Time at which events arrive, unless a test says otherwise."),
-  tests: z.array(Test).min(1),
+  tests: z.array(Test).min(1).describe("They know nothing of each other: each begins with empty datasets."),
 })
 export type TestFile = z.output<typeof TestFile>
 
