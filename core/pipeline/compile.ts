@@ -16,6 +16,7 @@ import type { Graph, Step } from "./graph.ts"
 import { lintChannels, lintHandlers, lintResponds } from "./lint/flow.ts"
 import { lintDeadlines, lintDedupeCover } from "./lint/provider.ts"
 import { lintDedupeReads, lintReads } from "./lint/reads.ts"
+import { lintRequestSchema } from "./lint/request-schema.ts"
 import { lintWrites, type Writes } from "./lint/writes.ts"
 import { type ParseOptions, parseText } from "./parse.ts"
 import { childPointer } from "./pointer.ts"
@@ -29,6 +30,7 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
   const checked = checkDocument(given, report)
   if (!checked) return { ok: false, findings: report.findings }
   const programming = compileProgram(checked, environment, report)
+  if (checked.sound("request_schema")) lintRequestSchema(checked.document.request_schema, report)
   const facts = checkSource(checked, environment, report)
   const { drafts, handlers } = draftsOf(checked, environment, report)
   const ordering = order(drafts, report)

@@ -123,6 +123,32 @@ pipeline:
     for (const meant of ["state", "hmac_sha256", "dataset.write", "heading", "save"]) expect(said).to.include(`Did you mean "${meant}"?`)
   })
 
+  it("warns of formats and keywords of a request schema that were misspelt, and of no annotation", async () => {
+    const text = `name: Schema
+auth_mode: none
+request_schema:
+  type: object
+  requierd: [a]
+  x-requird: true
+  note: for people
+  example: { minimun: 3 }
+  properties:
+    a: { type: integer, minimun: 3 }
+    minimun: { anyOf: [{ type: string, format: emial }, { format: our-own-format }] }
+    c: { const: { format: emial }, format: email }
+`
+    const { compilation } = await compileText(text, environment)
+    expect(compilation.ok).to.equal(true)
+    expect(compilation.findings.map(({ line, rule, level, pointer }) => `${line} ${level} ${rule} ${pointer}`)).to.deep.equal([
+      "5 warning unknown-keyword /request_schema/requierd",
+      "10 warning unknown-keyword /request_schema/properties/a/minimun",
+      "11 warning unknown-format /request_schema/properties/minimun/anyOf/0/format",
+      "11 warning unknown-format /request_schema/properties/minimun/anyOf/1/format",
+    ])
+    const said = compilation.findings.map(({ message }) => message).join("\n")
+    for (const meant of ["required", "minimum", "email"]) expect(said).to.include(`Did you mean "${meant}"?`)
+  })
+
   it("finds what else is wrong with a step or handler whose id is taken", async () => {
     const text = `name: Twice
 auth_mode: none

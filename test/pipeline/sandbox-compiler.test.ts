@@ -1,4 +1,4 @@
-// The process that compiles, when it has had nothing to do for a while.
+// The process that compiles: what it says of schemas that are none, and when it has had nothing to do for a while.
 import { expect } from "chai"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { Compiler } from "../../core/pipeline/sandbox/compiler.ts"
@@ -12,6 +12,33 @@ describe("the compiler's process", () => {
         expect((await compiler.compile({ type }, null)).problems, type).to.deep.equal([])
         clock.move(30_000)
       }
+    } finally {
+      compiler.stop()
+    }
+  })
+
+  it("says all that is wrong with a schema at once, each at its own place and once", async () => {
+    const compiler = new Compiler(new MovableClock())
+    try {
+      const pointersOf = async (schema: unknown) => (await compiler.compile(schema, null)).problems.map(({ pointer }) => pointer)
+      const schema = {
+        type: "objekt",
+        properties: { pattern: { pattern: "(" }, "a/b": { minimum: "3", required: "x" }, c: { const: { pattern: "(" } } },
+        patternProperties: { "[": {} },
+      }
+      expect((await pointersOf(schema)).sort()).to.deep.equal(
+        ["/patternProperties/[", "/properties/a~1b/minimum", "/properties/a~1b/required", "/properties/pattern/pattern", "/type"].sort(),
+      )
+      expect((await compiler.compile({ pattern: "(" }, null)).problems).to.deep.equal([
+        { part: "schema", pointer: "/pattern", message: '"(" is no regular expression: Unterminated group.' },
+      ])
+      const references = {
+        properties: { a: { $ref: "#/$defs/x" }, b: { items: { $ref: "#/$defs/y" } }, c: { $ref: "#/$defs/z" } },
+        $defs: { z: {} },
+      }
+      expect(await pointersOf(references)).to.deep.equal(["/properties/a/$ref", "/properties/b/items/$ref"])
+      const many = { properties: Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, { type: "strin" }])) }
+      expect(await pointersOf(many)).to.have.length(20)
     } finally {
       compiler.stop()
     }

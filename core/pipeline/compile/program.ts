@@ -16,7 +16,7 @@ export async function compileProgram(
   const transform = sound("transform_js") ? document.transform_js : null
   try {
     const { program, problems } = await environment.compileProgram({ schema, transform })
-    for (const problem of oneEach(problems, schema)) addProblem(problem, report)
+    for (const problem of problems.map((one) => inWords(one, schema))) addProblem(problem, report)
     if (!program && problems.length === 0) report.add("invalid-transform", "", "Schema and transform could not be compiled.")
     return program
   } catch (error) {
@@ -27,23 +27,14 @@ export async function compileProgram(
 
 const schemaTypes = ["array", "boolean", "integer", "null", "number", "object", "string"]
 
-/** A validator names every alternative that a part of a schema fails; what is wrong there is one thing. */
-function oneEach(problems: readonly ProgramProblem[], schema: unknown): ProgramProblem[] {
-  const seen = new Set<string>()
-  return problems.flatMap((problem) => {
-    const { part, pointer } = problem
-    if (part !== "schema" || pointer === undefined) return [problem]
-    if (seen.has(pointer)) return []
-    seen.add(pointer)
-    const value = valueAt(schema, pointer)
-    if (!pointer.endsWith("/type") || typeof value !== "string") return [problem]
-    return [
-      {
-        ...problem,
-        message: `There is no type ${JSON.stringify(value)}; types are ${schemaTypes.join(", ")}.${didYouMean(value, schemaTypes)}`,
-      },
-    ]
-  })
+/** A type that is none fails each alternative that the schema of schemas has for it; what is wrong is one thing. */
+function inWords(problem: ProgramProblem, schema: unknown): ProgramProblem {
+  const { part, pointer } = problem
+  if (part !== "schema" || !pointer?.endsWith("/type")) return problem
+  const value = valueAt(schema, pointer)
+  if (typeof value !== "string") return problem
+  const message = `There is no type ${JSON.stringify(value)}; types are ${schemaTypes.join(", ")}.${didYouMean(value, schemaTypes)}`
+  return { ...problem, message }
 }
 
 function valueAt(schema: unknown, pointer: string): unknown {

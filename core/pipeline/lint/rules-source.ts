@@ -58,6 +58,22 @@ export const sourceRules = {
     bad: "request_schema: { type: objekt }",
     good: "request_schema: { type: object }",
   },
+  "unknown-format": {
+    level: "warning",
+    summary: "A format in the request schema that there is none of.",
+    why: "JSON Schema has a validator pass over a format that it does not know, so nothing would be checked by it.",
+    remedy: "Use the name that the message suggests, or a `pattern`.",
+    bad: "request_schema: { properties: { email: { type: string, format: emial } } }",
+    good: "request_schema: { properties: { email: { type: string, format: email } } }",
+  },
+  "unknown-keyword": {
+    level: "warning",
+    summary: "A word in the request schema that is nearly a keyword of JSON Schema.",
+    why: "Words that are no keywords are annotations, which check nothing; one that is nearly a keyword was most likely to check something.",
+    remedy: "Use the keyword that the message suggests; begin an annotation of your own with `x-`.",
+    bad: "request_schema: { type: object, requierd: [email] }",
+    good: "request_schema: { type: object, required: [email], x-owner: sales }",
+  },
   "invalid-transform": {
     level: "error",
     summary: "The transform cannot be compiled.",

@@ -1,12 +1,13 @@
 // Turns a JSON Schema into the source of two validators (one that stops at the first problem, one that finds them all),
 // or says what is wrong with it and where. Runs in the compile child only: a schema may be made to take forever.
-import { Ajv, type AnySchemaObject, type ErrorObject, type Options } from "ajv"
+import { Ajv, type AnySchemaObject, type Options } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { _ } from "ajv/dist/compile/codegen/index.js"
 import standaloneCode from "ajv/dist/standalone/index.js"
 import { formats } from "../isolate/formats/index.ts"
 import type { ProgramProblem } from "../sandbox.ts"
-import { asAjvReadsIt, UnsupportedSchema } from "./schema-dialect.ts"
+import { asAjvReadsIt } from "./schema-dialect.ts"
+import { compileProblems, shapeProblems } from "./schema-problems.ts"
 
 type Found = { readonly problems: ProgramProblem[] } | { readonly text: string }
 
@@ -36,8 +37,8 @@ function refuse(message: string, pointer = ""): Found {
 
 function both(schema: AnySchemaObject | boolean, isDraft07: boolean): Found {
   try {
-    const judge = judgeOf(isDraft07)
-    if (judge.validateSchema(schema) !== true) return { problems: (judge.errors ?? []).slice(0, 20).map(schemaProblem) }
+    const problems = shapeProblems(schema, judgeOf(isDraft07))
+    if (problems.length > 0) return { problems }
     const first = source(schema, isDraft07, false)
     const all = source(schema, isDraft07, true)
     // The second is only parsed when a body has failed the first.
@@ -45,7 +46,7 @@ function both(schema: AnySchemaObject | boolean, isDraft07: boolean): Found {
       text: `(function(require){const first=(function(module){${first}\nreturn module.exports})({exports:{}});let all;return{first,all:()=>all??=(function(module){${all}\nreturn module.exports})({exports:{}})}})`,
     }
   } catch (error) {
-    return { problems: [compileProblem(error, schema)] }
+    return { problems: compileProblems(schema, error, (rest) => source(rest as AnySchemaObject, isDraft07, false)) }
   }
 }
 
@@ -55,7 +56,7 @@ const judges = new Map<boolean, Ajv>()
 function judgeOf(isDraft07: boolean): Ajv {
   const kept = judges.get(isDraft07)
   if (kept) return kept
-  const judge = new (isDraft07 ? Ajv : Ajv2020)({ strict: false, logger: false, formats })
+  const judge = new (isDraft07 ? Ajv : Ajv2020)({ strict: false, logger: false, formats, allErrors: true })
   judges.set(isDraft07, judge)
   return judge
 }
@@ -77,30 +78,4 @@ function source(schema: AnySchemaObject | boolean, isDraft07: boolean, allErrors
   }
   const ajv = isDraft07 ? new Ajv(options) : new Ajv2020(options)
   return standaloneCode.default(ajv, ajv.compile(asAjvReadsIt(schema, isDraft07) as AnySchemaObject | boolean))
-}
-
-function schemaProblem(error: ErrorObject): ProgramProblem {
-  return { part: "schema", message: `${error.message ?? "is not a valid schema"} (${error.keyword}).`, pointer: error.instancePath }
-}
-
-function compileProblem(error: unknown, schema: unknown): ProgramProblem {
-  if (error instanceof RangeError)
-    return { part: "schema", message: "request_schema is too large, or nests too deep, to be compiled; split or simplify it.", pointer: "" }
-  if (!(error instanceof Error)) throw error
-  if (error instanceof UnsupportedSchema) return { part: "schema", message: `${error.message}.`, pointer: error.pointer }
-  const missing = "missingRef" in error ? String(error.missingRef) : undefined
-  if (missing === undefined) return { part: "schema", message: `request_schema can't be compiled: ${error.message}.`, pointer: "" }
-  const pointer = pointerToReference(schema, /can't resolve reference (.*) from id/.exec(error.message)?.[1] ?? missing, "")
-  return { part: "schema", message: `The reference "${missing}" leads outside the document, or nowhere in it.`, pointer: pointer ?? "" }
-}
-
-function pointerToReference(at: unknown, reference: string, pointer: string): string | undefined {
-  if (typeof at !== "object" || at === null) return undefined
-  for (const [key, value] of Object.entries(at)) {
-    const here = `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`
-    if ((key === "$ref" || key === "$dynamicRef") && value === reference) return here
-    const found = pointerToReference(value, reference, here)
-    if (found !== undefined) return found
-  }
-  return undefined
 }

@@ -1,0 +1,50 @@
+// What a request schema says that no validator hears: a format or a keyword that there is none of constrains nothing, so
+// a misspelt one lets through what it was to refuse.
+import { didYouMean } from "../../kernel/guess.ts"
+import type { Report } from "../compile/report.ts"
+import { childPointer } from "../pointer.ts"
+import { formats } from "../sandbox/isolate/formats/index.ts"
+import { eachSchema, schemaKeywords } from "../sandbox/json-schema.ts"
+import type { RuleId } from "./rules.ts"
+
+const formatNames = Object.keys(formats)
+/** Those of OpenAPI that annotate; they are near keywords, and meant. */
+const annotations = ["example", "nullable"]
+const known = new Set([...schemaKeywords, ...annotations])
+/** Shorter words are near too many others. */
+const guessable = schemaKeywords.filter((keyword) => keyword.length > 3)
+const longestGuessed = 40
+const mostGuesses = 1_000
+const mostFindings = 20
+
+export function lintRequestSchema(schema: unknown, report: Report): void {
+  const hints = new Map<string, string>()
+  const hintOf = (keyword: string): string => {
+    const hint = hints.get(keyword)
+    if (hint !== undefined) return hint
+    // What looks like an extension, and what nobody wrote by hand, is not guessed at.
+    const isGuessed = !keyword.startsWith("x-") && keyword.length <= longestGuessed && hints.size < mostGuesses
+    const made = isGuessed ? didYouMean(keyword, guessable) : ""
+    hints.set(keyword, made)
+    return made
+  }
+  const found: [rule: RuleId, pointer: string, message: string][] = []
+  eachSchema(schema, (fields, pointer) => {
+    if (found.length >= mostFindings) return
+    const { format } = fields
+    if (typeof format === "string" && !formatNames.includes(format)) {
+      const hint = format.length <= longestGuessed ? didYouMean(format, formatNames) : ""
+      found.push(["unknown-format", `${pointer}/format`, `There is no format "${format}"; nothing is checked by it.${hint}`])
+    }
+    for (const keyword of Object.keys(fields)) {
+      const hint = known.has(keyword) ? "" : hintOf(keyword)
+      if (hint !== "")
+        found.push([
+          "unknown-keyword",
+          childPointer(pointer, keyword),
+          `JSON Schema has no keyword "${keyword}"; nothing is checked by it.${hint}`,
+        ])
+    }
+  })
+  for (const [rule, pointer, message] of found.slice(0, mostFindings)) report.add(rule, `/request_schema${pointer}`, message)
+}

@@ -1,0 +1,108 @@
+// What keeps a JSON Schema from being compiled, all of it: ajv speaks of the first only, and of patterns without a place.
+import type { Ajv, ErrorObject } from "ajv"
+import { childPointer, eachSchema } from "../json-schema.ts"
+import type { ProgramProblem } from "../sandbox.ts"
+import { UnsupportedSchema } from "./schema-dialect.ts"
+
+const mostProblems = 20
+
+/** By the schema of schemas, which `judge` is, and of patterns. Of what stands at one place the first is told. */
+export function shapeProblems(schema: unknown, judge: Ajv): ProgramProblem[] {
+  const errors = judge.validateSchema(schema as boolean | object) === true ? [] : (judge.errors ?? [])
+  const byPointer = new Map<string, ProgramProblem>()
+  for (const problem of [...errors.map(shapeProblem), ...patternProblems(schema)]) {
+    const { pointer = "" } = problem
+    if (!byPointer.has(pointer)) byPointer.set(pointer, problem)
+  }
+  return [...byPointer.values()].slice(0, mostProblems)
+}
+
+/** What `compile` throws for, one reference after the other left out until it throws for nothing that is one. */
+export function compileProblems(schema: unknown, error: unknown, compile: (schema: unknown) => void): ProgramProblem[] {
+  const problems: ProgramProblem[] = []
+  let rest = schema
+  for (let thrown = error; thrown !== undefined && problems.length < mostProblems; ) {
+    const { problem, reference } = compileProblem(thrown, rest)
+    problems.push(problem)
+    if (reference === undefined) break
+    rest = without(rest, reference)
+    thrown = thrownBy(() => compile(rest))
+  }
+  return problems
+}
+
+function thrownBy(work: () => void): unknown {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+function shapeProblem(error: ErrorObject): ProgramProblem {
+  return problemAt(error.instancePath, `${error.message ?? "is not a valid schema"} (${error.keyword}).`)
+}
+
+function patternProblems(schema: unknown): ProgramProblem[] {
+  const problems: ProgramProblem[] = []
+  const check = (pattern: string, pointer: string) => {
+    const fault = faultOf(pattern)
+    if (fault !== undefined) problems.push(problemAt(pointer, `${JSON.stringify(pattern)} is no regular expression: ${fault}.`))
+  }
+  eachSchema(schema, ({ pattern, patternProperties }, pointer) => {
+    if (typeof pattern === "string") check(pattern, `${pointer}/pattern`)
+    if (typeof patternProperties !== "object" || patternProperties === null) return
+    for (const key of Object.keys(patternProperties)) check(key, childPointer(`${pointer}/patternProperties`, key))
+  })
+  return problems
+}
+
+/** As the validator makes it, which is by the flag `u`. */
+function faultOf(pattern: string): string | undefined {
+  try {
+    new RegExp(pattern, "u")
+    return undefined
+  } catch (error) {
+    return (error as Error).message.replace(/^Invalid regular expression: .*: /s, "")
+  }
+}
+
+/** `reference` is the place of the one that leads nowhere, where that is what is wrong. */
+function compileProblem(error: unknown, schema: unknown): { problem: ProgramProblem; reference?: string | undefined } {
+  if (error instanceof RangeError)
+    return { problem: problemAt("", "request_schema is too large, or nests too deep, to be compiled; split or simplify it.") }
+  if (!(error instanceof Error)) throw error
+  if (error instanceof UnsupportedSchema) return { problem: problemAt(error.pointer, `${error.message}.`) }
+  const missing = "missingRef" in error ? String(error.missingRef) : undefined
+  if (missing === undefined) return { problem: problemAt("", `request_schema can't be compiled: ${error.message}.`) }
+  const reference = pointerToReference(schema, /can't resolve reference (.*) from id/.exec(error.message)?.[1] ?? missing, "")
+  const message = `The reference "${missing}" leads outside the document, or nowhere in it.`
+  return { problem: problemAt(reference ?? "", message), reference }
+}
+
+function problemAt(pointer: string, message: string): ProgramProblem {
+  return { part: "schema", message, pointer }
+}
+
+function pointerToReference(at: unknown, reference: string, pointer: string): string | undefined {
+  if (typeof at !== "object" || at === null) return undefined
+  for (const [key, value] of Object.entries(at)) {
+    const here = childPointer(pointer, key)
+    if ((key === "$ref" || key === "$dynamicRef") && value === reference) return here
+    const found = pointerToReference(value, reference, here)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** A copy without what stands at the pointer. */
+function without(node: unknown, pointer: string, at = ""): unknown {
+  if (typeof node !== "object" || node === null || !pointer.startsWith(at)) return node
+  if (Array.isArray(node)) return node.map((each, index) => without(each, pointer, childPointer(at, index)))
+  const kept = Object.entries(node).flatMap(([key, value]) => {
+    const here = childPointer(at, key)
+    return here === pointer ? [] : [[key, without(value, pointer, here)]]
+  })
+  return Object.fromEntries(kept)
+}

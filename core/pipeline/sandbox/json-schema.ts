@@ -1,0 +1,48 @@
+// The parts of a JSON Schema that are schemas themselves, each with its place, told from those that are data or names.
+// Keywords are those of 2020-12 and draft-07 together. The compile child reads this too, and may read nothing above this
+// folder.
+
+export type SchemaFields = Readonly<Record<string, unknown>>
+
+/** Keywords that hold a schema or a list of schemas. */
+const holdsSchema = [
+  ...["additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema", "else", "if", "items", "not", "oneOf"],
+  ...["prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"],
+]
+
+/** Keywords that hold schemas by names, which are no keywords. */
+const holdsNamed = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]
+
+export const schemaKeywords: readonly string[] = [
+  ...holdsSchema,
+  ...holdsNamed,
+  ...["$anchor", "$comment", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema", "$vocabulary"],
+  ...["const", "contentEncoding", "contentMediaType", "default", "dependentRequired", "deprecated", "description", "enum", "examples"],
+  ...["exclusiveMaximum", "exclusiveMinimum", "format", "maxContains", "maximum", "maxItems", "maxLength", "maxProperties"],
+  ...["minContains", "minimum", "minItems", "minLength", "minProperties", "multipleOf", "pattern", "readOnly", "required", "title"],
+  ...["type", "uniqueItems", "writeOnly"],
+]
+
+/** Calls `visit` for the schema and each one in it; `pointer` is relative to the whole. */
+export function eachSchema(schema: unknown, visit: (fields: SchemaFields, pointer: string) => void, pointer = ""): void {
+  if (!isObject(schema)) return
+  visit(schema, pointer)
+  for (const [key, value] of Object.entries(schema)) {
+    const at = childPointer(pointer, key)
+    if (holdsNamed.includes(key) && isObject(value)) eachIn(value, visit, at)
+    else if (holdsSchema.includes(key) && Array.isArray(value)) eachIn(value, visit, at)
+    else if (holdsSchema.includes(key)) eachSchema(value, visit, at)
+  }
+}
+
+function eachIn(schemas: object, visit: (fields: SchemaFields, pointer: string) => void, pointer: string): void {
+  for (const [key, one] of Object.entries(schemas)) eachSchema(one, visit, childPointer(pointer, key))
+}
+
+export function childPointer(parent: string, key: PropertyKey): string {
+  return `${parent}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
+}
+
+function isObject(value: unknown): value is SchemaFields {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
