@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url"
 import { didYouMean } from "./guess.ts"
 import type { Plugin } from "./plugin.ts"
 import { settingProblems } from "./setting-problems.ts"
+import { thrownAtLoad } from "./thrown-at-load.ts"
 
 export interface FoundPlugin<R> {
   readonly plugin: Plugin<R>
@@ -89,7 +90,7 @@ async function load<R>(specifier: string, from: string, found: FoundPlugin<R>[],
   try {
     module = (await import(specifier)) as { default?: unknown }
   } catch (error) {
-    problems.push(`${from} could not be loaded: ${(error as Error).message}`)
+    problems.push(`${from} could not be loaded: ${thrownAtLoad(error, specifier)}`)
     return
   }
   for (const plugin of Array.isArray(module.default) ? (module.default as unknown[]) : [module.default]) {
@@ -131,7 +132,7 @@ export function orderPlugins<R>(found: readonly FoundPlugin<R>[], settings: Load
       else problems.push(`The plugin "${id}" needs "${need}", which is not loaded.${didYouMean(need, [...byId.keys()])}`)
     }
     state.set(id, "done")
-    ordered.push({ ...one, config: checkSettings(one.plugin, settings[id], problems) })
+    ordered.push({ ...one, config: checkSettings(one.plugin, Object.hasOwn(settings, id) ? settings[id] : undefined, problems) })
   }
   for (const one of byId.values()) visit(one, [])
   return ordered

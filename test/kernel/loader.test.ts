@@ -73,6 +73,16 @@ describe("order of plugins", () => {
   })
 })
 
+describe("settings of plugins", () => {
+  it("are a plugin's own, whatever every object has of its name", () => {
+    const config = z.strictObject({ limit: z.int().default(3) })
+    expect(order([plugin("constructor", [], config), plugin("to-string", [], config)])).to.deep.include({
+      configs: [{ limit: 3 }, { limit: 3 }],
+      problems: [],
+    })
+  })
+})
+
 describe("finding plugins", () => {
   let folder: string
   before(() => {
@@ -96,6 +106,11 @@ describe("finding plugins", () => {
     write("wrong/none/index.js", "export const x = 1")
     write("wrong/half/index.js", 'export default { id: "half", register() {} }')
     write("wrong/broken/index.js", "export default nothing")
+    write("typos/index.ts", 'export default {\n  id: "typos"\n  config: 1\n}\n')
+    write("typos-inside/index.ts", 'export { default } from "./inside.ts"\n')
+    write("typos-inside/inside.ts", "\nconst x: = 1\n")
+    write("thrown/index.ts", 'import { made } from "./made.ts"\nexport default made\n')
+    write("thrown/made.ts", "export const made = make()\n\nfunction make() {\n  return JSON.parse('no')\n}\n")
     write("node_modules/acme-mail/package.json", '{ "name": "acme-mail", "type": "module", "exports": "./main.js" }')
     write("node_modules/acme-mail/main.js", source("acme-mail"))
     write("package.json", '{ "type": "module" }')
@@ -138,10 +153,23 @@ describe("finding plugins", () => {
     })
   })
 
+  it("says in which file and line one does not parse, or throws as it is loaded", async () => {
+    const { problems } = await find("typos", "typos-inside", "thrown")
+    expect(problems).to.have.length(3)
+    expect(problems[0])
+      .to.include("Expected ','")
+      .and.to.match(/typos\/index\.ts:3\)$/)
+    expect(problems[1]).to.match(/typos-inside\/inside\.ts:2\)$/)
+    expect(problems[2])
+      .to.include("is not valid JSON")
+      .and.to.match(/thrown\/made\.ts:4\)$/)
+  })
+
   it("tells of each folder that holds no plugin or cannot be loaded, and goes on", async () => {
     const { ids, problems } = await find("wrong", "plugins")
     expect(ids).to.deep.equal(["one", "two"])
     expect(problems).to.have.length(3)
+    expect(problems[0]).to.include(`(${join(folder, "wrong/broken/index.js")}:1)`)
     expect(problems[0]).to.match(/broken.* could not be loaded: nothing is not defined/)
     expect(problems[1]).to.match(/half.* does not export a plugin/)
     expect(problems[2]).to.match(/none.* does not export a plugin/)
