@@ -67,7 +67,7 @@ describe("millrace new", function () {
     const before = sources()
     const cases: [kind: string, name: string, told: RegExp][] = [
       ["action", "Lead Score", /"Lead Score" cannot be the name of an action.*Did you mean "lead-score"\?/],
-      ["action", "../lead", /cannot be the name/],
+      ["action", "../lead", /"\.\.\/lead" cannot be the name/],
       ["action", "dataset.write", /taken\. The action type "dataset\.write" is that of the plugin "action-dataset-write"/],
       ["area", "datasets", /taken\. The area "datasets" is that of the plugin "datasets"/],
       ["area", "action-types", /taken\. The area "action_types" is that of the plugin "event-pipelines"/],
@@ -104,6 +104,11 @@ describe("millrace new", function () {
     const full = await millrace("init", "plugins")
     expect(full.code).to.equal(1)
     expect(full.output.trim()).to.match(/plugins is not empty: a project is made in a new folder\..*`millrace new`/)
+    for (const taken of ["package.json", "package.json/below/it"]) {
+      const { code, output } = await millrace("init", taken)
+      expect([code, output.trim().split("\n").length], output).to.deep.equal([1, 1])
+      expect(output).to.include("there is a file in its place")
+    }
     const told = await millrace("init", "../other", "--package", "^9.9.9")
     expect(told.code, told.output).to.equal(0)
     expect(JSON.parse(readFileSync(join(repository.folder, "other/package.json"), "utf8")))

@@ -1,6 +1,6 @@
 // `millrace init DIR`: a project of one's own that uses Millrace as a package, with a pipeline, an action type and their
 // tests, ready for `npm install`.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { slugOf } from "../../contract/fields.ts"
 import { BootError } from "../../kernel/config.ts"
@@ -22,16 +22,27 @@ const dotted = new Set(["gitignore", "mocharc.yaml"])
 /** Throws BootError where the folder holds something already, or no package can be made. */
 export function makeProject({ folder, dependency }: InitArgs): string[] {
   const target = resolve(folder)
-  if (existsSync(target) && readdirSync(target).length > 0)
-    throw new BootError([`${folder} is not empty: a project is made in a new folder. To add to one, use \`millrace new\` in it.`])
   const name = slugOf(basename(target))
   if (name === "" || name === "millrace") throw new BootError([`"${basename(target)}" cannot be a project's name; choose another folder.`])
-  mkdirSync(target, { recursive: true })
+  openEmpty(target, folder)
   const spec = dependencySpec(target, dependency)
   const files = templateFiles("project").map((file) => placed(file, name, target))
   writeNew(target, files)
   writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest(name, spec, ownManifest()), null, 2)}\n`)
   return [...files.map(({ path }) => path), "package.json"].sort()
+}
+
+/** Makes the folder where there is none; `shown` is how it is named to a person. */
+function openEmpty(folder: string, shown: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException
+    const why = ["ENOTDIR", "EEXIST"].includes(code) ? "there is a file in its place, or above it" : message
+    throw new BootError([`The folder ${shown} cannot be made: ${why}.`])
+  }
+  if (readdirSync(folder).length > 0)
+    throw new BootError([`${shown} is not empty: a project is made in a new folder. To add to one, use \`millrace new\` in it.`])
 }
 
 function placed({ path, text }: TemplateFile, name: string, folder: string): TemplateFile {

@@ -20,7 +20,9 @@ export interface NewArgs {
 
 /** Paths of what was made. Throws BootError where the name is none, or taken. */
 export function makePlugin({ kind, given, project, declarations, commands }: NewArgs): string[] {
-  const name = parseName(kind.name === "action" ? given.replace(".", "-") : given, `an ${kind.name.replace("-", " ")}`)
+  // An action may be named by its type.
+  const isType = kind.name === "action" && /^[a-z][a-z0-9]*\.[a-z]/.test(given)
+  const name = parseName(isType ? given.replace(".", "-") : given, `an ${kind.name.replace("-", " ")}`)
   const owner = kind.taken(name, declarations, commands) ?? pluginOf(kind.plugin(name), declarations)
   if (owner !== undefined) throw new BootError([`The name "${given}" is taken. ${owner}`])
   const files = templateFiles(kind.name).map((file) => placed(file, kind.folder(name), name, project))
