@@ -55,7 +55,7 @@ export async function verifyCaptured({ provider, secret, request, now, config = 
 
 function badConfig(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): AppError {
   const fields = issues.map(({ path, message }) => ({ path: path.map(String).join("."), message }))
-  return new AppError("invalid_argument", fields.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+  return new AppError("invalid_argument", fields.map(({ path, message }) => `${path || "auth_config"}: ${message}`).join("; "), {
     reason: "invalid_auth_config",
     fields,
   })

@@ -1,4 +1,5 @@
 // `auth_config` of provider_signature, without its secret. Which settings a provider takes is checked against its row.
+import { nearest } from "#core"
 import { settingFields, settingNames } from "./settings.ts"
 import { findProvider, providerSlugs } from "./table.ts"
 
@@ -35,5 +36,6 @@ function hasTimestamp(scheme: object): boolean {
 function nearSlugs(given: string): string[] {
   const plain = given.toLowerCase().replaceAll("-", "_")
   const stem = plain.split("_")[0] ?? plain
-  return providerSlugs.filter((slug) => slug === plain || slug.startsWith(stem) || plain.startsWith(slug)).slice(0, 4)
+  const alike = providerSlugs.filter((slug) => slug === plain || slug.startsWith(stem) || plain.startsWith(slug)).slice(0, 4)
+  return alike.length > 0 ? alike : [nearest(plain, providerSlugs) ?? []].flat()
 }

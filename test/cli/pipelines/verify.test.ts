@@ -76,14 +76,16 @@ describe("pipelines verify", () => {
   it("ends with 2 where nothing could be judged, naming the option", async () => {
     capture("ok.json", { headers: {}, body: "" })
     folder.write("no.json", "{ no json")
-    const [provider, request, secret, now] = await Promise.all([
+    const [provider, request, secret, now, config] = await Promise.all([
       folder.run(["verify", "--provider", "githb", "--secret", "s", "--request", "ok.json"]),
       folder.run(["verify", "--provider", "github", "--secret", "s", "--request", "no.json"]),
       folder.run(["verify", "--provider", "github", "--request", "ok.json"]),
       folder.run(["verify", "--provider", "github", "--secret", "s", "--request", "ok.json", "--now", "soon"]),
+      folder.run(["verify", "--provider", "hmac_sha256", "--secret", "s", "--request", "ok.json", "--config", '{"foo":1}']),
     ])
-    expect([provider, request, secret, now].map(({ code }) => code)).to.deep.equal([2, 2, 2, 2])
-    expect(provider.output).to.include('no provider "githb" is known')
+    expect([provider, request, secret, now, config].map(({ code }) => code)).to.deep.equal([2, 2, 2, 2, 2])
+    expect(provider.output).to.include('no provider "githb" is known. Did you mean github?')
+    expect(config.output.trim()).to.equal('auth_config: Unrecognized key: "foo"')
     expect(request.output).to.include("--request no.json is not readable as JSON")
     expect(secret.output).to.include("--secret is needed")
     expect(now.output).to.include('--now "soon"')
