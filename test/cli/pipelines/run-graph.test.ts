@@ -156,11 +156,16 @@ describe("pipelines run, what is given", () => {
     folder.write("demo.yaml", "name: Demo\nauth_mode: none\n")
     folder.write("event.json", "{}")
     folder.write("lost.json", '{"body_file":"nope.bin"}')
+    folder.write("empty.json", "\n")
     const cases: [string[], string][] = [
       [["graph", "nope.yaml"], "nope.yaml cannot be read: there is no such file."],
       [["graph", "."], ". cannot be read: it is a folder; name a file in it."],
       [["run", "nope.yaml", "--event", "event.json"], "nope.yaml cannot be read: there is no such file."],
       [["run", "demo.yaml", "--event", "nope.json"], "nope.json cannot be read: there is no such file."],
+      [
+        ["run", "demo.yaml", "--event", "empty.json"],
+        "empty.json holds no event. Write {} for an empty object; --body sends a file as it is.",
+      ],
       [["run", "demo.yaml", "--event", "lost.json"], "nope.bin cannot be read: there is no such file."],
       [
         ["run", "demo.yaml", "--event", "event.json", "--clock", "tomorrow"],
