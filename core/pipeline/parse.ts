@@ -90,6 +90,8 @@ function syntaxFindings(document: Document.Parsed, lines: LineCounter): Finding[
 }
 
 function keyProblem(key: unknown): string | undefined {
+  if (isScalar(key) && key.value === "<<" && key.type === Scalar.PLAIN)
+    return 'Merge keys ("<<") are not supported: write the fields out, or let an alias stand for the whole value.'
   if (isScalar(key) && key.value === "__proto__") return 'A key cannot be named "__proto__".'
   return key === null || (isScalar(key) && typeof key.value !== "object") ? undefined : "A key must be plain text."
 }

@@ -61,6 +61,15 @@ describe("parse", () => {
     expect(parseText("a: ".padEnd(3_000_000, "x")).findings[0]?.message).to.match(/limit/)
   })
 
+  it("says that merge keys are not supported, where they stand, and takes the quoted key for a name", () => {
+    const { value, findings } = parseText("base: &a { type: respond }\npipeline:\n  - <<: *a\n    body: {}\n")
+    expect(value).to.equal(undefined)
+    expect(findings).to.have.length(1)
+    expect(findings[0]).to.include({ rule: "invalid-syntax", line: 3, column: 5 })
+    expect(findings[0]?.message).to.include("Merge keys")
+    expect(parseText('{ "<<": { "a": 1 } }').value).to.deep.equal({ "<<": { a: 1 } })
+  })
+
   it("refuses a literal secret where that is asked for, and never shows it", () => {
     const text = "name: x\nauth_config:\n  secret: hunter2hunter2\n"
     const { findings } = parseText(text, { refuseLiteralSecrets: true })
