@@ -149,6 +149,17 @@ request_schema:
     for (const meant of ["required", "minimum", "email"]) expect(said).to.include(`Did you mean "${meant}"?`)
   })
 
+  it("says of a dedupe key that reads what it cannot only that, not that no signature covers it", async () => {
+    for (const [key, rules] of [
+      ["{{ event.id }}", ["template-never-resolves"]],
+      ["{{ paylod.id }}", ["template-never-resolves"]],
+      ["{{ query.id }}{{ event.id }}", ["dedupe-key-not-signed", "template-never-resolves"]],
+    ] as const) {
+      const { findings } = await compile({ name: "Key", auth_mode: "hmac_sha256", dedupe: { key } }, environment)
+      expect(findings.map(({ rule }) => rule).sort(), key).to.deep.equal(rules)
+    }
+  })
+
   it("finds what else is wrong with a step or handler whose id is taken", async () => {
     const text = `name: Twice
 auth_mode: none

@@ -4,6 +4,7 @@ import type { AuthFacts } from "../compile/environment.ts"
 import type { Ordering } from "../compile/order.ts"
 import type { Report } from "../compile/report.ts"
 import type { PlacedRead } from "../template.ts"
+import { dedupeRoots } from "./reads.ts"
 
 /** The slowest chain of awaited steps; actions that only stage writes do not wait for anybody. */
 export function lintDeadlines(ordering: Ordering, facts: AuthFacts | undefined, report: Report): void {
@@ -33,7 +34,8 @@ export function lintDeadlines(ordering: Ordering, facts: AuthFacts | undefined, 
 export function lintDedupeCover(reads: readonly PlacedRead[], facts: AuthFacts | undefined, report: Report): void {
   if (!facts) return
   const trusted = facts.coversBody ? ["payload", "envelope", "pipeline", "organization"] : ["pipeline", "organization"]
-  const open = [...new Set(reads.map((read) => read.root).filter((root) => !trusted.includes(root)))]
+  // A root that the key cannot read has been reported, and is nobody's to choose.
+  const open = dedupeRoots.filter((root) => !trusted.includes(root) && reads.some((read) => read.root === root))
   if (open.length === 0) return
   const message = `The key reads ${open.join(", ")}, which no signature covers: a sender of forged or replayed requests can choose it.`
   report.add("dedupe-key-not-signed", "/dedupe/key", message)

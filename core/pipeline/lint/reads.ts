@@ -14,7 +14,8 @@ const envelopeFields = [
   ...["utm_content", "click_id", "click_id_type", "received_at", "is_test", "event_id", "event_type", "device_type", "browser"],
   ...["in_app", "language", "country", "region", "city"],
 ]
-const dedupeRoots = ["payload", "query", "headers", "envelope", "pipeline", "organization"]
+/** What the dedupe key may read. */
+export const dedupeRoots: readonly string[] = ["payload", "query", "headers", "envelope", "pipeline", "organization"]
 const dedupeEnvelope = ["event_id", "event_type", "received_at"]
 const fixedFields: Record<string, readonly string[]> = {
   envelope: envelopeFields,
