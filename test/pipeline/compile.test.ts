@@ -160,6 +160,19 @@ request_schema:
     }
   })
 
+  it("stops at the limit of steps, before compiling them", async () => {
+    const step = { type: "live.broadcast", channel: "leads", data: "{{ event.a b }}" }
+    const of = (count: number) =>
+      compile({ name: "Many", stat: "active", auth_mode: "none", pipeline: Array(count).fill(step) }, environment)
+    const before = performance.now()
+    expect((await of(3_000)).findings.map(({ rule, pointer }) => [rule, pointer])).to.deep.equal([
+      ["unknown-field", "/stat"],
+      ["invalid-field", "/pipeline"],
+    ])
+    expect(performance.now() - before).to.be.below(1_000)
+    expect((await of(100)).findings.filter(({ rule }) => rule === "invalid-template")).to.have.length(100)
+  })
+
   it("finds what else is wrong with a step or handler whose id is taken", async () => {
     const text = `name: Twice
 auth_mode: none

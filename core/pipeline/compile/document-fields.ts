@@ -2,7 +2,7 @@
 // does not fit is reported and stands as its default for the rest of the compilation.
 import type { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
-import { CommonActionFields, documentFields, PipelineDocument } from "../document.ts"
+import { CommonActionFields, documentFields, maxSteps, PipelineDocument } from "../document.ts"
 import { childPointer } from "../pointer.ts"
 import { protoKey } from "./config.ts"
 import type { Report } from "./report.ts"
@@ -43,6 +43,8 @@ export function checkDocument(given: unknown, report: Report): CheckedDocument |
     if (taken === undefined) refused.add(key)
     else if (taken.value !== undefined) document[key] = taken.value
   }
+  // Reported above. What compiling costs grows with the square of the steps, so nothing more is looked at.
+  if ((document["pipeline"] as unknown[]).length > maxSteps) return undefined
   return { document: document as PipelineDocument, sound: (field) => !refused.has(field) }
 }
 
