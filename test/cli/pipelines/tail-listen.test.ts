@@ -86,6 +86,10 @@ describe("events of a running service", () => {
     const proxy = await cuttingProxy(host.url)
     const tail = folder.start(["tail", "--pipeline", "lost", "--json"], { ...env, MILLRACE_URL: proxy.url })
     const ending = finished(tail)
+    let said = ""
+    tail.stdout?.on("data", (chunk: Buffer) => {
+      said += chunk.toString()
+    })
     try {
       await outputUntil(tail, /Listening to/)
       const first = outputUntil(tail, /"pipeline":"lost"/)
@@ -97,9 +101,8 @@ describe("events of a running service", () => {
         ids.push(await idOf(made, n))
         await back
       }
-      const last = outputUntil(tail, /"pipeline":"lost"/)
       ids.push(await idOf(made, 5))
-      await last
+      while (!said.includes(ids[4] ?? "none")) await new Promise((resolve) => setTimeout(resolve, 20))
       tail.kill("SIGTERM")
       const { code, output } = await ending
       const told = output.split("\n").filter((line) => line.startsWith("{"))
