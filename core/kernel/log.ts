@@ -60,7 +60,7 @@ export function createLog(level: string, destination?: { write(line: string): vo
     serializers: { err: (error: unknown) => withoutSecrets(serialized(error), 0) },
     formatters: { log: cutEach },
   }
-  const log: Logger = destination ? pino(options, destination) : pino(options)
+  const log: Logger = pino(options, destination ?? standardOutput())
   // pino does not format what a child is bound to. Children inherit from their parent, this method too.
   const { child } = log
   log.child = function (this: Logger, bindings: object, given?: object) {
@@ -74,6 +74,20 @@ function cutEach(logged: Record<string, unknown>): Record<string, unknown> {
   const { err, ...rest } = logged
   const cut = withoutSecrets(rest, 0) as Record<string, unknown>
   return err === undefined ? cut : { ...cut, err }
+}
+
+/** Where lines cannot be written, on a full disk say, they wait within bounds, and the service goes on without them. */
+function standardOutput(): ReturnType<typeof pino.destination> {
+  const output = pino.destination({ dest: 1, sync: false, maxLength: 1_048_576 })
+  const flush = output.flushSync.bind(output)
+  // At the end of the process it would be tried for ever.
+  output.on("error", () => {
+    output.flushSync = () => undefined
+  })
+  output.on("drain", () => {
+    output.flushSync = flush
+  })
+  return output
 }
 
 /** A copy: pino's own redaction goes by lists of paths, which cost 70 to 200 µs a line here and know one case of a name. */

@@ -1,6 +1,9 @@
 // Logs are one JSON object a line, and carry no secret out, wherever in what is logged it stands.
+import { spawn } from "node:child_process"
+import { closeSync, existsSync, openSync } from "node:fs"
 import { expect } from "chai"
 import { createLog, secretNames } from "../../core/kernel/log.ts"
+import { finished } from "../processes.ts"
 
 function logging(level = "info") {
   const lines: string[] = []
@@ -16,6 +19,19 @@ describe("log", () => {
     expect(line).to.deep.include({ level: 30, request_id: "r-1", rows: 2, msg: "written" })
     expect(line["time"]).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     expect(lines[0]?.endsWith("\n")).to.equal(true)
+  })
+
+  it("costs lines and not the service where they cannot be written", async function () {
+    if (!existsSync("/dev/full")) this.skip()
+    const full = openSync("/dev/full", "w")
+    const script = `
+      import { createLog } from ${JSON.stringify(new URL("../../core/kernel/log.ts", import.meta.url))}
+      const log = createLog("info")
+      for (let line = 0; line < 100; line++) setTimeout(() => log.info("a line"), line)
+      setTimeout(() => process.exit(7), 500)`
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", full, "pipe"] })
+    closeSync(full)
+    expect(await finished(child)).to.deep.equal({ code: 7, output: "" })
   })
 
   it("cuts every secret name at every depth, in lists too, and nothing else", () => {
