@@ -1,8 +1,8 @@
 // Bodies as they come (JSON, forms, multipart fields, text that is JSON) made into one thing: JSON text, parsed later
 // and once, inside the sandbox. Form values stay strings, a repeated field becomes a list, nothing is coerced.
 import { isUtf8 } from "node:buffer"
-import { type FormFields, type FormProblem, formDocument, maxFormFields, readForm } from "../../contract/form.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { type FormFields, type FormProblem, formDocument, maxFormFields, readForm } from "./form.ts"
 
 export interface JsonBody {
   readonly text: string
