@@ -57,6 +57,17 @@ export function derivedUuidInOrder(uuidv7: string, ...parts: string[]): string {
   return uuidv7.slice(0, 13) + formatUuid(hashOf([uuidv7, ...parts]), 8).slice(13)
 }
 
+/** Not above any id made in or after this millisecond. */
+export function idAt(milliseconds: number): string {
+  const time = Math.max(0, milliseconds).toString(16).padStart(12, "0")
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
+}
+
+/** The millisecond in which a UUID in time order was made. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
 function hashOf(parts: string[]): string {
   let text = ""
   for (const part of parts) text += `${Buffer.byteLength(part)}:${part}`

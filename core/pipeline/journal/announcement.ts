@@ -1,5 +1,6 @@
 // What the live channel `executions` tells of an event once it is journalled; told again, it is the same.
 import type { LiveMessage, RecalledMessage } from "../../contract/channel.ts"
+import { idAt } from "../../kernel/ids.ts"
 import type { JournalEntry } from "./entry.ts"
 
 /** Without the payload. */
@@ -10,8 +11,7 @@ export function announcementOf(entry: JournalEntry): LiveMessage {
 
 /** In the order of receipt, which the entry's own id need not be in. */
 export function announcementId({ id, received_at }: Pick<JournalEntry, "id" | "received_at">): string {
-  const time = Date.parse(received_at).toString(16).padStart(12, "0")
-  return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}`
+  return idAt(Date.parse(received_at)).slice(0, 13) + id.slice(13)
 }
 
 /** The announcement of an entry, as it is told again. */

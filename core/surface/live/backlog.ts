@@ -3,7 +3,8 @@
 import type { Channel } from "../../contract/channel.ts"
 import type { Store } from "../../contract/store.ts"
 import { timestamp } from "../../kernel/clock.ts"
-import { idAt, LiveMessages, roomOf, timeOfId, type WireMessage, wireMessage } from "./messages.ts"
+import { idAt, timeOfId } from "../../kernel/ids.ts"
+import { LiveMessages, roomOf, type WireMessage, wireMessage } from "./messages.ts"
 
 export const overlapMs = 10_000
 

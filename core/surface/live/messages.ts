@@ -76,17 +76,6 @@ export function socketRoom(organization: string, channel: string, publicEndpoint
   return publicEndpoint === undefined ? `org:${organization}:${channel}` : `public:${publicEndpoint}:${channel}`
 }
 
-/** Not above any id made in or after this millisecond. */
-export function idAt(milliseconds: number): string {
-  const time = Math.max(0, milliseconds).toString(16).padStart(12, "0")
-  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
-}
-
-/** The millisecond in which a UUID in time order was made. */
-export function timeOfId(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
-}
-
 export function expiry(now: number, keepMs: number): string {
   return timestamp(now + keepMs)
 }

@@ -6,9 +6,9 @@
 import type { Store } from "../../contract/store.ts"
 import type { Work, Works } from "../../contract/work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
-import { derivedUuid } from "../../kernel/ids.ts"
+import { derivedUuid, idAt } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { idAt, type LiveMessageDocument, LiveMessages, LiveNodes, type LiveOutboxDocument, LiveOutboxes } from "./messages.ts"
+import { type LiveMessageDocument, LiveMessages, LiveNodes, type LiveOutboxDocument, LiveOutboxes } from "./messages.ts"
 
 export interface OutboxDeps {
   readonly store: Store

@@ -5,11 +5,12 @@ import { type Channel, channelPattern, coversChannel } from "../../contract/chan
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError, type ErrorBody } from "../../kernel/errors.ts"
+import { idAt } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { parseInput } from "../call/parse-input.ts"
 import { type Guest, mayJoin } from "./admission.ts"
 import { type Backlog, missedSince } from "./backlog.ts"
-import { idAt, socketRoom, type WireMessage } from "./messages.ts"
+import { socketRoom, type WireMessage } from "./messages.ts"
 
 export interface SubscriptionDeps {
   readonly store: Store
