@@ -14,7 +14,6 @@ import { PipelineEngine } from "../pipeline/engine.ts"
 import { EntryCollection } from "../pipeline/journal/collections.ts"
 import type { JournalEntry } from "../pipeline/journal/entry.ts"
 import { PipelineSource, type StoredPipeline } from "../pipeline/source.ts"
-import { LiveMessages } from "../surface/live/messages.ts"
 import { senderOf } from "./sender.ts"
 import type { Workbench } from "./workbench.ts"
 
@@ -147,7 +146,7 @@ export class Desk {
       )
     for (const one of entries) this.#seen.add(one.id)
     const rows = await this.#rows(entries)
-    return { entry, response, rows, mails: [...outside.mails], calls: [...outside.calls], broadcasts: await this.#broadcasts() }
+    return { entry, response, rows, mails: [...outside.mails], calls: [...outside.calls], broadcasts: this.#broadcasts() }
   }
 
   /** Connects the integrations that the steps of a document name, so that they can be called. */
@@ -241,12 +240,8 @@ export class Desk {
     return [...written.values()].map((row) => ({ ...row, values: values.get(row.row_id) ?? {} }))
   }
 
-  async #broadcasts(): Promise<Broadcast[]> {
-    const stored = await this.bench.house.container
-      .get(Store)
-      .open(LiveMessages, this.caller.organization.id)
-      .find({}, { sort: { id: 1 } })
-    const fresh = stored.filter(({ id }) => !this.#heard.has(id))
+  #broadcasts(): Broadcast[] {
+    const fresh = this.bench.broadcasts.of(this.caller.organization.id).filter(({ id }) => !this.#heard.has(id))
     for (const { id } of fresh) this.#heard.add(id)
     const open = fresh.filter(({ room }) => room.startsWith("p:")).map(({ channel, data }) => JSON.stringify([channel, data]))
     return fresh

@@ -16,6 +16,7 @@ import { Ids } from "../kernel/ids.ts"
 import { createLog, type Logger } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
 import { Invoker } from "../surface/invoke.ts"
+import { CapturedBroadcasts } from "./captured-broadcasts.ts"
 import { CapturedOutside } from "./captured-outside.ts"
 import { buildHouse, type House } from "./house.ts"
 
@@ -35,14 +36,16 @@ export class Workbench {
   readonly house: House
   readonly clock: MovableClock
   readonly outside: CapturedOutside
+  readonly broadcasts: CapturedBroadcasts
   /** What was logged so far, one JSON object a line. */
   readonly logged: string[]
   readonly #folder: string
 
-  private constructor(made: Pick<Workbench, "house" | "clock" | "outside" | "logged">, folder: string) {
+  private constructor(made: Pick<Workbench, "house" | "clock" | "outside" | "broadcasts" | "logged">, folder: string) {
     this.house = made.house
     this.clock = made.clock
     this.outside = made.outside
+    this.broadcasts = made.broadcasts
     this.logged = made.logged
     this.#folder = folder
   }
@@ -51,6 +54,7 @@ export class Workbench {
     const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"))
     const clock = new MovableClock()
     const outside = new CapturedOutside()
+    const broadcasts = new CapturedBroadcasts()
     const logged: string[] = []
     const log = createLog(logLevel, { write: (line) => void logged.push(line) })
     try {
@@ -61,11 +65,12 @@ export class Workbench {
         root,
         clock,
         capture: outside,
+        onBroadcast: broadcasts.hear,
         serve: false,
         production: false,
       })
       await house.start()
-      return new Workbench({ house, clock, outside, logged }, folder)
+      return new Workbench({ house, clock, outside, broadcasts, logged }, folder)
     } catch (error) {
       rmSync(folder, { recursive: true, force: true })
       throw error

@@ -7,6 +7,7 @@ import type { Json } from "../contract/collection.ts"
 import { Operations } from "../contract/operation.ts"
 import type { OutgoingCall, OutgoingMail } from "../contract/outside.ts"
 import type { AnyPlugin } from "../contract/registrar.ts"
+import { CapturedBroadcasts } from "../house/captured-broadcasts.ts"
 import { CapturedOutside } from "../house/captured-outside.ts"
 import { buildHouse, frameworkRoot, type House } from "../house/house.ts"
 import type { Clock } from "../kernel/clock.ts"
@@ -15,7 +16,6 @@ import type { Token } from "../kernel/di.ts"
 import { createLog } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
 import { Invoker } from "../surface/invoke.ts"
-import type { LiveMessageDocument } from "../surface/live/messages.ts"
 
 /** What a test service is started with; every field may be left out. */
 export interface TestHostOptions {
@@ -99,14 +99,14 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   const log = createLog(options.env?.["MILLRACE_LOG_LEVEL"] ?? "info", { write: (line) => void logged.push(line) })
   const clock = new MovableClock()
   const outside = new CapturedOutside()
-  const broadcasts: { organization: string; message: LiveMessageDocument }[] = []
+  const broadcasts = new CapturedBroadcasts()
   const house = await buildHouse({
     config,
     log,
     plugins: options.plugins ?? [],
     root: frameworkRoot,
     clock: options.clock ?? clock,
-    onBroadcast: (organization, message) => void broadcasts.push({ organization, message }),
+    onBroadcast: broadcasts.hear,
     ...(options.capture === false ? {} : { capture: outside }),
   })
   await house.start()
@@ -128,10 +128,8 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     calls: outside.calls,
     async broadcasts(channel) {
       return broadcasts
-        .filter(({ organization, message }) => organization === bootstrap.organization.id && message.room.startsWith("c:"))
-        .map(({ message }) => message)
-        .filter((message) => channel === undefined || message.channel === channel)
-        .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+        .of(bootstrap.organization.id)
+        .filter((message) => message.room.startsWith("c:") && (channel === undefined || message.channel === channel))
         .map(({ channel: name, event, data }) => ({ channel: name, event, data }))
     },
     async send<T>({ inbound_url }: { readonly inbound_url: string | null }, event: unknown, { headers = {}, secret }: SendOptions = {}) {
