@@ -37,7 +37,7 @@ export { defaultRetry, defineJob, JobQueue, Postponed, type RetryPolicy, Schedul
 export type { LintRule } from "./contract/lint-rule.ts"
 export { Listening } from "./contract/listening.ts"
 export { Metrics } from "./contract/metrics.ts"
-export { defineOperation, type Operation, type Streamed } from "./contract/operation.ts"
+export { defineOperation, type Operation, Operations, type Streamed } from "./contract/operation.ts"
 export { type Capture, type OutgoingCall, type OutgoingMail, Outside } from "./contract/outside.ts"
 export { type Page, Pager, pageInput } from "./contract/page.ts"
 export { definePlugin, type Registrar } from "./contract/registrar.ts"

@@ -10,6 +10,7 @@ import { Authenticator } from "../../core/contract/caller.ts"
 import { Live } from "../../core/contract/channel.ts"
 import { Coherence } from "../../core/contract/coherence.ts"
 import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
+import { Declared } from "../../core/contract/declared.ts"
 import { Listening } from "../../core/contract/listening.ts"
 import { type AnyOperation, Operations } from "../../core/contract/operation.ts"
 import { Pager } from "../../core/contract/page.ts"
@@ -77,6 +78,7 @@ export class ServiceUnderTest {
     container.value(Log, log)
     container.value(Clock, clock)
     container.value(Vault, vault)
+    container.value(Declared, this.#registry)
     // It has no door, so it never listens.
     container.value(Listening, { onListening: () => undefined })
     container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, heard: () => false })

@@ -5,8 +5,12 @@ import {
   answered,
   type Caller,
   Clock,
+  Declared,
   defineOperation,
+  type FieldProblem,
   Name,
+  nearest,
+  Operations,
   Pager,
   pageInput,
   roleAtLeast,
@@ -71,10 +75,11 @@ export const createKey = defineOperation({
     { title: "A token that reads datasets", input: { name: "Reports", kind: "token", scopes: ["datasets:read"] } },
   ],
   secretOutput: ["secret"],
-  inject: { keys: ApiKeys, organizations: Organizations, clock: Clock },
+  inject: { keys: ApiKeys, organizations: Organizations, clock: Clock, declared: Declared },
   async handle({ input, caller, deps, work }) {
     refuseMore(input, caller)
     refuseSenseless(input, deps.clock.now())
+    refuseUnknown(input.scopes ?? [], deps.declared)
     // A manager's user is no member here: what they make belongs to the organization, not to them.
     const member = caller.user && !input.manager ? await deps.organizations.membership(caller.organization.id, caller.user.id) : undefined
     const { stored, text } = deps.keys.mint(work, caller.organization.id, {
@@ -146,13 +151,28 @@ function refuseMore(input: CreateInput, caller: Caller): void {
 }
 
 function refuseSenseless(input: CreateInput, now: number): void {
-  const refuse = (path: string, message: string) => {
-    throw new AppError("invalid_argument", `${path}: ${message}`, { fields: [{ path, message }] })
-  }
-  if (input.kind === "token" && !input.scopes) refuse("scopes", "a token needs at least one, such as datasets:read")
-  if (input.kind === "api_key" && input.scopes) refuse("scopes", 'only a token has scopes; set kind to "token"')
-  if (input.kind === "token" && input.manager) refuse("manager", "only an API key can be a manager key")
-  if (input.expires_at && Date.parse(input.expires_at) <= now) refuse("expires_at", `${input.expires_at} is past; give a time to come`)
+  if (input.kind === "token" && !input.scopes) refuse({ path: "scopes", message: "a token needs at least one, such as datasets:read" })
+  if (input.kind === "api_key" && input.scopes) refuse({ path: "scopes", message: 'only a token has scopes; set kind to "token"' })
+  if (input.kind === "token" && input.manager) refuse({ path: "manager", message: "only an API key can be a manager key" })
+  if (input.expires_at && Date.parse(input.expires_at) <= now)
+    refuse({ path: "expires_at", message: `${input.expires_at} is past; give a time to come` })
+}
+
+/** A scope of no area would be found out only when the token is refused. */
+function refuseUnknown(scopes: readonly string[], declared: Declared): void {
+  const areas = new Set(declared.items(Operations).map(({ access }) => access.scope.split(":")[0]))
+  const known = [...areas].flatMap((area) => [`${area}:read`, `${area}:write`]).concat("live:subscribe", "mcp")
+  const fields = scopes.flatMap((scope, index) => {
+    if (known.includes(scope)) return []
+    const meant = nearest(scope, known)
+    const hint = meant === undefined ? `areas are ${[...areas].sort().join(", ")}` : `did you mean ${meant}?`
+    return [{ path: `scopes.${index}`, message: `there is no scope ${scope}; ${hint}` }]
+  })
+  if (fields.length > 0) refuse(...fields)
+}
+
+function refuse(...fields: FieldProblem[]): never {
+  throw new AppError("invalid_argument", fields.map(({ path, message }) => `${path}: ${message}`).join("; "), { fields })
 }
 
 function shown({ key_id, hash: _hash, organization_id: _organization, ...key }: StoredKey): z.input<typeof ApiKey> {

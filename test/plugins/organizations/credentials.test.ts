@@ -207,6 +207,7 @@ describe("credentials", () => {
         [{ kind: "token" }, "scopes"],
         [{ kind: "token", scopes: [] }, "scopes"],
         [{ kind: "token", scopes: ["everything"] }, "scopes.0"],
+        [{ kind: "token", scopes: ["me:read", "member:read"] }, "scopes.1"],
         [{ scopes: ["me:read"] }, "scopes"],
         [{ kind: "token", scopes: ["mcp"], manager: true }, "manager"],
         [{ role: "king" }, "role"],
