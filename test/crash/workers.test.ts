@@ -63,7 +63,7 @@ function suite(storage: () => Promise<Record<string, string>>, embedded: boolean
 
   it(`with the parent killed, workers ${embedded ? "answer 503" : "go on"} until the next start takes their place`, async () => {
     let orphans: number[] = []
-    let meanwhile: [status: number, retryAfter: string | null][] = []
+    let meanwhile: [status: number, retryAfter: string | null, named: boolean][] = []
     const { sender, findings } = await underLoad({
       env: await env(),
       keepsOn: true,
@@ -77,7 +77,11 @@ function suite(storage: () => Promise<Record<string, string>>, embedded: boolean
         // On MongoDB a read may time out on a busy machine, and is asked for again.
         await until(async () => {
           const asked = ["/v1/datasets", "/openapi.json", new URL(endpoint).pathname].map((path) => fetch(service.url + path))
-          meanwhile = (await Promise.all(asked)).map(({ status, headers }) => [status, headers.get("retry-after")])
+          meanwhile = (await Promise.all(asked)).map(({ status, headers }) => [
+            status,
+            headers.get("retry-after"),
+            headers.has("x-request-id"),
+          ])
           return embedded || meanwhile.every(([status]) => status !== 503)
         })
         expect(orphans.filter(isAlive)).to.deep.equal(orphans)
@@ -96,9 +100,9 @@ function suite(storage: () => Promise<Record<string, string>>, embedded: boolean
     expect(findings.problems).to.deep.equal([])
     if (embedded)
       expect(meanwhile).to.deep.equal([
-        [503, "2"],
-        [503, "2"],
-        [503, "2"],
+        [503, "2", true],
+        [503, "2", true],
+        [503, "2", true],
       ])
     else expect(meanwhile.map(([status]) => status)).to.deep.equal([401, 200, 405])
     expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])

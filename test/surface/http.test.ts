@@ -123,6 +123,7 @@ describe("HTTP", () => {
   it("answers OPTIONS, and preflights of configured origins only", async () => {
     const plain = await call(house, "OPTIONS", "/v1/notes/h1", { key: null })
     expect([plain.status, plain.headers.get("allow")]).to.deep.equal([204, "GET, HEAD, OPTIONS, PATCH"])
+    expect((await call(house, "OPTIONS", "/V1/Notes/h1", { key: null })).status).to.equal(204)
     expect((await call(house, "OPTIONS", "/v1/nothing", { key: null })).status).to.equal(404)
     const preflight = (origin: string) =>
       call(house, "OPTIONS", "/v1/notes/h1", { key: null, headers: { origin, "access-control-request-method": "PATCH" } })

@@ -6,6 +6,7 @@ import { dismissed } from "../../cluster/workers/orphans.ts"
 import { type Places, placesIn } from "../../cluster/workers/places.ts"
 import type { SocketLink } from "../../cluster/workers/socket-link.ts"
 import { sleep, systemClock } from "../../kernel/clock.ts"
+import { timeOrderedIds } from "../../kernel/ids.ts"
 import { createLog } from "../../kernel/log.ts"
 import { startAwayServer } from "../../surface/http/away.ts"
 import { isEmbedded } from "../embedded.ts"
@@ -75,7 +76,7 @@ async function outlive(house: House, places: Places): Promise<void> {
       ? "the parent of the workers is gone: answering 503 until the service is started again"
       : "the parent of the workers is gone: going on until the service is started again",
   )
-  const away = embedded ? await startAwayServer({ host: config.server.host, port }) : undefined
+  const away = embedded ? await startAwayServer({ host: config.server.host, port }, timeOrderedIds(systemClock)) : undefined
   const ending = embedded ? house.stop() : undefined
   await dismissed(places, { pid: process.pid, slot: undefined, port }, systemClock)
   // What was under way has long been told that it cannot be kept.

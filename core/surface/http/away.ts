@@ -1,7 +1,9 @@
 // Stands in for a server whose storage is gone: everything is answered 503, so that clients come again.
 import { createServer } from "node:http"
 import { AppError } from "../../kernel/errors.ts"
+import type { Ids } from "../../kernel/ids.ts"
 import { sendError } from "./answer.ts"
+import { requestIdOf } from "./request-id.ts"
 
 export interface AwayServer {
   close(): Promise<void>
@@ -10,7 +12,7 @@ export interface AwayServer {
 const retryAfterS = 2
 
 /** Listens beside others on the same port; throws where the system does not allow that. */
-export function startAwayServer(at: { readonly host: string; readonly port: number }): Promise<AwayServer> {
+export function startAwayServer(at: { readonly host: string; readonly port: number }, ids: Ids): Promise<AwayServer> {
   const error = new AppError(
     "unavailable",
     "The service is starting again; try again in a moment.",
@@ -19,6 +21,7 @@ export function startAwayServer(at: { readonly host: string; readonly port: numb
   )
   const server = createServer((request, response) => {
     request.resume()
+    response.setHeader("X-Request-Id", requestIdOf(request, ids))
     response.setHeader("Connection", "close")
     response.setHeader("Access-Control-Allow-Origin", request.headers.origin ?? "*")
     sendError(request, response, error)

@@ -6,6 +6,7 @@ export interface Route {
   readonly operation: AnyOperation
   /** For express (path-to-regexp 8). */
   readonly expressPath: string
+  /** Takes letters in either case, as express does. */
   readonly pattern: RegExp
 }
 
@@ -37,7 +38,7 @@ function routeOf(operation: AnyOperation): Route {
     expressPath: segments
       .map((segment) => `/${parameterOf(segment) ? `:${parameterOf(segment)}` : segment.replace(/[:*?+!()[\]{}\\]/g, "\\$&")}`)
       .join(""),
-    pattern: new RegExp(`^${segments.map((segment) => `/${parameterOf(segment) ? "[^/]+" : escaped(segment)}`).join("")}/?$`),
+    pattern: new RegExp(`^${segments.map((segment) => `/${parameterOf(segment) ? "[^/]+" : escaped(segment)}`).join("")}/?$`, "i"),
   }
 }
 
