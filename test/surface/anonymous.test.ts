@@ -14,6 +14,7 @@ describe("calls without a credential that holds", () => {
   let house: House
   before(async () => {
     house = await openHouse({ addressPerMinute: 5, trustProxy: ["127.0.0.0/8"] })
+    house.clock.stand()
   })
   after(() => house.close())
   const from = (address: string) => ({ "x-forwarded-for": address })

@@ -25,6 +25,7 @@ describe("before the body is read", () => {
 
   it("a caller without a key is refused as such, and counted by address", async () => {
     const house = await open({ addressPerMinute: bad.length })
+    house.clock.stand()
     for (const [method, path, options] of bad) {
       const answer = await call(house, method, path, { ...options, key: null })
       expect([answer.status, answer.json["code"]], `${method} ${path}`).to.deep.equal([401, "unauthenticated"])
@@ -40,6 +41,7 @@ describe("before the body is read", () => {
 
   it("a call is counted once, also one whose body is malformed", async () => {
     const house = await open({ rateLimits: { key_per_minute: 3, organization_per_minute: 100 } })
+    house.clock.stand()
     for (const [left, [method, path, options]] of [
       [2, bad[0]],
       [1, bad[1]],

@@ -34,12 +34,18 @@ import { Keys, Notes, notebook, Stage } from "./operations.ts"
 
 export const endpoint = `in_${"A".repeat(22)}`
 
-/** The system's clock, moved forward by hand where a test needs tomorrow. */
+/** The system's clock, moved forward by hand where a test needs tomorrow. Its timers ring as the system's do, also while it stands. */
 export class MovedClock implements Clock {
   ahead = 0
-  now = () => systemClock.now() + this.ahead
-  monotonic = () => systemClock.monotonic() + this.ahead
+  #stands: { readonly now: number; readonly monotonic: number } | undefined
+  now = () => (this.#stands?.now ?? systemClock.now()) + this.ahead
+  monotonic = () => (this.#stands?.monotonic ?? systemClock.monotonic()) + this.ahead
   after = systemClock.after
+
+  /** From here on only `ahead` moves it, however long a test takes. */
+  stand(): void {
+    this.#stands = { now: systemClock.now(), monotonic: systemClock.monotonic() }
+  }
 }
 
 export interface HouseOptions {
