@@ -1,13 +1,14 @@
 // `millrace pipelines test`: the real engine, without a server and a network. Exit code 0 when all passed, 1 when a test
 // failed, 2 when a file could not be run.
-import { existsSync, statSync, watch, writeFileSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { existsSync, statSync, writeFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
 import type { Command } from "commander"
 import { Workbench } from "../../../house/workbench.ts"
 import { isStartedAgain, startedAgain } from "../../started-again.ts"
 import type { CommandContext } from "../command-context.ts"
 import { type LocalCompiler, openCompiler } from "../compiler.ts"
 import { findFiles, folderOf, shownPath, tellPassedOver } from "../files.ts"
+import { Changes } from "./changes.ts"
 import { junit, testReport, totalsOf } from "./report.ts"
 import { type FileResult, runTestFile } from "./run-tests.ts"
 
@@ -35,14 +36,18 @@ export function addTest(group: Command, { config, root, end }: CommandContext): 
       }
       const compiler = await openCompiler({ config: settings, root })
       const bench = await Workbench.open({ config: settings, root })
+      const named = given.length > 0 ? given : settings.pipelines.paths.map(folderOf)
+      const changes = new Changes()
+      // Before they are looked for: what changes during the first run is run again.
+      if (options.watch) changes.watch(foldersOf(named))
       try {
-        const results = await runAll(found, bench, compiler)
+        const results = await runAll(options.watch ? files() : found, bench, compiler)
         console.log(testReport(results))
         if (options.junit !== undefined) writeFileSync(options.junit, junit(results))
         end(exitCodeOf(results))
-        const named = given.length > 0 ? given : settings.pipelines.paths.map(folderOf)
-        if (options.watch) await watchAndRun({ first: results, folders: foldersOf(named), files, bench, compiler })
+        if (options.watch) await watchAndRun({ first: results, changes, files, bench, compiler })
       } finally {
+        changes.stop()
         await bench.stop()
         await compiler.stop()
       }
@@ -67,39 +72,25 @@ function foldersOf(named: readonly string[]): string[] {
 
 interface Watched {
   readonly first: readonly FileResult[]
-  readonly folders: readonly string[]
+  readonly changes: Changes
   readonly files: () => string[]
   readonly bench: Workbench
   readonly compiler: LocalCompiler
 }
 
 /** Until the process is asked to stop. Only the files are run again that a change concerns. */
-async function watchAndRun({ first, folders: named, files, bench, compiler }: Watched): Promise<void> {
+async function watchAndRun({ first, changes, files, bench, compiler }: Watched): Promise<void> {
   const known = new Map(first.map((result) => [result.path, result]))
-  const folders = new Set([...named, ...first.flatMap((result) => result.sources).map((file) => dirname(file))])
-  const changed = new Set<string>()
-  let wake = () => {}
-  const stop = new AbortController()
-  for (const folder of folders) {
-    if (!existsSync(folder)) continue
-    watch(folder, { signal: stop.signal }, (_event, name) => {
-      if (name === null) return
-      changed.add(join(folder, name))
-      // Editors write a file in several steps.
-      setTimeout(() => wake(), 50)
-    })
-  }
-  const stopped = new Promise<void>((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve))
-  stopped.then(() => stop.abort()).catch(() => undefined)
+  changes.watch(first.flatMap((result) => result.sources).map((file) => dirname(file)))
+  process.once("SIGINT", () => changes.stop()).once("SIGTERM", () => changes.stop())
   console.log("\nWatching; Ctrl-C ends it.")
-  while (!stop.signal.aborted) {
-    await Promise.race([stopped, new Promise<void>((resolve) => (wake = resolve))])
-    if (stop.signal.aborted) return
+  for (;;) {
+    const changed = await changes.next()
+    if (!changed) return
     const concerned = files().filter((file) => {
       const sources = known.get(shownPath(file))?.sources ?? [file]
       return sources.some((source) => changed.has(source))
     })
-    changed.clear()
     if (concerned.length === 0) continue
     const results = await runAll(concerned, bench, compiler)
     for (const result of results) known.set(result.path, result)

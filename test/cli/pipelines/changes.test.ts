@@ -1,0 +1,48 @@
+// What `test --watch` sees of changes: each one, also where it comes while tests run and nobody waits for it.
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { Changes } from "../../../core/cli/pipelines/test/changes.ts"
+import { CommandFolder } from "./command.ts"
+
+describe("watched folders", () => {
+  let folder: CommandFolder
+  let changes: Changes
+  /** Sees more than the other, and tells with it how far that one is: what came earlier is told earlier. */
+  let witness: Changes
+  beforeEach(() => {
+    folder = new CommandFolder()
+    changes = new Changes()
+    witness = new Changes()
+    const [one, other, nowhere] = ["one", "other", "nowhere"].map((name) => join(folder.path, name)) as [string, string, string]
+    for (const path of [one, other]) mkdirSync(path)
+    changes.watch([one, nowhere])
+    witness.watch([one, other])
+  })
+  afterEach(() => {
+    changes.stop()
+    witness.stop()
+    folder.remove()
+  })
+
+  const witnessed = async (file: string) => {
+    const seen = new Set<string>()
+    while (!seen.has(file)) for (const changed of (await witness.next()) ?? []) seen.add(changed)
+  }
+
+  it("tell what changed while nobody waited for it", async () => {
+    for (const name of ["a.yaml", "b.yaml"]) {
+      const file = folder.write(`one/${name}`, "name: Changed\n")
+      await witnessed(file)
+      await witnessed(folder.write(`other/${name}`, ""))
+      expect(await changes.next()).to.deep.equal(new Set([file]))
+    }
+  })
+
+  it("tell nothing more once that was ended, whether somebody waits or not", async () => {
+    const waiting = changes.next()
+    for (const one of [changes, witness]) one.stop()
+    expect(await waiting).to.equal(undefined)
+    expect(await witness.next()).to.equal(undefined)
+  })
+})
