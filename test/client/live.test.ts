@@ -24,6 +24,7 @@ describe("live client", () => {
   afterEach(() => {
     for (const live of open.splice(0)) live.close()
     proxy.cutAfter([])
+    house.clock.goOn()
   })
   after(async () => {
     await proxy.close()
@@ -132,6 +133,8 @@ describe("live client", () => {
   it("hands out once what a node that died left behind, and none of it to a page that came later", async () => {
     const channel = freshChannel()
     const node = "the node that died"
+    // It is to be known for dead when the test says so, and not because the machine paused.
+    house.clock.stand()
     const now = () => new Date(house.clock.now()).toISOString()
     /** Committed, and not emitted. */
     const leave = (data: Json) =>

@@ -46,6 +46,10 @@ export class MovedClock implements Clock {
   stand(): void {
     this.#stands = { now: systemClock.now(), monotonic: systemClock.monotonic() }
   }
+
+  goOn(): void {
+    this.#stands = undefined
+  }
 }
 
 export interface HouseOptions {
