@@ -23,6 +23,9 @@ describe("client", () => {
     expect(error).to.be.instanceOf(ClientError)
     return error as Refused
   }
+  /** A fetch that is never answered, until it is given up. */
+  const unanswered: typeof fetch = (_input, init) =>
+    new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", ({ target }) => reject((target as AbortSignal).reason)))
   /** A fetch that lets answers get lost on the way back, or never sends at all. */
   function lossy(plan: ("lose answer" | "refuse" | Response)[]) {
     const sent: { method: string; key: string | null }[] = []
@@ -127,7 +130,7 @@ describe("client", () => {
       [() => clientOf({ key: "mr_api_no" }).me.get(), "unauthenticated"],
       [() => clientOf({ baseUrl: "http://127.0.0.1:1", retries: { attempts: 1 } }).me.get(), "unavailable"],
       [() => client.me.get({}, { signal: AbortSignal.abort() }), "canceled"],
-      [() => client.me.get({}, { timeoutMs: 0 }), "deadline_exceeded"],
+      [() => clientOf({ fetch: unanswered }).me.get({}, { timeoutMs: 1 }), "deadline_exceeded"],
       [() => client.call("none.such" as "me.get", {}), "unimplemented"],
     ]
     for (const [call, code] of codes) expect((await failure(call())).code, String(call)).to.equal(code)
