@@ -129,19 +129,21 @@ export class Scene {
     const get = await this.#call(this.#input)
     const head = await this.#call(this.#input, {}, "HEAD")
     expect([head.status, head.text, head.headers.get("content-type")]).to.deep.equal([200, "", get.headers.get("content-type")])
-    const tag = get.headers.get("etag") ?? ""
-    expect(tag).to.match(/^W\/"[\w-]+"$/)
-    const again = await this.#call(this.#input)
-    // What shows a clock differs from one second to the next.
-    if (again.text === get.text) {
-      const same = await this.#call(this.#input, { "if-none-match": `"another", ${again.headers.get("etag")}` })
-      expect([same.status, same.text, same.headers.get("etag")]).to.deep.equal([304, "", tag])
-    }
+    expect(get.headers.get("etag")).to.match(/^W\/"[\w-]+"$/)
+    let [known, again] = [get, await this.#known(get)]
+    // Some show a clock, or what is noted in the background: such a change is told, and known then.
+    for (; again.status !== 304; [known, again] = [again, await this.#known(again)])
+      expect([again.status, again.text === known.text], again.text).to.deep.equal([200, false])
+    expect([again.text, again.headers.get("etag")]).to.deep.equal(["", known.headers.get("etag")])
     expect((await this.#call(this.#input, { "if-none-match": '"another"' })).status).to.equal(200)
     const packed = await this.#encoding("gzip")
     expect(packed.vary).to.match(/accept-encoding/i)
     expect(packed.encoding).to.equal(Buffer.byteLength(get.text) >= 1_024 ? "gzip" : undefined)
     expect((await this.#encoding("identity")).encoding).to.equal(undefined)
+  }
+
+  #known({ headers }: Answer): Promise<Answer> {
+    return this.#call(this.#input, { "if-none-match": `"another", ${headers.get("etag")}` })
   }
 
   #encoding(accepted: string): Promise<{ encoding: string | undefined; vary: string | undefined }> {
