@@ -146,12 +146,10 @@ describe("millrace mcp", () => {
   })
 
   it("stops a call that its client takes back", async () => {
-    let cut = false
+    const { promise: cut, resolve: closed } = Promise.withResolvers<void>()
     const slow = createServer((request, response) => {
       request.resume()
-      response.once("close", () => {
-        cut = true
-      })
+      response.once("close", closed)
     })
     await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve))
     const env = { ...environment(host.adminKey), MILLRACE_URL: `http://127.0.0.1:${(slow.address() as AddressInfo).port}` }
@@ -160,9 +158,10 @@ describe("millrace mcp", () => {
     const arrived = new Promise<void>((resolve) => slow.once("request", () => resolve()))
     child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "me_get" } })}\n`)
     await arrived
-    child.stdin.end(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } })}\n`)
+    child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } })}\n`)
+    await cut
+    child.stdin.end()
     expect(await over).to.deep.equal({ code: 0, output: "" })
-    expect(cut).to.equal(true)
     slow.closeAllConnections()
     slow.close()
   })
