@@ -228,7 +228,7 @@ describe("operations as commands", () => {
     const { code, stderr } = await bash(`ulimit -f 16; ${program} datasets export export --output most.csv`)
     expect([code, stderr]).to.deep.equal([1, "most.csv cannot be written: EFBIG: file too large, write\n"])
     expect(readdirSync(folder).filter((name) => name.startsWith("most.csv"))).to.deep.equal([])
-  }).timeout(60_000)
+  })
 
   it("say what a header cannot carry, by its option and without the key, and end as for other refused input", async () => {
     const key = await run(["datasets", "list"], { env: { MILLRACE_KEY: "“hunter2”" } })
