@@ -17,6 +17,19 @@ describe("the compiler's process", () => {
     }
   })
 
+  it("is not blamed for the time that it waits for the processor", async () => {
+    const clock = new MovableClock()
+    const compiler = new Compiler(clock)
+    try {
+      expect((await compiler.compile({ type: "object" }, null)).problems).to.deep.equal([])
+      const compiling = compiler.compile({ type: "string" }, null)
+      clock.move(10_000)
+      expect((await compiling).problems).to.deep.equal([])
+    } finally {
+      compiler.stop()
+    }
+  })
+
   it("says all that is wrong with a schema at once, each at its own place and once", async () => {
     const compiler = new Compiler(new MovableClock())
     try {

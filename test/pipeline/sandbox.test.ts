@@ -278,19 +278,20 @@ describe("sandbox", () => {
       expect(large.problems[0]?.message).to.include("262144")
     })
 
-    it("a schema that takes longer than two seconds, without holding up events", async () => {
+    it("a schema that takes longer than two seconds, without holding up events or what waits behind it", async () => {
       const program = await programOf(sandbox, "function transform() { return { ok: 1 } }")
-      const slow = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`p${i}`, { anyOf: [{ type: "string" }, { minimum: 3 }] }]))
-      const before = performance.now()
-      const compiling = sandbox.compile({ schema: { properties: slow }, transform: null })
+      const slow = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`p${i}`, { anyOf: [{ type: "string" }, { minimum: 3 }] }]))
+      let compiled = false
+      const compiling = sandbox.compile({ schema: { properties: slow }, transform: null }).finally(() => {
+        compiled = true
+      })
+      const behind = sandbox.compile({ schema: { type: "object" }, transform: null })
       const result = await sandbox.run(callOf(program, {}))
-      expect(result.ok).to.equal(true)
-      expect(performance.now() - before).to.be.below(1_000)
+      expect([result.ok, compiled]).to.deep.equal([true, false])
       const { program: made, problems } = await compiling
       expect(made).to.equal(null)
-      expect(problems[0]?.message).to.match(/took longer than 2 s|too large/)
-      expect(performance.now() - before).to.be.below(4_000)
-      expect((await sandbox.compile({ schema: { type: "object" }, transform: null })).problems).to.deep.equal([])
+      expect(problems[0]?.message).to.include("took longer than 2 s")
+      expect((await behind).problems).to.deep.equal([])
     })
   })
 

@@ -1,5 +1,6 @@
 // Compiles programs in a child of its own, one at a time, so that a schema made to take forever costs that child and no
-// event. The child starts on first use and ends when it has been idle.
+// event: the child's watching thread ends it and names the job. The child starts on first use and ends when it has been
+// idle.
 import type { Clock } from "../../kernel/clock.ts"
 import type { Compiled } from "./child/compile-main.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
@@ -10,8 +11,10 @@ interface Job {
   readonly resolve: (compiled: Compiled) => void
 }
 
+/** Of the processor's time: a child that is not given it is not blamed. */
 const deadlineMs = 2_000
-const startMs = 30_000
+/** For a start, and for a child that neither answers nor dies; longer than its watching thread lets one job last (watchdog.ts). */
+const silentMs = 30_000
 const idleMs = 30_000
 const mostWaiting = 10_000
 
@@ -21,7 +24,7 @@ export class Compiler {
   #link: ChildLink | null = null
   #ready = false
   #job: Job | null = null
-  #overran = false
+  #silent = false
   #cancelTimer = () => {}
   #stopped = false
   #id = 0
@@ -53,21 +56,21 @@ export class Compiler {
     this.#job = this.#waiting.shift() ?? null
     if (!this.#job) return
     const { schema, transform } = this.#job
-    this.#limit(deadlineMs)
+    this.#limit()
     this.#link.send([String(++this.#id), schema, transform === null ? "0" : "1", transform ?? ""])
   }
 
   #start(): void {
     this.#ready = false
-    this.#overran = false
-    const link = new ChildLink("compile-main.ts", [], {
+    this.#silent = false
+    const link = new ChildLink("compile-main.ts", [String(deadlineMs)], {
       onFrame: (parts) => this.#onFrame(parts),
       onLost: (loss) => {
         if (link === this.#link) this.#onLost(loss)
       },
     })
     this.#link = link
-    this.#limit(startMs)
+    this.#limit()
   }
 
   /** Lets go of the child at once: a job that comes before it has ended starts another. */
@@ -78,10 +81,10 @@ export class Compiler {
     link?.kill()
   }
 
-  #limit(milliseconds: number): void {
+  #limit(): void {
     this.#cancelTimer()
-    this.#cancelTimer = this.#clock.after(milliseconds, () => {
-      this.#overran = true
+    this.#cancelTimer = this.#clock.after(silentMs, () => {
+      this.#silent = true
       this.#link?.kill()
     })
   }
@@ -94,13 +97,18 @@ export class Compiler {
     if (!this.#job) this.#cancelTimer = this.#clock.after(idleMs, () => this.#retire())
   }
 
-  #onLost({ signal, exitCode, stderr }: Loss): void {
+  #onLost({ signal, exitCode, report, stderr }: Loss): void {
     this.#cancelTimer()
+    const [named] = report ?? []
     const hadStarted = this.#ready
     const why = `The compiler ended (${signal ?? `exit ${exitCode}`}) ${stderr.trim().split("\n").at(-1) ?? ""}`.trim()
     this.#link = null
     this.#ready = false
-    if (this.#job) this.#finish(this.#overran ? tooSlow(this.#job) : failed(`${why}.`))
+    if (this.#job && named !== undefined && named !== String(this.#id)) {
+      // It ended over the job before, whose answer was on its way: this one has not run.
+      this.#waiting.unshift(this.#job)
+      this.#job = null
+    } else if (this.#job) this.#finish(named !== undefined || this.#silent ? tooSlow(this.#job) : failed(`${why}.`))
     else if (!hadStarted) for (const job of this.#waiting.splice(0)) job.resolve(failed(`${why}.`))
     this.#next()
   }

@@ -1,5 +1,6 @@
-// The cells of the shared memory that name the event in hand: the group's number (0 between groups) and the event's
-// index in it, which the isolate itself counts up. The last is never written; the watching thread sleeps on it.
+// The cells of the shared memory that name what is in hand: the number of a group of events, or of a program being
+// compiled (0 between them), and the event's index in its group, which the isolate itself counts up. The last is never
+// written; the watching thread sleeps on it.
 
 export const groupAt = 0
 export const indexAt = 1

@@ -1,5 +1,5 @@
-// The thread of a run child that watches the event in hand, and ends the whole process when one outstays the hard
-// deadline: V8's own timeout does not stop native calls. It names the event to the parent first. The deadline is of CPU
+// The thread of a child that watches the event in hand, or the program being compiled, and ends the whole process when
+// one outstays the hard deadline: V8's own timeout does not stop native calls. It names what it was to the parent first. The deadline is of CPU
 // time, so that a child that was not given the processor is not blamed; twelve times it in wall time ends it anyway.
 import { writeSync } from "node:fs"
 import { workerData } from "node:worker_threads"
