@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { slowness } from "../slowness.ts"
+import { processorMs } from "../slowness.ts"
 import { answered, Bench, type Made, post } from "./bench.ts"
 import { onBothStores } from "./stores.ts"
 
@@ -132,12 +132,12 @@ onBothStores("what becomes of an event", ({ start }) => {
   }
 
   it("refuses a form of half a million fields without taking it apart", async () => {
-    const began = performance.now()
-    const answer = await post(open.inbound_url, "a&".repeat(500_000), { "content-type": "application/x-www-form-urlencoded" })
-    const ms = performance.now() - began
-    expect([answer.status, answer.body.details?.reason]).to.deep.equal([400, "too_many_fields"])
+    const took = await processorMs(async () => {
+      const answer = await post(open.inbound_url, "a&".repeat(500_000), { "content-type": "application/x-www-form-urlencoded" })
+      expect([answer.status, answer.body.details?.reason]).to.deep.equal([400, "too_many_fields"])
+    })
     expect((await bench.newest("open")).cause).to.equal("too_many_fields")
-    expect(ms).to.be.below(1_000 * slowness())
+    expect(took).to.be.below(1_000)
   })
 
   it("refuses a file in a form, and a body that is compressed, with 415", async () => {
