@@ -1,4 +1,7 @@
 // Work after the reply: its order, its tries, what its failures mean, and that it outlives the node it began on.
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { Bench, post, until } from "./bench.ts"
@@ -193,11 +196,11 @@ onBothStores("deferred steps", ({ start }) => {
 })
 
 onBothStores("deferred steps of a node that stops", ({ start, storage }) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "millrace-stop-"))
+  // Once the suite's hosts have stopped, which write to it until then.
+  after(() => rmSync(dataDir, { recursive: true, force: true }))
+
   it("are given back, their try uncounted, and run by the next", async () => {
-    const { mkdtempSync, rmSync } = await import("node:fs")
-    const { tmpdir } = await import("node:os")
-    const { join } = await import("node:path")
-    const dataDir = mkdtempSync(join(tmpdir(), "millrace-stop-"))
     const env = { ...(await storage()), MILLRACE_JOBS_POLL_MS: "20", MILLRACE_SERVER_DRAIN_MS: "100", MILLRACE_JOBS_CONCURRENCY: "1" }
     const first = outsideWorld()
     first.answer = () => new Promise(() => {})
@@ -220,6 +223,5 @@ onBothStores("deferred steps of a node that stops", ({ start, storage }) => {
     const held = first.acts[0]
     expect(second.acts.find(({ execution }) => execution === held?.execution)?.key).to.equal(held?.key)
     await until(async () => (await bench.jobs()).length === 0)
-    rmSync(dataDir, { recursive: true, force: true })
   })
 })
