@@ -2,7 +2,6 @@
 // does, and the journal tells the whole story, also what came after the reply.
 import { readFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"
-import { createServer, type Server, type Socket } from "node:net"
 import { join } from "node:path"
 import { expect } from "chai"
 import { SMTPServer } from "smtp-server"
@@ -117,13 +116,15 @@ interface HeldBackMail {
   close(): Promise<void>
 }
 
-/** A mail server behind a door that opens when the test says so. */
+/** A mail server that greets at once, which its clients do not wait for long, and takes nothing before the test says so. */
 async function holdBackMail(): Promise<HeldBackMail> {
   const delivered: string[] = []
+  const { promise: open, resolve: letGo } = Promise.withResolvers<void>()
   const smtp = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
     logger: false,
+    onMailFrom: (_address, _session, done) => void open.then(() => done()),
     onData(stream, _session, done) {
       let text = ""
       stream.setEncoding("utf8").on("data", (chunk: string) => {
@@ -137,22 +138,10 @@ async function holdBackMail(): Promise<HeldBackMail> {
   })
   smtp.on("error", () => undefined)
   await new Promise<void>((resolve) => smtp.listen(0, "127.0.0.1", resolve))
-  let open = false
-  const waiting: Socket[] = []
-  const pass = (socket: Socket) => smtp.server.emit("connection", socket)
-  const door: Server = createServer((socket) => (open ? pass(socket) : void waiting.push(socket)))
-  await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve))
   return {
-    url: `smtp://127.0.0.1:${(door.address() as AddressInfo).port}`,
+    url: `smtp://127.0.0.1:${(smtp.server.address() as AddressInfo).port}`,
     delivered,
-    letGo() {
-      open = true
-      for (const socket of waiting.splice(0)) pass(socket)
-    },
-    async close() {
-      for (const socket of waiting) socket.destroy()
-      await new Promise((resolve) => door.close(resolve))
-      await new Promise<void>((resolve) => smtp.close(() => resolve()))
-    },
+    letGo,
+    close: () => new Promise((resolve) => smtp.close(() => resolve())),
   }
 }
