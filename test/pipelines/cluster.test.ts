@@ -11,6 +11,9 @@ import { Bench, post, until } from "./bench.ts"
 import { outsideWorld } from "./outside-world.ts"
 import { onMongo } from "./stores.ts"
 
+/** Longer than any standstill of the machine: leases run out where a test says so. */
+const leaseMs = 600_000
+
 onMongo("two nodes", ({ start, storage }) => {
   const world = outsideWorld()
   const sockets: Socket[] = []
@@ -18,7 +21,7 @@ onMongo("two nodes", ({ start, storage }) => {
   let two: TestHost
   let bench: Bench
   before(async () => {
-    const env = { ...(await storage()), MILLRACE_JOBS_POLL_MS: "50", MILLRACE_JOBS_LEASE_MS: "1500" }
+    const env = { ...(await storage()), MILLRACE_JOBS_POLL_MS: "50", MILLRACE_JOBS_LEASE_MS: String(leaseMs) }
     one = await start({ env, plugins: [world.plugin] })
     two = await start({ env, plugins: [world.plugin], dataDir: one.dataDir })
     bench = new Bench(one)
@@ -85,9 +88,14 @@ onMongo("two nodes", ({ start, storage }) => {
       return commit.writes.some(({ collection }) => collection === (JobCollection as unknown)) ? new Promise(() => {}) : result
     }
     const lost = post(made.inbound_url, { n: 9 }).catch(() => undefined)
-    await until(async () => (await two.get(Store).open(JobCollection).count({ held_by: "a-dead-node" })) === 1)
+    const held = () => two.get(Store).open(JobCollection).count({ held_by: "a-dead-node" })
+    await until(async () => (await held()) === 1)
     store.commit = real
-    expect(world.acts).to.have.length(0)
+    two.clock.move(leaseMs / 2)
+    // The time of several polls.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect([await held(), world.acts.length]).to.deep.equal([1, 0])
+    two.clock.move(leaseMs)
     await until(() => world.acts.length === 1)
     const [entry] = await bench.entries("taken-up")
     const done = await bench.entryWhen("taken-up", entry?.id ?? "", ({ steps }) => steps["act"]?.state === "done")
