@@ -31,13 +31,30 @@ export class FilesAtBoot {
 
   /** Throws one error that lists every problem of every file; where files are watched they are reported, as a change is. */
   async start(): Promise<void> {
-    const { settings, organizations, log } = this.#deps
+    const { settings, organizations } = this.#deps
     const root = process.cwd()
     const folders = settings.pipelines.paths.map((path) => folderOf(path, root))
+    if (!settings.pipelines.watch) return this.#applyAll(folders, root)
+    // Before any is read: a change that is made meanwhile would be missed.
+    const { promise: after, resolve: applied } = Promise.withResolvers<void>()
+    const organization = await organizations.first()
+    this.#watch = new PipelineWatch({ ...this.#deps, folders: folders.filter((folder) => existsSync(folder)), root, organization, after })
+    try {
+      await this.#applyAll(folders, root)
+    } catch (error) {
+      applied()
+      await this.stop()
+      throw error
+    }
+    applied()
+  }
+
+  async #applyAll(folders: readonly string[], root: string): Promise<void> {
+    const { settings, organizations, log } = this.#deps
     const files = pipelineFiles(folders)
     for (const { path, why } of folders.filter((folder) => existsSync(folder)).flatMap(passedOver))
       log.warn({ file: relative(root, path) }, `${relative(root, path)} is not taken for pipelines: ${why}`)
-    if (files.length === 0 && !settings.pipelines.watch) return
+    if (files.length === 0) return
     const organization = await organizations.first()
     const problems: string[][] = []
     const changed = new Set<string>()
@@ -54,8 +71,6 @@ export class FilesAtBoot {
     for (const [index, refused] of problems.entries())
       if (refused.length > 0) reportRefused(log, relative(root, files[index] ?? ""), refused)
     await this.#warnOfSplitLeads(organization, changed)
-    if (settings.pipelines.watch)
-      this.#watch = new PipelineWatch({ ...this.#deps, folders: folders.filter((folder) => existsSync(folder)), root, organization })
   }
 
   /** What stands in its way, a line each. `slugs` are those of the files before, `changed` of those that were applied. */

@@ -10,6 +10,8 @@ export interface WatchArgs extends ApplyDeps {
   readonly folders: readonly string[]
   readonly root: string
   readonly organization: Organization
+  /** Changes are noticed from the first, and applied once this has resolved. */
+  readonly after: Promise<void>
 }
 
 /** Editors write a file in several steps; what follows within this time is one change. */
@@ -19,10 +21,11 @@ export class PipelineWatch {
   readonly #args: WatchArgs
   readonly #watchers: FSWatcher[]
   readonly #waiting = new Map<string, NodeJS.Timeout>()
-  #work: Promise<void> = Promise.resolve()
+  #work: Promise<void>
 
   constructor(args: WatchArgs) {
     this.#args = args
+    this.#work = args.after
     this.#watchers = args.folders.map((folder) =>
       watch(folder, (_event, name) => {
         if (name !== null) this.#soon(join(folder, name), folder)

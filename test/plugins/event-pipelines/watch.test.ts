@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
+import { z } from "zod"
+import { defineAction, definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 
 const document = (status: number) => `name: Watched\nstate: active\nauth_mode: none\npipeline: [{ type: respond, status: ${status} }]\n`
@@ -66,6 +68,38 @@ describe("watched pipeline files", () => {
     expect(body.event_pipelines).to.have.length(2)
     expect(host.logged.filter((line) => line.includes("what was there stays"))).to.have.length(1)
     expect(host.logged.filter((line) => line.includes("ENOENT"))).to.deep.equal([])
+  })
+
+  it("misses no change that is made while it starts", async () => {
+    const own = mkdtempSync(join(tmpdir(), "millrace-watched-"))
+    const early = join(own, "early.yaml")
+    let saved = false
+    const saves = defineAction({
+      type: "editor.saves",
+      summary: "Changes its own file when it is compiled, which is after it was read.",
+      timing: "commit",
+      config: z.strictObject({}),
+      result: z.null(),
+      examples: [],
+      lint() {
+        if (!saved) writeFileSync(early, document(202).replace("Watched", "Early"))
+        saved = true
+        return []
+      },
+      run: () => null,
+    })
+    const editor = definePlugin({ id: "editor", config: z.strictObject({}), register: (registrar) => registrar.actions(saves) })
+    writeFileSync(early, "name: Early\nstate: active\nauth_mode: none\npipeline: [{ type: editor.saves }]\n")
+    const env = { MILLRACE_PIPELINES_PATHS: own, MILLRACE_PIPELINES_WATCH: "true" }
+    const started = await testHost({ plugins: [editor as never], env })
+    try {
+      expect(saved).to.equal(true)
+      const { body: made } = await started.api<Wire>("GET", "/v1/event-pipelines/early")
+      await until(async () => (await started.send(made, {})).status === 202)
+    } finally {
+      await started.stop()
+      rmSync(own, { recursive: true })
+    }
   })
 
   it("starts beside an invalid file, reports it, and has it live soon once it is mended", async () => {
