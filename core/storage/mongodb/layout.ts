@@ -1,10 +1,12 @@
 // Collections and indexes as their declarations say, made at start. An index of an older declaration goes, one whose
 // definition changed is built anew; what people added by hand stays.
-import { type Db, MongoServerError } from "mongodb"
+import { setTimeout as pause } from "node:timers/promises"
+import { type Db, MongoNetworkError, MongoServerError } from "mongodb"
 import type { CollectionSpec, IndexSpec } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { pathOf } from "./filter.ts"
 import { prepareRecords } from "./record.ts"
+import { isLost } from "./trouble.ts"
 
 interface IndexDefinition {
   readonly name: string
@@ -17,6 +19,10 @@ interface IndexDefinition {
 /** Names of indexes made here; others are left alone. */
 const mark = "mr:"
 
+/** An election takes some of that; whoever starts during one waits for it. */
+const longestElectionMs = 30_000
+const againMs = 200
+
 interface LayoutChange {
   readonly collection: string
   readonly dropped: readonly string[]
@@ -26,11 +32,12 @@ interface LayoutChange {
 export async function layOut(db: Db, collections: readonly CollectionSpec[]): Promise<LayoutChange[]> {
   const problems: string[] = []
   const changes: LayoutChange[] = []
-  await prepareRecords(db)
+  const until = performance.now() + longestElectionMs
+  await overElections(until, () => prepareRecords(db))
   await Promise.all(
     collections.map(async (spec) => {
       try {
-        const dropped = await layOutOne(db, spec)
+        const dropped = await overElections(until, () => layOutOne(db, spec))
         if (dropped.length > 0) changes.push({ collection: spec.name, dropped })
       } catch (error) {
         if (!(error instanceof MongoServerError) || error.hasErrorLabel("RetryableWriteError")) throw error
@@ -45,6 +52,19 @@ export async function layOut(db: Db, collections: readonly CollectionSpec[]): Pr
     })
   }
   return changes
+}
+
+/** Once more, where a primary that stepped down interrupted it: each step leaves alone what is there. */
+async function overElections<T>(until: number, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      const interrupted = isLost(error) && (error instanceof MongoServerError || error instanceof MongoNetworkError)
+      if (!interrupted || performance.now() > until) throw error
+      await pause(againMs)
+    }
+  }
 }
 
 async function layOutOne(db: Db, spec: CollectionSpec): Promise<string[]> {

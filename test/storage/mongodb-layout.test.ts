@@ -1,0 +1,49 @@
+// Collections and indexes on MongoDB, laid out while the set elects another primary.
+import { expect } from "chai"
+import { type Db, MongoClient, MongoServerError } from "mongodb"
+import { defineCollection } from "../../core/contract/collection.ts"
+import { layOut } from "../../core/storage/mongodb/layout.ts"
+import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+
+const specs = ["things", "others"].map((name) =>
+  defineCollection<{ id: string; slug: string }>()({ name, scope: "global", times: [], indexes: [{ fields: ["slug"] }] }),
+)
+
+/** The database, of which each kind of call fails once with that code. */
+function interrupted(db: Db, code: number): Db {
+  const failed = new Set<string>()
+  return new Proxy(db, {
+    get(target, name) {
+      const method = target[name as keyof Db] as unknown
+      if (typeof method !== "function") return method
+      return (...args: unknown[]) => {
+        if (name === "collection" || failed.has(String(name))) return method.apply(target, args)
+        failed.add(String(name))
+        return Promise.reject(new MongoServerError({ message: "operation was interrupted", code }))
+      }
+    },
+  })
+}
+
+const suite = mongoAvailable ? describe : describe.skip
+
+suite("storage: mongodb, its layout", () => {
+  let client: MongoClient
+  before(async () => {
+    client = new MongoClient((await sharedMongo()).freshUrl())
+  })
+  after(async () => {
+    await client.db().dropDatabase()
+    await client.close()
+  })
+
+  it("is gone on with after an election that interrupted it", async () => {
+    expect(await layOut(interrupted(client.db(), 11_602), specs)).to.deep.equal([])
+    for (const { name } of specs) expect(await client.db().collection(name).indexExists("mr:slug,_id")).to.equal(true)
+  })
+
+  it("is refused at once for what does not pass", async () => {
+    const error = await layOut(interrupted(client.db(), 13), specs).catch((thrown: unknown) => thrown)
+    expect(error).to.be.instanceOf(Error)
+  })
+})
