@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import type { Program, Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
 import { type Hostile, hostileTransforms } from "../sandbox-corpus/hostile-transforms.ts"
-import { slowness } from "../slowness.ts"
+import { RunningTime, slowness } from "../slowness.ts"
 import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 
 const neighbourMs = 1_000
@@ -20,8 +20,10 @@ interface Outcome {
 describe("hostile transforms", () => {
   let sandbox: Sandbox
   let neighbour: Program
+  let time: RunningTime
 
   before(async () => {
+    time = new RunningTime()
     sandbox = sandboxUnderTest()
     await sandbox.start()
     neighbour = await programOf(sandbox, "function transform(event) { return { doubled: event.n * 2 } }", {
@@ -29,25 +31,28 @@ describe("hostile transforms", () => {
       required: ["n"],
     })
   })
-  after(() => sandbox.stop())
+  after(async () => {
+    time.stop()
+    await sandbox.stop()
+  })
 
   async function askNeighbour(n: number): Promise<number> {
-    const before = performance.now()
+    const before = time.now()
     const result = await sandbox.run(callOf(neighbour, { n }, { organization: "neighbour", pipelineId: "quiet" }))
     expect(result).to.deep.equal({ ok: true, event: `{"doubled":${n * 2}}`, payload: null, envelope: null, isTest: null })
-    return performance.now() - before
+    return time.now() - before
   }
 
   async function outcomeOf(hostile: Hostile, pipelineId: string): Promise<Outcome> {
     const { program } = await sandbox.compile({ schema: hostile.schema ?? null, transform: hostile.transform })
     if (!program) return { kind: "refused", ms: 0, neighboursMs: 0 }
-    const before = performance.now()
+    const before = time.now()
     const [result, ...waits] = await Promise.all([
       sandbox.run(callOf(program, hostile.body ?? {}, { organization: "hostile", pipelineId })),
       askNeighbour(1),
       askNeighbour(2),
     ])
-    const ms = performance.now() - before
+    const ms = time.now() - before
     const neighboursMs = Math.max(...waits)
     return result.ok ? { kind: "ok", event: JSON.parse(result.event), ms, neighboursMs } : { kind: result.kind, ms, neighboursMs }
   }
