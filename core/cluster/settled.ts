@@ -30,12 +30,14 @@ export async function settled(changeId: string, options: SettledOptions): Promis
   for (;;) {
     const before = clock.monotonic()
     const there = new Map((await store.open(nodes).find({}, { limit: 1_000 })).map((node) => [node.id, node]))
+    // The renewals in it were sent before now, be it long after the reading was asked for.
+    const read = clock.monotonic()
     const confirmed = (await store.open(changes).get(changeId))?.confirmed ?? []
-    waiting ??= new Map([...there.values()].filter(({ id }) => id !== self).map(({ id, renewals }) => [id, { renewals, since: before }]))
+    waiting ??= new Map([...there.values()].filter(({ id }) => id !== self).map(({ id, renewals }) => [id, { renewals, since: read }]))
     for (const [id, watched] of waiting) {
       const node = there.get(id)
       if (!node || confirmed.includes(id)) waiting.delete(id)
-      else if (node.renewals !== watched.renewals) waiting.set(id, { renewals: node.renewals, since: before })
+      else if (node.renewals !== watched.renewals) waiting.set(id, { renewals: node.renewals, since: read })
       else if (before - watched.since > node.lease_ms * drift && (await strikeOff(node, options))) waiting.delete(id)
     }
     if (waiting.size === 0) return

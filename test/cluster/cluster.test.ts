@@ -5,6 +5,7 @@ import { type ClusterCoherence, createClusterCoherence } from "../../core/cluste
 import { changes, clusterCollections, nodes } from "../../core/cluster/collections.ts"
 import { createLeases } from "../../core/cluster/leases.ts"
 import { createLocalCoherence } from "../../core/cluster/local.ts"
+import { settled } from "../../core/cluster/settled.ts"
 import { type Coherence, everyKey } from "../../core/contract/coherence.ts"
 import type { Store } from "../../core/contract/store.ts"
 import { StagedWork } from "../../core/contract/work.ts"
@@ -78,6 +79,35 @@ describe("cluster: one process", () => {
     await work.committed({ created: [] })
     expect(dropped).to.deep.equal(["p1"])
     coherence.assertLive()
+  })
+})
+
+describe("cluster: waiting for a node that renews no more", () => {
+  it("counts from when its last renewal was read, however long the reading took", async () => {
+    let time = 0
+    let renewals = 0
+    let renewedAt = 0
+    let struckOffAt = 0
+    const find = async () => {
+      if (time > 0 && renewals === 0) {
+        // Renewed at the end of a reading that takes long.
+        time += 900
+        renewals = 1
+        renewedAt = time
+      }
+      return [{ id: "other", renewals, lease_ms: 1_000 }]
+    }
+    const commit = async () => {
+      struckOffAt = time
+    }
+    const store = { open: () => ({ find, get: async () => undefined }), commit } as unknown as Store
+    const clock = { ...systemClock, monotonic: () => time }
+    const news = async () => {
+      time += 250
+    }
+    await settled("change", { store, clock, ids, self: "self", news })
+    expect(renewedAt).to.be.greaterThan(0)
+    expect(struckOffAt - renewedAt).to.be.at.least(1_000)
   })
 })
 
