@@ -36,6 +36,8 @@ export function createClusterCoherence(options: ClusterOptions): ClusterCoherenc
 }
 
 const keptMs = 3_600_000
+/** Changes that a node confirms as it registers: of the last moments, those that somebody may be waiting for. */
+const earlierAtMost = 100
 
 class Cluster implements ClusterCoherence {
   readonly #options: ClusterOptions
@@ -118,8 +120,11 @@ class Cluster implements ClusterCoherence {
     const times = { started_at: timestamp(now), expires_at: timestamp(now + keptMs) }
     const doc = { id: this.#node, renewals: 0, lease_ms: this.#leaseMs, ...times }
     await store.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: nodes, doc }] })
+    const earlier = await store.open(changes).find({ settled: true }, { sort: { expires_at: -1 }, limit: earlierAtMost })
     // Anything held until here may be stale.
     await this.#topics.dropAll()
+    // Whoever committed one before the feed began, and listed the nodes after this one was there, waits for this one.
+    await Promise.all(earlier.map((change) => this.#confirm(change, this.#node)))
     this.#readAt = sentAt
     this.#broken = false
     this.#liveUntil = sentAt + this.#leaseMs

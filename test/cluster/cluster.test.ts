@@ -157,23 +157,42 @@ suite("cluster: nodes on one replica set", () => {
     for (const each of made) each.assertLive()
   })
 
+  it("does not wait for ever for a node that registers between a commit and the look at who is there", async () => {
+    const first = await node(() => {}, { leaseMs: longLeaseMs })
+    const work = new StagedWork(ids.uuid())
+    first.announce(work, "pipelines", "p1", { settled: true })
+    const result = await store.commit(work.commit)
+    // A feed begins with the latest commit, which is another one now.
+    await announce(store, first, "p2", false)
+    await node(() => {}, { leaseMs: longLeaseMs })
+    await work.committed(result)
+  })
+
   it("waits for a node that still has events under the old revision, for as long as it renews", async () => {
     const busy = gate()
     const asked = gate()
-    const first = await node(() => {}, { leaseMs: longLeaseMs })
+    let passed = 0
+    const hurried: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passed }
+    const first = await node(() => {}, { leaseMs: longLeaseMs, clock: hurried })
     const drop = (key: string) => {
       if (key === everyKey) return
       asked.open()
       return busy.opened
     }
-    await node(drop, { leaseMs: 3_000 })
+    // Renews every 250 ms of its long lease.
+    const often: Clock = { ...systemClock, after: (milliseconds, run) => systemClock.after(milliseconds / 60, run) }
+    await node(drop, { leaseMs: 60_000, clock: often })
     let done = false
     const work = announce(store, first, "p1", true).then(() => {
       done = true
     })
     await asked.opened
-    const before = await renewals()
-    while ((await renewals()) < before + 6) expect(done).to.equal(false)
+    // For the one that waits far more than one lease passes, and never a whole one between two renewals.
+    for (let moves = 0; moves < 6; moves++) {
+      const before = await renewals()
+      passed += 40_000
+      while ((await renewals()) <= before) expect(done).to.equal(false)
+    }
     busy.open()
     await work
   })
@@ -184,8 +203,8 @@ suite("cluster: nodes on one replica set", () => {
 
   it("an unsettled change reaches the others without being waited for", async () => {
     const seen = gate()
-    const first = await node(() => {})
-    await node((key) => (key === "p9" ? seen.open() : undefined))
+    const first = await node(() => {}, { leaseMs: longLeaseMs })
+    await node((key) => (key === "p9" ? seen.open() : undefined), { leaseMs: longLeaseMs })
     await announce(store, first, "p9", false)
     await seen.opened
     expect(await store.open(changes).find({ key: "p9", confirmed: { $ne: [] } })).to.deep.equal([])
