@@ -222,6 +222,19 @@ describe("the contract of action types", () => {
     expect((await tried(deaf, /deadline/)).failed["obeys its deadline"]).to.include("hand `context.signal` on")
   })
 
+  it("is kept by one that ends at its deadline on a machine that stood still meanwhile", async () => {
+    const stopped = new Int32Array(new SharedArrayBuffer(4))
+    const held = action({
+      inject,
+      async run({ deps, context: { signal } }) {
+        Atomics.wait(stopped, 0, 0, 4_500)
+        await httpOf(deps).fetch({ url, signal })
+        return { ok: true }
+      },
+    })
+    expect((await tried(held, /deadline/)).failed).to.deep.equal({})
+  })
+
   it("is broken by a secret in a line of the log, in an error or in a result", async () => {
     const leaking = (leak: (key: string, log: (text: string) => void) => { ok: boolean; key?: string }) =>
       action({

@@ -69,11 +69,11 @@ export async function useOnce(ground: Ground): Promise<void> {
 
 /** Waits until no more is held than before. */
 export async function expectNothingLeft(before: Held): Promise<void> {
-  const until = performance.now() + patienceMs
-  for (;;) {
+  // Counted in tries: while this process has no turn, nothing could have ended.
+  for (let left = patienceMs; ; left -= stepMs) {
     const more = [...heldNow()].filter(([name, count]) => count > (before.get(name) ?? 0))
     if (more.length === 0) return
-    if (performance.now() > until)
+    if (left <= 0)
       broken(
         `Left behind by a second start and stop: ${more.map(([name, count]) => `${count - (before.get(name) ?? 0)} × ${name}`).join(", ")}.`,
       )
