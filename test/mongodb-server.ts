@@ -149,9 +149,11 @@ function withFreshDatabase(url: string): string {
 
 async function kill(spec: MongoMemoryReplSet, role: "primary" | "secondaries"): Promise<void> {
   const client = new MongoClient(spec.getUri())
-  const hello = await client.db("admin").command({ hello: 1 })
+  let primary: unknown
+  // None while one is being elected.
+  while (typeof primary !== "string") primary = (await client.db("admin").command({ hello: 1 }))["primary"]
   await client.close()
-  const isPrimary = ({ instanceInfo }: MongoMemoryServer) => String(hello["primary"]).endsWith(`:${instanceInfo?.port}`)
+  const isPrimary = ({ instanceInfo }: MongoMemoryServer) => String(primary).endsWith(`:${instanceInfo?.port}`)
   await Promise.all(spec.servers.filter((server) => isPrimary(server) === (role === "primary")).map(killMember))
 }
 

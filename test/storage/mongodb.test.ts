@@ -189,7 +189,7 @@ suite("storage: mongodb, its own promises", () => {
       commit({ kind: "update", collection: things, organization: acme, id, update: { $inc: { n: 1 } } }),
     ])
     expect(outcome).to.deep.equal({ created: [false] })
-    expect(performance.now() - began).to.be.lessThan(10_000)
+    expect(performance.now() - began).to.be.lessThan(30_000)
     expect(await read(id)).to.include({ n: 1 })
     await dead.close()
   })

@@ -129,15 +129,15 @@ describe("storage: one file and several workers", () => {
       writes: [{ kind: "update", collection: changes, id: doc.id, update: { $addToSet: { confirmed: "n" } } }],
     })
     for (const reader of readers) {
-      expect(await reader.next(5_000)).to.deep.include({ id: doc.id, inserted: doc })
-      expect(await reader.next(5_000))
+      expect(await reader.next(60_000)).to.deep.include({ id: doc.id, inserted: doc })
+      expect(await reader.next(60_000))
         .to.deep.include({ id: doc.id })
         .and.not.have.property("inserted")
       expect(await reader.next(20)).to.equal(undefined)
     }
     expect(workers.noted).to.deep.equal([doc.id, doc.id])
     workers.pairs[1]?.parent.close()
-    expect(await refusal(readers[1]?.next(5_000) as Promise<unknown>)).to.have.property("code", "unavailable")
+    expect(await refusal(readers[1]?.next(60_000) as Promise<unknown>)).to.have.property("code", "unavailable")
   })
 
   it("refuses a worker that has other collections, since it would write into the wrong ones", async () => {
