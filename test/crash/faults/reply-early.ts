@@ -1,14 +1,14 @@
 // A service that answers events before their commits are on disk, made by changing the group committer from outside:
-// what the crash suite is there to find. Loaded with --import, by tests only.
+// what the crash suite is there to find, whenever the kill comes. Loaded with --import, by tests only.
 import type { Commit } from "../../../core/contract/store.ts"
 import { GroupCommit } from "../../../core/storage/commit.ts"
 
 const real = GroupCommit.prototype.commit
+const lateMs = 100
 
 GroupCommit.prototype.commit = function early(this: GroupCommit, commit: Commit) {
-  const done = real.call(this, commit)
   const isEvent = commit.writes.some(({ kind, collection }) => kind === "insert" && collection.name === "executions")
-  if (!isEvent) return done
-  done.catch(() => undefined)
+  if (!isEvent) return real.call(this, commit)
+  setTimeout(() => void real.call(this, commit).catch(() => undefined), lateMs)
   return Promise.resolve({ created: commit.writes.map(() => true) })
 }
