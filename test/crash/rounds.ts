@@ -3,7 +3,7 @@
 import { checkBooks, type Findings, jobsSettled, type Shelves } from "./books.ts"
 import { startPeer } from "./peer.ts"
 import { Sender } from "./sender.ts"
-import { type Api, apiOf, freePort, freshFolder, killGroup, launch, type ServiceProcess, startService } from "./service-process.ts"
+import { type Api, apiOf, freshFolder, killGroup, launch, type ServiceProcess, startService } from "./service-process.ts"
 
 export interface RoundOptions {
   readonly kills: number
@@ -82,8 +82,7 @@ export async function killRound({
 }: RoundOptions): Promise<RoundReport> {
   const folder = freshFolder()
   const peer = await startPeer()
-  const port = parentOnly ? await freePort() : 0
-  const env = { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, MILLRACE_WORKERS: String(workers), PORT: String(port) }
+  const env: Record<string, string> = { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, MILLRACE_WORKERS: String(workers) }
   const options = { dataDir: folder.path, faults, env }
   const started: ServiceProcess[] = []
   const start = async () => {
@@ -95,6 +94,8 @@ export async function killRound({
   const sent = { acknowledged: new Map<number, string>(), unanswered: new Set<number>(), refused: new Map<number, number>() }
   try {
     let service = await start()
+    // Where the workers of a dead parent still listen.
+    if (parentOnly) env["PORT"] = new URL(service.url).port
     const made = await makePipeline(apiOf(service, folder.path), peer.url)
     for (let kill = 1, from = 1; kill <= kills; kill++) {
       const sender = new Sender({ url: `${service.url}/v1/inbound/${made.endpoint_id}`, secret: made.secret, connections, from })

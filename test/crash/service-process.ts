@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 import { outputUntil } from "../processes.ts"
@@ -97,16 +96,6 @@ export function killGroup(child: ChildProcess): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
   }
-}
-
-/** One that nobody listens on now, for a service that must be found again where it was. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, "close")
-  return port
 }
 
 export interface Api {

@@ -1,6 +1,6 @@
 // A service process under load with something happening to it, and its books at the end: what tests of single faults
 // have in common.
-import { execFileSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { checkBooks, type Findings, jobsSettled } from "./books.ts"
 import { startPeer } from "./peer.ts"
@@ -81,12 +81,10 @@ export async function acknowledged(sender: Sender, more: number, patienceMs = 20
   }
 }
 
-/** Children of a process (Linux). */
+/** Children of a process (Linux), those that were started first standing first; `ps` ends with 1 where there are none. */
 export function childrenOf(pid: number): number[] {
-  return execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" })
-    .trim()
-    .split(/\s+/)
-    .map(Number)
+  const { stdout } = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid), "--sort", "start_time"], { encoding: "utf8" })
+  return stdout.split(/\s+/).filter(Boolean).map(Number)
 }
 
 /** Resident memory in MB (Linux). */

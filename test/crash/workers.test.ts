@@ -3,15 +3,15 @@ import { createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { doorOf } from "../cluster/doors.ts"
+import { doorOf, patient } from "../cluster/doors.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
-import { apiOf, freePort, freshFolder, startService } from "./service-process.ts"
+import { apiOf, freshFolder, startService } from "./service-process.ts"
 import { acknowledged, childrenOf, underLoad } from "./under-load.ts"
 
 const onLinux = process.platform === "linux" ? describe : describe.skip
 
 function suite(storage: () => Promise<Record<string, string>>, embedded: boolean): void {
-  const env = async () => ({ MILLRACE_WORKERS: "2", PORT: String(await freePort()), ...(await storage()) })
+  const env = async () => ({ MILLRACE_WORKERS: "2", ...(await storage()) })
 
   it("a killed worker is replaced, the other goes on meanwhile, and nothing acknowledged is lost", async () => {
     let answeredMeanwhile = 0
@@ -38,12 +38,12 @@ function suite(storage: () => Promise<Record<string, string>>, embedded: boolean
     expect(sender.unanswered.size).to.be.at.most(32)
   })
 
-  it("SIGTERM stops parent and workers within their time, and loses nothing that was taken", async () => {
+  it("SIGTERM stops parent and workers when what was taken is done, well before their time is up, and loses none of it", async () => {
     let code: number | string | null = null
     let milliseconds = 0
     let left: number[] = []
     const { sender, findings } = await underLoad({
-      env: { ...(await env()), MILLRACE_SERVER_DRAIN_MS: "5000" },
+      env: { ...(await env()), MILLRACE_SERVER_DRAIN_MS: "40000" },
       async happens(service) {
         const workers = childrenOf(service.pid)
         const began = performance.now()
@@ -56,7 +56,7 @@ function suite(storage: () => Promise<Record<string, string>>, embedded: boolean
     expect(findings.problems).to.deep.equal([])
     expect(code).to.equal(0)
     expect(left).to.deep.equal([])
-    expect(milliseconds).to.be.lessThan(15_000)
+    expect(milliseconds).to.be.lessThan(30_000)
     expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])
     expect(findings.kept).to.equal(0)
   })
@@ -85,14 +85,16 @@ function suite(storage: () => Promise<Record<string, string>>, embedded: boolean
           return embedded || meanwhile.every(([status]) => status !== 503)
         })
         expect(orphans.filter(isAlive)).to.deep.equal(orphans)
-        const second = await again()
+        // Where the orphans still listen.
+        const { port } = new URL(service.url)
+        const second = await again({ PORT: port })
         await acknowledged(load, 300)
         await until(() => orphans.every((pid) => !isAlive(pid)))
         // Nor do they stand in the way of a start without workers.
         orphans = childrenOf(second.pid)
         second.signal("SIGKILL")
         await second.ended()
-        await again({ MILLRACE_WORKERS: "1" })
+        await again({ PORT: port, MILLRACE_WORKERS: "1" })
         await acknowledged(load, 300)
         await until(() => orphans.every((pid) => !isAlive(pid)))
       },
@@ -125,15 +127,16 @@ describe("a worker that is paused", function () {
         pipeline: [],
       })
       const [zero, one] = [doorOf(folder.path, 0), doorOf(folder.path, 1)]
-      const send = async (secret: string) => {
+      const send = async (secret: string, door = one) => {
         const signature = `sha256=${createHmac("sha256", secret).update("{}").digest("hex")}`
-        return (await one("POST", `/v1/inbound/${made.endpoint_id}`, "{}", { "x-signature-256": signature })).status
+        return (await door("POST", `/v1/inbound/${made.endpoint_id}`, "{}", { "x-signature-256": signature })).status
       }
-      expect(await send(made.secret)).to.equal(200)
+      expect(await send(made.secret, patient(one))).to.equal(200)
       const { admin_key } = JSON.parse(readFileSync(join(folder.path, "bootstrap.json"), "utf8")) as { admin_key: string }
-      const paused = Math.max(...childrenOf(service.pid))
+      // The first worker is started alone, and its process may well have the higher number.
+      const [, paused = 0] = childrenOf(service.pid)
       process.kill(paused, "SIGSTOP")
-      const rotated = await zero("POST", "/v1/event-pipelines/paused/rotate-secret", {}, { authorization: `Bearer ${admin_key}` })
+      const rotated = await patient(zero)("POST", "/v1/event-pipelines/paused/rotate-secret", {}, { authorization: `Bearer ${admin_key}` })
       expect(rotated.status).to.equal(200)
       process.kill(paused, "SIGCONT")
       const fresh = (JSON.parse(rotated.text) as { secret: string }).secret
