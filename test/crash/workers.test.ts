@@ -94,6 +94,10 @@ function suite(storage: () => Promise<Record<string, string>>, embedded: boolean
         orphans = childrenOf(second.pid)
         second.signal("SIGKILL")
         await second.ended()
+        // One of them calls late.
+        const [late = 0] = orphans
+        process.kill(late, "SIGSTOP")
+        setTimeout(() => isAlive(late) && process.kill(late, "SIGCONT"), 3_000)
         await again({ PORT: port, MILLRACE_WORKERS: "1" })
         await acknowledged(load, 300)
         await until(() => orphans.every((pid) => !isAlive(pid)))

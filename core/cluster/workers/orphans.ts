@@ -80,11 +80,21 @@ export async function dismissLeftOver(dataDir: string, at: Address, clock: Clock
   await hub.listen()
   try {
     await sleep(clock, 2 * callEveryMs)
-    await portIsOurs(at, orphans, true, clock).catch(() => undefined)
+    const ours = await portIsOurs(at, orphans, true, clock).then(
+      () => true,
+      () => false,
+    )
     await orphans.dismiss(clock)
+    if (ours) await portIsFree(at, clock)
   } finally {
     hub.close()
   }
+}
+
+/** Resolves when those that call late, and are sent away as they come, have left it as well; or take too long about it. */
+async function portIsFree({ host, port }: Address, clock: Clock): Promise<void> {
+  const until = clock.monotonic() + callWithinMs
+  while ((await listenOnce(host, port))?.code === "EADDRINUSE" && clock.monotonic() < until) await sleep(clock, 50)
 }
 
 function listenOnce(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
