@@ -7,7 +7,7 @@ import { expect } from "chai"
 import { frameworkRoot } from "../../core/house/plugins.ts"
 import { shareOf } from "../../core/house/workers/share.ts"
 import { loadConfig } from "../../core/kernel/config.ts"
-import { freshFolder, launch, startService } from "../crash/service-process.ts"
+import { freshFolder, killGroup, launch, startService } from "../crash/service-process.ts"
 import { finished } from "../processes.ts"
 
 const onLinux = process.platform === "linux" ? describe : describe.skip
@@ -58,6 +58,31 @@ onLinux("a service of several workers", () => {
       expect(existsSync(join(path, "workers", "parent.sock"))).to.equal(false)
     } finally {
       await first.kill()
+    }
+  })
+
+  it("ends when it is told to while a worker is still being built", async () => {
+    const path = dataDir("early")
+    const loading = join(path, "loading")
+    const slow = join(path, "slow")
+    mkdirSync(slow)
+    writeFileSync(
+      join(slow, "index.js"),
+      `import { writeFileSync } from "node:fs"
+      writeFileSync(${JSON.stringify(loading)}, "")
+      await new Promise(() => setInterval(() => undefined, 1_000))`,
+    )
+    // A worker that does not hear of it is killed after twice the drain time.
+    const env = { MILLRACE_WORKERS: "2", MILLRACE_PLUGINS_PATHS: slow, MILLRACE_SERVER_DRAIN_MS: "600000" }
+    const service = launch({ dataDir: path, env })
+    try {
+      const ended = finished(service)
+      while (!existsSync(loading)) await new Promise((resolve) => setTimeout(resolve, 10))
+      service.kill("SIGTERM")
+      const { code, output } = await ended
+      expect(code, output).to.equal(0)
+    } finally {
+      killGroup(service)
     }
   })
 

@@ -23,6 +23,8 @@ export async function startWorker(parentSocket: string, slot: number): Promise<v
   // Nobody is there to serve for yet.
   let leave: () => void = () => process.exit(1)
   link.onLost(() => leave())
+  // Nor is there anything to be stopped.
+  link.hear(workerTopics.stop, () => process.exit(0))
   const { config: whole, workers } = await link.ask<Welcome>(workerTopics.hello, { pid: process.pid, slot })
   const config = shareOf(whole, { slot, workers })
   const log = createLog(config.log.level).child({ worker: slot })
