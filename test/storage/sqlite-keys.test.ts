@@ -18,7 +18,8 @@ const extreme = fc.constantFrom("00000000-0000-0000-0000-000000000000", "fffffff
 const text = fc.string({ unit: "grapheme", maxLength: 40 })
 const id = fc
   .oneof(uuid, nearUuid, extreme, text, fc.string({ unit: fc.constantFrom(...hex, "-"), maxLength: 40 }))
-  .filter((each) => each !== "")
+  // Half a character is in no id that a store takes.
+  .filter((each) => each !== "" && each.isWellFormed())
 
 describe("storage: sqlite keys", () => {
   const database = new DatabaseSync(":memory:")
