@@ -217,8 +217,13 @@ describe("page events", () => {
     const { status, body } = await loop.send(url, page, { events: [event("pageview"), event("lead"), event("nope")] }, bot)
     expect([status, body.details?.reason]).to.deep.equal([403, "bot"])
     await loop.send(url, page, event("pageview"), bot)
-    const folded = await until(async () => (await loop.executions(slug)).find((one) => one["cause"] === "bot" && one["count"] === 4))
-    expect(folded).to.include({ status: "rejected" })
+    // Into one entry a minute, and a minute may end between the two requests.
+    const folded = await until(async () => {
+      const entries = (await loop.executions(slug)).filter((one) => one["cause"] === "bot")
+      return entries.reduce((sum, { count }) => sum + Number(count), 0) === 4 && entries
+    })
+    expect(folded.length).to.be.within(1, 2)
+    for (const entry of folded) expect(entry).to.include({ status: "rejected" })
     expect(await loop.rows()).to.have.length(before)
   })
 
