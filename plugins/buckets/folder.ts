@@ -42,7 +42,7 @@ export function folderDriver({ folder, ids, macKey, publicUrl }: FolderArgs): Bu
       const file = fileOf(organization, key)
       try {
         const found = await stat(file)
-        return found.isFile() ? { size: found.size, chunks: createReadStream(file) as AsyncIterable<Uint8Array> } : undefined
+        return found.isFile() ? { size: found.size, chunks: chunksOf(file) } : undefined
       } catch (cause) {
         if (isMissing(cause)) return undefined
         throw unavailable("read", cause)
@@ -63,6 +63,11 @@ export function folderDriver({ folder, ids, macKey, publicUrl }: FolderArgs): Bu
     },
     stop: () => undefined,
   }
+}
+
+/** Opened by who reads and not before, so that nothing is held open for who does not, and a file that went meanwhile fails its reader alone. */
+async function* chunksOf(file: string): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(file) as AsyncIterable<Uint8Array>
 }
 
 /** The name of a new file is on disk only when its folder is. */

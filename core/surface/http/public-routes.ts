@@ -88,7 +88,9 @@ async function send(request: Request, response: Response, { status = 200, header
     return
   }
   if (request.method === "HEAD") {
-    await body[Symbol.asyncIterator]().return?.()
+    // An iterator that was never asked closes nothing when it is ended.
+    if (body instanceof Readable) body.destroy()
+    else await body[Symbol.asyncIterator]().return?.()
     response.end()
     return
   }

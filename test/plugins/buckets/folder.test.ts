@@ -1,5 +1,5 @@
 // The folder's own business: the files as they lie there, and the links that the service answers itself.
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
@@ -47,6 +47,27 @@ describe("bucket in a folder", () => {
     expect([post.status, post.headers.get("allow")]).to.deep.equal([405, "GET, HEAD, OPTIONS"])
   })
 
+  it("holds no file open once a link was asked what it leads to", async function () {
+    if (process.platform !== "linux") this.skip()
+    await bucket.put("shots/asked.png", Buffer.from("bytes"))
+    const url = await bucket.signedUrl("shots/asked.png", inAnHour())
+    for (let n = 0; n < 5; n++) expect((await fetch(url, { method: "HEAD" })).status).to.equal(200)
+    const open = () => readdirSync("/proc/self/fd").map((fd) => realPathOf(`/proc/self/fd/${fd}`))
+    while (open().some((path) => path.endsWith("asked.png"))) await new Promise((resolve) => setTimeout(resolve, 20))
+  })
+
+  it("fails who reads an object that went meanwhile, and nothing else", async () => {
+    await bucket.put("shots/went.png", Buffer.from("bytes"))
+    const [unread, read] = [await bucket.get("shots/went.png"), await bucket.get("shots/went.png")]
+    await bucket.remove("shots/went.png")
+    expect([unread?.size, read?.size]).to.deep.equal([5, 5])
+    const reading = async () => {
+      for await (const _ of read?.chunks ?? []) break
+    }
+    const error = await reading().catch((cause: NodeJS.ErrnoException) => cause)
+    expect(error?.code).to.equal("ENOENT")
+  })
+
   it("tells a forged link from one that is over, and no link opens another service's objects", async () => {
     await bucket.put("shots/three.png", Buffer.from("bytes"))
     const url = await bucket.signedUrl("shots/three.png", inAnHour())
@@ -64,3 +85,12 @@ describe("bucket in a folder", () => {
     expect(await reasonOf(url)).to.deep.equal([404, "not_found", "object_gone"])
   })
 })
+
+function realPathOf(link: string): string {
+  try {
+    return readlinkSync(link)
+  } catch {
+    // Closed since the folder was read.
+    return ""
+  }
+}
