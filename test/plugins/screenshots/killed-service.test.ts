@@ -7,7 +7,7 @@ import { join, relative, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { pluginSettings } from "../buckets/stores.ts"
-import { renderers } from "./renderers.ts"
+import { allGone, renderers } from "./renderers.ts"
 import { startSite } from "./site.ts"
 import { browserFolder, finished, pictureOf } from "./taking.ts"
 
@@ -26,7 +26,6 @@ describe("screenshots: a service that is killed", () => {
       // Relative, as the folder of a service that nobody has configured.
       ...pluginSettings({ screenshots: { browser_folder: relative(process.cwd(), browserFolder) } }),
       MILLRACE_OUTGOING_ALLOW_HOSTS: site.host,
-      MILLRACE_JOBS_LEASE_MS: "1000",
     }
     const service = spawn(process.execPath, [main], {
       env: { ...env, PATH: process.env["PATH"], TMPDIR: dataDir, PORT: "0", MILLRACE_DATA_DIR: dataDir, MILLRACE_PIPELINES_PATHS: "," },
@@ -47,9 +46,11 @@ describe("screenshots: a service that is killed", () => {
       const ended = once(service, "exit")
       service.kill("SIGKILL")
       await ended
-      while (renderers(dataDir).length > 0) await new Promise((done) => setTimeout(done, 20))
+      await allGone(dataDir)
       comes = true
       host = await testHost({ dataDir, env })
+      // The lease of the one that is dead runs out.
+      host.clock.move(host.house.config.jobs.lease_ms)
       const result = await finished(host, job_id)
       expect((await pictureOf(result)).at(600, 600)).to.deep.equal([0, 128, 0])
       expect(site.asked.filter((path) => path === "/late")).to.have.length(2)

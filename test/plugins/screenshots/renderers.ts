@@ -17,3 +17,8 @@ export function renderers(folder: string): { pid: number; command: string }[] {
       }
     })
 }
+
+/** Resolves when none is left: what was killed is gone when the system next lets it run. */
+export async function allGone(folder: string): Promise<void> {
+  while (renderers(folder).length > 0) await new Promise((done) => setTimeout(done, 20))
+}

@@ -34,7 +34,10 @@ describe("screenshots", () => {
       "/status": (_request, response) => void response.writeHead(500, { "content-type": "text/html" }).end('<body style="background:red">'),
       "/socket": `<script>
         const socket = new WebSocket("ws://" + location.host + "/echo")
-        socket.onmessage = (event) => { document.body.style.background = event.data === "hi" ? "green" : "red" }
+        socket.onmessage = (event) => {
+          document.body.style.background = event.data === "hi" ? "green" : "red"
+          document.body.innerHTML = '<p id="heard">Heard</p>'
+        }
       </script>`,
     })
     host = await startTaking({ allow: [site.host], settings: { keep_hours: 1 } })
@@ -101,7 +104,11 @@ describe("screenshots", () => {
   })
 
   it("pictures error pages as they are, and pages that use websockets", async () => {
-    const [failed, socket] = await Promise.all([take(host, { url: `${site.origin}/status` }), take(host, { url: `${site.origin}/socket` })])
+    const heard = [{ action: "wait", selector: "#heard" }]
+    const [failed, socket] = await Promise.all([
+      take(host, { url: `${site.origin}/status` }),
+      take(host, { url: `${site.origin}/socket`, instructions: heard }),
+    ])
     expect((await pictureOf(failed)).at(600, 600)).to.deep.equal(red)
     expect((await pictureOf(socket)).at(600, 600)).to.deep.equal(green)
   })
@@ -204,19 +211,16 @@ onBothBuckets("screenshots: where images are kept", (leg) => {
   after(() => site?.close())
 
   it("links to the image for its life, then says expired and keeps it no longer", async () => {
-    // 3.6 seconds.
-    const settings = { screenshots: { keep_hours: 0.001, browser_folder: browserFolder } }
+    const settings = { screenshots: { keep_hours: 1, browser_folder: browserFolder } }
     const host = await leg.start(settings, { MILLRACE_OUTGOING_ALLOW_HOSTS: site.host })
     const result = await take(host, { url: `${site.origin}/` })
     expect((await pictureOf(result)).at(600, 600)).to.deep.equal(red)
     const tampered = await fetch(result.signed_url.replace(/(ignature=)(.)/, (_all, name, first) => name + (first === "a" ? "b" : "a")))
     expect(tampered.status).to.equal(403)
-    let later = await resultOf(host, result.job_id)
-    while (later.status === "done") {
-      await new Promise((done) => setTimeout(done, 50))
-      later = await resultOf(host, result.job_id)
-    }
-    expect(Date.now()).to.be.at.least(Date.parse(result.expires_at))
+    host.clock.move(Date.parse(result.expires_at) - host.clock.now() - 60_000)
+    expect((await resultOf(host, result.job_id)).status).to.equal("done")
+    host.clock.move(60_000)
+    const later = await resultOf(host, result.job_id)
     expect([later.status, later.bucket_key, later.signed_url, later.error]).to.deep.equal(["expired", "", "", ""])
     expect(later.expires_at).to.equal(result.expires_at)
     const bucket = host.get(Buckets).open(host.organization.id)
