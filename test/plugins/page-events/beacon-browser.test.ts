@@ -43,8 +43,8 @@ describe("the beacon in a browser", () => {
   it("sends what it has the moment that the page is hidden", async () => {
     await visit("", async (tab) => {
       await seen("pageview")
-      await tab.click("[data-cta=buy]")
       const sent = tab.waitForRequest((request) => request.method() === "POST" && (request.postData() ?? "").includes("cta_click"))
+      await tab.click("[data-cta=buy]")
       await tab.evaluate(hidden)
       await sent
       await seen("cta_click")

@@ -1,7 +1,7 @@
 // What the beacon tells of pages as people write them: without a doctype, growing while they load, with sections taller
 // than the window, and with forms that are not the page's, that its script sends, or whose fields are named as theirs are.
 import { expect } from "chai"
-import { Chromium, type Page } from "./chromium.ts"
+import { Chromium, inRow, type Page } from "./chromium.ts"
 import { Loop, MovedClock, type Published, someone, until } from "./loop.ts"
 
 const hide =
@@ -52,12 +52,15 @@ describe("the beacon on pages as they are", () => {
     await tab.evaluate(hide)
     await until(async () => (await of(page, "cta_click")).filter(({ element }) => element === "marker").length > before)
   }
-  /** Leaves, and what the tab has said is stored. */
-  const leave = async (tab: Page) => {
+  /** Resolves when it is stored that so much of the page was seen. */
+  const depthTold = (tab: Page, depth: number) => {
+    const says = (body: string | null) => (JSON.parse(body ?? "{}") as { depth?: number }).depth === depth
+    return tab.waitForResponse((response) => response.request().method() === "POST" && says(response.request().postData()))
+  }
+  const leave = async (tab: Page, last: Promise<unknown>) => {
     await until(() => tab.evaluate<boolean>("document.readyState === 'complete'"))
-    const answered = tab.waitForResponse((response) => response.request().method() === "POST")
     await tab.evaluate(hide)
-    await answered
+    await last
   }
   const scrollTo = (tab: Page, y: number) =>
     tab.evaluate(`new Promise((done) => { addEventListener("scroll", () => setTimeout(done), { once: true }); scrollTo(0, ${y}) })`)
@@ -79,16 +82,21 @@ describe("the beacon on pages as they are", () => {
     const small = await publish("<!doctype html><h1>All of it</h1>")
     const growing = await publish("<!doctype html><h1>Soon more</h1>")
     const quirky = await publish('<div style="height:2700px">Tall</div>')
-    await visit(small, leave)
+    await visit(small, (tab) => leave(tab, depthTold(tab, 100)))
     await visit(growing, async (tab) => {
       await some(growing, "pageview")
       await tab.evaluate("document.body.style.height = '4000px'")
+      const last = depthTold(tab, 3)
       await scrollTo(tab, 100)
-      await leave(tab)
+      await leave(tab, last)
     })
-    await visit(quirky, leave)
+    await visit(quirky, async (tab) => {
+      const last = depthTold(tab, 2)
+      await scrollTo(tab, 40)
+      await leave(tab, last)
+    })
     clock.ahead += 31 * 60_000
-    expect((await some(quirky, "scroll_bail"))[0]).to.include({ max_scroll_depth: 0 })
+    expect((await some(quirky, "scroll_bail"))[0]).to.include({ max_scroll_depth: 2 })
     expect((await some(growing, "scroll_bail"))[0]).to.include({ max_scroll_depth: 3 })
     expect(await of(small, "scroll_bail")).to.deep.equal([])
     for (const page of [quirky, growing, small]) expect(await milestones(page)).to.deep.equal([])
@@ -128,7 +136,7 @@ describe("the beacon on pages as they are", () => {
       expect(clicks).to.deep.equal(["around", "around", "beside", "beside"])
       expect(await of(page, "rage_click")).to.deep.equal([])
       expect(await tab.isChecked("#news")).to.equal(false)
-      await tab.click("#news", { clickCount: 3, delay: 20 })
+      await inRow(tab, () => tab.click("#news", { clickCount: 3, delay: 20 }))
       await told(page, tab)
     })
     expect(clicks.slice(4)).to.deep.equal(["news", "news", "news"])
@@ -206,7 +214,7 @@ describe("the beacon on pages as they are", () => {
       expect(await sections()).to.deep.equal(["top"])
       await tab.click("#own button")
       await tab.waitForURL(/#thank-you$/)
-      expect(await until(() => tab.evaluate<number>("scrollY")), "where the browser went").to.equal(2_600)
+      expect(await until(async () => (await tab.evaluate<number>("scrollY")) || undefined), "where the browser went").to.equal(2_600)
       await told(page, tab)
       expect([await milestones(page), await sections()]).to.deep.equal([[], ["top"]])
       await tab.mouse.wheel(0, 50)

@@ -2,7 +2,7 @@
 // without scripts, and the live updates that a team sees meanwhile.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
-import { Chromium } from "./chromium.ts"
+import { Chromium, inRow } from "./chromium.ts"
 import { iphoneInstagram, Loop, MovedClock, type Published, until } from "./loop.ts"
 
 const body = (
@@ -57,13 +57,16 @@ describe("visits in a real browser", () => {
     const { page: tab, context, faults } = await browser.visitor()
     await tab.goto(`${loop.host.url}${page.path}?utm_source=letter&utm_campaign=spring&gclid=abc`)
     const title = await tab.textContent("h1")
-    for (let n = 0; n < 5; n++) await tab.mouse.click(300, 100 + n)
+    await inRow(tab, async () => {
+      for (let n = 0; n < 5; n++) await tab.mouse.click(300, 100 + n)
+    })
     await tab.click("[data-cta=book-demo]")
     await tab.evaluate("document.querySelector('video').dispatchEvent(new Event('play'))")
-    for (const y of [500, 1_000, 1_600, 5_000]) {
-      await tab.evaluate(`scrollTo(0, ${y})`)
-      await tab.waitForTimeout(60)
-    }
+    // What a frame shows is looked at when it is painted, and told of in a task after that.
+    for (const y of [500, 1_000, 1_600, 5_000])
+      await tab.evaluate(
+        `new Promise((done) => { scrollTo(0, ${y}); requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))) })`,
+      )
     await tab.fill("[name=email]", "someone-typed@example.com")
     await tab.fill("[name=name]", "Typed Name")
     const [first] = await until(async () => {
@@ -125,8 +128,8 @@ describe("visits in a real browser", () => {
     expect(JSON.stringify(await loop.rows()))
       .not.to.include("someone-typed")
       .and.not.to.include("Typed Name")
-    const live = heard.filter(({ channel }) => channel === "datasets:page-events").map(({ data }) => data["event"])
-    expect(live).to.include.members(["pageview", "rage_click", "form_abandon"])
+    const live = () => heard.filter(({ channel }) => channel === "datasets:page-events").map(({ data }) => data["event"])
+    await until(() => ["pageview", "rage_click", "form_abandon"].every((kind) => live().includes(kind)))
   })
 
   it("keeps the lead of someone who sends the form, stamped, and shows the thank-you", async () => {
