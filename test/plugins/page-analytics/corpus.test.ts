@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 import { expect } from "chai"
 import { Ground } from "./corpus/ground.ts"
 import { type HostileQuery, hostileQueries, otherSecret, secret } from "./corpus/hostile-queries.ts"
-import { AnalyticsHost, event } from "./host.ts"
+import { AnalyticsHost, type Answer, event } from "./host.ts"
 
 const grownBytes = 600 * 2 ** 20
 
@@ -37,6 +37,14 @@ describe("hostile analytics queries", () => {
     return join(folder, found ?? "none")
   }
 
+  /** Asked until its process has started: that counts towards the deadline, which is shorter than a busy machine may take. */
+  async function nextAnswer(): Promise<Answer> {
+    for (;;) {
+      const answer = await service.query("SELECT count(*) FROM events")
+      if (answer.code !== "deadline_exceeded") return answer
+    }
+  }
+
   it("are at least sixty, each its own", () => {
     expect(hostileQueries.length).to.be.greaterThanOrEqual(60)
     expect(new Set(hostileQueries.map(({ sql }) => sql)).size).to.equal(hostileQueries.length)
@@ -55,7 +63,7 @@ describe("hostile analytics queries", () => {
       expect(JSON.stringify(answer)).not.to.contain(secret).and.not.to.contain(otherSecret)
       expect(ground.written, "something was written").to.equal(false)
       expect(ground.asked, "something was asked for").to.equal(0)
-      expect(await service.rows("SELECT count(*) FROM events")).to.deep.equal([[1]])
+      expect((await nextAnswer()).rows).to.deep.equal([[1]])
     })
   }
 })
