@@ -46,7 +46,7 @@ export async function listen(answer: (asked: Asked, response: ServerResponse) =>
 
 /** Settings of a client that may reach the given hosts. */
 export function outgoing(...allow_hosts: string[]) {
-  return { allow_hosts, timeout_ms: 5_000, max_response_bytes: 100_000 }
+  return { allow_hosts, timeout_ms: 60_000, max_response_bytes: 100_000 }
 }
 
 export async function failureOf(promise: Promise<unknown>): Promise<Error & { code?: string; details?: Record<string, unknown> }> {
