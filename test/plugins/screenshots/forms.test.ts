@@ -66,7 +66,7 @@ describe("screenshots: forms of one's own pages", () => {
       const { body } = await host.api<{ executions: unknown[] }>("GET", `/v1/event-pipelines/${pipeline}/executions`)
       expect(body.executions).to.deep.equal([])
     }
-  }).timeout(60_000)
+  })
 
   it("that nothing takes fail the picture, as visitors would be told", async () => {
     const pages = [await page("Unconnected", true), await page("Unconnected", false)]
@@ -75,11 +75,11 @@ describe("screenshots: forms of one's own pages", () => {
       expect([result.status, result.signed_url]).to.deep.equal(["failed", ""])
       expect(result.error).to.match(/^A form of the page was sent, and no active record_capture pipeline takes it/)
     }
-  }).timeout(60_000)
+  })
 
   it("and links to the page itself stay in the variant", async () => {
     const { slug } = await page("Linked", true)
     const results = await Promise.all(["#on", "#get button"].map((selector) => shot(slug, [{ action: "click", selector }])))
     for (const result of results) expect((await pictureOf(result)).at(600, 600)).to.deep.equal(red)
-  }).timeout(60_000)
+  })
 })

@@ -38,7 +38,7 @@ describe("screenshots: pages on an origin of their own", () => {
     expect((await pictureOf(there)).at(600, 600)).to.deep.equal(green)
     expect((await pictureOf(sentOn)).at(600, 600)).to.deep.equal(green)
     expect(pages.asked).not.to.include("/private")
-  }).timeout(60_000)
+  })
 
   it("open the way to pages only", async () => {
     const { status, body } = await start(host, { url: `${pages.origin}/private` })
@@ -89,7 +89,7 @@ describe("screenshots: pages over TLS", () => {
     const picture = await pictureOf(await take(host, { url: `${origin}/p/acme/spring` }))
     expect([picture.at(600, 600), picture.at(100, 100)]).to.deep.equal([green, green])
     expect(asked).to.deep.equal(["GET /p/acme/spring"])
-  }).timeout(60_000)
+  })
 
   it("lead to no picture of anything else", async () => {
     const redirected = await take(host, { url: `${origin}/p/acme/redirect` })
@@ -97,7 +97,7 @@ describe("screenshots: pages over TLS", () => {
     const direct = await take(host, { url: `${origin.replace("127.0.0.1", "localhost")}/metrics` })
     expect(direct.status).to.equal("failed")
     expect(direct.error).to.match(/^Refused to connect to localhost/)
-  }).timeout(60_000)
+  })
 })
 
 describe("screenshots: tunnels of the proxy", () => {
