@@ -138,6 +138,12 @@ describe("storage: sqlite file", () => {
     expect(await opened.store.open(events).count({ text: { $ne: "abc" } })).to.equal(10_001)
   })
 
+  it("answers a quick read though it comes to its turn past its deadline", async () => {
+    opened = await openFile([events])
+    await insert("kept")
+    expect(await opened.store.open(events).find({ id: "kept" }, { deadlineMs: 0.001 })).to.deep.equal([{ id: "kept" }])
+  })
+
   it("refuses a commit that JSON cannot hold, and none of its neighbours", async () => {
     opened = await openFile([events])
     const outcomes = await Promise.allSettled([insert("a"), insert("b", { n: 5n }), insert("c"), insert("d", { n: 6n })])
