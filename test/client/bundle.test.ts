@@ -2,11 +2,11 @@
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { gzipSync } from "node:zlib"
-import chromium from "@sparticuz/chromium"
 import { expect } from "chai"
 import { build, type Metafile } from "esbuild"
-import { type Browser, chromium as playwright } from "playwright-core"
+import type { Browser } from "playwright-core"
 import { testHost } from "#core/testing"
+import { launchChromium } from "../chromium.ts"
 import { projectRoot } from "../import-graph.ts"
 import { cuttingProxy } from "./cutting-proxy.ts"
 
@@ -79,7 +79,7 @@ describe("client in browsers", () => {
       })
       const send = (n: number) =>
         fetch(pipeline.inbound_url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ n }) })
-      browser = await playwright.launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: true })
+      browser = await launchChromium()
       const page = await browser.newPage()
       await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
       const called = await page.evaluate(inPage, { baseUrl: proxy.url, key: host.adminKey })

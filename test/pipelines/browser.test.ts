@@ -2,10 +2,10 @@
 // and the beacon that a page sends when it is left.
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import chromium from "@sparticuz/chromium"
 import { expect } from "chai"
-import { type Browser, type Page, chromium as playwright } from "playwright-core"
+import type { Browser, Page } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
+import { launchChromium } from "../chromium.ts"
 import { Bench, type Made, until } from "./bench.ts"
 
 describe("a page in a browser", () => {
@@ -17,7 +17,7 @@ describe("a page in a browser", () => {
   let url = ""
   before(async function () {
     try {
-      browser = await playwright.launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: true })
+      browser = await launchChromium()
     } catch (error) {
       console.warn(`\n!!! NO BROWSER: its tests are SKIPPED (${(error as Error).message.split("\n")[0]}).\n`)
       this.skip()

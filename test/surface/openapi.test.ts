@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import chromium from "@sparticuz/chromium"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import formats from "ajv-formats"
 import { expect } from "chai"
-import { type Browser, chromium as browsers } from "playwright-core"
+import type { Browser } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../core/contract/operation.ts"
 import { Routes } from "../../core/contract/route.ts"
+import { launchChromium } from "../chromium.ts"
 
 interface Entry {
   operationId: string
@@ -156,7 +156,7 @@ describe("the OpenAPI document", () => {
   describe("as a page", () => {
     let browser: Browser
     before(async () => {
-      browser = await browsers.launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: true })
+      browser = await launchChromium()
     })
     after(() => browser.close())
 

@@ -1,6 +1,7 @@
 // A real Chromium for tests, as a person's browser would be: with an agent that is no bot's. One for all tests of a file.
 import bundled from "@sparticuz/chromium"
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import type { Browser, BrowserContext, Page } from "playwright-core"
+import { launchChromium } from "../../chromium.ts"
 import { desktopChrome } from "./loop.ts"
 
 export type { Page } from "playwright-core"
@@ -15,8 +16,7 @@ export class Chromium {
   static async start(): Promise<Chromium> {
     // Contexts of their own need processes of their own.
     const args = bundled.args.filter((argument) => !["--single-process", "--no-zygote"].includes(argument))
-    const executablePath = await bundled.executablePath()
-    return new Chromium(await chromium.launch({ executablePath, args: [...args, "--no-sandbox"], headless: true }))
+    return new Chromium(await launchChromium([...args, "--no-sandbox"]))
   }
 
   /** A visitor with nothing remembered. What the page throws is kept in `faults`. */

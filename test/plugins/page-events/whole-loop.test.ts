@@ -3,8 +3,9 @@
 // derived of them, the lead, answers in SQL, the live updates that came meanwhile, and a picture of the page.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
+import { browserFolder } from "../../chromium.ts"
 import { pluginSettings } from "../buckets/stores.ts"
-import { browserFolder, pictureOf, take } from "../screenshots/taking.ts"
+import { pictureOf, take } from "../screenshots/taking.ts"
 import { Chromium, inRow } from "./chromium.ts"
 import { iphoneInstagram, Loop, MovedClock, type Published, until } from "./loop.ts"
 

@@ -6,10 +6,11 @@ import { tmpdir } from "node:os"
 import { join, relative, resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
+import { browserFolder } from "../../chromium.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { allGone, renderers } from "./renderers.ts"
 import { startSite } from "./site.ts"
-import { browserFolder, finished, pictureOf } from "./taking.ts"
+import { finished, pictureOf } from "./taking.ts"
 
 const main = resolve(import.meta.dirname, "../../../core/main.ts")
 

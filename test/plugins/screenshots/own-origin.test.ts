@@ -10,10 +10,10 @@ import { expect } from "chai"
 import { AppError } from "#core"
 import type { TestHost } from "#core/testing"
 import { startFilteringProxy } from "../../../plugins/screenshots/proxy/filtering-proxy.ts"
-import { chromiumOf } from "../../../plugins/screenshots/render/chromium.ts"
+import { testChromium } from "../../chromium.ts"
 import { selfSigned } from "../inbound-auth/certificate.ts"
 import { type Site, startSite } from "./site.ts"
-import { browserFolder, pictureOf, start, startTaking, take } from "./taking.ts"
+import { pictureOf, start, startTaking, take } from "./taking.ts"
 
 const green = [0, 128, 0]
 const onGreen = (html: string) => `<style>body { background: green }</style>${html}`
@@ -157,7 +157,7 @@ describe("screenshots: what is sent through the proxy", () => {
 
 /** The Chromium that comes with the service, made to trust the test's certificate as it would a real one. */
 async function trusting(folder: string): Promise<string> {
-  const { executable, libraries } = await chromiumOf({ executable: undefined, folder: browserFolder })()
+  const { executable, libraries } = await testChromium()
   const script = join(folder, "chromium")
   const path = libraries === undefined ? "" : `LD_LIBRARY_PATH=${libraries} `
   writeFileSync(script, `#!/bin/sh\n${path}exec ${executable} --ignore-certificate-errors "$@"\n`)

@@ -4,9 +4,10 @@ import { Works } from "#core"
 import type { TestHost } from "#core/testing"
 import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { browserFolder } from "../../chromium.ts"
 import { onBothBuckets } from "../buckets/stores.ts"
 import { type Site, startSite } from "./site.ts"
-import { browserFolder, finished, pictureOf, type Refusal, resultOf, start, startTaking, take } from "./taking.ts"
+import { finished, pictureOf, type Refusal, resultOf, start, startTaking, take } from "./taking.ts"
 
 const red = [255, 0, 0]
 const green = [0, 128, 0]

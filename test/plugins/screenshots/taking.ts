@@ -1,7 +1,7 @@
 // A service that takes screenshots, and what tests ask of it.
-import { resolve } from "node:path"
 import { expect } from "chai"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
+import { browserFolder } from "../../chromium.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { decodePng, type Pixels } from "./pixels.ts"
 
@@ -22,9 +22,6 @@ export interface Refusal {
   readonly message: string
   readonly details: { readonly reason?: string; readonly fields?: { path: string; message: string }[] }
 }
-
-/** Unpacked once for all runs. */
-export const browserFolder = resolve(import.meta.dirname, "../../../node_modules/.cache/millrace/chromium")
 
 export interface TakingOptions {
   readonly allow?: readonly string[]
