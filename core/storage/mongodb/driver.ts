@@ -10,6 +10,7 @@ import type { Logger } from "../../kernel/log.ts"
 import type { StorageDriver } from "../driver.ts"
 import { Abandoned } from "./abandoned.ts"
 import { type Connection, clientFor, hostsOf, open } from "./connect.ts"
+import { wakeOnClose } from "./ended-sockets.ts"
 import { commitFeed } from "./feed.ts"
 import { type GroupOptions, GroupRun, type Outcome } from "./group.ts"
 import { layOut } from "./layout.ts"
@@ -54,6 +55,7 @@ class Driver implements MongoDriver {
   readonly #seen: Seen
   readonly #abandoned: Abandoned
   readonly #reading: Reading
+  #letSocketsBe = () => {}
 
   constructor(options: MongoDriverOptions) {
     this.#options = options
@@ -74,6 +76,7 @@ class Driver implements MongoDriver {
 
   async start(collections: readonly CollectionSpec[]): Promise<void> {
     const { url, log } = this.#options
+    this.#letSocketsBe = wakeOnClose(this.#connection.client)
     try {
       await open(this.#connection, url)
       for (const change of await layOut(this.db, collections)) log.info(change, "indexes of older declarations dropped")
@@ -86,6 +89,7 @@ class Driver implements MongoDriver {
 
   async stop(): Promise<void> {
     await this.#connection.client.close()
+    this.#letSocketsBe()
   }
 
   find: StorageDriver["find"] = (query) => this.#reading.find(query)

@@ -1,7 +1,8 @@
 // The thread of a child that watches the event in hand, or the program being compiled, and ends the whole process when
-// one outstays the hard deadline: V8's own timeout does not stop native calls. It names what it was to the parent first. The deadline is of CPU
-// time, so that a child that was not given the processor is not blamed; twelve times it in wall time ends it anyway, of
-// which what this thread slept too long, because the process or the machine stood still, does not count.
+// one outstays the hard deadline: V8's own timeout does not stop native calls. It names what it was to the parent first.
+// The deadline is of CPU time, so that a child that was not given the processor is not blamed; twelve times it in wall
+// time ends it anyway, of which what this thread slept too long, because the process or the machine stood still, does
+// not count.
 import { writeSync } from "node:fs"
 import { workerData } from "node:worker_threads"
 import { frameOf } from "../wire.ts"
