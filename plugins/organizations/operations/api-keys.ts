@@ -160,12 +160,12 @@ function refuseSenseless(input: CreateInput, now: number): void {
 
 /** A scope of no area would be found out only when the token is refused. */
 function refuseUnknown(scopes: readonly string[], declared: Declared): void {
-  const areas = new Set(declared.items(Operations).map(({ access }) => access.scope.split(":")[0]))
-  const known = [...areas].flatMap((area) => [`${area}:read`, `${area}:write`]).concat("live:subscribe", "mcp")
+  const areas = [...new Set(declared.items(Operations).map(({ access }) => access.scope.replace(/:.*/, "")))].sort()
   const fields = scopes.flatMap((scope, index) => {
-    if (known.includes(scope)) return []
-    const meant = nearest(scope, known)
-    const hint = meant === undefined ? `areas are ${[...areas].sort().join(", ")}` : `did you mean ${meant}?`
+    const [area = "", verb] = scope.split(":")
+    if (areas.includes(area) || scope === "live:subscribe" || scope === "mcp") return []
+    const meant = nearest(area, areas)
+    const hint = meant === undefined ? `areas are ${areas.join(", ")}` : `did you mean ${meant}:${verb}?`
     return [{ path: `scopes.${index}`, message: `there is no scope ${scope}; ${hint}` }]
   })
   if (fields.length > 0) refuse(...fields)

@@ -216,6 +216,11 @@ describe("credentials", () => {
         expect(error.code).to.equal("invalid_argument")
         expect(error.details.fields?.map((field) => field.path)).to.deep.equal([path])
       }
+      const unknown = await refusalOf(create({ kind: "token", scopes: ["member:read", "zzz:write", "live:read"] }))
+      expect(unknown.message)
+        .to.include("did you mean members:read?")
+        .and.match(/scopes\.1: there is no scope zzz:write; areas are .*members/)
+        .and.include("scopes.2: there is no scope live:read")
     })
 
     it("follow the maker: a key does what its maker may by now, and nothing once they have left", async () => {
