@@ -40,10 +40,7 @@ function suite(storage: () => Promise<Record<string, string>>, crossing: "keeps 
     const service = await startService({ dataDir: folder.path, env })
     stop = service.kill
     url = service.url
-    const impatient = apiOf(service, folder.path)
-    api = Object.assign(<T>(...asked: [method: string, path: string, body?: unknown]) => again(() => impatient<T>(...asked)), {
-      text: (path: string) => again(() => impatient.text(path)),
-    })
+    api = apiOf(service, folder.path)
     doors = [patient(doorOf(folder.path, 0)), patient(doorOf(folder.path, 1))]
     key = (JSON.parse(readFileSync(join(folder.path, "bootstrap.json"), "utf8")) as { admin_key: string }).admin_key
   })
@@ -216,18 +213,6 @@ function suite(storage: () => Promise<Record<string, string>>, crossing: "keeps 
       socket.close()
     }
     throw new Error(`No connection of 60 reached the worker ${slot}.`)
-  }
-}
-
-/** Calls again for as long as it is answered 503. */
-async function again<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!String(error).includes("was answered 503")) throw error
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
 

@@ -103,16 +103,20 @@ export interface Api {
   text(path: string): Promise<string>
 }
 
-/** Calls with the admin key that the first start left in the folder; throws on anything but 2xx. */
+/** Calls with the admin key that the first start left in the folder. What is answered 503 is asked again, as clients are told to; throws on all else but 2xx. */
 export function apiOf(service: Pick<ServiceProcess, "url">, dataDir: string): Api {
   const { admin_key } = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }
-  const call = async (method: string, path: string, body?: unknown) => {
+  const call = async (method: string, path: string, body?: unknown): Promise<string> => {
     const answer = await fetch(service.url + path, {
       method,
       headers: { authorization: `Bearer ${admin_key}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
+    if (answer.status === 503) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return call(method, path, body)
+    }
     if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`)
     return text
   }
