@@ -20,6 +20,18 @@ export async function processorMs(run: () => unknown): Promise<number> {
   return (user + system) / 1_000
 }
 
+/** Milliseconds that it takes, without those in which this process or the whole machine stood still. */
+export async function runningMs(run: () => unknown): Promise<number> {
+  const time = new RunningTime()
+  const began = time.now()
+  try {
+    await run()
+    return time.now() - began
+  } finally {
+    time.stop()
+  }
+}
+
 const tickMs = 20
 
 /** Measures how long something takes while this process gets to run: what its timers are late, it and the machine stood still. */

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
+import { runningMs } from "../slowness.ts"
 import { freshFolder } from "./service-process.ts"
 import { acknowledged, childrenOf, residentMb, underLoad } from "./under-load.ts"
 
@@ -31,15 +32,15 @@ describe("a fault under load", () => {
     const { sender, findings } = await underLoad({
       env: { MILLRACE_SERVER_DRAIN_MS: "40000" },
       async happens(service) {
-        const began = performance.now()
-        service.signal("SIGTERM")
-        code = await service.ended()
-        milliseconds = performance.now() - began
+        milliseconds = await runningMs(async () => {
+          service.signal("SIGTERM")
+          code = await service.ended()
+        })
       },
     })
     expect(findings.problems).to.deep.equal([])
     expect(code).to.equal(0)
-    expect(milliseconds).to.be.lessThan(30_000)
+    expect(milliseconds).to.be.lessThan(8_000)
     expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])
     // Taken and then dropped would be an event that is kept and was never answered.
     expect(findings.kept).to.equal(0)
@@ -95,19 +96,18 @@ describe("a fault under load", () => {
         }
         grown = residentMb(service.pid) - before
         await load.stop()
-        const began = performance.now()
-        expect((await fetch(endpoint, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).status).to.equal(
-          401,
-        )
-        recovered = performance.now() - began
+        recovered = await runningMs(async () => {
+          const { status } = await fetch(endpoint, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })
+          expect(status).to.equal(401)
+        })
       },
     })
     expect(findings.entries).to.equal(sender.acknowledged.size)
     expect(new Set(sender.refused.values())).to.deep.equal(new Set([429]))
     expect(Number(retryAfter)).to.be.greaterThan(0)
-    expect(sender.slowestMs, "the slowest event that was taken").to.be.lessThan(30_000)
+    expect(sender.slowestMs, "the slowest event that was taken").to.be.lessThan(10_000)
     expect(grown).to.be.lessThan(250)
-    expect(recovered).to.be.lessThan(10_000)
+    expect(recovered).to.be.lessThan(1_000)
   })
 })
 

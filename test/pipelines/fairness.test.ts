@@ -9,6 +9,7 @@ import { testHost } from "#core/testing"
 import { Room } from "../../core/pipeline/inbound/room.ts"
 import type { StoredPipeline } from "../../core/pipeline/source.ts"
 import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
+import { runningMs } from "../slowness.ts"
 import { Bench, type Made, post, until } from "./bench.ts"
 
 const pipeline = { name: "Leads", state: "active", auth_mode: "none", pipeline: [{ type: "dataset.write", dataset_slug: "leads" }] }
@@ -36,9 +37,7 @@ describe("a flood of one organization", () => {
       const waits: number[] = []
       const statuses = new Set<number>()
       for (let n = 0; n < 60; n++) {
-        const started = performance.now()
-        statuses.add((await post(made.body.inbound_url, { n })).status)
-        waits.push(performance.now() - started)
+        waits.push(await runningMs(async () => statuses.add((await post(made.body.inbound_url, { n })).status)))
       }
       const answers = once(flood, "message")
       flood.send("stop")
@@ -47,8 +46,8 @@ describe("a flood of one organization", () => {
       console.log(`      quiet: p50 ${waits[30]?.toFixed(0)} ms, p99 ${waits.at(-1)?.toFixed(0)} ms; flood: ${JSON.stringify(counts)}`)
       expect([...statuses]).to.deep.equal([200])
       expect(Object.keys(counts)).to.deep.equal(["200", "429"])
-      // Seconds would mean that it stood behind the flood, each time; a few may have met a machine that stood still.
-      expect(waits[Math.floor(waits.length * 0.8)]).to.be.lessThan(5_000)
+      // Seconds would mean that it stood behind the flood; what is left is a loaded machine.
+      expect(waits.at(-1)).to.be.lessThan(5_000)
     } finally {
       await host.stop()
     }

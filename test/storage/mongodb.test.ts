@@ -11,6 +11,7 @@ import { createMongoDriver, type MongoDriver, type MongoDriverOptions } from "..
 import { keyOf } from "../../core/storage/mongodb/keys.ts"
 import { createStore } from "../../core/storage/store.ts"
 import { mongoAvailable, mongoStartable, sharedMongo, startStandalone } from "../mongodb-server.ts"
+import { runningMs } from "../slowness.ts"
 import { storageContract } from "./contract.ts"
 
 const log = createLog("silent")
@@ -184,12 +185,11 @@ suite("storage: mongodb, its own promises", () => {
       .db()
       .collection<{ _id: string }>(things.name)
       .updateOne({ _id: keyOf(acme, id) }, { $inc: { n: 100 } }, { session: left })
-    const began = performance.now()
-    const [outcome] = await driver.commitGroup([
-      commit({ kind: "update", collection: things, organization: acme, id, update: { $inc: { n: 1 } } }),
-    ])
-    expect(outcome).to.deep.equal({ created: [false] })
-    expect(performance.now() - began).to.be.lessThan(30_000)
+    const took = await runningMs(async () => {
+      const update = { kind: "update", collection: things, organization: acme, id, update: { $inc: { n: 1 } } } as const
+      expect(await driver.commitGroup([commit(update)])).to.deep.equal([{ created: [false] }])
+    })
+    expect(took).to.be.lessThan(10_000)
     expect(await read(id)).to.include({ n: 1 })
     await dead.close()
   })

@@ -6,6 +6,7 @@ import { expect } from "chai"
 import { z } from "zod"
 import { defineAction, definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { runningMs } from "../../slowness.ts"
 
 const document = (status: number) => `name: Watched\nstate: active\nauth_mode: none\npipeline: [{ type: respond, status: ${status} }]\n`
 
@@ -31,18 +32,18 @@ describe("watched pipeline files", () => {
 
   const pipeline = async () => (await host.api<Wire>("GET", "/v1/event-pipelines/watched")).body
   /** Asks again until it is so; the test's own deadline ends it. */
-  async function until(met: () => Promise<boolean> | boolean): Promise<number> {
-    const started = performance.now()
-    while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 10))
-    return performance.now() - started
+  function until(met: () => Promise<boolean> | boolean): Promise<number> {
+    return runningMs(async () => {
+      while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 10))
+    })
   }
 
-  it("has a valid change live soon", async () => {
+  it("has a valid change live within a second", async () => {
     const made = await pipeline()
     expect((await host.send(made, {})).status).to.equal(201)
     writeFileSync(file, document(202))
     const took = await until(async () => (await host.send(made, {})).status === 202)
-    expect(took).to.be.below(15_000)
+    expect(took).to.be.below(1_000)
     expect((await pipeline()).revision).to.equal(made.revision + 1)
   })
 
@@ -102,7 +103,7 @@ describe("watched pipeline files", () => {
     }
   })
 
-  it("starts beside an invalid file, reports it, and has it live soon once it is mended", async () => {
+  it("starts beside an invalid file, reports it, and has it live within a second once it is mended", async () => {
     const own = mkdtempSync(join(tmpdir(), "millrace-watched-"))
     writeFileSync(join(own, "good.yaml"), document(201).replace("Watched", "Good"))
     writeFileSync(join(own, "bad.yaml"), `${document(201)}pipelnie: []\n`)
@@ -113,7 +114,7 @@ describe("watched pipeline files", () => {
       expect(started.logged.filter((line) => /bad\.yaml is refused.*bad\.yaml:5:1: .*pipelnie/.test(line))).to.have.length(1)
       writeFileSync(join(own, "bad.yaml"), document(202))
       const took = await until(async () => (await started.api("GET", "/v1/event-pipelines/watched")).status === 200)
-      expect(took).to.be.below(15_000)
+      expect(took).to.be.below(1_000)
     } finally {
       await started.stop()
       rmSync(own, { recursive: true })

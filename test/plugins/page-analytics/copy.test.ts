@@ -5,6 +5,7 @@ import { expect } from "chai"
 import { Clock, Ids, Store } from "#core"
 import { LeaseCollection, NotesCollection, SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
 import { SealerHold } from "../../../plugins/page-analytics/sealing/lease.ts"
+import { runningMs } from "../../slowness.ts"
 import { AnalyticsHost, event, until } from "./host.ts"
 
 /** Far longer than a query on a busy machine needs to open what was replaced after it began. */
@@ -31,17 +32,18 @@ describe("page analytics copy", () => {
       : []
   }
 
-  it("holds what was committed within seconds, and says up to when", async () => {
-    const began = performance.now()
-    await service.write([event("pageview"), event("lead")])
-    const committed = service.now
-    await service.caughtUp()
-    // A tenth of it on a machine that has nothing else to do.
-    expect(performance.now() - began).to.be.lessThan(50_000)
+  it("holds what was committed within five seconds and says up to when", async () => {
+    let committed = ""
+    const took = await runningMs(async () => {
+      await service.write([event("pageview"), event("lead")])
+      committed = service.now
+      await service.caughtUp()
+    })
+    expect(took).to.be.lessThan(5_000)
     const answer = await service.query("SELECT event FROM events ORDER BY event")
     expect(answer.rows).to.deep.equal([["lead"], ["pageview"]])
     expect((answer.as_of ?? "") > committed).to.equal(true)
-    expect(Date.parse(service.now) - Date.parse(answer.as_of ?? "")).to.be.lessThan(50_000)
+    expect(Date.parse(service.now) - Date.parse(answer.as_of ?? "")).to.be.lessThan(10_000)
   })
 
   it("is partitioned by organization and the day of receipt", async () => {
