@@ -8,12 +8,8 @@ import { chromiumOf } from "../plugins/screenshots/render/chromium.ts"
 /** Where it is unpacked, for all runs. */
 export const browserFolder = resolve(import.meta.dirname, "../node_modules/.cache/millrace/chromium")
 
-const unpacked = chromiumOf({ executable: undefined, folder: browserFolder })
-
 /** Its path, and the folder of libraries that it needs where the system has none. */
-export function testChromium(): ReturnType<typeof unpacked> {
-  return unpacked()
-}
+export const testChromium = chromiumOf({ executable: undefined, folder: browserFolder })
 
 export async function launchChromium(args: readonly string[] = bundled.args): Promise<Browser> {
   const { executable } = await testChromium()

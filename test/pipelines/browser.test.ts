@@ -15,13 +15,8 @@ describe("a page in a browser", () => {
   let site: Server
   let page: Page
   let url = ""
-  before(async function () {
-    try {
-      browser = await launchChromium()
-    } catch (error) {
-      console.warn(`\n!!! NO BROWSER: its tests are SKIPPED (${(error as Error).message.split("\n")[0]}).\n`)
-      this.skip()
-    }
+  before(async () => {
+    browser = await launchChromium()
     host = await testHost({ shippedPipelines: true })
     bench = new Bench(host)
     url = (await host.api<Made>("GET", "/v1/event-pipelines/website-lead")).body.inbound_url
