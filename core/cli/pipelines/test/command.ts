@@ -29,8 +29,7 @@ export function addTest(group: Command, { config, root, end }: CommandContext): 
       const wanted = { given, configured: settings.pipelines.paths, kind: "test" } as const
       tellPassedOver(wanted)
       const files = () => findFiles(wanted)
-      const found = files()
-      if (found.length === 0 && !options.watch) {
+      if (!options.watch && files().length === 0) {
         console.error("There are no *.test.yaml files to run.")
         return end(2)
       }
@@ -41,7 +40,7 @@ export function addTest(group: Command, { config, root, end }: CommandContext): 
       // Before they are looked for: what changes during the first run is run again.
       if (options.watch) changes.watch(foldersOf(named))
       try {
-        const results = await runAll(options.watch ? files() : found, bench, compiler)
+        const results = await runAll(files(), bench, compiler)
         console.log(testReport(results))
         if (options.junit !== undefined) writeFileSync(options.junit, junit(results))
         end(exitCodeOf(results))
