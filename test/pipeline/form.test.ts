@@ -1,7 +1,7 @@
 // Forms read in one way, for whoever verifies them and for whoever runs them.
 import { setImmediate } from "node:timers/promises"
 import { expect } from "chai"
-import { maxFormFields, readForm } from "../../core/pipeline/inbound/form.ts"
+import { maxFormFields, readForm } from "../../core/pipeline/event/form.ts"
 
 const sent = async (form: FormData) => {
   const request = new Request("http://localhost", { method: "POST", body: form })

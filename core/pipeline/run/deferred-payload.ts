@@ -2,7 +2,7 @@
 import { z } from "zod"
 import type { Json } from "../../contract/collection.ts"
 import { token } from "../../kernel/di.ts"
-import type { LivePipeline } from "../inbound/live-pipelines.ts"
+import type { LivePipeline } from "../event/loaded-pipelines.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import type { Execution } from "./execution.ts"
 import type { StepServices } from "./step.ts"

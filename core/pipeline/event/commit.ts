@@ -25,7 +25,7 @@ import { type ImmediateServices, runImmediate } from "../run/immediate.ts"
 import type { StoredPipeline } from "../source.ts"
 import { type Answer, acceptedReply, answerReply, errorReply } from "./answer.ts"
 import { type Dedupe, RepeatedEvent } from "./dedupe.ts"
-import { type LivePipeline, refuseEnded } from "./live-pipelines.ts"
+import { type LivePipeline, refuseEnded } from "./loaded-pipelines.ts"
 
 export interface ConcludeServices {
   readonly store: Store

@@ -1,9 +1,9 @@
 // Providers that first ask an endpoint to prove itself: the auth mode knows the answer; a secret that arrives with the
 // question is stored once.
 import type { HandshakeAnswer, InboundRequest } from "../../contract/auth-mode.ts"
+import type { Answer } from "../event/answer.ts"
+import type { LivePipeline } from "../event/loaded-pipelines.ts"
 import type { PipelineSource } from "../source.ts"
-import type { Answer } from "./answer.ts"
-import type { LivePipeline } from "./live-pipelines.ts"
 
 /** undefined, at once, for what is no handshake. */
 export function takeHandshake(live: LivePipeline, request: InboundRequest, source: () => PipelineSource): Promise<Answer> | undefined {

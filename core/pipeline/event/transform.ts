@@ -8,7 +8,7 @@ import { wantsContext } from "../sandbox/program.ts"
 import type { Sandbox, SandboxResult } from "../sandbox/sandbox.ts"
 import type { Headers } from "../stamp/headers.ts"
 import { envelopeOf, stampedColumns, stampOf, taggedAsTest } from "../stamp/stamp.ts"
-import type { LivePipeline } from "./live-pipelines.ts"
+import type { LivePipeline } from "./loaded-pipelines.ts"
 
 export interface Incoming {
   readonly live: Pick<LivePipeline, "stored" | "program" | "graph">

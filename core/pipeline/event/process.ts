@@ -18,14 +18,14 @@ import type { Sandbox } from "../sandbox/sandbox.ts"
 import { taggedAsTest } from "../stamp/stamp.ts"
 import type { Answer } from "./answer.ts"
 import { type JsonBody, toJsonText } from "./body.ts"
-import type { Conclude } from "./conclude.ts"
+import type { Conclude } from "./commit.ts"
 import type { Dedupe } from "./dedupe.ts"
-import type { LivePipeline } from "./live-pipelines.ts"
+import type { LivePipeline } from "./loaded-pipelines.ts"
 import { type Held, oncePerKey } from "./once-per-key.ts"
-import { Refusals } from "./refusals.ts"
+import { Refusals } from "./reject.ts"
 import { headersAndSize, queryOf, shownHeaders, withoutFields, withoutProof } from "./request.ts"
 import { tracedEvent } from "./traced-event.ts"
-import { understand } from "./understand.ts"
+import { understand } from "./transform.ts"
 
 export interface EventServices {
   readonly clock: Clock

@@ -3,7 +3,7 @@ import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { fromHeaders, inSpan, SpanKind } from "../../kernel/tracing.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import type { Answer } from "./answer.ts"
-import type { LivePipeline } from "./live-pipelines.ts"
+import type { LivePipeline } from "./loaded-pipelines.ts"
 
 export function tracedEvent(
   { stored }: LivePipeline,

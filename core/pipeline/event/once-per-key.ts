@@ -7,9 +7,9 @@ import type { SeenKey } from "../journal/collections.ts"
 import { noteOutcome, noteReply } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import { type Answer, answerReply } from "./answer.ts"
-import type { Conclude } from "./conclude.ts"
+import type { Conclude } from "./commit.ts"
 import { type Dedupe, RepeatedEvent } from "./dedupe.ts"
-import type { LivePipeline } from "./live-pipelines.ts"
+import type { LivePipeline } from "./loaded-pipelines.ts"
 
 export interface KeyedEvent {
   readonly live: LivePipeline

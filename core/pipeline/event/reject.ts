@@ -10,7 +10,7 @@ import type { Rejections } from "../journal/rejections.ts"
 import type { SandboxResult } from "../sandbox/sandbox.ts"
 import type { StoredPipeline } from "../source.ts"
 import { type Answer, answerError, errorReply } from "./answer.ts"
-import type { Conclude } from "./conclude.ts"
+import type { Conclude } from "./commit.ts"
 
 export interface RefusalServices {
   readonly clock: Clock
