@@ -1,7 +1,7 @@
 // Starts the service, in this process or as the parent of several workers, says how to use it, and handles signals.
 import { join } from "node:path"
+import { frameworkRoot } from "./bootstrap/plugins.ts"
 import { dismissLeftOver } from "./cluster/workers/orphans.ts"
-import { frameworkRoot } from "./house/plugins.ts"
 import { systemClock } from "./kernel/clock.ts"
 import { type CoreConfig, loadConfig } from "./kernel/config.ts"
 import { createLog, type Logger } from "./kernel/log.ts"
@@ -31,13 +31,13 @@ interface ServiceArgs {
 
 /** Loads nothing of what only its workers need. */
 async function parentOf(args: ServiceArgs): Promise<Service> {
-  const { Parent } = await import("./house/workers/parent.ts")
+  const { Parent } = await import("./bootstrap/workers/parent.ts")
   return new Parent(args)
 }
 
 async function wholeHouse({ config, log }: ServiceArgs): Promise<Service> {
   await dismissLeftOver(config.data_dir, config.server, systemClock)
-  const { buildHouse } = await import("./house/house.ts")
+  const { buildHouse } = await import("./bootstrap/runtime.ts")
   return buildHouse({ config, log })
 }
 

@@ -11,9 +11,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   contract: ["kernel"],
   ...Object.fromEntries(rooms.map((room) => [room, ["kernel", "contract"]])),
   client: ["kernel", "contract"],
-  house: ["kernel", "contract", ...rooms],
-  testing: ["kernel", "contract", ...rooms, "house"],
-  cli: ["kernel", "contract", ...rooms, "house", "client"],
+  bootstrap: ["kernel", "contract", ...rooms],
+  rehearsal: ["kernel", "contract", ...rooms, "bootstrap"],
+  testing: ["kernel", "contract", ...rooms, "bootstrap", "rehearsal"],
+  cli: ["kernel", "contract", ...rooms, "bootstrap", "rehearsal", "client"],
 }
 
 const homeOf: Readonly<Record<string, RegExp>> = {
@@ -77,14 +78,14 @@ describe("architecture", () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it("lets only house and the files beside it put rooms together", () => {
+  it("lets only bootstrap, what stands on it and the command see several of these folders", () => {
     const wrong = core
       .filter(({ path }) => path !== "core/index.ts")
       .filter(
         ({ imports }) => new Set(imports.map(({ target }) => roomOf(target)).filter((room) => rooms.includes(room as never))).size > 1,
       )
       .map(({ path }) => path)
-      .filter((path) => !/^core\/(house|cli|testing)\//.test(path) && path !== "core/testing.ts")
+      .filter((path) => !/^core\/(bootstrap|rehearsal|cli|testing)\//.test(path) && path !== "core/testing.ts")
     expect(wrong).to.deep.equal([])
   })
 

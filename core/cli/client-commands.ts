@@ -1,6 +1,6 @@
 // Commands of whoever uses a service, beside its operations: keys, shell completion, MCP.
 import type { Command } from "commander"
-import type { Declarations } from "../house/plugins.ts"
+import type { Declarations } from "../bootstrap/plugins.ts"
 import { completionScript } from "./completion.ts"
 import { addLoginCommands } from "./login.ts"
 import { addOperationCommands, type CommandContext, told } from "./operations/commands.ts"

@@ -2,9 +2,9 @@
 // holds the routes of what ships, with the place where each operation's types are to be inferred from.
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { frameworkRoot } from "../bootstrap/plugins.ts"
 import type { ClientRoute } from "../client/route.ts"
 import { type AnyOperation, Operations } from "../contract/operation.ts"
-import { frameworkRoot } from "../house/plugins.ts"
 import { BootError } from "../kernel/config.ts"
 import type { Registry } from "../kernel/registry.ts"
 import { wireSchema } from "../surface/wire-schema.ts"

@@ -1,5 +1,5 @@
 // What `millrace config` prints: one line a value, secrets masked, with its origin.
-import type { LoadedPlugin } from "../house/plugins.ts"
+import type { LoadedPlugin } from "../bootstrap/plugins.ts"
 import type { LoadedConfig } from "../kernel/config.ts"
 import { isTree, leaves, originOf, type Tree, valueAt } from "../kernel/config-tree.ts"
 import { shownSetting } from "../kernel/setting-problems.ts"

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import type { Command } from "commander"
-import { frameworkRoot } from "../house/plugins.ts"
+import { frameworkRoot } from "../bootstrap/plugins.ts"
 import { startedAgain } from "./started-again.ts"
 
 export function addDev(program: Command, root: string, end: (exitCode: number) => void): void {

@@ -1,10 +1,10 @@
 // The list of generated files: what is written where, from which declarations.
 import { join } from "node:path"
+import { type Declarations, frameworkRoot } from "../bootstrap/plugins.ts"
 import { Actions } from "../contract/action.ts"
 import { AuthModes } from "../contract/auth-mode.ts"
 import { Operations } from "../contract/operation.ts"
 import { Routes } from "../contract/route.ts"
-import { type Declarations, frameworkRoot } from "../house/plugins.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import { openApi } from "../surface/openapi.ts"
 import { clientOperations } from "./client-operations.ts"

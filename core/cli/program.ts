@@ -2,7 +2,7 @@
 // their own, which are looked up when a name is none of these.
 import { join, resolve } from "node:path"
 import { Command, CommanderError } from "commander"
-import { type Declarations, frameworkIsSource, frameworkRoot, loadDeclarations, loadPlugins } from "../house/plugins.ts"
+import { type Declarations, frameworkIsSource, frameworkRoot, loadDeclarations, loadPlugins } from "../bootstrap/plugins.ts"
 import { type LoadedConfig, loadConfig } from "../kernel/config.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import { addBackupCommands } from "./backup.ts"

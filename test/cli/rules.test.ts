@@ -2,10 +2,10 @@
 // makes it, its good one has not, and its page says both.
 import { join } from "node:path"
 import { expect } from "chai"
+import { type Declarations, loadDeclarations } from "../../core/bootstrap/plugins.ts"
 import { compilerFor, type LocalCompiler } from "../../core/cli/pipelines/compiler.ts"
 import { allRules, findingsOf, type NamedRule, rulePages } from "../../core/cli/reference/rules.ts"
 import { Actions } from "../../core/contract/action.ts"
-import { type Declarations, loadDeclarations } from "../../core/house/plugins.ts"
 import { loadConfig } from "../../core/kernel/config.ts"
 import { projectRoot, readModules } from "../import-graph.ts"
 

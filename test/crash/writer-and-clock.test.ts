@@ -1,8 +1,8 @@
 // What happens inside a running service: the thread that writes dies, the clock is set back, much expires at once.
 import { expect } from "chai"
 import { testHost } from "#core/testing"
+import { Driver } from "../../core/bootstrap/storage.ts"
 import { defineCollection } from "../../core/contract/collection.ts"
-import { Driver } from "../../core/house/storage.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import type { SqliteDriver } from "../../core/storage/sqlite/driver.ts"
 import { movedClock } from "../pipelines/bench.ts"

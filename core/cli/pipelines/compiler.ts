@@ -1,7 +1,7 @@
 // The compiler as a service has it, without one: plugins as configured, and the sandbox's own compiler in a child
 // process. Nothing is opened, stored or listened on.
-import { authFacts } from "../../house/auth-facts.ts"
-import { type Declarations, loadDeclarations } from "../../house/plugins.ts"
+import { authFacts } from "../../bootstrap/auth-facts.ts"
+import { type Declarations, loadDeclarations } from "../../bootstrap/plugins.ts"
 import { systemClock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
 import { createLog } from "../../kernel/log.ts"

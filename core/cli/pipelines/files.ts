@@ -1,7 +1,7 @@
 // Which files a command line means: those named, those in the folders named, or those of the configured folders.
 import { existsSync, statSync } from "node:fs"
 import { relative, resolve } from "node:path"
-import { frameworkRoot } from "../../house/plugins.ts"
+import { frameworkRoot } from "../../bootstrap/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
 import { type FileKind, filesIn, isTestFile, passedOver } from "../../pipeline/pipeline-folder.ts"
 import { notUtf8, utf8Text } from "../../pipeline/utf8.ts"

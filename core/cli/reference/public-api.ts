@@ -2,7 +2,7 @@
 // from the sources themselves; config/public-api.txt keeps the list, so that a change of it is seen in review.
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { frameworkRoot } from "../../house/plugins.ts"
+import { frameworkRoot } from "../../bootstrap/plugins.ts"
 import { generatedNote, pageOf, table } from "../markdown.ts"
 
 export interface PublicName {

@@ -1,8 +1,8 @@
 // docs/rules: a page for each lint rule, from its own text, with what the compiler says of its examples.
 import { join } from "node:path"
+import { type Declarations, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { Actions, type AnyAction } from "../../contract/action.ts"
 import type { LintRule } from "../../contract/lint-rule.ts"
-import { type Declarations, frameworkRoot } from "../../house/plugins.ts"
 import { loadConfig } from "../../kernel/config.ts"
 import type { Finding } from "../../pipeline/findings.ts"
 import { rules as compilerRules } from "../../pipeline/lint/rules.ts"

@@ -1,6 +1,6 @@
 // docs/reference/settings.md: every setting of the core and of the plugins that ship, with default and variable.
 import { join } from "node:path"
-import { frameworkRoot, type LoadedPlugin } from "../../house/plugins.ts"
+import { frameworkRoot, type LoadedPlugin } from "../../bootstrap/plugins.ts"
 import { loadConfig, variableFor } from "../../kernel/config.ts"
 import { CoreConfig } from "../../kernel/config-schema.ts"
 import { valueAt } from "../../kernel/config-tree.ts"

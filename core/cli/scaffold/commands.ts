@@ -1,7 +1,7 @@
 // `millrace init` and `millrace new`: what makes a project, and what makes a plugin in one.
 import { join, resolve } from "node:path"
 import type { Command } from "commander"
-import type { Declarations } from "../../house/plugins.ts"
+import type { Declarations } from "../../bootstrap/plugins.ts"
 import { makeProject } from "./init.ts"
 import { kinds } from "./kinds.ts"
 import { makePlugin } from "./new.ts"

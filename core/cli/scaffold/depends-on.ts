@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { frameworkIsSource, frameworkRoot } from "../../house/plugins.ts"
+import { frameworkIsSource, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
 
 export interface Manifest {

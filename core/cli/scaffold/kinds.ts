@@ -1,9 +1,10 @@
 // The kinds of plugin that can be made: where each goes, and which names are taken.
+
+import type { Declarations } from "../../bootstrap/plugins.ts"
 import { Actions } from "../../contract/action.ts"
 import { AuthModes } from "../../contract/auth-mode.ts"
 import { Collections } from "../../contract/collection.ts"
 import { Operations } from "../../contract/operation.ts"
-import type { Declarations } from "../../house/plugins.ts"
 import { actionType, snakeCase } from "./name.ts"
 
 export interface Kind {

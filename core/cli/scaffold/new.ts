@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process"
 import { existsSync } from "node:fs"
 import { join, relative } from "node:path"
-import { type Declarations, frameworkRoot } from "../../house/plugins.ts"
+import { type Declarations, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
 import type { Kind } from "./kinds.ts"
 import { named, parseName } from "./name.ts"

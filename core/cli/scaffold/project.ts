@@ -1,7 +1,7 @@
 // Whose plugins are being made: the framework's own, in its repository, or those of a project that depends on it.
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { frameworkIsSource, frameworkRoot } from "../../house/plugins.ts"
+import { frameworkIsSource, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
 
 export interface Project {

@@ -1,7 +1,7 @@
 // The files of a template, by their paths in it; what they become is said by whoever asks.
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { frameworkRoot } from "../../house/plugins.ts"
+import { frameworkRoot } from "../../bootstrap/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
 
 export interface TemplateFile {

@@ -1,8 +1,8 @@
 // "Tried again after a crash it does not repeat its effect, where it says so": the process is taken to die after the
 // action did what it does and before anyone noted that it had, which is the one moment that a retry cannot know of.
 import type { ActionExample } from "../../contract/action.ts"
-import type { Outcome } from "../../house/desk.ts"
 import { AppError } from "../../kernel/errors.ts"
+import type { Outcome } from "../../rehearsal/harness.ts"
 import { broken } from "./broken.ts"
 import { type Effects, effectsOf } from "./effects.ts"
 import { differing, type Ground, stepDone } from "./ground.ts"

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Document } from "../../contract/collection.ts"
 import type { OutgoingCall, OutgoingMail } from "../../contract/outside.ts"
-import type { MadePipeline } from "../../house/desk.ts"
 import { journalCollections } from "../../pipeline/journal/collections.ts"
+import type { MadePipeline } from "../../rehearsal/harness.ts"
 import type { Holdings, Site } from "./ground.ts"
 
 export interface Effects {

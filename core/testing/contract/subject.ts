@@ -4,10 +4,10 @@ import { z } from "zod"
 import { type ActionExample, Actions, type AnyAction } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import { type AnyPlugin, definePlugin, registrarFor } from "../../contract/registrar.ts"
-import type { CallFixture } from "../../house/captured-outside.ts"
 import { Container } from "../../kernel/di.ts"
 import { Registry } from "../../kernel/registry.ts"
 import { PipelineDocument } from "../../pipeline/document.ts"
+import type { CallFixture } from "../../rehearsal/captured-outside.ts"
 
 /** What `prepare` is given: the organization that an example is about to run in. */
 export interface ContractWorld {

@@ -3,12 +3,12 @@
 import { join } from "node:path"
 import { expect } from "chai"
 import { parse } from "yaml"
+import { frameworkRoot } from "../../../core/bootstrap/plugins.ts"
 import { type AnyAuthMode, AuthModes } from "../../../core/contract/auth-mode.ts"
-import { Desk, type SentEvent } from "../../../core/house/desk.ts"
-import { frameworkRoot } from "../../../core/house/plugins.ts"
-import { Workbench } from "../../../core/house/workbench.ts"
 import { loadConfig } from "../../../core/kernel/config.ts"
 import { PipelineDocument } from "../../../core/pipeline/document.ts"
+import { Workbench } from "../../../core/rehearsal/environment.ts"
+import { Desk, type SentEvent } from "../../../core/rehearsal/harness.ts"
 
 const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: {} })
 

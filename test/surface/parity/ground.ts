@@ -1,8 +1,8 @@
 // The whole service for the walks over its operations: no limits in the way, nothing sent anywhere, no browser started.
 import { join } from "node:path"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
+import { frameworkRoot, loadDeclarations } from "../../../core/bootstrap/plugins.ts"
 import { type AnyOperation, Operations } from "../../../core/contract/operation.ts"
-import { frameworkRoot, loadDeclarations } from "../../../core/house/plugins.ts"
 import { loadConfig } from "../../../core/kernel/config.ts"
 import { pluginSettings } from "../../plugins/buckets/stores.ts"
 

@@ -1,7 +1,7 @@
 // `millrace pipelines plan` and `apply`: files against a running service.
 import type { Command } from "commander"
-import { Workbench } from "../../../house/workbench.ts"
 import { BootError } from "../../../kernel/config.ts"
+import { Workbench } from "../../../rehearsal/environment.ts"
 import { CommandProblem } from "../../operations/problem.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"

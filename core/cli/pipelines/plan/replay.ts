@@ -2,12 +2,12 @@
 // the service has and the one of the file, here, and what differs is shown. Nothing is sent or written anywhere.
 import { styleText } from "node:util"
 import type { Json } from "../../../contract/collection.ts"
-import { asJson, Desk } from "../../../house/desk.ts"
-import type { Workbench } from "../../../house/workbench.ts"
 import { AppError } from "../../../kernel/errors.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import { PipelineEngine } from "../../../pipeline/engine.ts"
 import type { StoredPipeline } from "../../../pipeline/source.ts"
+import type { Workbench } from "../../../rehearsal/environment.ts"
+import { asJson, Desk } from "../../../rehearsal/harness.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 import type { Remote } from "../remote.ts"
 

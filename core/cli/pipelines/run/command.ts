@@ -1,9 +1,9 @@
 // `millrace pipelines run`: one event through a document and the real engine, each stage shown; nothing is sent anywhere.
 import type { Command } from "commander"
 import { z } from "zod"
-import { Desk, type Outcome, type SentEvent } from "../../../house/desk.ts"
-import { Workbench } from "../../../house/workbench.ts"
 import type { PipelineDocument } from "../../../pipeline/document.ts"
+import { Workbench } from "../../../rehearsal/environment.ts"
+import { Desk, type Outcome, type SentEvent } from "../../../rehearsal/harness.ts"
 import { CommandProblem } from "../../operations/problem.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"

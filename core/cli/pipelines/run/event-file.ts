@@ -1,8 +1,8 @@
 // The file that `run` takes an event from: an event as tests write it, a captured request, or simply a body.
 import { dirname, resolve } from "node:path"
 import { z } from "zod"
-import type { SentEvent } from "../../../house/desk.ts"
 import { parseText } from "../../../pipeline/parse.ts"
+import type { SentEvent } from "../../../rehearsal/harness.ts"
 import { CommandProblem } from "../../operations/problem.ts"
 import { readBytes, readText, shownPath } from "../files.ts"
 import { requestOf } from "../test/event-request.ts"

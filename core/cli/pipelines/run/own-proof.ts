@@ -1,7 +1,8 @@
 // Whether an event comes with the proof that its sender gave it. Such a one is held against the document's own secret, as
 // the service would; any other is signed here, with a secret made for the try.
-import type { Desk, SentEvent } from "../../../house/desk.ts"
+
 import type { PipelineDocument } from "../../../pipeline/document.ts"
+import type { Desk, SentEvent } from "../../../rehearsal/harness.ts"
 import type { Taken } from "./event-file.ts"
 
 export interface Proving {

@@ -1,8 +1,8 @@
 // The story of one event, stage by stage, for the terminal.
 import { styleText } from "node:util"
 import type { Json } from "../../../contract/collection.ts"
-import { asJson, type Outcome, type SentEvent } from "../../../house/desk.ts"
 import { previewOfValue } from "../../../pipeline/journal/preview.ts"
+import { asJson, type Outcome, type SentEvent } from "../../../rehearsal/harness.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 import type { Taken } from "./event-file.ts"
 

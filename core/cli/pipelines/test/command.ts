@@ -3,7 +3,7 @@
 import { existsSync, statSync, writeFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type { Command } from "commander"
-import { Workbench } from "../../../house/workbench.ts"
+import { Workbench } from "../../../rehearsal/environment.ts"
 import { isStartedAgain, startedAgain } from "../../started-again.ts"
 import type { CommandContext } from "../command-context.ts"
 import { type LocalCompiler, openCompiler } from "../compiler.ts"

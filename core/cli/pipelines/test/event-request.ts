@@ -1,6 +1,6 @@
 // An event as a document writes it, made into what its sender would send.
 import { join } from "node:path"
-import type { SentEvent } from "../../../house/desk.ts"
+import type { SentEvent } from "../../../rehearsal/harness.ts"
 import { readBytes } from "../files.ts"
 import type { EventDocument } from "./test-document.ts"
 

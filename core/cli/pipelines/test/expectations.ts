@@ -1,8 +1,8 @@
 // What one event left behind, held against what its test expects of it.
 import type { Json } from "../../../contract/collection.ts"
 import type { OutgoingCall, OutgoingMail } from "../../../contract/outside.ts"
-import { asJson, type DeskRow, type Outcome } from "../../../house/desk.ts"
 import { bareDataset } from "../../../pipeline/lint/split-leads.ts"
+import { asJson, type DeskRow, type Outcome } from "../../../rehearsal/harness.ts"
 import { type Difference, differences } from "./matching.ts"
 import type { Expectations } from "./test-document.ts"
 

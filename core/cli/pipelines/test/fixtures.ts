@@ -1,7 +1,8 @@
 // What the world answers in a test: other systems by the beginning of their URL, integrations by the path below their
 // base, and a mail server that may refuse at first.
-import type { CapturedOutside } from "../../../house/captured-outside.ts"
+
 import { AppError } from "../../../kernel/errors.ts"
+import type { CapturedOutside } from "../../../rehearsal/captured-outside.ts"
 import type { Answer, Fixture, TestDocument } from "./test-document.ts"
 
 export function setFixtures(outside: CapturedOutside, test: Pick<TestDocument, "http" | "integrations" | "mail">): void {

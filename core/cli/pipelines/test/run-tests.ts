@@ -1,9 +1,9 @@
 // Runs the tests of a file: each at a desk of its own, so that nothing of one test reaches another.
 
-import { Desk, type MadePipeline } from "../../../house/desk.ts"
-import type { Workbench } from "../../../house/workbench.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import type { JournalEntry } from "../../../pipeline/journal/entry.ts"
+import type { Workbench } from "../../../rehearsal/environment.ts"
+import { Desk, type MadePipeline } from "../../../rehearsal/harness.ts"
 import type { LocalCompiler } from "../compiler.ts"
 import type { CheckedFile } from "../validate.ts"
 import { requestOf } from "./event-request.ts"

@@ -10,7 +10,7 @@ import { timeOrderedIds } from "../../kernel/ids.ts"
 import { createLog } from "../../kernel/log.ts"
 import { startAwayServer } from "../../surface/http/away.ts"
 import { isEmbedded } from "../embedded.ts"
-import { buildHouse, type House } from "../house.ts"
+import { buildHouse, type House } from "../runtime.ts"
 import type { Welcome } from "./parent.ts"
 import { shareOf } from "./share.ts"
 

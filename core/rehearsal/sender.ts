@@ -1,9 +1,10 @@
 // The sender of a tried event: it signs, by the auth mode's own rules, as the real one would.
+
+import type { House } from "../bootstrap/runtime.ts"
 import { AuthModes, type InboundRequest, type SignArgs, type SignedParts } from "../contract/auth-mode.ts"
 import type { TokenRecord } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { PipelineDocument } from "../pipeline/document.ts"
-import type { House } from "./house.ts"
 
 export interface Sender {
   readonly hasSecret: boolean

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { buildHouse, type House } from "../bootstrap/runtime.ts"
 import type { Caller } from "../contract/caller.ts"
 import { type CollectionSpec, Collections, type Document, type Json } from "../contract/collection.ts"
 import { Operations } from "../contract/operation.ts"
@@ -18,7 +19,6 @@ import { MovableClock } from "../kernel/movable-clock.ts"
 import { Invoker } from "../surface/invoke.ts"
 import { CapturedBroadcasts } from "./captured-broadcasts.ts"
 import { CapturedOutside } from "./captured-outside.ts"
-import { buildHouse, type House } from "./house.ts"
 
 export interface WorkbenchArgs {
   readonly config: CoreConfig

@@ -14,8 +14,8 @@ import { PipelineEngine } from "../pipeline/engine.ts"
 import { EntryCollection } from "../pipeline/journal/collections.ts"
 import type { JournalEntry } from "../pipeline/journal/entry.ts"
 import { PipelineSource, type StoredPipeline } from "../pipeline/source.ts"
+import type { Workbench } from "./environment.ts"
 import { senderOf } from "./sender.ts"
-import type { Workbench } from "./workbench.ts"
 
 export interface MadePipeline {
   readonly stored: StoredPipeline
