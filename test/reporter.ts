@@ -1,39 +1,82 @@
-// Mocha's dots, what fails as it fails, then the files that took longest and the counts: of each leg (the
-// embedded store, MongoDB), and of the whole on a line of its own.
-// A run in which nothing was executed fails.
-import { relative } from "node:path"
+// Mocha's dots, each failure at once, then the files that took longest, what was skipped, and the counts: of each leg
+// (the embedded store, MongoDB), and of the whole on a line of its own. A run fails that executed nothing, that skipped
+// what the list in MILLRACE_TEST_ALLOWED_SKIPS does not name, or whose count of failures is not mocha's.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, relative } from "node:path"
 import Mocha from "mocha"
+import { readTimes, timesVariable } from "./times.ts"
 
-const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_END, EVENT_RUN_END } = Mocha.Runner.constants
+const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Mocha.Runner.constants
 
-const shown = 10
+const maxSlowest = 15
+/** Titles shown of each file with skipped tests, where no list says which may be skipped. */
+const maxTitles = 3
 
 export default class Counting extends Mocha.reporters.Dot {
+  readonly #legs = { mongodb: { passed: 0, failed: 0 }, embedded: { passed: 0, failed: 0 } }
+  readonly #skipped = new Map<string, string[]>()
+  readonly #timesFolder = mkdtempSync(join(tmpdir(), "millrace-test-times-"))
+
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options)
-    const legs = { mongodb: { passed: 0, failed: 0 }, embedded: { passed: 0, failed: 0 } }
-    const legOf = (test: Mocha.Runnable) => (/\bmongodb\b/i.test(test.titlePath().join(" ")) ? legs.mongodb : legs.embedded)
-    runner.on(EVENT_TEST_PASS, (test) => legOf(test).passed++)
+    // Before mocha starts its workers, which inherit it.
+    process.env[timesVariable] = join(this.#timesFolder, "times")
+    runner.on(EVENT_TEST_PASS, (test) => this.#legOf(test).passed++)
     runner.on(EVENT_TEST_FAIL, (test, error) => {
-      legOf(test).failed++
-      // At once: a run that is broken off has told what it found.
+      this.#legOf(test).failed++
+      // At once: a run that is interrupted has still reported what it found.
       console.log(`\n  failed: ${test.fullTitle()}: ${error.message.split("\n", 1)[0]}`)
     })
-    // Of the tests alone, without what their suites prepare: of that nothing is told where files are run by several processes.
-    const seconds = new Map<string, number>()
-    runner.on(EVENT_TEST_END, ({ file, duration }) => {
-      const name = relative(process.cwd(), file ?? "")
-      seconds.set(name, (seconds.get(name) ?? 0) + (duration ?? 0) / 1_000)
-    })
-    runner.on(EVENT_RUN_END, () => {
-      const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, shown)
-      console.log(`slowest: ${slowest.map(([file, taken]) => `${file} ${taken.toFixed(0)} s`).join(", ")}`)
-      const { mongodb, embedded } = legs
-      const passed = mongodb.passed + embedded.passed
-      console.log(`embedded: ${embedded.passed} passed, ${embedded.failed} failed`)
-      console.log(`mongodb: ${mongodb.passed} passed, ${mongodb.failed} failed`)
-      console.log(`${passed} passed, ${mongodb.failed + embedded.failed} failed`)
-      if (passed === 0) process.exitCode = 1
+    runner.on(EVENT_TEST_PENDING, (test) => {
+      const file = relative(process.cwd(), test.file ?? "")
+      this.#skipped.set(file, [...(this.#skipped.get(file) ?? []), test.fullTitle()])
     })
   }
+
+  /** Called by mocha last, with its own count of failures; what is handed on becomes the exit code. */
+  override done(counted: number, end: (failures: number) => void): void {
+    const { mongodb, embedded } = this.#legs
+    const [passed, named] = [mongodb.passed + embedded.passed, mongodb.failed + embedded.failed]
+    printSlowest(join(this.#timesFolder, "times"))
+    rmSync(this.#timesFolder, { recursive: true, force: true })
+    const refused = printSkipped(this.#skipped)
+    if (counted !== named) {
+      console.log(`mocha counts ${counted} failed where ${named} failures were reported: a file without any test, or a worker that died.`)
+    }
+    const failed = Math.max(counted, named) + refused
+    console.log(`embedded: ${embedded.passed} passed, ${embedded.failed} failed`)
+    console.log(`mongodb: ${mongodb.passed} passed, ${mongodb.failed} failed`)
+    console.log(`${passed} passed, ${failed} failed`)
+    end(passed === 0 ? Math.max(1, failed) : failed)
+  }
+
+  #legOf(test: Mocha.Runnable): { passed: number; failed: number } {
+    return /\bmongodb\b/i.test(test.titlePath().join(" ")) ? this.#legs.mongodb : this.#legs.embedded
+  }
+}
+
+function printSlowest(file: string): void {
+  const slowest = readTimes(file).slice(0, maxSlowest)
+  if (slowest.length > 0) console.log("slowest files, seconds of a worker (and of the processor, child processes included):")
+  for (const { file, seconds, cpuSeconds } of slowest) console.log(`  ${seconds.toFixed(1)} (${cpuSeconds.toFixed(1)}) ${file}`)
+}
+
+/** Returns how many skipped tests are not on the list of those that may be; 0 where there is no list. */
+function printSkipped(skipped: ReadonlyMap<string, readonly string[]>): number {
+  const listed = process.env["MILLRACE_TEST_ALLOWED_SKIPS"]
+  if (listed !== undefined && !existsSync(listed)) throw new Error(`MILLRACE_TEST_ALLOWED_SKIPS names ${listed}, which does not exist.`)
+  const allowed = listed === undefined ? undefined : new Set(readFileSync(listed, "utf8").split("\n"))
+  let refused = 0
+  for (const [file, titles] of [...skipped].sort()) {
+    console.log(`skipped: ${titles.length} of ${file}`)
+    const shown = allowed ? titles : titles.slice(0, maxTitles)
+    for (const title of shown) {
+      const isRefused = allowed !== undefined && !allowed.has(title)
+      if (isRefused) refused++
+      console.log(`  ${title}${isRefused ? ` (not listed in ${listed})` : ""}`)
+    }
+    if (shown.length < titles.length) console.log(`  and ${titles.length - shown.length} more`)
+  }
+  return refused
 }

@@ -1,6 +1,7 @@
-// Before any test: what was expected and what came is shown whole, however long. After all, or, where several processes
-// run them, after those of each file: what modules have asked for.
+// Before any test: chai shows expected and actual values in full. After the tests of each file (a worker runs one at a
+// time): what modules have asked for, and the file's time.
 import { config } from "chai"
+import { recordTime } from "./times.ts"
 
 config.truncateThreshold = 0
 
@@ -11,7 +12,9 @@ export function afterTests(ending: () => Promise<unknown>): void {
 }
 
 export const mochaHooks = {
-  async afterAll() {
+  async afterAll(this: Mocha.Context) {
     for (const ending of endings) await ending()
+    const file = this.test?.parent?.suites[0]?.file
+    if (file !== undefined) recordTime(file)
   },
 }

@@ -40,54 +40,57 @@ function expectedOf({ description, valid }: { description: string; valid: boolea
   return description.endsWith("is only an annotation by default") ? false : valid
 }
 
-if (!existsSync(suite)) {
-  console.error(`\n!! The JSON-Schema-Test-Suite is not at ${suite}: its tests do NOT run. Set MILLRACE_TEST_VECTORS.\n`)
-} else {
-  describe("JSON-Schema-Test-Suite", () => {
-    let sandbox: Sandbox
-    const failures = new Set<string>()
-    let cases = 0
-
-    before(async () => {
-      sandbox = sandboxUnderTest({ settings: { timeout_ms: 1_000, hard_deadline_ms: 4_000 } })
-      await sandbox.start()
+describe("JSON-Schema-Test-Suite", () => {
+  if (!existsSync(suite)) {
+    it("is not here", function () {
+      console.warn(`\n*** NOT TESTED: the JSON-Schema-Test-Suite. ${suite} is absent; set MILLRACE_TEST_VECTORS. ***\n`)
+      this.skip()
     })
-    after(() => sandbox.stop())
+    return
+  }
+  let sandbox: Sandbox
+  const failures = new Set<string>()
+  let cases = 0
 
-    async function check(name: string, each: Case, dialect: string): Promise<void> {
-      const schema = withDialect(each.schema, dialect)
-      const { program, problems } = await sandbox.compile({ schema, transform: "function transform() { return {} }" })
-      if (!program) {
-        if (!problems.some((problem) => isRefusedByDesign(problem, each.schema))) failures.add(`${name} | refused`)
-        return
-      }
-      const results = await Promise.all(
-        each.tests.map((test) => sandbox.run(callOf(program, JSON.stringify(test.data), { pipelineId: name }))),
-      )
-      results.forEach((result, i) => {
-        cases++
-        const test = each.tests[i]
-        if (test && (result.ok !== expectedOf(test) || (!result.ok && result.kind !== "invalid")))
-          failures.add(`${name} | ${test.description}`)
+  before(async () => {
+    sandbox = sandboxUnderTest({ settings: { timeout_ms: 1_000, hard_deadline_ms: 4_000 } })
+    await sandbox.start()
+  })
+  after(() => sandbox.stop())
+
+  async function check(name: string, each: Case, dialect: string): Promise<void> {
+    const schema = withDialect(each.schema, dialect)
+    const { program, problems } = await sandbox.compile({ schema, transform: "function transform() { return {} }" })
+    if (!program) {
+      if (!problems.some((problem) => isRefusedByDesign(problem, each.schema))) failures.add(`${name} | refused`)
+      return
+    }
+    const results = await Promise.all(
+      each.tests.map((test) => sandbox.run(callOf(program, JSON.stringify(test.data), { pipelineId: name }))),
+    )
+    results.forEach((result, i) => {
+      cases++
+      const test = each.tests[i]
+      if (test && (result.ok !== expectedOf(test) || (!result.ok && result.kind !== "invalid")))
+        failures.add(`${name} | ${test.description}`)
+    })
+  }
+
+  for (const [draft, dialect] of Object.entries(dialects)) {
+    for (const file of filesUnder(join(suite, draft))) {
+      const title = relative(suite, file).replace(/\.json$/, "")
+      it(title, async () => {
+        const before = failures.size
+        const all = JSON.parse(readFileSync(file, "utf8")) as Case[]
+        for (const each of all) await check(`${title} | ${each.description}`, each, dialect)
+        const unexpected = [...failures].slice(before).filter((failure) => !knownFailures.has(failure))
+        expect(unexpected).to.deep.equal([])
       })
     }
+  }
 
-    for (const [draft, dialect] of Object.entries(dialects)) {
-      for (const file of filesUnder(join(suite, draft))) {
-        const title = relative(suite, file).replace(/\.json$/, "")
-        it(title, async () => {
-          const before = failures.size
-          const all = JSON.parse(readFileSync(file, "utf8")) as Case[]
-          for (const each of all) await check(`${title} | ${each.description}`, each, dialect)
-          const unexpected = [...failures].slice(before).filter((failure) => !knownFailures.has(failure))
-          expect(unexpected).to.deep.equal([])
-        })
-      }
-    }
-
-    it("ran the whole suite", () => expect(cases).to.be.greaterThan(3_000))
-    it("keeps no exception that holds no more", () => {
-      expect([...knownFailures].filter((known) => !failures.has(known))).to.deep.equal([])
-    })
+  it("ran the whole suite", () => expect(cases).to.be.greaterThan(3_000))
+  it("keeps no exception that holds no more", () => {
+    expect([...knownFailures].filter((known) => !failures.has(known))).to.deep.equal([])
   })
-}
+})

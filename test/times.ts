@@ -1,0 +1,45 @@
+// What each test file takes of a mocha worker: from the end of the file before it (or the worker's start) to its own
+// end, loading and hooks included. Workers append lines to a file that the reporter reads at the end of the run.
+import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import { relative } from "node:path"
+
+/** Set by the reporter to the file that workers append to. */
+export const timesVariable = "MILLRACE_TEST_TIMES_FILE"
+
+export interface FileTime {
+  readonly file: string
+  readonly seconds: number
+  /** Of this process and its children that have ended; 0 where the system does not say. */
+  readonly cpuSeconds: number
+}
+
+let beganMs = 0
+let beganCpu = 0
+
+/** To be called when the tests of a file have ended. */
+export function recordTime(file: string): void {
+  const target = process.env[timesVariable]
+  const [nowMs, nowCpu] = [performance.now(), cpuSeconds()]
+  if (target !== undefined) {
+    const time: FileTime = { file: relative(process.cwd(), file), seconds: (nowMs - beganMs) / 1_000, cpuSeconds: nowCpu - beganCpu }
+    appendFileSync(target, `${JSON.stringify(time)}\n`)
+  }
+  beganMs = nowMs
+  beganCpu = nowCpu
+}
+
+/** Longest first. */
+export function readTimes(path: string): FileTime[] {
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, "utf8").split("\n").filter(Boolean)
+  return lines.map((line) => JSON.parse(line) as FileTime).sort((a, b) => b.seconds - a.seconds)
+}
+
+/** utime, stime, cutime and cstime of proc_pid_stat(5), in ticks of 10 ms. */
+function cpuSeconds(): number {
+  if (process.platform !== "linux") return 0
+  const fields = readFileSync("/proc/self/stat", "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ")
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
+}
