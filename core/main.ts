@@ -37,8 +37,8 @@ async function parentOf(args: ServiceArgs): Promise<Service> {
 
 async function wholeHouse({ config, log }: ServiceArgs): Promise<Service> {
   await dismissLeftOver(config.data_dir, config.server, systemClock)
-  const { buildHouse } = await import("./bootstrap/runtime.ts")
-  return buildHouse({ config, log })
+  const { buildRuntime } = await import("./bootstrap/runtime.ts")
+  return buildRuntime({ config, log })
 }
 
 function stopOnSignals(service: Service): void {

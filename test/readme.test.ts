@@ -54,7 +54,7 @@ describe("README", () => {
 
       const curl = /curl -sS -H 'content-type: application\/json' -d '(\{.*?\})' (\S+)/
       const [, shownBody = "none"] = curl.exec(readme) ?? []
-      const [, body = "", url = ""] = curl.exec(host.house.listening.greetings.join("\n")) ?? []
+      const [, body = "", url = ""] = curl.exec(host.runtime.listening.greetings.join("\n")) ?? []
       expect(body).to.equal(shownBody)
       const send = () => fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
       const answers = [await send(), await send()]
@@ -90,7 +90,7 @@ describe("README", () => {
     const host = await testHost({ dataDir: join(folder, "data"), shippedPipelines: true, capture: false })
     const env = { PATH: process.env["PATH"], HOME: folder }
     try {
-      const [, body = "", url = ""] = /-d '(\{.*?\})' (\S+)/.exec(host.house.listening.greetings.join("\n")) ?? []
+      const [, body = "", url = ""] = /-d '(\{.*?\})' (\S+)/.exec(host.runtime.listening.greetings.join("\n")) ?? []
       expect((await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })).status).to.equal(201)
       const { body: rest } = await host.api<{ rows: { id: string }[] }>("GET", "/v1/datasets/leads/rows?limit=1")
       const id = rest.rows[0]?.id ?? "no row"

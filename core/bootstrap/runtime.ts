@@ -1,5 +1,5 @@
-// Puts the house together: plugins, storage, engine and surfaces in one container. The only place that knows all rooms;
-// main.ts, cli.ts and testing.ts come in through here. Whatever can fail fails here, in one report.
+// The composition root: plugins, storage, engine and surfaces in one container. The only place that knows all folders of
+// core; main.ts, cli.ts and testing.ts come in through here. Whatever can fail at start fails here, in one report.
 import { mkdirSync } from "node:fs"
 import { collectDefaultMetrics, Registry as MetricsRegistry } from "prom-client"
 import { Declared } from "../contract/declared.ts"
@@ -41,7 +41,7 @@ export interface BuildArgs {
   readonly serve?: boolean
 }
 
-export interface House {
+export interface Runtime {
   readonly container: Container
   readonly registry: Registry
   readonly config: CoreConfig
@@ -55,7 +55,7 @@ export interface House {
 export { frameworkRoot } from "./plugins.ts"
 
 /** Loads plugins and creates every service; nothing is opened or started yet. Throws BootError with every problem. */
-export async function buildHouse(args: BuildArgs): Promise<House> {
+export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   const { config, log, clock = systemClock, root = process.cwd(), production = process.env["NODE_ENV"] === "production" } = args
   const container = new Container()
   const registry = new Registry()

@@ -1,4 +1,4 @@
-// What a house that is tried out would have sent: mail and calls kept in order, calls answered from fixtures.
+// Outgoing mail and calls of a rehearsal: captured in order instead of being sent, calls answered from fixtures.
 import { once } from "node:events"
 import type { Capture, OutgoingAnswer, OutgoingCall, OutgoingMail } from "../contract/outside.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -38,7 +38,7 @@ export class CapturedOutside implements Capture {
   }
 }
 
-/** What nobody answers in time is cut off, as a connection would be. */
+/** Rejects when the signal aborts first, as a cut connection would. */
 async function unlessAborted<T>(answer: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return answer
   signal.throwIfAborted()

@@ -1,5 +1,5 @@
-// One organization at the workbench: pipelines made from documents, events put through them as their senders would send
-// them, and everything that each left behind, the deferred work included.
+// The pipeline test harness: one organization of a rehearsal, pipelines made from documents, events put through them as
+// their senders would send them, and everything that each left behind, the deferred work included.
 import { setTimeout as pause } from "node:timers/promises"
 import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
@@ -14,7 +14,7 @@ import { PipelineEngine } from "../pipeline/engine.ts"
 import { EntryCollection } from "../pipeline/journal/collections.ts"
 import type { JournalEntry } from "../pipeline/journal/entry.ts"
 import { PipelineSource, type StoredPipeline } from "../pipeline/source.ts"
-import type { Workbench } from "./environment.ts"
+import type { Rehearsal } from "./rehearsal.ts"
 import { senderOf } from "./sender.ts"
 
 export interface MadePipeline {
@@ -35,7 +35,7 @@ export interface SentEvent {
   readonly signWith: { readonly secret: string } | undefined
 }
 
-export interface DeskRow {
+export interface HarnessRow {
   readonly step: string
   readonly dataset: string
   readonly row_id: string
@@ -49,11 +49,11 @@ export interface Broadcast {
   readonly public: boolean
 }
 
-/** What one event left behind; `rows` are those of every event of the desk so far, in the order of their first write. */
+/** What one event left behind; `rows` are those of every event of the harness so far, in the order of their first write. */
 export interface Outcome {
   readonly entry: JournalEntry
   readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Json }
-  readonly rows: readonly DeskRow[]
+  readonly rows: readonly HarnessRow[]
   readonly mails: readonly OutgoingMail[]
   readonly calls: readonly OutgoingCall[]
   readonly broadcasts: readonly Broadcast[]
@@ -65,45 +65,45 @@ interface RowPage {
   readonly next_cursor: string
 }
 
-/** Longest that deferred work may take in real time before it counts as stuck. */
-const patienceMs = 30_000
+/** Real time after which deferred work counts as stuck. */
+const maxSettleMs = 30_000
 
-export class Desk {
-  readonly bench: Workbench
+export class PipelineHarness {
+  readonly rehearsal: Rehearsal
   readonly caller: Caller
   readonly #seen = new Set<string>()
   readonly #heard = new Set<string>()
   readonly #connected = new Set<string>()
 
-  private constructor(bench: Workbench, caller: Caller) {
-    this.bench = bench
+  private constructor(rehearsal: Rehearsal, caller: Caller) {
+    this.rehearsal = rehearsal
     this.caller = caller
   }
 
-  /** A desk in an organization of that slug; a fresh one each time. */
-  static async in(bench: Workbench, organization: string): Promise<Desk> {
-    return new Desk(bench, await bench.newcomer(organization))
+  /** A harness in an organization of that slug; a fresh one each time. */
+  static async in(rehearsal: Rehearsal, organization: string): Promise<PipelineHarness> {
+    return new PipelineHarness(rehearsal, await rehearsal.newcomer(organization))
   }
 
-  /** A desk in the organization that the documents name their datasets by (`acme.leads`), or that MILLRACE_ORGANIZATION names. */
-  static async for(bench: Workbench, documents: readonly PipelineDocument[]): Promise<Desk> {
-    const engine = bench.house.container.get(PipelineEngine)
+  /** A harness in the organization that the documents name their datasets by (`acme.leads`), or that MILLRACE_ORGANIZATION names. */
+  static async for(rehearsal: Rehearsal, documents: readonly PipelineDocument[]): Promise<PipelineHarness> {
+    const engine = rehearsal.runtime.container.get(PipelineEngine)
     const compiled = await Promise.all(documents.map((document) => engine.compile(document)))
     const written = compiled.flatMap((compilation) => (compilation.ok ? compilation.graph.writesTo : []))
     const owner = written.find((dataset) => dataset.includes("."))?.split(".")[0]
-    return new Desk(bench, await bench.newcomer(owner ?? (process.env["MILLRACE_ORGANIZATION"] || undefined)))
+    return new PipelineHarness(rehearsal, await rehearsal.newcomer(owner ?? (process.env["MILLRACE_ORGANIZATION"] || undefined)))
   }
 
   /** Active, with the secret as given or as the auth mode's tests use it. Throws AppError when it is refused. */
   async make(document: PipelineDocument, given?: string): Promise<MadePipeline> {
-    const sender = senderOf(this.bench.house, document)
+    const sender = senderOf(this.rehearsal.runtime, document)
     const secret = sender?.hasSecret && document.source_kind !== "internal" ? (given ?? sender.testSecret) : undefined
     const { secret: _, ...config } = document.auth_config
     const auth_config = secret === undefined ? config : { ...config, secret }
     const owner_artifact_id = document.owner_artifact_id === null ? null : await this.#page()
     const asked = { ...document, auth_config, owner_artifact_id, state: "active" }
-    const made = await this.bench.invoke<{ id: string; inbound_url: string | null }>(this.caller, "event_pipelines.create", asked)
-    const stored = await this.bench.house.container.get(PipelineSource).byId(this.caller.organization.id, made.id)
+    const made = await this.rehearsal.invoke<{ id: string; inbound_url: string | null }>(this.caller, "event_pipelines.create", asked)
+    const stored = await this.rehearsal.runtime.container.get(PipelineSource).byId(this.caller.organization.id, made.id)
     if (!stored) throw new Error(`The pipeline "${document.name}" was made and is not there.`)
     return { stored, url: made.inbound_url ?? "", secret }
   }
@@ -113,9 +113,9 @@ export class Desk {
    * the sender can sign; empty where the pipeline has no secret.
    */
   async proofNames(document: PipelineDocument, event: SentEvent): Promise<readonly string[] | undefined> {
-    const sender = senderOf(this.bench.house, document)
+    const sender = senderOf(this.rehearsal.runtime, document)
     if (!sender?.hasSecret) return []
-    const request: InboundRequest = { ...event, url: event.url ?? "https://millrace.test/", receivedAt: this.bench.clock.now() }
+    const request: InboundRequest = { ...event, url: event.url ?? "https://millrace.test/", receivedAt: this.rehearsal.clock.now() }
     const pipeline = { id: "", organization_id: this.caller.organization.id, owner_artifact_id: null }
     try {
       const { headers, query } = await sender.sign(sender.testSecret, request, pipeline)
@@ -128,10 +128,10 @@ export class Desk {
 
   /** Sends one event and waits until nothing of it is left to do. */
   async send(pipeline: MadePipeline, event: SentEvent): Promise<Outcome> {
-    const { outside, house } = this.bench
+    const { outside, runtime } = this.rehearsal
     outside.mails.length = 0
     outside.calls.length = 0
-    const engine = house.container.get(PipelineEngine)
+    const engine = runtime.container.get(PipelineEngine)
     const response =
       pipeline.stored.endpoint_id === null
         ? await this.#submit(pipeline, event)
@@ -161,26 +161,26 @@ export class Desk {
       if (this.#connected.has(slug)) continue
       this.#connected.add(slug)
       const connection = { app: "http", name: slug, credentials: credentialsOf(slug), share_with_org: true }
-      await this.bench.invoke(this.caller, "integrations.connect", connection)
+      await this.rehearsal.invoke(this.caller, "integrations.connect", connection)
     }
   }
 
   async #page(): Promise<string> {
-    const page = await this.bench.invoke<{ id: string }>(this.caller, "pages.create", {
+    const page = await this.rehearsal.invoke<{ id: string }>(this.caller, "pages.create", {
       title: "Page",
       variants: [{ key: "control", html: "<p>Page</p>" }],
     })
-    await this.bench.invoke(this.caller, "pages.publish", { slug: page.id })
+    await this.rehearsal.invoke(this.caller, "pages.publish", { slug: page.id })
     return page.id
   }
 
   async #request({ stored, url, secret }: MadePipeline, event: SentEvent): Promise<InboundRequest> {
-    const { clock, house } = this.bench
+    const { clock, runtime } = this.rehearsal
     const base = event.url?.split("?")[0] ?? url
     const address = (query: Readonly<Record<string, string>>) =>
       Object.keys(query).length === 0 ? base : `${base}?${new URLSearchParams({ ...query }).toString()}`
     const plain: InboundRequest = { ...event, url: event.url ?? address(event.query), receivedAt: clock.now() }
-    const sender = event.signWith && senderOf(house, stored.document)
+    const sender = event.signWith && senderOf(runtime, stored.document)
     if (!sender) return plain
     const { id, organization, document } = stored
     const pipeline = { id, organization_id: organization.id, owner_artifact_id: document.owner_artifact_id }
@@ -196,21 +196,21 @@ export class Desk {
 
   async #submit({ stored }: MadePipeline, event: SentEvent): Promise<Outcome["response"]> {
     const payload = asJson(event.body.toString("utf8"))
-    const { reply } = await this.bench.house.container.get(PipelineEngine).submit(stored, { payload, headers: event.headers })
+    const { reply } = await this.rehearsal.runtime.container.get(PipelineEngine).submit(stored, { payload, headers: event.headers })
     return { status: reply.status, headers: reply.headers, body: reply.body }
   }
 
   /** Waits for deferred steps; the clock is moved on to the next try where one waits for its time. */
   async settle(): Promise<void> {
-    const { clock, house } = this.bench
-    const queue = house.container.get(JobQueue) as DurableQueue
-    const until = performance.now() + patienceMs
+    const { clock, runtime } = this.rehearsal
+    const queue = runtime.container.get(JobQueue) as DurableQueue
+    const until = performance.now() + maxSettleMs
     for (;;) {
       const open = (await this.#entries()).flatMap((entry) => Object.values(entry.steps)).filter(isOpen)
       const idle = queue.depth.running === 0 && queue.depth.waiting === 0
       if (open.length === 0 && idle) return
       if (performance.now() > until)
-        throw new AppError("deadline_exceeded", `Deferred steps did not finish within ${patienceMs / 1_000} s.`)
+        throw new AppError("deadline_exceeded", `Deferred steps did not finish within ${maxSettleMs / 1_000} s.`)
       const dues = open.map(({ next_at }) => (next_at === undefined ? 0 : Date.parse(next_at)))
       const wait = Math.min(...dues) - clock.now()
       if (idle && open.length > 0 && wait > 0) clock.move(wait)
@@ -220,19 +220,19 @@ export class Desk {
 
   /** All of the organization, oldest first. */
   #entries(): Promise<JournalEntry[]> {
-    return this.bench.house.container
+    return this.rehearsal.runtime.container
       .get(Store)
       .open(EntryCollection, this.caller.organization.id)
       .find({}, { sort: { id: 1 } })
   }
 
-  async #rows(entries: readonly JournalEntry[]): Promise<DeskRow[]> {
+  async #rows(entries: readonly JournalEntry[]): Promise<HarnessRow[]> {
     const written = new Map(entries.flatMap((entry) => entry.rows).map((row) => [row.row_id, row]))
     const values = new Map<string, Record<string, Json>>()
     for (const slug of new Set([...written.values()].map(({ dataset }) => dataset))) {
       let cursor = ""
       do {
-        const page: RowPage = await this.bench.invoke<RowPage>(this.caller, "datasets.list_rows", { slug, limit: 200, cursor })
+        const page: RowPage = await this.rehearsal.invoke<RowPage>(this.caller, "datasets.list_rows", { slug, limit: 200, cursor })
         for (const row of page.rows) values.set(row.id, row.values)
         cursor = page.next_cursor
       } while (cursor !== "")
@@ -241,7 +241,7 @@ export class Desk {
   }
 
   #broadcasts(): Broadcast[] {
-    const fresh = this.bench.broadcasts.of(this.caller.organization.id).filter(({ id }) => !this.#heard.has(id))
+    const fresh = this.rehearsal.broadcasts.of(this.caller.organization.id).filter(({ id }) => !this.#heard.has(id))
     for (const { id } of fresh) this.#heard.add(id)
     const open = fresh.filter(({ room }) => room.startsWith("p:")).map(({ channel, data }) => JSON.stringify([channel, data]))
     return fresh

@@ -1,6 +1,6 @@
 // The sender of a tried event: it signs, by the auth mode's own rules, as the real one would.
 
-import type { House } from "../bootstrap/runtime.ts"
+import type { Runtime } from "../bootstrap/runtime.ts"
 import { AuthModes, type InboundRequest, type SignArgs, type SignedParts } from "../contract/auth-mode.ts"
 import type { TokenRecord } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -16,7 +16,7 @@ export interface Sender {
 
 /** undefined where there is no such auth mode. */
 export function senderOf(
-  { registry, container }: House,
+  { registry, container }: Runtime,
   { auth_mode, auth_config }: Pick<PipelineDocument, "auth_mode" | "auth_config">,
 ): Sender | undefined {
   const mode = registry.get(AuthModes, auth_mode)

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { buildHouse, frameworkRoot, type House } from "../bootstrap/runtime.ts"
+import { buildRuntime, frameworkRoot, type Runtime } from "../bootstrap/runtime.ts"
 import type { Json } from "../contract/collection.ts"
 import { Operations } from "../contract/operation.ts"
 import type { OutgoingCall, OutgoingMail } from "../contract/outside.ts"
@@ -39,7 +39,7 @@ export interface TestHost {
   readonly dataDir: string
   readonly adminKey: string
   readonly organization: { readonly id: string; readonly slug: string }
-  readonly house: House
+  readonly runtime: Runtime
   /** What was logged so far, one JSON object a line. */
   readonly logged: readonly string[]
   /** Moves time: `move(ms)` runs the timers it passes, `set(time)` has wall time stand. */
@@ -100,7 +100,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   const clock = new MovableClock()
   const outside = new CapturedOutside()
   const broadcasts = new CapturedBroadcasts()
-  const house = await buildHouse({
+  const runtime = await buildRuntime({
     config,
     log,
     plugins: options.plugins ?? [],
@@ -109,8 +109,8 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     onBroadcast: broadcasts.hear,
     ...(options.capture === false ? {} : { capture: outside }),
   })
-  await house.start()
-  const { url } = house.listening
+  await runtime.start()
+  const { url } = runtime.listening
   const bootstrap = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as {
     admin_key: string
     organization: { id: string; slug: string }
@@ -120,7 +120,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     dataDir,
     adminKey: bootstrap.admin_key,
     organization: bootstrap.organization,
-    house,
+    runtime,
     logged,
     clock,
     outside,
@@ -141,14 +141,14 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
       )
     },
     async invoke<T>(name: string, input: unknown, { key = bootstrap.admin_key }: { readonly key?: string } = {}) {
-      const operation = house.registry.get(Operations, name)
+      const operation = runtime.registry.get(Operations, name)
       if (!operation) throw new Error(`There is no operation "${name}".`)
       const credentials = { bearer: key, organization: undefined, surface: "internal", requestId: "test", log } as const
-      const answer = await house.container.get(Invoker).invoke(operation, input, credentials)
+      const answer = await runtime.container.get(Invoker).invoke(operation, input, credentials)
       if (answer.kind === "stream") throw new Error(`${name} answers a stream; call it over HTTP.`)
       return answer.body as T
     },
-    get: (token) => house.container.get(token),
+    get: (token) => runtime.container.get(token),
     async api<T>(
       method: string,
       path: string,
@@ -164,7 +164,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
       return answerOf<T>(response)
     },
     async stop() {
-      await house.stop()
+      await runtime.stop()
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
     },
   }

@@ -70,8 +70,8 @@ describe("the OpenAPI document", () => {
   })
 
   it("describes every operation, with its headers and a tag that is explained", () => {
-    const operations = host.house.registry.items(Operations)
-    const routes = host.house.registry.items(Routes).filter(({ document }) => document)
+    const operations = host.runtime.registry.items(Operations)
+    const routes = host.runtime.registry.items(Routes).filter(({ document }) => document)
     const named = [...operations, ...routes].map(({ name }) => name)
     expect(entries.map(({ operationId }) => operationId)).to.have.members(["inbound.receive", ...named])
     const explained = document.tags.filter(({ description }) => description.length > 5).map(({ name }) => name)
@@ -91,7 +91,7 @@ describe("the OpenAPI document", () => {
   it("lists what the headers that any operation takes can be refused with", () => {
     const text = (entry: Entry | undefined, status: string) => JSON.stringify(entry?.responses[status] ?? {})
     const tagged = []
-    for (const { name, http, hints } of host.house.registry.items(Operations)) {
+    for (const { name, http, hints } of host.runtime.registry.items(Operations)) {
       const entry = document.paths[http.path]?.[http.method.toLowerCase()]
       expect(text(entry, "404"), name).to.contain("not_found")
       if (http.method === "POST" && !hints.readOnly) expect(text(entry, "409"), name).to.contain("aborted")

@@ -1,4 +1,4 @@
-// What a house knows of being one of several workers.
+// What a service knows of being one of several workers.
 import type { Link } from "../../contract/link.ts"
 
 export interface WorkerPlace {

@@ -1,4 +1,4 @@
-// One of several workers: a whole house that takes its settings from the parent and has its commits written there. When
+// One of several workers: a whole service that takes its settings from the parent and has its commits written there. When
 // the parent is gone it takes no more events, and tells clients to come again until the next start sends it away.
 import { rmSync } from "node:fs"
 import { linkTo, workerTopics } from "../../cluster/workers/hub.ts"
@@ -10,7 +10,7 @@ import { timeOrderedIds } from "../../kernel/ids.ts"
 import { createLog } from "../../kernel/log.ts"
 import { startAwayServer } from "../../surface/http/away.ts"
 import { isEmbedded } from "../embedded.ts"
-import { buildHouse, type House } from "../runtime.ts"
+import { buildRuntime, type Runtime } from "../runtime.ts"
 import type { Welcome } from "./parent.ts"
 import { shareOf } from "./share.ts"
 
@@ -31,28 +31,28 @@ export async function startWorker(parentSocket: string, slot: number): Promise<v
   try {
     const places = placesIn(config.data_dir)
     rmSync(places.doorOf(slot), { force: true })
-    const house = await buildHouse({ config, log, worker: { link, slot, workers, doorOf: places.doorOf } })
+    const runtime = await buildRuntime({ config, log, worker: { link, slot, workers, doorOf: places.doorOf } })
     link.answer(workerTopics.alive, () => true)
-    stopWhenTold(house, link)
-    await house.start()
-    leave = () => void outlive(house, places)
+    stopWhenTold(runtime, link)
+    await runtime.start()
+    leave = () => void outlive(runtime, places)
     if (link.lost) leave()
-    link.tell(workerTopics.listening, { url: house.listening.url, greetings: house.listening.greetings })
+    link.tell(workerTopics.listening, { url: runtime.listening.url, greetings: runtime.listening.greetings })
   } catch (error) {
     await link.ask(workerTopics.failed, error instanceof Error ? error.message : String(error)).catch(() => undefined)
     process.exit(1)
   }
 }
 
-function stopWhenTold(house: House, link: SocketLink): void {
+function stopWhenTold(runtime: Runtime, link: SocketLink): void {
   let asked = false
   const stop = () => {
     if (asked) return
     asked = true
-    house.stop().then(
+    runtime.stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        house.log.error({ err: error }, "could not stop cleanly")
+        runtime.log.error({ err: error }, "could not stop cleanly")
         process.exit(1)
       },
     )
@@ -68,8 +68,8 @@ function stopWhenTold(house: House, link: SocketLink): void {
 }
 
 /** On an embedded file nothing can be kept any more; a node of a cluster goes on until it is replaced. */
-async function outlive(house: House, places: Places): Promise<void> {
-  const { config, log, listening } = house
+async function outlive(runtime: Runtime, places: Places): Promise<void> {
+  const { config, log, listening } = runtime
   const port = Number(new URL(listening.url).port)
   const embedded = isEmbedded(config)
   log.error(
@@ -79,10 +79,10 @@ async function outlive(house: House, places: Places): Promise<void> {
       : "the parent of the workers is gone: going on until the service is started again",
   )
   const away = embedded ? await startAwayServer({ host: config.server.host, port }, timeOrderedIds(systemClock)) : undefined
-  const ending = embedded ? house.stop() : undefined
+  const ending = embedded ? runtime.stop() : undefined
   await dismissed(places, { pid: process.pid, slot: undefined, port }, systemClock)
   // What was under way has long been told that it cannot be kept.
-  await (ending ? Promise.race([ending, sleep(systemClock, lastMs)]) : house.stop())
+  await (ending ? Promise.race([ending, sleep(systemClock, lastMs)]) : runtime.stop())
   await away?.close()
   process.exit(0)
 }

@@ -49,7 +49,7 @@ function declare(subject: Subject, { describe, it, before, after }: TestRunner):
       return opened
     }
     const close = async () => {
-      await opened?.bench.stop()
+      await opened?.rehearsal.stop()
       opened = undefined
     }
     before(

@@ -37,7 +37,7 @@ export async function survivesCrash(ground: Ground, example: ActionExample): Pro
     const left = Object.keys(documents).filter((name) => documents[name]?.length)
     if (left.length > 0) broken(`An execution that failed left something behind in ${left.join(", ")}; a commit action only stages writes.`)
     // The event is run again, by its sender or by hand; what was remembered of the first try may have to be given up.
-    ground.bench.clock.move(laterMs)
+    ground.rehearsal.clock.move(laterMs)
     await site.replay(pipeline, outcome.entry)
   } else stepDone(outcome)
   if (action.repeats === undefined) return

@@ -13,7 +13,7 @@ const stepMs = 20
 
 export async function obeysDeadline(ground: Ground, example: ActionExample): Promise<void> {
   const { action } = ground.subject
-  const { outside } = ground.bench
+  const { outside } = ground.rehearsal
   const site = await ground.site()
   const pipeline = await site.make({ ...stepOf(example), timeout_ms: deadlineMs, retry: { max_attempts: 1 } })
   const ended: Promise<unknown>[] = []

@@ -24,7 +24,7 @@ const drawn = /[\w:.+/=-]{16,}|\d{12,}/g
  * organization is called: ids are drawn and times pass. Of what the journal says of other pipelines, only how much counts.
  */
 export async function effectsOf(site: Site, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
-  const { mails, calls } = site.desk.bench.outside
+  const { mails, calls } = site.harness.rehearsal.outside
   const after = await site.everything()
   const comparable = (one: Document) => JSON.stringify(one).replaceAll(drawn, "*").replaceAll(site.organization.slug, "*")
   const documents: Record<string, string[]> = {}

@@ -17,7 +17,7 @@ export async function runsExample(ground: Ground, example: ActionExample): Promi
   ground.answerCalls()
   await site.dryRun(pipeline)
   const touched = differing(before, await site.everything())
-  const { mails, calls } = ground.bench.outside
+  const { mails, calls } = ground.rehearsal.outside
   if (touched.length > 0) broken(`A dry run left something behind in ${touched.join(", ")}.`)
   if (mails.length + calls.length > 0) broken("A dry run sent something.")
   const { result: outcome, called } = await withOwnCalls(action, () => site.send(pipeline))

@@ -11,22 +11,22 @@ import { Store } from "../../contract/store.ts"
 import { loadConfig } from "../../kernel/config.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import type { JournalEntry } from "../../pipeline/journal/entry.ts"
-import { Workbench } from "../../rehearsal/environment.ts"
-import { Desk, integrationUrl, type MadePipeline, type Outcome } from "../../rehearsal/harness.ts"
+import { integrationUrl, type MadePipeline, type Outcome, PipelineHarness } from "../../rehearsal/harness.ts"
+import { Rehearsal } from "../../rehearsal/rehearsal.ts"
 import { broken } from "./broken.ts"
 import { documentOf, eventFor, pluginFor, type StepDocument, type Subject } from "./subject.ts"
 
 export class Ground {
   readonly subject: Subject
-  readonly bench: Workbench
+  readonly rehearsal: Rehearsal
   /** Ids of the plugins under test: the action's, and those given beside it. */
   readonly tried: ReadonlySet<string>
   #organizations = 0
 
-  private constructor(subject: Subject, bench: Workbench, given: readonly AnyPlugin[]) {
+  private constructor(subject: Subject, rehearsal: Rehearsal, given: readonly AnyPlugin[]) {
     this.subject = subject
-    this.bench = bench
-    const its = bench.house.registry.all(Actions).filter(({ item }) => item.type === subject.action.type)
+    this.rehearsal = rehearsal
+    const its = rehearsal.runtime.registry.all(Actions).filter(({ item }) => item.type === subject.action.type)
     this.tried = new Set([...its.map(({ plugin }) => plugin), ...given.map(({ id }) => id)])
   }
 
@@ -38,17 +38,17 @@ export class Ground {
     if (declared && declared !== action && !plugin)
       broken(`There is another action type "${action.type}" among the plugins that are loaded.`)
     const plugins = declared ? given : [...given, pluginFor(action)]
-    const bench = await Workbench.open({ config, root: frameworkRoot, plugins, logLevel: "trace" })
+    const rehearsal = await Rehearsal.open({ config, root: frameworkRoot, plugins, logLevel: "trace" })
     // A plugin may make its actions as it registers.
-    const loaded = bench.house.registry.get(Actions, action.type) ?? action
-    const ground = new Ground({ ...subject, action: loaded }, bench, given)
+    const loaded = rehearsal.runtime.registry.get(Actions, action.type) ?? action
+    const ground = new Ground({ ...subject, action: loaded }, rehearsal, given)
     ground.answerCalls()
     return ground
   }
 
   /** Calls and mails as they are answered unless a promise says otherwise. */
   answerCalls(): void {
-    const { outside } = this.bench
+    const { outside } = this.rehearsal
     outside.clear()
     if (this.subject.options.answer) outside.fixtures.push(this.subject.options.answer)
     outside.fixtures.push(() => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" }))
@@ -56,7 +56,7 @@ export class Ground {
 
   /** An organization that nobody has used before; `bare`: nothing is prepared in it. */
   async site({ bare = false }: { bare?: boolean } = {}): Promise<Site> {
-    return new Site(this, await Desk.in(this.bench, `contract-${++this.#organizations}`), bare)
+    return new Site(this, await PipelineHarness.in(this.rehearsal, `contract-${++this.#organizations}`), bare)
   }
 }
 
@@ -66,7 +66,7 @@ export type Holdings = Readonly<Record<string, readonly Document[]>>
 /** What one organization has, and what its events do. */
 export class Site {
   readonly ground: Ground
-  readonly desk: Desk
+  readonly harness: PipelineHarness
   /** Stands in the credentials of integrations that are connected here. */
   readonly secret = canary()
   /** What nobody else can know: by these a document that all organizations could read is told to be of this one. */
@@ -74,15 +74,15 @@ export class Site {
   readonly #bare: boolean
   #prepared = false
 
-  constructor(ground: Ground, desk: Desk, bare: boolean) {
+  constructor(ground: Ground, harness: PipelineHarness, bare: boolean) {
     this.ground = ground
-    this.desk = desk
-    this.marks = [desk.caller.organization.id, this.secret]
+    this.harness = harness
+    this.marks = [harness.caller.organization.id, this.secret]
     this.#bare = bare
   }
 
   get organization(): { readonly id: string; readonly slug: string } {
-    return this.desk.caller.organization
+    return this.harness.caller.organization
   }
 
   /** Where integrations that are connected here begin. */
@@ -95,23 +95,23 @@ export class Site {
     const document = documentOf(step)
     if (!this.#bare) {
       const headers = { "x-api-key": this.secret }
-      await this.desk.connectNamed(document, (slug) => ({ base_url: this.integrationUrl(slug), headers }))
+      await this.harness.connectNamed(document, (slug) => ({ base_url: this.integrationUrl(slug), headers }))
       await this.#prepare()
     }
-    return this.desk.make({ ...document, slug: `contract-${crypto.randomUUID()}` })
+    return this.harness.make({ ...document, slug: `contract-${crypto.randomUUID()}` })
   }
 
   async #prepare(): Promise<void> {
     if (this.#prepared) return
     this.#prepared = true
-    const { bench, caller } = this.desk
-    await this.ground.subject.options.prepare?.({ invoke: (operation, input) => bench.invoke(caller, operation, input) })
+    const { rehearsal, caller } = this.harness
+    await this.ground.subject.options.prepare?.({ invoke: (operation, input) => rehearsal.invoke(caller, operation, input) })
   }
 
   /** Sends the event and waits until nothing of it is left to do. */
   send(pipeline: MadePipeline, event = eventFor(this.ground.subject)): Promise<Outcome> {
     const body = Buffer.from(JSON.stringify(event))
-    return this.desk.send(pipeline, {
+    return this.harness.send(pipeline, {
       method: "POST",
       headers: { "content-type": "application/json" },
       query: {},
@@ -122,8 +122,8 @@ export class Site {
 
   /** Runs a journalled event again, the deferred steps included. */
   async replay({ stored }: MadePipeline, entry: JournalEntry): Promise<void> {
-    await this.#engine.replay(stored, entry.id, this.desk.caller)
-    await this.desk.settle()
+    await this.#engine.replay(stored, entry.id, this.harness.caller)
+    await this.harness.settle()
   }
 
   dryRun({ stored }: MadePipeline): Promise<unknown> {
@@ -132,7 +132,7 @@ export class Site {
 
   /** All that the organization has, the journal included, and what plugins under test keep of it for all organizations. */
   async everything(): Promise<Holdings> {
-    const { container, registry } = this.desk.bench.house
+    const { container, registry } = this.harness.rehearsal.runtime
     const store = container.get(Store)
     const all = { sort: { id: 1 }, limit: 10_000 } as const
     const held: Record<string, Document[]> = {}
@@ -147,7 +147,7 @@ export class Site {
   }
 
   get #engine(): PipelineEngine {
-    return this.desk.bench.house.container.get(PipelineEngine)
+    return this.harness.rehearsal.runtime.container.get(PipelineEngine)
   }
 }
 

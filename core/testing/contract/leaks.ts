@@ -41,7 +41,7 @@ export async function liveOnce(subject: Subject): Promise<void> {
   try {
     await useOnce(ground)
   } finally {
-    await ground.bench.stop()
+    await ground.rehearsal.stop()
   }
 }
 

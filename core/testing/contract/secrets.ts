@@ -44,7 +44,7 @@ export async function keepsSecrets(ground: Ground): Promise<void> {
 
 /** The example with the canary in each place that takes it; and as it is, looked through for what it has in the others. */
 async function trialsOf(ground: Ground, example: ActionExample, places: readonly Place[]): Promise<Trial[]> {
-  const engine = ground.bench.house.container.get(PipelineEngine)
+  const engine = ground.rehearsal.runtime.container.get(PipelineEngine)
   const site = await ground.site()
   const step = stepOf(example)
   const trials: Trial[] = []
@@ -66,7 +66,7 @@ async function trialsOf(ground: Ground, example: ActionExample, places: readonly
 }
 
 async function staysSecret(ground: Ground, { site, step, secrets }: Trial): Promise<void> {
-  const { logged, outside } = ground.bench
+  const { logged, outside } = ground.rehearsal
   const from = logged.length
   const pipeline = await site.make({ ...step, retry: { max_attempts: 1 } })
   for (const [circumstance, answer] of circumstances) {
@@ -109,11 +109,11 @@ const circumstances: readonly (readonly [string, CallFixture])[] = [
 ]
 
 async function journalOf(site: Site): Promise<unknown> {
-  const { container } = site.desk.bench.house
+  const { container } = site.harness.rehearsal.runtime
   return container.get(Store).open(EntryCollection, site.organization.id).find({}, { limit: 10_000 })
 }
 
 async function jobErrors(ground: Ground): Promise<unknown> {
-  const jobs = await ground.bench.house.container.get(Store).open(JobCollection).find({}, { limit: 10_000 })
+  const jobs = await ground.rehearsal.runtime.container.get(Store).open(JobCollection).find({}, { limit: 10_000 })
   return jobs.map(({ last_error }) => last_error)
 }

@@ -10,7 +10,7 @@ const unknown = "no_such_field"
 
 export async function refusesUnknownFields(ground: Ground): Promise<void> {
   const { action } = ground.subject
-  const engine = ground.bench.house.container.get(PipelineEngine)
+  const engine = ground.rehearsal.runtime.container.get(PipelineEngine)
   for (const example of action.examples) {
     const { findings } = await engine.compile(documentOf({ ...stepOf(example), [unknown]: 1 }))
     const refused = findings.some(({ rule, pointer }) => rule === "unknown-field" && pointer === `/pipeline/0/${unknown}`)

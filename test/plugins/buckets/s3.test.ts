@@ -34,7 +34,7 @@ suite("bucket in s3", () => {
       await bucket.put("a.png", Buffer.from("x"))
       const url = await bucket.signedUrl("a.png", Date.now() + 60_000)
       expect((await fetch(url)).status).to.equal(200)
-      host.house.log.info({ settings: host.get(Settings).plugins.settings }, "logged by mistake")
+      host.runtime.log.info({ settings: host.get(Settings).plugins.settings }, "logged by mistake")
       for (const text of [url, ...host.logged]) expect(text).not.to.contain(server.secret)
       expect(host.logged.join("\n")).to.contain("logged by mistake")
     } finally {

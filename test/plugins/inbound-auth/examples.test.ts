@@ -7,19 +7,19 @@ import { frameworkRoot } from "../../../core/bootstrap/plugins.ts"
 import { type AnyAuthMode, AuthModes } from "../../../core/contract/auth-mode.ts"
 import { loadConfig } from "../../../core/kernel/config.ts"
 import { PipelineDocument } from "../../../core/pipeline/document.ts"
-import { Workbench } from "../../../core/rehearsal/environment.ts"
-import { Desk, type SentEvent } from "../../../core/rehearsal/harness.ts"
+import { PipelineHarness, type SentEvent } from "../../../core/rehearsal/harness.ts"
+import { Rehearsal } from "../../../core/rehearsal/rehearsal.ts"
 
 const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: {} })
 
 describe("examples of auth modes", () => {
-  let bench: Workbench
+  let rehearsal: Rehearsal
   let modes: AnyAuthMode[]
   before(async () => {
-    bench = await Workbench.open({ config, root: frameworkRoot })
-    modes = bench.house.registry.items(AuthModes)
+    rehearsal = await Rehearsal.open({ config, root: frameworkRoot })
+    modes = rehearsal.runtime.registry.items(AuthModes)
   })
-  after(() => bench.stop())
+  after(() => rehearsal.stop())
 
   it("are there for each, and what a sender signs by them is accepted", async () => {
     expect(modes.length).to.be.at.least(6)
@@ -28,8 +28,8 @@ describe("examples of auth modes", () => {
       for (const { title, yaml } of examples) {
         const document = PipelineDocument.parse({ name: "Example", ...(parse(yaml) as object) })
         expect(document.auth_mode, title).to.equal(mode)
-        const desk = await Desk.in(bench, "example")
-        const made = await desk.make(document)
+        const harness = await PipelineHarness.in(rehearsal, "example")
+        const made = await harness.make(document)
         const page = made.stored.document.owner_artifact_id
         const body = { email: "ada@example.com", ...(page === null ? {} : { _envelope: { artifact_id: page } }) }
         const event = (signWith: SentEvent["signWith"]): SentEvent => ({
@@ -39,11 +39,11 @@ describe("examples of auth modes", () => {
           body: Buffer.from(JSON.stringify(body)),
           signWith,
         })
-        const accepted = await desk.send(made, event({ secret: "" }))
+        const accepted = await harness.send(made, event({ secret: "" }))
         expect(accepted.entry.verdict, `${mode}: ${title}`).to.include({ ok: true, mode })
         if (made.secret === undefined) continue
         for (const signWith of [undefined, { secret: "another-secret-of-the-same-length-or-so" }]) {
-          const { entry, response } = await desk.send(made, event(signWith))
+          const { entry, response } = await harness.send(made, event(signWith))
           expect([entry.verdict.ok, entry.status, response.status], `${mode}: ${title}`).to.deep.equal([false, "rejected", 401])
         }
       }

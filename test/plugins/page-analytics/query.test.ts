@@ -240,7 +240,7 @@ describe("page analytics query", () => {
     const ask = () => host.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" }, { key: text })
     expect((await ask()).status).to.equal(200)
     // As it was when the call was let in: what happens in between counts.
-    const credentials = { bearer: text, organization: undefined, surface: "rest", requestId: "r", log: host.house.log } as const
+    const credentials = { bearer: text, organization: undefined, surface: "rest", requestId: "r", log: host.runtime.log } as const
     const caller = await host.get(Authenticator).authenticate(credentials)
     const analytics = host.get(PageAnalytics)
     const signal = new AbortController().signal

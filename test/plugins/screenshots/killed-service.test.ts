@@ -51,7 +51,7 @@ describe("screenshots: a service that is killed", () => {
       comes = true
       host = await testHost({ dataDir, env })
       // The lease of the one that is dead runs out.
-      host.clock.move(host.house.config.jobs.lease_ms)
+      host.clock.move(host.runtime.config.jobs.lease_ms)
       const result = await finished(host, job_id)
       expect((await pictureOf(result)).at(600, 600)).to.deep.equal([0, 128, 0])
       expect(site.asked.filter((path) => path === "/late")).to.have.length(2)

@@ -72,7 +72,7 @@ describe("MCP", () => {
     it(`offers the operations as tools in ${revision}, with schemas and all four hints`, async () => {
       const client = await connect(host.adminKey, revision)
       const { tools } = await client.listTools()
-      const operations = host.house.registry.items(Operations).filter(({ streams, mcp }) => !streams && !(mcp && "absent" in mcp))
+      const operations = host.runtime.registry.items(Operations).filter(({ streams, mcp }) => !streams && !(mcp && "absent" in mcp))
       expect(tools.map(({ name }) => name)).to.have.members(operations.map(({ name }) => name.replaceAll(".", "_")))
       expect(tools.map(({ name }) => name)).not.to.include("datasets_export")
       for (const { name, inputSchema, outputSchema, annotations, description } of tools) {
@@ -267,7 +267,7 @@ describe("MCP", () => {
   })
 
   it("is the same server over any transport, for a session that says who calls", async () => {
-    const server = mcpServers(host.house.registry.items(Operations))({
+    const server = mcpServers(host.runtime.registry.items(Operations))({
       call: async (operation, input) => ({ called: operation.name, input: input as never }),
     })
     const [near, far] = InMemoryTransport.createLinkedPair()

@@ -30,5 +30,5 @@ export async function openGround(env: Readonly<Record<string, string>> = {}, plu
       ...env,
     },
   })
-  return { host, operations: new Map(host.house.registry.items(Operations).map((operation) => [operation.name, operation])) }
+  return { host, operations: new Map(host.runtime.registry.items(Operations).map((operation) => [operation.name, operation])) }
 }

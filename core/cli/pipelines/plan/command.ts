@@ -1,7 +1,7 @@
 // `millrace pipelines plan` and `apply`: files against a running service.
 import type { Command } from "commander"
 import { BootError } from "../../../kernel/config.ts"
-import { Workbench } from "../../../rehearsal/environment.ts"
+import { Rehearsal } from "../../../rehearsal/rehearsal.ts"
 import { CommandProblem } from "../../operations/problem.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
@@ -114,13 +114,13 @@ async function replayAll(
       return document ? [{ slug, document }] : []
     })
   if (changed.length === 0) return []
-  const bench = await Workbench.open({ config: config(), root })
+  const rehearsal = await Rehearsal.open({ config: config(), root })
   try {
     const replayed: ReplayedPipeline[] = []
-    for (const one of changed) replayed.push(await replayPipeline({ ...one, count, remote, bench }))
+    for (const one of changed) replayed.push(await replayPipeline({ ...one, count, remote, rehearsal }))
     return replayed
   } finally {
-    await bench.stop()
+    await rehearsal.stop()
   }
 }
 

@@ -6,8 +6,8 @@ import { AppError } from "../../../kernel/errors.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import { PipelineEngine } from "../../../pipeline/engine.ts"
 import type { StoredPipeline } from "../../../pipeline/source.ts"
-import type { Workbench } from "../../../rehearsal/environment.ts"
-import { asJson, Desk } from "../../../rehearsal/harness.ts"
+import { asJson, PipelineHarness } from "../../../rehearsal/harness.ts"
+import type { Rehearsal } from "../../../rehearsal/rehearsal.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 import type { Remote } from "../remote.ts"
 
@@ -26,15 +26,15 @@ export interface ReplayArgs {
   readonly document: PipelineDocument
   readonly count: number
   readonly remote: Remote
-  readonly bench: Workbench
+  readonly rehearsal: Rehearsal
 }
 
-export async function replayPipeline({ slug, document, count, remote, bench }: ReplayArgs): Promise<ReplayedPipeline> {
+export async function replayPipeline({ slug, document, count, remote, rehearsal }: ReplayArgs): Promise<ReplayedPipeline> {
   const current = PipelineDocument.parse(documentOf(await remote.call<Record<string, unknown>>("GET", `/v1/event-pipelines/${slug}`)))
-  const desk = await Desk.for(bench, [current, document])
+  const harness = await PipelineHarness.for(rehearsal, [current, document])
   const [before, after] = [
-    await tried(desk, { ...current, slug: `${slug}-before` }, slug),
-    await tried(desk, { ...document, slug: `${slug}-after` }, slug),
+    await tried(harness, { ...current, slug: `${slug}-before` }, slug),
+    await tried(harness, { ...document, slug: `${slug}-after` }, slug),
   ]
   const differing: { execution: string; before: Json; after: Json }[] = []
   let [events, looked, missing] = [0, 0, 0]
@@ -54,7 +54,7 @@ export async function replayPipeline({ slug, document, count, remote, bench }: R
     const query = Object.fromEntries(Object.entries(event.query).map(([name, value]) => [name, String(value)]))
     const origin = { id, receivedAt: Date.parse(event.received_at), eventId: event.event_id ?? "", eventType: event.event_type ?? "" }
     const dry = { payload: asJson(event.body), headers: { ...event.headers }, query, origin }
-    const [one, other] = [await outcomeOf(bench, before, dry), await outcomeOf(bench, after, dry)]
+    const [one, other] = [await outcomeOf(rehearsal, before, dry), await outcomeOf(rehearsal, after, dry)]
     if (JSON.stringify(one) !== JSON.stringify(other)) differing.push({ execution: id, before: one, after: other })
   }
   return { slug, events, looked_through: looked, without_payload: missing, differing }
@@ -75,14 +75,14 @@ function documentOf(resource: Record<string, unknown>): Record<string, unknown> 
 }
 
 /** Made so that its datasets are there, and then the same pipeline to templates and rows, whichever document it has. */
-async function tried(desk: Desk, document: PipelineDocument, slug: string): Promise<StoredPipeline> {
-  const { stored } = await desk.make(document)
+async function tried(harness: PipelineHarness, document: PipelineDocument, slug: string): Promise<StoredPipeline> {
+  const { stored } = await harness.make(document)
   return { ...stored, slug, document: { ...stored.document, name: document.name } }
 }
 
-async function outcomeOf(bench: Workbench, pipeline: StoredPipeline, event: Parameters<PipelineEngine["dryRun"]>[1]): Promise<Json> {
+async function outcomeOf(rehearsal: Rehearsal, pipeline: StoredPipeline, event: Parameters<PipelineEngine["dryRun"]>[1]): Promise<Json> {
   try {
-    const { schema_errors, transformed, would, steps } = await bench.house.container.get(PipelineEngine).dryRun(pipeline, event)
+    const { schema_errors, transformed, would, steps } = await rehearsal.runtime.container.get(PipelineEngine).dryRun(pipeline, event)
     if (schema_errors.length > 0) return { verdict: "rejected", schema_errors: [...schema_errors] }
     const failed = steps.filter((step) => (step as { state?: string }).state === "failed")
     const rows = would.rows.map((row) => ({ ...(row as Record<string, Json>) }))

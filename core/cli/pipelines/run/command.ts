@@ -2,8 +2,8 @@
 import type { Command } from "commander"
 import { z } from "zod"
 import type { PipelineDocument } from "../../../pipeline/document.ts"
-import { Workbench } from "../../../rehearsal/environment.ts"
-import { Desk, type Outcome, type SentEvent } from "../../../rehearsal/harness.ts"
+import { type Outcome, PipelineHarness, type SentEvent } from "../../../rehearsal/harness.ts"
+import { Rehearsal } from "../../../rehearsal/rehearsal.ts"
 import { CommandProblem } from "../../operations/problem.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
@@ -50,12 +50,12 @@ export function addRun(group: Command, { config, root, end }: CommandContext): v
       }
       const taken = filed ?? (await takeExecution(options, read.document, settings.data_dir))
       const at = clock ?? taken.at
-      const bench = await Workbench.open({ config: settings, root })
+      const rehearsal = await Rehearsal.open({ config: settings, root })
       try {
-        if (at !== undefined) bench.clock.set(at)
-        end(await tell(bench, read.document, taken, options.json ?? false))
+        if (at !== undefined) rehearsal.clock.set(at)
+        end(await tell(rehearsal, read.document, taken, options.json ?? false))
       } finally {
-        await bench.stop()
+        await rehearsal.stop()
       }
     } finally {
       await compiler.stop()
@@ -64,12 +64,12 @@ export function addRun(group: Command, { config, root, end }: CommandContext): v
 }
 
 /** The exit code. */
-async function tell(bench: Workbench, document: PipelineDocument, taken: Taken, json: boolean): Promise<number> {
-  bench.outside.fixtures.push(() => madeUpAnswer)
-  const desk = await Desk.for(bench, [document])
-  await desk.connectNamed(document)
-  const { sent, secret, remark } = await provingOf({ desk, document, taken, env: process.env })
-  const outcome = await desk.send(await desk.make(document, secret), sent)
+async function tell(rehearsal: Rehearsal, document: PipelineDocument, taken: Taken, json: boolean): Promise<number> {
+  rehearsal.outside.fixtures.push(() => madeUpAnswer)
+  const harness = await PipelineHarness.for(rehearsal, [document])
+  await harness.connectNamed(document)
+  const { sent, secret, remark } = await provingOf({ harness, document, taken, env: process.env })
+  const outcome = await harness.send(await harness.make(document, secret), sent)
   console.log(json ? JSON.stringify(asShown(outcome), null, 2) : storyOf(document.name, { ...taken, sent }, outcome))
   if (remark !== undefined && !outcome.entry.verdict.ok) console.error(remark)
   return outcome.entry.status === "accepted" ? 0 : 1

@@ -2,7 +2,7 @@
 // the service would; any other is signed here, with a secret made for the try.
 
 import type { PipelineDocument } from "../../../pipeline/document.ts"
-import type { Desk, SentEvent } from "../../../rehearsal/harness.ts"
+import type { PipelineHarness, SentEvent } from "../../../rehearsal/harness.ts"
 import type { Taken } from "./event-file.ts"
 
 export interface Proving {
@@ -14,15 +14,15 @@ export interface Proving {
 }
 
 export interface ProvingArgs {
-  readonly desk: Desk
+  readonly harness: PipelineHarness
   readonly document: PipelineDocument
   readonly taken: Pick<Taken, "sent" | "kind">
   readonly env: NodeJS.ProcessEnv
 }
 
-export async function provingOf({ desk, document, taken, env }: ProvingArgs): Promise<Proving> {
+export async function provingOf({ harness, document, taken, env }: ProvingArgs): Promise<Proving> {
   const { sent } = taken
-  if (!(await hasOwnProof(desk, document, taken))) return { sent, secret: undefined, remark: undefined }
+  if (!(await hasOwnProof(harness, document, taken))) return { sent, secret: undefined, remark: undefined }
   const own = { ...sent, signWith: undefined }
   const variable = variableOf(document.auth_config["secret"])
   if (variable === undefined) {
@@ -35,9 +35,9 @@ export async function provingOf({ desk, document, taken, env }: ProvingArgs): Pr
 }
 
 /** Of an event that is written by hand, single parts may be given; a captured one has what it has. */
-async function hasOwnProof(desk: Desk, document: PipelineDocument, { sent, kind }: ProvingArgs["taken"]): Promise<boolean> {
+async function hasOwnProof(harness: PipelineHarness, document: PipelineDocument, { sent, kind }: ProvingArgs["taken"]): Promise<boolean> {
   if (kind === "execution" || (sent.signWith && sent.signWith.secret !== "")) return false
-  const names = await desk.proofNames(document, sent)
+  const names = await harness.proofNames(document, sent)
   if (names === undefined) return true
   const given = new Set([...Object.keys(sent.headers), ...Object.keys(sent.query)].map((name) => name.toLowerCase()))
   if (names.length === 0) return false

@@ -3,7 +3,7 @@
 import { existsSync, statSync, writeFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import type { Command } from "commander"
-import { Workbench } from "../../../rehearsal/environment.ts"
+import { Rehearsal } from "../../../rehearsal/rehearsal.ts"
 import { isStartedAgain, startedAgain } from "../../started-again.ts"
 import type { CommandContext } from "../command-context.ts"
 import { type LocalCompiler, openCompiler } from "../compiler.ts"
@@ -34,20 +34,20 @@ export function addTest(group: Command, { config, root, end }: CommandContext): 
         return end(2)
       }
       const compiler = await openCompiler({ config: settings, root })
-      const bench = await Workbench.open({ config: settings, root })
+      const rehearsal = await Rehearsal.open({ config: settings, root })
       const named = given.length > 0 ? given : settings.pipelines.paths.map(folderOf)
       const changes = new Changes()
       // Before they are looked for: what changes during the first run is run again.
       if (options.watch) changes.watch(foldersOf(named))
       try {
-        const results = await runAll(files(), bench, compiler)
+        const results = await runAll(files(), rehearsal, compiler)
         console.log(testReport(results))
         if (options.junit !== undefined) writeFileSync(options.junit, junit(results))
         end(exitCodeOf(results))
-        if (options.watch) await watchAndRun({ first: results, changes, files, bench, compiler })
+        if (options.watch) await watchAndRun({ first: results, changes, files, rehearsal, compiler })
       } finally {
         changes.stop()
-        await bench.stop()
+        await rehearsal.stop()
         await compiler.stop()
       }
     })
@@ -58,9 +58,9 @@ function exitCodeOf(results: readonly FileResult[]): number {
   return unreadable > 0 ? 2 : failed > 0 ? 1 : 0
 }
 
-async function runAll(files: readonly string[], bench: Workbench, compiler: LocalCompiler): Promise<FileResult[]> {
+async function runAll(files: readonly string[], rehearsal: Rehearsal, compiler: LocalCompiler): Promise<FileResult[]> {
   const results: FileResult[] = []
-  for (const file of files) results.push(await runTestFile(file, bench, compiler, shownPath(file)))
+  for (const file of files) results.push(await runTestFile(file, rehearsal, compiler, shownPath(file)))
   return results
 }
 
@@ -73,12 +73,12 @@ interface Watched {
   readonly first: readonly FileResult[]
   readonly changes: Changes
   readonly files: () => string[]
-  readonly bench: Workbench
+  readonly rehearsal: Rehearsal
   readonly compiler: LocalCompiler
 }
 
 /** Until the process is asked to stop. Only the files are run again that a change concerns. */
-async function watchAndRun({ first, changes, files, bench, compiler }: Watched): Promise<void> {
+async function watchAndRun({ first, changes, files, rehearsal, compiler }: Watched): Promise<void> {
   const known = new Map(first.map((result) => [result.path, result]))
   changes.watch(first.flatMap((result) => result.sources).map((file) => dirname(file)))
   process.once("SIGINT", () => changes.stop()).once("SIGTERM", () => changes.stop())
@@ -91,7 +91,7 @@ async function watchAndRun({ first, changes, files, bench, compiler }: Watched):
       return sources.some((source) => changed.has(source))
     })
     if (concerned.length === 0) continue
-    const results = await runAll(concerned, bench, compiler)
+    const results = await runAll(concerned, rehearsal, compiler)
     for (const result of results) known.set(result.path, result)
     console.log(`\n${testReport(results)}`)
   }

@@ -2,7 +2,7 @@
 import type { Json } from "../../../contract/collection.ts"
 import type { OutgoingCall, OutgoingMail } from "../../../contract/outside.ts"
 import { bareDataset } from "../../../pipeline/lint/split-leads.ts"
-import { asJson, type DeskRow, type Outcome } from "../../../rehearsal/harness.ts"
+import { asJson, type HarnessRow, type Outcome } from "../../../rehearsal/harness.ts"
 import { type Difference, differences } from "./matching.ts"
 import type { Expectations } from "./test-document.ts"
 
@@ -36,12 +36,12 @@ function plain(value: unknown): Json | undefined {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
 }
 
-function named(expected: NonNullable<Expectations["rows"]>, rows: readonly DeskRow[]): Json {
+function named(expected: NonNullable<Expectations["rows"]>, rows: readonly HarnessRow[]): Json {
   const unnamed = rows.map(({ dataset }) => dataset).filter((dataset) => !(dataset in expected))
   return { ...expected, ...Object.fromEntries(unnamed.map((dataset) => [dataset, []])) }
 }
 
-function byDataset(rows: readonly DeskRow[], datasets: readonly string[]): Json {
+function byDataset(rows: readonly HarnessRow[], datasets: readonly string[]): Json {
   const out: Record<string, Json[]> = Object.fromEntries(datasets.map((dataset) => [dataset, []]))
   for (const { dataset, values } of rows) out[dataset] = [...(out[dataset] ?? []), values]
   return out

@@ -1,9 +1,9 @@
-// Runs the tests of a file: each at a desk of its own, so that nothing of one test reaches another.
+// Runs the tests of a file: each in an organization of its own, so that nothing of one test reaches another.
 
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import type { JournalEntry } from "../../../pipeline/journal/entry.ts"
-import type { Workbench } from "../../../rehearsal/environment.ts"
-import { Desk, type MadePipeline } from "../../../rehearsal/harness.ts"
+import { type MadePipeline, PipelineHarness } from "../../../rehearsal/harness.ts"
+import type { Rehearsal } from "../../../rehearsal/rehearsal.ts"
 import type { LocalCompiler } from "../compiler.ts"
 import type { CheckedFile } from "../validate.ts"
 import { requestOf } from "./event-request.ts"
@@ -36,7 +36,7 @@ export interface FileResult {
   readonly sources: readonly string[]
 }
 
-export async function runTestFile(file: string, bench: Workbench, compiler: LocalCompiler, path: string): Promise<FileResult> {
+export async function runTestFile(file: string, rehearsal: Rehearsal, compiler: LocalCompiler, path: string): Promise<FileResult> {
   const started = performance.now()
   const read = await readTestFile(file, compiler)
   if ("problems" in read)
@@ -47,7 +47,7 @@ export async function runTestFile(file: string, bench: Workbench, compiler: Loca
     const line = read.lineOf(`/tests/${index}/name`)
     const skipped = only && !test.only
     results.push(
-      skipped ? { ...nothing, name: test.name, line, skipped } : { ...(await runTest(read, test, bench)), name: test.name, line },
+      skipped ? { ...nothing, name: test.name, line, skipped } : { ...(await runTest(read, test, rehearsal)), name: test.name, line },
     )
   }
   return { path, results, problems: [], milliseconds: performance.now() - started, sources: read.sources }
@@ -62,17 +62,17 @@ const nothing = {
   said: [] as readonly string[],
 }
 
-async function runTest(read: ReadTests, test: TestDocument, bench: Workbench): Promise<Omit<TestResult, "name" | "line">> {
+async function runTest(read: ReadTests, test: TestDocument, rehearsal: Rehearsal): Promise<Omit<TestResult, "name" | "line">> {
   const started = performance.now()
   const found: Difference[] = []
   const said: string[] = []
   let fault: string | undefined
   try {
-    bench.clock.set(test.clock ?? read.tests.clock)
-    const { desk, pipeline } = await prepare(read, test, bench)
+    rehearsal.clock.set(test.clock ?? read.tests.clock)
+    const { harness, pipeline } = await prepare(read, test, rehearsal)
     for (const [index, { after, event, expect }] of exchanges(test).entries()) {
-      if (after !== undefined) bench.clock.move(durationMs(after))
-      const outcome = await desk.send(pipeline, requestOf(event, read.folder))
+      if (after !== undefined) rehearsal.clock.move(durationMs(after))
+      const outcome = await harness.send(pipeline, requestOf(event, read.folder))
       const at = test.events ? `events[${index}]: ` : ""
       const differing = unmet(expect, outcome).map((one) => ({ ...one, at: at + one.at }))
       if (differing.length > 0) said.push(...saidBy(outcome.entry))
@@ -92,15 +92,19 @@ async function runTest(read: ReadTests, test: TestDocument, bench: Workbench): P
   }
 }
 
-async function prepare(read: ReadTests, test: TestDocument, bench: Workbench): Promise<{ desk: Desk; pipeline: MadePipeline }> {
-  const desk = await Desk.for(bench, [read.pipeline, ...read.others])
-  setFixtures(bench.outside, test)
+async function prepare(
+  read: ReadTests,
+  test: TestDocument,
+  rehearsal: Rehearsal,
+): Promise<{ harness: PipelineHarness; pipeline: MadePipeline }> {
+  const harness = await PipelineHarness.for(rehearsal, [read.pipeline, ...read.others])
+  setFixtures(rehearsal.outside, test)
   for (const [slug, { base_url, headers }] of Object.entries(test.integrations)) {
     const connection = { app: "http", name: slug, credentials: { base_url, headers }, share_with_org: true }
-    await bench.invoke(desk.caller, "integrations.connect", connection)
+    await rehearsal.invoke(harness.caller, "integrations.connect", connection)
   }
-  for (const other of read.others) await desk.make(other)
-  return { desk, pipeline: await desk.make(PipelineDocument.parse(read.pipeline), read.tests.secret) }
+  for (const other of read.others) await harness.make(other)
+  return { harness, pipeline: await harness.make(PipelineDocument.parse(read.pipeline), read.tests.secret) }
 }
 
 function exchanges({ event, expect, events }: TestDocument): { after?: string | undefined; event: EventDocument; expect: Expectations }[] {

@@ -1,9 +1,9 @@
-// A house to try pipelines in: the real engine on a temporary folder, no server, no network, a clock that is moved. Each
-// desk is an organization of its own, so that nothing of one try reaches another.
+// A service to try pipelines in: the real engine on a temporary folder, no server, no network, a clock that is moved by
+// hand. Each harness has an organization of its own, so that nothing of one try reaches another.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { buildHouse, type House } from "../bootstrap/runtime.ts"
+import { buildRuntime, type Runtime } from "../bootstrap/runtime.ts"
 import type { Caller } from "../contract/caller.ts"
 import { type CollectionSpec, Collections, type Document, type Json } from "../contract/collection.ts"
 import { Operations } from "../contract/operation.ts"
@@ -20,20 +20,20 @@ import { Invoker } from "../surface/invoke.ts"
 import { CapturedBroadcasts } from "./captured-broadcasts.ts"
 import { CapturedOutside } from "./captured-outside.ts"
 
-export interface WorkbenchArgs {
+export interface RehearsalArgs {
   readonly config: CoreConfig
   /** What relative plugin folders are relative to. */
   readonly root: string
   readonly plugins?: readonly AnyPlugin[]
-  /** From which on it keeps log lines; `warn` unless given. */
+  /** Lowest level of the log lines that are kept; default `warn`. */
   readonly logLevel?: string
 }
 
 /** The organization that tried pipelines belong to, where their documents name none. */
 const triedOrganization = "default"
 
-export class Workbench {
-  readonly house: House
+export class Rehearsal {
+  readonly runtime: Runtime
   readonly clock: MovableClock
   readonly outside: CapturedOutside
   readonly broadcasts: CapturedBroadcasts
@@ -41,8 +41,8 @@ export class Workbench {
   readonly logged: string[]
   readonly #folder: string
 
-  private constructor(made: Pick<Workbench, "house" | "clock" | "outside" | "broadcasts" | "logged">, folder: string) {
-    this.house = made.house
+  private constructor(made: Pick<Rehearsal, "runtime" | "clock" | "outside" | "broadcasts" | "logged">, folder: string) {
+    this.runtime = made.runtime
     this.clock = made.clock
     this.outside = made.outside
     this.broadcasts = made.broadcasts
@@ -50,15 +50,15 @@ export class Workbench {
     this.#folder = folder
   }
 
-  static async open({ config, root, plugins = [], logLevel = "warn" }: WorkbenchArgs): Promise<Workbench> {
-    const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"))
+  static async open({ config, root, plugins = [], logLevel = "warn" }: RehearsalArgs): Promise<Rehearsal> {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-rehearsal-"))
     const clock = new MovableClock()
     const outside = new CapturedOutside()
     const broadcasts = new CapturedBroadcasts()
     const logged: string[] = []
     const log = createLog(logLevel, { write: (line) => void logged.push(line) })
     try {
-      const house = await buildHouse({
+      const runtime = await buildRuntime({
         config: tried(config, folder),
         log,
         plugins,
@@ -69,8 +69,8 @@ export class Workbench {
         serve: false,
         production: false,
       })
-      await house.start()
-      return new Workbench({ house, clock, outside, broadcasts, logged }, folder)
+      await runtime.start()
+      return new Rehearsal({ runtime, clock, outside, broadcasts, logged }, folder)
     } catch (error) {
       rmSync(folder, { recursive: true, force: true })
       throw error
@@ -79,7 +79,7 @@ export class Workbench {
 
   /** A caller who may do everything in an organization that nobody has used before; the slug is taken from whoever had it. */
   async newcomer(slug = triedOrganization): Promise<Caller> {
-    const ids = this.house.container.get(Ids)
+    const ids = this.runtime.container.get(Ids)
     const organization = { id: ids.uuid(), slug, name: "Tried" }
     await this.#register(organization)
     return {
@@ -90,17 +90,17 @@ export class Workbench {
       user: undefined,
       surface: "internal",
       requestId: "tried",
-      log: this.house.log as Logger,
+      log: this.runtime.log as Logger,
     }
   }
 
   /** Where the service looks for what an organization is called. */
   async #register(organization: Caller["organization"]): Promise<void> {
-    const { container, registry } = this.house
+    const { container, registry } = this.runtime
     const known = registry.get(Collections, "organizations") as CollectionSpec<Document, "global"> | undefined
     if (!known) return
     const store = container.get(Store)
-    const work = new StagedWork(`workbench:${organization.id}`)
+    const work = new StagedWork(`rehearsal:${organization.id}`)
     const earlier = await store.open(known).first({ slug: organization.slug })
     if (earlier) work.in(known).remove(earlier.id)
     const made = { ...organization, created_at: timestamp(container.get(Clock).now()), managed_by: null }
@@ -110,15 +110,15 @@ export class Workbench {
 
   /** One call of an operation by its name; throws AppError as the operation does. */
   async invoke<T = Record<string, Json>>(caller: Caller, name: string, input: unknown): Promise<T> {
-    const operation = this.house.registry.get(Operations, name)
+    const operation = this.runtime.registry.get(Operations, name)
     if (!operation) throw new BootError([`There is no operation "${name}": the plugin that has it is not loaded.`])
-    const answer = await this.house.container.get(Invoker).perform(operation, input, caller)
+    const answer = await this.runtime.container.get(Invoker).perform(operation, input, caller)
     if (answer.kind === "stream") throw new Error(`${name} answers a stream.`)
     return answer.body as T
   }
 
   async stop(): Promise<void> {
-    await this.house.stop()
+    await this.runtime.stop()
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }
