@@ -13,13 +13,13 @@ import { Container } from "../kernel/di.ts"
 import { Ids, timeOrderedIds } from "../kernel/ids.ts"
 import { Log, type Logger } from "../kernel/log.ts"
 import { Registry } from "../kernel/registry.ts"
-import { createVault, loadMasterKey, Vault } from "../kernel/vault.ts"
 import type { LiveMessageDocument } from "../surface/live/messages.ts"
 import { provideRunner, provideWork } from "./engine.ts"
 import { ListeningHooks } from "./listening.ts"
 import { loadPlugins, registerPlugins } from "./plugins.ts"
 import { provideStorage } from "./storage.ts"
 import { provideCalls, provideServer } from "./surface.ts"
+import { provideVault } from "./vault.ts"
 import type { WorkerPlace } from "./workers/place.ts"
 
 export interface BuildArgs {
@@ -69,9 +69,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.value(Declared, registry)
   container.value(Outside, { capture: args.capture })
   container.provide(Metrics, { create: () => metricsRegistry() })
-  container.provide(Vault, {
-    create: () => createVault(loadMasterKey({ configured: config.master_key, dataDir: config.data_dir, production })),
-  })
+  provideVault(container, production)
   provideStorage(container, registry, args.worker)
   provideWork(container, registry, ids.uuid())
   provideCalls(container, registry, listening, args)

@@ -17,14 +17,17 @@ import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log, type Logger } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
+import { Vault } from "../kernel/vault.ts"
 import type { GroupCommitLimits } from "../storage/commit.ts"
 import type { StorageDriver } from "../storage/driver.ts"
+import { checkMasterKey, MasterKeysCollection } from "../storage/master-key.ts"
 import { createMongoDriver, type MongoDriver } from "../storage/mongodb/driver.ts"
 import { type LiveAdapter, liveAdapter } from "../storage/mongodb/live-adapter.ts"
 import { createSqliteDriver } from "../storage/sqlite/driver.ts"
 import { RemoteWriter } from "../storage/sqlite/remote-writer.ts"
 import { createStore, type StartedStore } from "../storage/store.ts"
 import { dataFile, isEmbedded } from "./embedded.ts"
+import { MasterKeys } from "./vault.ts"
 import type { WorkerPlace } from "./workers/place.ts"
 
 interface Chosen {
@@ -47,7 +50,9 @@ const mongoGroup = 128
 const workerLeaseMs = 10_000
 
 export const Driver = token<Chosen>("StorageDriver")
-const Opened = token<StartedStore>("StartedStore")
+/** The store as it is before anything is read from it, for what comes before the services. */
+export const Opened = token<StartedStore>("StartedStore")
+const CheckedMasterKey = token<unknown>("CheckedMasterKey")
 /** Decides which node does what only one may do. */
 export const LeasesToken = token<Leases>("Leases")
 
@@ -63,6 +68,16 @@ export function provideStorage(container: Container, registry: Registry, worker:
       createStore({ driver: chosen.driver, collections: declaredIn(registry), clock, observe: observer(metrics), limits: chosen.limits }),
     start: (store) => store.start(),
     stop: (store) => store.stop(),
+  })
+  registry.add(Collections, MasterKeysCollection, "core")
+  // Before any service seals or opens anything.
+  container.provide(CheckedMasterKey, {
+    inject: { store: Opened, keys: MasterKeys, vault: Vault },
+    create: (deps) => deps,
+    async start({ store, keys, vault }) {
+      await checkMasterKey(store, { vault, source: keys.source, file: keys.file })
+      keys.keep()
+    },
   })
   container.provide(Store, { inject: { store: Opened }, create: ({ store }) => store })
   container.provide(Coherence, {

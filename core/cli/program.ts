@@ -15,6 +15,7 @@ import { addOperationCommands, type CommandContext } from "./operations/commands
 import { pipelineSchema } from "./pipeline-schema.ts"
 import { addPipelineCommands } from "./pipelines/commands.ts"
 import { addPluginCommand } from "./plugin-command.ts"
+import { addRotateMasterKey } from "./rotate-master-key.ts"
 import { addScaffoldCommands } from "./scaffold/commands.ts"
 import { schemaFiles } from "./schema-files.ts"
 import { processTerminal, type Terminal } from "./terminal.ts"
@@ -73,6 +74,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   addDev(program, process.cwd(), end)
   addScaffoldCommands(program, { root: process.cwd(), declarations: ownDeclarations, refresh })
   addBackupCommands(program, () => ownConfig().config)
+  addRotateMasterKey(program, () => ownConfig().config)
   addPipelineCommands(program, { config: () => ownConfig().config, root: process.cwd(), end })
   program.showSuggestionAfterError()
   addClientCommands(program, { terminal, exit: end }, ownDeclarations)

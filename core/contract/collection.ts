@@ -1,6 +1,7 @@
 // What a plugin keeps: a declared collection of documents. The declaration says whose the documents are, which fields
 // are times and what is indexed, so that both storage drivers lay it out alike and neither needs to be told more.
 import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { Sealed } from "../kernel/vault.ts"
 
 /** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
@@ -21,6 +22,15 @@ export interface IndexSpec {
 
 export type CollectionScope = "organization" | "global"
 
+/** A secret in a document that the vault sealed. */
+export interface SealedPlace {
+  /** Dotted path of the sealed value. */
+  readonly path: string
+  readonly sealed: Sealed
+  /** What it was sealed with. */
+  readonly context: string
+}
+
 /** A declared collection of documents: whose they are, and what is indexed. */
 export interface CollectionSpec<D extends Document = Document, S extends CollectionScope = CollectionScope> {
   /** Snake case, plural; the name of the MongoDB collection and the SQLite table. */
@@ -34,6 +44,8 @@ export interface CollectionSpec<D extends Document = Document, S extends Collect
   readonly expires?: string
   /** Fills in what writers leave out of a document; called with each that is read, not by filters. */
   restore?(document: D): D
+  /** Every secret that a document holds sealed: a changed master key is checked against them, and they are sealed anew under it. */
+  sealed?(document: D): readonly SealedPlace[]
   /** Never set; carries the type. */
   readonly document?: D
 }

@@ -35,6 +35,9 @@ export const CoreConfig = z.strictObject({
     .string()
     .nullable()
     .describe("32 bytes in base64 or hex that seal secrets; null: drawn once and kept in data_dir (refused in production)."),
+  retired_master_keys: z
+    .array(z.string())
+    .describe("Master keys of before, by commas: they open what they sealed. Needed only until `millrace rotate-master-key` has run."),
   bootstrap_key: z.string().nullable().describe("First admin key, given instead of drawn; needed in production."),
   log: z.strictObject({
     level: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).describe("Least level that is logged."),

@@ -1,8 +1,6 @@
-// Secrets at rest: AES-256-GCM under a key derived from the master key, that key's id beside the text, so that a master
-// key can be replaced. Where the master key comes from is settled here too, once, at boot.
+// Secrets at rest: AES-256-GCM under a key derived from the master key, with that key's id beside the text, so that a
+// master key can be replaced.
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto"
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs"
-import { join } from "node:path"
 import { token } from "./di.ts"
 import { AppError } from "./errors.ts"
 
@@ -15,6 +13,10 @@ export interface Sealed {
 
 /** Encrypts what must not be kept in clear, bound to a context that must be named to open it. */
 export interface Vault {
+  /** The id of the master key that seals. */
+  readonly keyId: string
+  /** Whether secrets sealed under that master key can be opened. */
+  knows(keyId: string): boolean
   /** `context` names what the secret belongs to and is authenticated: a sealed text copied elsewhere does not open. */
   seal(plain: string, context: string): Sealed
   /** Throws `data_loss` when the text was changed, or was sealed under a key that is not here. */
@@ -25,16 +27,19 @@ export interface Vault {
 
 export const Vault = token<Vault>("Vault")
 
-const keyBytes = 32
+/** Bytes of a master key. */
+export const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 
-/** `retired` are master keys of before: they open what they sealed, and seal nothing. Throws when a key is not 32 bytes. */
+/** Master keys in `retired` open what they sealed, and seal nothing. Throws when a key is not 32 bytes. */
 export function createVault(masterKey: Buffer, retired: readonly Buffer[] = []): Vault {
   const sealingKeys = new Map([masterKey, ...retired].map((key) => [keyId(key), subkey(key, "seal")]))
   const current = keyId(masterKey)
   const sealingKey = subkey(masterKey, "seal")
   return {
+    keyId: current,
+    knows: (id) => sealingKeys.has(id),
     seal(plain, context) {
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv("aes-256-gcm", sealingKey, nonce).setAAD(bound(current, context))
@@ -46,10 +51,8 @@ export function createVault(masterKey: Buffer, retired: readonly Buffer[] = []):
       if (!key) {
         throw new AppError(
           "data_loss",
-          `A secret is sealed under the master key "${key_id}", which is not here; this one is "${current}".`,
-          {
-            reason: "unknown_master_key",
-          },
+          `The secret of ${context} is sealed under the master key ${key_id}, which this node does not have; its own is ${current}.`,
+          { reason: "unknown_master_key" },
         )
       }
       const bytes = Buffer.from(text, "base64")
@@ -69,58 +72,6 @@ export function createVault(masterKey: Buffer, retired: readonly Buffer[] = []):
     },
     keyFor: (purpose) => subkey(masterKey, `mac:${purpose}`),
   }
-}
-
-/** 32 bytes from 64 hex digits or from base64 (either alphabet). The refusal never repeats the value. */
-export function parseMasterKey(text: string, from: string): Buffer {
-  const given = text.trim()
-  if (/^[0-9a-f]{64}$/i.test(given)) return Buffer.from(given, "hex")
-  const bytes = /^[A-Za-z0-9+/_-]{43}=?$/.test(given) ? Buffer.from(given, "base64") : undefined
-  if (bytes?.length === keyBytes) return bytes
-  throw new Error(
-    `${from} must be 32 bytes, written as 64 hex digits or as base64 (44 characters); it has ${given.length} characters. \`openssl rand -base64 32\` makes one.`,
-  )
-}
-
-/** The key that was configured; else the one kept at `<dataDir>/master.key` (mode 0600), drawn when it is not there. */
-export function loadMasterKey(args: { configured: string | null; dataDir: string; production: boolean }): Buffer {
-  if (args.configured !== null) return parseMasterKey(args.configured, "master_key (MILLRACE_MASTER_KEY)")
-  const file = join(args.dataDir, "master.key")
-  if (args.production) {
-    throw new Error(
-      `master_key (MILLRACE_MASTER_KEY) is not set, and in production none is drawn. Make one with \`openssl rand -base64 32\`; a service that ran before with ${file} goes on with what that file holds.`,
-    )
-  }
-  return readKept(file) ?? draw(args.dataDir, file)
-}
-
-function readKept(file: string): Buffer | undefined {
-  try {
-    return parseMasterKey(readFileSync(file, "utf8"), file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
-    throw error
-  }
-}
-
-/** Linked into place, so that a process starting at the same time sees no key or all of it, and both keep the first. */
-function draw(dataDir: string, file: string): Buffer {
-  mkdirSync(dataDir, { recursive: true })
-  const draft = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`
-  const handle = openSync(draft, "wx", 0o600)
-  try {
-    writeSync(handle, `${randomBytes(keyBytes).toString("base64")}\n`)
-    fsyncSync(handle)
-    linkSync(draft, file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
-  } finally {
-    closeSync(handle)
-    rmSync(draft)
-  }
-  const kept = readKept(file)
-  if (!kept) throw new Error(`${file} was written and is gone again.`)
-  return kept
 }
 
 function subkey(masterKey: Buffer, info: string): Buffer {

@@ -29,6 +29,8 @@ export interface StorageDriver {
   stop(): Promise<void>
   find(query: DriverQuery): Promise<Document[]>
   count(query: Omit<DriverQuery, "sort" | "after">): Promise<number>
+  /** Ids of the organizations that have documents in the collection. */
+  organizationsIn(collection: CollectionSpec): Promise<readonly string[]>
   /** Does for a commit what need not wait for its turn; `commitGroup` is then given what this returned. Throws what refuses it (AppError). */
   stage?(commit: Commit): StagedCommit
   /** Sets `organization_id` of what it stores from the write's organization. Commits a group: durable when it resolves, one result for each commit, in order. One that fails takes no neighbour along. Rejects only when storage is down (`unavailable`); then nothing of the group was reported and all of it may be repeated. */

@@ -26,6 +26,10 @@ export interface StoreOptions {
 export interface StartedStore extends Store {
   /** Opens the driver; throws with every problem it found. To be called once, before anything is read or committed. */
   start(): Promise<void>
+  /** Those it was opened with. */
+  readonly collections: readonly CollectionSpec[]
+  /** Ids of the organizations that have documents in it; for work over the whole store, which no plugin does. */
+  organizationsIn(spec: CollectionSpec): Promise<readonly string[]>
   /** Answers the commits under way, refuses further ones and closes the driver. May come without `start`. */
   stop(): Promise<void>
 }
@@ -46,6 +50,10 @@ export function createStore(options: StoreOptions): StartedStore {
     },
   }
   return {
+    get collections() {
+      return started(declared).all
+    },
+    organizationsIn: (spec) => driver.organizationsIn(spec),
     async start() {
       const collections = new Declared(options.collections)
       await driver.start(collections.all)

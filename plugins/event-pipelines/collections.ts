@@ -46,7 +46,13 @@ export const Pipelines = defineCollection<PipelineRecord>()({
   scope: "organization",
   times: ["created_at", "updated_at"],
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["state"] }, { fields: ["purpose"] }, { fields: ["owner_artifact_id"] }],
+  sealed: ({ id, secrets }) => secrets.map(({ sealed }, at) => ({ path: `secrets.${at}.sealed`, sealed, context: secretContext(id) })),
 })
+
+/** What a pipeline's secrets are sealed with. */
+export function secretContext(pipelineId: string): string {
+  return `event_pipelines/${pipelineId}/secret`
+}
 
 /** Whose an endpoint is: looked up before anything of the organization is known. */
 export interface EndpointRecord extends Document {

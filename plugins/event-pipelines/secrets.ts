@@ -1,7 +1,7 @@
 // Verification secrets: made, kept sealed, opened for the engine. Plain text leaves once, in the answer that made it.
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { AppError, type Ids, type LiveSecret, timestamp, type Vault } from "#core"
-import type { KeptSecret } from "./collections.ts"
+import { type KeptSecret, secretContext } from "./collections.ts"
 
 /** `whsec_` and 32 random bytes in base64, as Standard Webhooks writes secrets. */
 export function generateSecret(): string {
@@ -16,11 +16,10 @@ export interface SecretKeeper {
 }
 
 export function secretKeeper(vault: Vault, ids: Ids): SecretKeeper {
-  const context = (pipelineId: string) => `event_pipelines/${pipelineId}/secret`
   return {
     keep: (pipelineId, plain, now) => ({
       id: ids.uuid(),
-      sealed: vault.seal(plain, context(pipelineId)),
+      sealed: vault.seal(plain, secretContext(pipelineId)),
       ends_at: null,
       created_at: timestamp(now),
     }),
@@ -29,12 +28,12 @@ export function secretKeeper(vault: Vault, ids: Ids): SecretKeeper {
         .filter((secret) => secret.ends_at === null || Date.parse(secret.ends_at) > now)
         .map(({ id, sealed, ends_at }) => ({
           id,
-          value: vault.open(sealed, context(pipelineId)),
+          value: vault.open(sealed, secretContext(pipelineId)),
           ...(ends_at === null ? {} : { endsAt: Date.parse(ends_at) }),
         })),
     holds(pipelineId, { sealed }, plain) {
       try {
-        return timingSafeEqual(digestOf(vault.open(sealed, context(pipelineId))), digestOf(plain))
+        return timingSafeEqual(digestOf(vault.open(sealed, secretContext(pipelineId))), digestOf(plain))
       } catch (error) {
         if (error instanceof AppError && error.code === "data_loss") return false
         throw error

@@ -30,6 +30,8 @@ export const Connections = defineCollection<Connection>()({
   scope: "organization",
   times: ["created_at", "updated_at"],
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["app"] }],
+  sealed: ({ id, organization_id = "", credentials }) =>
+    credentials ? [{ path: "credentials", sealed: credentials, context: contextOf(organization_id, id) }] : [],
 })
 
 /** A connection as anyone may see it. */

@@ -94,4 +94,10 @@ export const SigningKeysCollection = defineCollection<SigningKey>()({
   scope: "global",
   times: ["created_at"],
   indexes: [],
+  sealed: ({ kid, private_jwk }) => [{ path: "private_jwk", sealed: private_jwk, context: signingKeyContext(kid) }],
 })
+
+/** What the private half of a signing key is sealed with. */
+export function signingKeyContext(kid: string): string {
+  return `signing key ${kid}`
+}

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto"
 import { CompactSign, type CryptoKey, errors, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose"
 import { AppError, type Clock, type Ids, type Store, timestamp, token, type Vault, type Works } from "#core"
-import { type SigningKey, SigningKeysCollection } from "./collections.ts"
+import { type SigningKey, SigningKeysCollection, signingKeyContext } from "./collections.ts"
 
 export interface ViewerClaims {
   readonly organization_id: string
@@ -94,7 +94,7 @@ async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Pro
     stored = await kept()
   }
   if (!stored) throw new AppError("data_loss", "The signing key of viewer sessions was written and cannot be read back.")
-  const d = vault.open(stored.private_jwk, context(stored.kid))
+  const d = vault.open(stored.private_jwk, signingKeyContext(stored.kid))
   return {
     kid: stored.kid,
     sign: (await importJWK({ ...stored.public_jwk, d }, "EdDSA")) as CryptoKey,
@@ -107,9 +107,5 @@ async function drawSigningKey(vault: Vault, created_at: string): Promise<Signing
   const { kty, crv, x, d } = await exportJWK(pair.privateKey)
   if (!kty || !crv || !x || !d) throw new AppError("internal", "An EdDSA key was drawn that cannot be written down.")
   const kid = createHash("sha256").update(x).digest("base64url").slice(0, 16)
-  return { id: keyId, kid, public_jwk: { kty, crv, x }, private_jwk: vault.seal(d, context(kid)), created_at }
-}
-
-function context(kid: string): string {
-  return `signing key ${kid}`
+  return { id: keyId, kid, public_jwk: { kty, crv, x }, private_jwk: vault.seal(d, signingKeyContext(kid)), created_at }
 }

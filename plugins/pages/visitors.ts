@@ -16,7 +16,13 @@ export const SaltsCollection = defineCollection<SaltDocument>()({
   times: ["expires_at"],
   indexes: [],
   expires: "expires_at",
+  sealed: ({ id, sealed }) => [{ path: "sealed", sealed, context: saltContext(id) }],
 })
+
+/** What the salt of a day is sealed with. */
+function saltContext(day: string): string {
+  return `page visitors ${day}`
+}
 
 export interface Visit {
   readonly organization: string
@@ -131,7 +137,7 @@ function dayOf(now: number): string {
 /** Drawn once for all nodes: of two that draw at the same time the first stays. */
 async function loadSalt({ store, works, vault }: { store: Store; works: Works; vault: Vault }, day: string): Promise<Buffer> {
   const kept = () => store.open(SaltsCollection).get(day)
-  const context = `page visitors ${day}`
+  const context = saltContext(day)
   const drawn = async () => {
     const sealed = vault.seal(randomBytes(32).toString("base64"), context)
     const expires_at = timestamp(Date.parse(day) + 3 * dayMs)

@@ -1,12 +1,9 @@
-// Sealed secrets open only where they belong, and the master key is one clear thing or a clear refusal.
+// Sealed secrets open only where they belong.
 import { randomBytes } from "node:crypto"
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { expect } from "chai"
 import fc from "fast-check"
 import { AppError } from "../../core/kernel/errors.ts"
-import { createVault, loadMasterKey, parseMasterKey } from "../../core/kernel/vault.ts"
+import { createVault } from "../../core/kernel/vault.ts"
 
 function codeOf(run: () => unknown): string {
   try {
@@ -65,60 +62,5 @@ describe("vault", () => {
     expect(vault.keyFor("cursors").equals(createVault(masterKey).keyFor("cursors"))).to.equal(true)
     expect(vault.keyFor("cursors").equals(vault.keyFor("cookies"))).to.equal(false)
     expect(vault.keyFor("cursors").equals(masterKey)).to.equal(false)
-  })
-})
-
-describe("master key", () => {
-  let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "millrace-vault-"))
-  })
-  afterEach(() => rmSync(folder, { recursive: true }))
-
-  it("is read from hex and from both alphabets of base64", () => {
-    const key = Buffer.from("fb".repeat(32), "hex")
-    for (const text of [
-      key.toString("hex"),
-      key.toString("hex").toUpperCase(),
-      key.toString("base64"),
-      key.toString("base64url"),
-      `${key.toString("base64")}\n`,
-    ]) {
-      expect(parseMasterKey(text, "k").equals(key), text).to.equal(true)
-    }
-  })
-
-  it("is refused in any other form, with the remedy and without the value", () => {
-    for (const text of [
-      "",
-      "hunter2hunter2",
-      "ab".repeat(31),
-      "zz".repeat(32),
-      randomBytes(31).toString("base64"),
-      randomBytes(33).toString("base64"),
-    ]) {
-      expect(() => parseMasterKey(text, "master_key")).to.throw(/master_key must be 32 bytes.*openssl rand -base64 32/)
-    }
-    expect(() => parseMasterKey("hunter2hunter2", "master_key")).to.not.throw(/hunter2/)
-  })
-
-  it("is drawn once, kept for the owner alone, and the same at the next start", () => {
-    const dataDir = join(folder, "data")
-    const first = loadMasterKey({ configured: null, dataDir, production: false })
-    expect(loadMasterKey({ configured: null, dataDir, production: false }).equals(first)).to.equal(true)
-    expect(statSync(join(dataDir, "master.key")).mode & 0o777).to.equal(0o600)
-    expect(readdirSync(dataDir)).to.deep.equal(["master.key"])
-  })
-
-  it("is refused where the kept file does not hold one, and the file is left alone", () => {
-    writeFileSync(join(folder, "master.key"), "scrambled")
-    expect(() => loadMasterKey({ configured: null, dataDir: folder, production: false })).to.throw(/master\.key must be 32 bytes/)
-  })
-
-  it("is neither drawn nor read from the file in production", () => {
-    expect(() => loadMasterKey({ configured: null, dataDir: folder, production: true })).to.throw(/MILLRACE_MASTER_KEY/)
-    expect(existsSync(join(folder, "master.key"))).to.equal(false)
-    const configured = randomBytes(32).toString("hex")
-    expect(loadMasterKey({ configured, dataDir: folder, production: true }).toString("hex")).to.equal(configured)
   })
 })

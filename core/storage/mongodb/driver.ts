@@ -96,6 +96,8 @@ class Driver implements MongoDriver {
 
   count: StorageDriver["count"] = (query) => this.#reading.count(query)
 
+  organizationsIn: StorageDriver["organizationsIn"] = (collection) => this.#reading.organizationsIn(collection)
+
   async ready(): Promise<void> {
     try {
       const hello = await this.db.command({ hello: 1 }, { readPreference: "primary", timeoutMS: 2_000 })

@@ -1,7 +1,7 @@
 // Reads: from the primary, of what a majority has, within a deadline; a lost connection or an election is waited out
 // while the deadline allows. What this node has committed or read is in all that it reads afterwards.
 import type { ClientSession, Db } from "mongodb"
-import type { Document } from "../../contract/collection.ts"
+import type { CollectionSpec, Document } from "../../contract/collection.ts"
 import { type Clock, sleep } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { DriverQuery } from "../driver.ts"
@@ -54,6 +54,15 @@ export class Reading {
     return this.#within(query, (bounds) =>
       this.#db.collection(query.collection.name).countDocuments(filter, { limit: query.limit, ...bounds }),
     )
+  }
+
+  /** A list that may be long: grouped by the server, so that it comes in batches. */
+  async organizationsIn(collection: CollectionSpec): Promise<string[]> {
+    const stages = [{ $sort: { organization_id: 1 } }, { $group: { _id: "$organization_id" } }]
+    const found = await this.#within({ collection, deadlineMs: 60_000 }, (bounds) =>
+      this.#db.collection(collection.name).aggregate<{ _id: unknown }>(stages, bounds).toArray(),
+    )
+    return found.map(({ _id }) => String(_id))
   }
 
   async #within<T>(query: Pick<DriverQuery, "deadlineMs" | "collection">, read: (bounds: Bounds) => Promise<T>): Promise<T> {

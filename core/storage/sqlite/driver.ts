@@ -8,6 +8,7 @@ import { FileOwner } from "./owner.ts"
 import { packed } from "./packed.ts"
 import { toWire } from "./query.ts"
 import { ReaderPool } from "./reader-pool.ts"
+import { tableOf } from "./schema.ts"
 import { type EncodedCommit, Staging } from "./staging.ts"
 import { notOpen, type Outcome, type Writing } from "./writing.ts"
 
@@ -71,6 +72,10 @@ class Driver implements SqliteDriver {
 
   async count(query: Omit<DriverQuery, "sort" | "after">): Promise<number> {
     return Number(await this.#reading().ask(toWire(query, deadlineIn(query.deadlineMs))))
+  }
+
+  async organizationsIn(collection: CollectionSpec): Promise<readonly string[]> {
+    return (await this.#reading().ask({ organizationsIn: tableOf(collection) })) as readonly string[]
   }
 
   stage(commit: Commit): EncodedCommit {

@@ -3,10 +3,10 @@
 import { Worker } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
-import type { ReaderReply, WireError, WireQuery } from "./wire.ts"
+import type { ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
 
 interface Asked {
-  readonly query: WireQuery
+  readonly query: WireQuery | WireOrganizations
   readonly resolve: (answer: Json) => void
   readonly reject: (error: AppError) => void
 }
@@ -76,10 +76,11 @@ export class ReaderPool {
     this.#others = Array.from({ length: readers }, () => new Lane(file, 1))
   }
 
-  ask(query: WireQuery): Promise<Json> {
+  ask(query: WireQuery | WireOrganizations): Promise<Json> {
     if (this.#stopped) return Promise.reject(unavailable("Storage is stopped."))
     // A look-up is narrowed by id alone, and exactly.
-    const queue = query.filter === undefined && query.narrow.length === 1 ? this.#waitingLookUps : this.#waitingOthers
+    const byId = "narrow" in query && query.filter === undefined && query.narrow.length === 1
+    const queue = byId ? this.#waitingLookUps : this.#waitingOthers
     if (queue.length >= mostWaiting)
       return Promise.reject(unavailable(`Storage is behind: ${queue.length} reads wait. Try again in a moment.`))
     return new Promise((resolve, reject) => {

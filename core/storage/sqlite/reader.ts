@@ -7,7 +7,7 @@ import type { Json } from "../../contract/collection.ts"
 import { type Matcher, matcher } from "../match.ts"
 import type { Bound } from "./keys.ts"
 import { organizationSql } from "./schema.ts"
-import type { ReaderReply, WireError, WireQuery } from "./wire.ts"
+import type { ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
 
 const { file } = workerData as { file: string }
 const database = new DatabaseSync(file, { readOnly: true })
@@ -31,16 +31,25 @@ database.function("mr_matches", (data) => {
   return !matches || matches(JSON.parse(String(data)) as Json) ? 1 : 0
 })
 
-parentPort?.on("message", (queries: readonly WireQuery[]) => {
+parentPort?.on("message", (queries: readonly (WireQuery | WireOrganizations)[]) => {
   const reply: ReaderReply = { answers: queries.map(answer) }
   parentPort?.postMessage(reply)
 })
 
-function answer(query: WireQuery): string | number | WireError {
+function answer(query: WireQuery | WireOrganizations): string | number | WireError {
+  if ("organizationsIn" in query) {
+    matches = undefined
+    deadline = Number.POSITIVE_INFINITY
+    return reading(() => organizationsIn(query.organizationsIn))
+  }
   matches = query.filter && matcher(query.filter)
   deadline = Math.max(query.deadline, now() + ownMs)
+  return reading(() => (query.narrowsKeys ? inOneSnapshot(() => run(query, hasMulti(query))) : run(query, false)))
+}
+
+function reading(read: () => string | number): string | number | WireError {
   try {
-    return query.narrowsKeys ? inOneSnapshot(() => run(query, hasMulti(query))) : run(query, false)
+    return read()
   } catch (error) {
     // Whatever SQLite makes of it, the clock says what it was.
     if (error instanceof DeadlinePassed || now() > deadline) return late()
@@ -70,6 +79,11 @@ function run(query: WireQuery, multi: boolean): string | number {
   }
   const rows = prepared(`SELECT data FROM ${query.table} WHERE ${where} ${query.order} LIMIT ?`).all(...binds)
   return `[${rows.map((row) => row["data"]).join(",")}]`
+}
+
+function organizationsIn(table: string): string {
+  const rows = prepared(`SELECT id FROM _organizations WHERE EXISTS (SELECT 1 FROM ${table} WHERE org=_organizations.n)`).all()
+  return JSON.stringify(rows.map((row) => row["id"]))
 }
 
 function hasMulti(query: WireQuery): boolean {

@@ -41,7 +41,7 @@ export class RemoteWriter implements Writing {
   async start(collections: readonly CollectionSpec[]): Promise<void> {
     await this.#link.ask(
       writerTopics.open,
-      collections.map(({ document: _, restore: __, ...spec }) => ({ ...spec })),
+      collections.map(({ document: _, restore: __, sealed: ___, ...spec }) => ({ ...spec })),
     )
   }
 

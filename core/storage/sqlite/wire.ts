@@ -64,7 +64,12 @@ export interface WireQuery {
   readonly deadline: number
 }
 
+/** Which organizations have documents in a table. */
+export interface WireOrganizations {
+  readonly organizationsIn: string
+}
+
 export interface ReaderReply {
-  /** For each query: JSON text of the documents, a count, or what went wrong. */
+  /** For each query: JSON text of the list, a count, or what went wrong. */
   readonly answers: readonly (string | number | WireError)[]
 }

@@ -26,7 +26,7 @@ export class WriterThread {
   #stopped = false
 
   constructor(settings: FileSettings, collections: readonly CollectionSpec[], onDeath: (error: Error) => void) {
-    this.#settings = { ...settings, collections: collections.map(({ document: _, restore: __, ...spec }) => ({ ...spec })) }
+    this.#settings = { ...settings, collections: collections.map(({ document: _, restore: __, sealed: ___, ...spec }) => ({ ...spec })) }
     this.#onDeath = onDeath
   }
 

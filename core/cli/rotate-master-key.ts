@@ -1,0 +1,49 @@
+// `millrace rotate-master-key`: seals every secret in the store under another master key. The embedded store's service
+// must be stopped; on MongoDB nodes go on, having been given both keys before.
+import type { Command } from "commander"
+import { buildRuntime } from "../bootstrap/runtime.ts"
+import { Opened } from "../bootstrap/storage.ts"
+import { MasterKeys } from "../bootstrap/vault.ts"
+import { BootError, type CoreConfig } from "../kernel/config.ts"
+import { createLog } from "../kernel/log.ts"
+import { adoptNextMasterKey, nextMasterKey } from "../kernel/master-keys.ts"
+import { createVault } from "../kernel/vault.ts"
+import { checkMasterKey, resealAll } from "../storage/master-key.ts"
+
+export function addRotateMasterKey(program: Command, config: () => CoreConfig): void {
+  program
+    .command("rotate-master-key")
+    .description(
+      "Seal every secret in the store under another master key: the one in MILLRACE_MASTER_KEY, with the old one in MILLRACE_RETIRED_MASTER_KEYS; where the key lies in the data folder, a new one is drawn. Can be run again after an interruption.",
+    )
+    .action(async () => {
+      console.log(await rotateMasterKey(config()))
+    })
+}
+
+/** Returns what it did, in words. */
+export async function rotateMasterKey(config: CoreConfig): Promise<string> {
+  const runtime = await buildRuntime({ config, log: createLog(config.log.level), serve: false })
+  const keys = runtime.container.get(MasterKeys)
+  const inFile = config.master_key === null
+  if (inFile && keys.source === undefined)
+    throw new BootError([`There is no master key to replace: MILLRACE_MASTER_KEY is not set, and there is no ${keys.file}.`])
+  if (!inFile && keys.retired.length === 0)
+    throw new BootError([
+      "There is nothing to replace the master key of: set MILLRACE_MASTER_KEY to the new key, and MILLRACE_RETIRED_MASTER_KEYS to the one of before.",
+    ])
+  const vault = inFile ? createVault(nextMasterKey(keys.file), [keys.current, ...keys.retired]) : createVault(keys.current, keys.retired)
+  const store = runtime.container.get(Opened)
+  try {
+    await store.start()
+    await checkMasterKey(store, { vault, source: inFile ? keys.file : "MILLRACE_MASTER_KEY", file: keys.file })
+    const { resealed, secrets } = await resealAll(store, vault)
+    if (inFile) adoptNextMasterKey(keys.file)
+    const rest = inFile
+      ? `${keys.file} holds the new key. Backups of before need the old one.`
+      : "MILLRACE_RETIRED_MASTER_KEYS is no longer needed. Backups of before need the old key."
+    return `${resealed} of ${secrets} secrets were sealed anew under the master key ${vault.keyId}. ${rest}`
+  } finally {
+    await store.stop()
+  }
+}

@@ -1,0 +1,140 @@
+// A store tells which master key it needs: a node with another one, or with none, is refused at start; a command replaces
+// the key, and may be interrupted.
+import { randomBytes } from "node:crypto"
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { frameworkRoot } from "../../core/bootstrap/runtime.ts"
+import { Opened } from "../../core/bootstrap/storage.ts"
+import { rotateMasterKey } from "../../core/cli/rotate-master-key.ts"
+import { loadConfig } from "../../core/kernel/config.ts"
+import { createVault } from "../../core/kernel/vault.ts"
+import { MasterKeysCollection, resealAll } from "../../core/storage/master-key.ts"
+import type { StartedStore } from "../../core/storage/store.ts"
+import { onBothStores } from "../pipelines/stores.ts"
+
+interface Made {
+  readonly slug: string
+  readonly inbound_url: string
+  readonly secret: string
+}
+
+onBothStores("master key of a store", ({ storage }) => {
+  const quiet = { MILLRACE_LOG_LEVEL: "silent" }
+  let folder: string
+  let env: Record<string, string>
+  let host: TestHost | undefined
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-master-key-"))
+    env = { ...(await storage()), ...quiet }
+  })
+  afterEach(async () => {
+    await host?.stop()
+    host = undefined
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const start = async (more: Record<string, string> = {}, dataDir = folder) => {
+    host = await testHost({ dataDir, env: { ...env, ...more } })
+    return host
+  }
+  const stop = async () => {
+    await host?.stop()
+    host = undefined
+  }
+  const refusal = (more: Record<string, string> = {}, dataDir = folder) =>
+    start(more, dataDir).then(
+      () => "",
+      (error: unknown) => (error as Error).message,
+    )
+  const config = (more: Record<string, string> = {}) =>
+    loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: { MILLRACE_DATA_DIR: folder, ...env, ...more } }).config
+  const pipeline = async (name: string) => {
+    const made = await host?.api<Made>("POST", "/v1/event-pipelines", { name, state: "active", pipeline: [] })
+    if (made?.status !== 200) throw new Error(JSON.stringify(made))
+    return made.body
+  }
+  /** Its address is another after each start. */
+  const takes = async ({ inbound_url, secret }: Made) =>
+    (await host?.send({ inbound_url: inbound_url.replace(/^http:..[^/]+/, host.url) }, { n: 1 }, { secret }))?.status
+
+  it("refuses a node with another key or with none, draws none and changes nothing; also where the store is older than the check", async () => {
+    await start()
+    const one = await pipeline("One")
+    await stop()
+    const key = readFileSync(join(folder, "master.key"), "utf8").trim()
+    const other = randomBytes(32).toString("hex")
+    const refused = async () => {
+      const wrong = await refusal({ MILLRACE_MASTER_KEY: other })
+      expect(wrong).to.match(/sealed under the master key [0-9a-f]{16}, and MILLRACE_MASTER_KEY holds another/)
+      expect(wrong).to.include("rotate-master-key").and.not.include(other)
+      rmSync(join(folder, "master.key"), { force: true })
+      expect(await refusal()).to.match(/this node has none: MILLRACE_MASTER_KEY is not set, and there is no .*master\.key/)
+      expect(existsSync(join(folder, "master.key"))).to.equal(false)
+    }
+    await refused()
+    const older = await start({ MILLRACE_MASTER_KEY: key })
+    expect(await takes(one)).to.be.below(300)
+    const remove = { kind: "remove", collection: MasterKeysCollection, id: "keys" } as const
+    await older.runtime.container.get(Opened).commit({ id: "older", writes: [remove] })
+    await stop()
+    await refused()
+    await start({ MILLRACE_MASTER_KEY: key })
+    expect(await takes(one)).to.be.below(300)
+  })
+
+  it("replaces the key in the data folder, also one that an interruption left half replaced", async () => {
+    await start()
+    const made = [await pipeline("One"), await pipeline("Two"), await pipeline("Three")]
+    const before = readFileSync(join(folder, "master.key"), "utf8")
+    await stop()
+    expect(await rotateMasterKey(config())).to.match(/^[3-9] of [3-9] secrets were sealed anew/)
+    const after = readFileSync(join(folder, "master.key"), "utf8")
+    expect(after).to.not.equal(before)
+    expect(await refusal({ MILLRACE_MASTER_KEY: before.trim() })).to.include("holds another")
+    await start()
+    for (const one of made) expect(await takes(one)).to.be.below(300)
+  })
+
+  it("is replaced by another configured one, from where an interruption left it", async () => {
+    const [old, next] = [randomBytes(32), randomBytes(32)]
+    const both = { MILLRACE_MASTER_KEY: next.toString("base64"), MILLRACE_RETIRED_MASTER_KEYS: old.toString("base64") }
+    await start({ MILLRACE_MASTER_KEY: old.toString("base64") })
+    const made = [await pipeline("One"), await pipeline("Two"), await pipeline("Three")]
+    await stop()
+
+    // A node that has both goes on while some are sealed under either.
+    await start(both)
+    const opened = (host as TestHost).runtime.container.get(Opened)
+    expect(await resealAll(failingAfter(opened, 2), createVault(next, [old])).catch((error: Error) => error.message)).to.equal("killed")
+    made.push(await pipeline("Four"))
+    for (const one of made) expect(await takes(one)).to.be.below(300)
+    await stop()
+    // One that has the old key alone could not open what is sealed by now.
+    expect(await refusal({ MILLRACE_MASTER_KEY: old.toString("base64") })).to.include("holds another")
+
+    expect(await rotateMasterKey(config(both))).to.match(/^[1-9]\d* of [4-9] secrets were sealed anew/)
+    expect(await rotateMasterKey(config(both))).to.match(/^0 of [4-9]/)
+    await start({ MILLRACE_MASTER_KEY: next.toString("base64") })
+    for (const one of made) expect(await takes(one)).to.be.below(300)
+  })
+
+  it("has nothing replaced without an old and a new key", async () => {
+    const failure = (more: Record<string, string>) => rotateMasterKey(config(more)).catch((error: Error) => error.message)
+    expect(await failure({})).to.include("There is no master key to replace")
+    expect(await failure({ MILLRACE_MASTER_KEY: randomBytes(32).toString("hex") })).to.include("MILLRACE_RETIRED_MASTER_KEYS")
+  })
+})
+
+/** A store whose process dies before that many commits and one more. */
+function failingAfter(store: StartedStore, commits: number): StartedStore {
+  let left = commits
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === "commit") return left-- > 0 ? target.commit.bind(target) : () => Promise.reject(new Error("killed"))
+      return Reflect.get(target, name) as unknown
+    },
+  })
+}
