@@ -40,6 +40,11 @@ function roomOf(path: string): string | undefined {
   return top === "core" && rest.length > 0 ? room : undefined
 }
 
+/** A source without its comments. */
+function codeOf(text: string): string {
+  return text.replace(/^\s*(\/\/|\/?\*).*$/gm, "")
+}
+
 /** The folder of a plugin: the nearest one above that has an index.ts. */
 function pluginOf(path: string): string {
   let folder = dirname(path)
@@ -140,6 +145,25 @@ describe("architecture", () => {
       expect(users, name).to.not.deep.equal([])
       expect(users.filter((path) => !home.test(path), name)).to.deep.equal([])
     }
+  })
+
+  it("makes no code from text outside of isolates", () => {
+    const inIsolates = (path: string) => path.startsWith("core/pipeline/sandbox/isolate/")
+    const compilers = refused(all, ({ target, typeOnly }, { path }) => {
+      if (["vm", "node:vm", "node:repl", "repl"].includes(target)) return true
+      return !typeOnly && /^(ajv|ajv-[a-z0-9-]+|acorn)$/.test(target) && !inIsolates(path)
+    })
+    expect(compilers).to.deep.equal([])
+    const makers = all
+      .filter(({ text }) => /\bnew Function\b|\bFunction\(|\beval\(|\b\bvm\.(run|compile|Script)/.test(codeOf(text)))
+      .map(({ path }) => path)
+    expect(makers).to.deep.equal([])
+    // Threads and processes are started from files; none from a text.
+    const threads = all.filter(({ text }) => /\beval: true\b|"(--eval|-e|-p|--print)"/.test(codeOf(text))).map(({ path }) => path)
+    expect(threads).to.deep.equal([])
+    // What runs in isolates is bundled: nothing outside of it imports it but for its types.
+    const outside = refused(all, ({ target, typeOnly }, { path }) => !typeOnly && inIsolates(target) && !inIsolates(path))
+    expect(outside).to.deep.equal([])
   })
 
   it("has no circle of imports", () => {

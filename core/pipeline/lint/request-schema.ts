@@ -3,11 +3,11 @@
 import { didYouMean } from "../../kernel/guess.ts"
 import type { Report } from "../compile/report.ts"
 import { childPointer } from "../pointer.ts"
-import { formats } from "../sandbox/isolate/formats/index.ts"
+import { formatNames } from "../sandbox/format-names.ts"
 import { eachSchema, schemaKeywords } from "../sandbox/json-schema.ts"
 import type { RuleId } from "./rules.ts"
 
-const formatNames = Object.keys(formats)
+const knownFormats: readonly string[] = formatNames
 /** Those of OpenAPI that annotate; they are near keywords, and meant. */
 const annotations = ["example", "nullable"]
 const known = new Set([...schemaKeywords, ...annotations])
@@ -32,8 +32,8 @@ export function lintRequestSchema(schema: unknown, report: Report): void {
   eachSchema(schema, (fields, pointer) => {
     if (found.length >= mostFindings) return
     const { format } = fields
-    if (typeof format === "string" && !formatNames.includes(format)) {
-      const hint = format.length <= longestGuessed ? didYouMean(format, formatNames) : ""
+    if (typeof format === "string" && !knownFormats.includes(format)) {
+      const hint = format.length <= longestGuessed ? didYouMean(format, knownFormats) : ""
       found.push(["unknown-format", `${pointer}/format`, `There is no format "${format}"; nothing is checked by it.${hint}`])
     }
     for (const keyword of Object.keys(fields)) {

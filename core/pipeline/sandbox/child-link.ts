@@ -28,7 +28,7 @@ function readable(): string[] {
   const here = fileURLToPath(new URL("./", import.meta.url))
   const project = fileURLToPath(new URL("../../../package.json", import.meta.url))
   const packages = new Set<string>()
-  for (const name of ["isolated-vm", "ajv", "acorn"]) {
+  for (const name of ["isolated-vm"]) {
     // As it is looked up and as it really lies: folders of packages may be links.
     const folder = (require.resolve.paths(name) ?? []).find((candidate) => existsSync(`${candidate}/${name}/package.json`))
     if (folder !== undefined) packages.add(`${folder}/`)
@@ -109,7 +109,9 @@ export class ChildLink {
     this.#pipe.uncork()
   }
 
-  kill(): void {
+  /** `why` becomes the last of what the loss says of its stderr. */
+  kill(why = ""): void {
+    if (why !== "") this.#stderr += `\n${why}`
     this.#process.kill("SIGKILL")
   }
 

@@ -1,9 +1,16 @@
-// Compiles programs in a child of its own, one at a time, so that a schema made to take forever costs that child and no
-// event: the child's watching thread ends it and names the job. The child starts on first use and ends when it has been
-// idle.
+// Compiles programs in an isolate of a child of its own, one at a time, so that a schema made to take forever costs that
+// child and no event: the child's watching thread ends it and names the job. The child starts on first use and ends when
+// it has been idle.
 import type { Clock } from "../../kernel/clock.ts"
-import type { Compiled } from "./child/compile-main.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
+import { isolateBundle } from "./isolate-bundle.ts"
+import type { ProgramProblem } from "./sandbox.ts"
+
+export interface Compiled {
+  readonly validator: string | null
+  readonly transform: string | null
+  readonly problems: readonly ProgramProblem[]
+}
 
 interface Job {
   readonly schema: string
@@ -16,6 +23,8 @@ const deadlineMs = 2_000
 /** For a start, and for a child that neither answers nor dies; longer than its watching thread lets one job last (watchdog.ts). */
 const silentMs = 30_000
 const idleMs = 30_000
+/** Of the isolate; one that needs more is answered with a problem. */
+const memoryMb = 256
 const mostWaiting = 10_000
 
 export class Compiler {
@@ -57,14 +66,14 @@ export class Compiler {
     if (!this.#job) return
     const { schema, transform } = this.#job
     this.#limit()
-    this.#link.send([String(++this.#id), schema, transform === null ? "0" : "1", transform ?? ""])
+    this.#link.send(["compile", String(++this.#id), schema, transform === null ? "0" : "1", transform ?? ""])
   }
 
   #start(): void {
     this.#ready = false
     this.#silent = false
-    const link = new ChildLink("compile-main.ts", [String(deadlineMs)], {
-      onFrame: (parts) => this.#onFrame(parts),
+    const link = new ChildLink("compile-main.ts", [String(deadlineMs), String(memoryMb)], {
+      onFrame: (parts) => this.#onFrame(link, parts),
       onLost: (loss) => {
         if (link === this.#link) this.#onLost(loss)
       },
@@ -89,12 +98,26 @@ export class Compiler {
     })
   }
 
-  #onFrame([id, answer = ""]: string[]): void {
+  #onFrame(link: ChildLink, [id, kind = "", answer = ""]: string[]): void {
+    if (id === "online") {
+      this.#sendBundle(link)
+      return
+    }
+    if (link !== this.#link) return
     this.#cancelTimer()
     if (id === "ready") this.#ready = true
-    else this.#finish(JSON.parse(answer) as Compiled)
+    else if (this.#job) this.#finish(kind === "compiled" ? (JSON.parse(answer) as Compiled) : notCompiled(this.#job, kind, answer))
+    // Its isolate is gone.
+    if (kind !== "" && kind !== "compiled") this.#retire()
     this.#next()
     if (!this.#job) this.#cancelTimer = this.#clock.after(idleMs, () => this.#retire())
+  }
+
+  #sendBundle(link: ChildLink): void {
+    isolateBundle("compiler").then(
+      (text) => link.send(["bundle", text]),
+      (error: Error) => link.kill(error.message),
+    )
   }
 
   #onLost({ signal, exitCode, report, stderr }: Loss): void {
@@ -124,18 +147,19 @@ function failed(message: string): Compiled {
   return { validator: null, transform: null, problems: [{ part: "schema", message }] }
 }
 
+function notCompiled(job: Job, kind: string, why: string): Compiled {
+  return kind === "memory"
+    ? refused(job, `took more than ${memoryMb} MB to compile; make it simpler`)
+    : refused(job, `can't be compiled: ${why}`)
+}
+
 function tooSlow(job: Job): Compiled {
-  const part = job.schema === "" ? "transform" : "schema"
-  const name = part === "schema" ? "request_schema" : "transform_js"
-  return {
-    validator: null,
-    transform: null,
-    problems: [
-      {
-        part,
-        message: `${name} took longer than ${deadlineMs / 1_000} s to compile; make it simpler.`,
-        ...(part === "schema" ? { pointer: "" } : {}),
-      },
-    ],
-  }
+  return refused(job, `took longer than ${deadlineMs / 1_000} s to compile; make it simpler`)
+}
+
+function refused(job: Job, why: string): Compiled {
+  const isSchema = job.schema !== ""
+  const message = `${isSchema ? "request_schema" : "transform_js"} ${why}.`
+  const problem: ProgramProblem = isSchema ? { part: "schema", message, pointer: "" } : { part: "transform", message }
+  return { validator: null, transform: null, problems: [problem] }
 }

@@ -5,7 +5,7 @@ import type { CoreConfig } from "../../kernel/config.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Loss } from "./child-link.ts"
 import { Compiler } from "./compiler.ts"
-import { endBundler, isolateBundle } from "./isolate-bundle.ts"
+import { isolateBundle } from "./isolate-bundle.ts"
 import { type Job, keyOf, unavailable } from "./job.ts"
 import { Lane, type LaneOptions } from "./lane.ts"
 import { Offenders, strike } from "./offenders.ts"
@@ -52,7 +52,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
     config,
     clock,
     offenders,
-    bundle: isolateBundle,
+    bundle: () => isolateBundle("runner"),
     onSuspects: (jobs) => penalties.suspects(jobs),
     onCulprit: (job, loss) => {
       log.warn(
@@ -108,8 +108,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
     },
 
     async start() {
-      await isolateBundle()
-      await endBundler()
+      await isolateBundle("runner")
       await Promise.all(lanes.map((lane) => lane.start()))
     },
 

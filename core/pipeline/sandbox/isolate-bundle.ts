@@ -3,32 +3,46 @@
 import { fileURLToPath } from "node:url"
 import { build, stop } from "esbuild"
 
-let bundle: Promise<string> | undefined
+const entries = {
+  /** Defines `millraceIsolate`: what runs programs. */
+  runner: { file: "./isolate/runner.ts", globalName: "millraceIsolate" },
+  /** Defines `millraceCompiler`: what makes programs. */
+  compiler: { file: "./isolate/compiler/main.ts", globalName: "millraceCompiler" },
+} as const
 
-/** JavaScript that defines `millraceIsolate`. */
-export function isolateBundle(): Promise<string> {
-  bundle ??= make()
+const bundles = new Map<keyof typeof entries, Promise<string>>()
+let building = 0
+
+/** JavaScript of one of the bundles. */
+export function isolateBundle(name: keyof typeof entries): Promise<string> {
+  let bundle = bundles.get(name)
+  if (!bundle) {
+    bundle = make(name)
+    bundles.set(name, bundle)
+  }
   return bundle
 }
 
-async function make(): Promise<string> {
-  const result = await build({
-    entryPoints: [fileURLToPath(new URL("./isolate/runner.ts", import.meta.url))],
-    bundle: true,
-    write: false,
-    format: "iife",
-    globalName: "millraceIsolate",
-    target: "es2024",
-    minifySyntax: true,
-    minifyWhitespace: true,
-    logLevel: "silent",
-  })
-  const text = result.outputFiles[0]?.text
-  if (text === undefined) throw new Error("esbuild gave no output for the isolates' code.")
-  return text.trimEnd().replace(/;$/, "")
-}
-
-/** Ends esbuild's own process; a later build would start another. */
-export async function endBundler(): Promise<void> {
-  await stop()
+async function make(name: keyof typeof entries): Promise<string> {
+  const { file, globalName } = entries[name]
+  building++
+  try {
+    const result = await build({
+      entryPoints: [fileURLToPath(new URL(file, import.meta.url))],
+      bundle: true,
+      write: false,
+      format: "iife",
+      globalName,
+      target: "es2024",
+      minifySyntax: true,
+      minifyWhitespace: true,
+      logLevel: "silent",
+    })
+    const text = result.outputFiles[0]?.text
+    if (text === undefined) throw new Error("esbuild gave no output for the isolates' code.")
+    return text.trimEnd().replace(/;$/, "")
+  } finally {
+    // Ends esbuild's own process; a later build would start another.
+    if (--building === 0) await stop()
+  }
 }

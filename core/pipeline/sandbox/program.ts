@@ -2,13 +2,10 @@
 // change of that form never meets programs of an older one.
 import { createHash } from "node:crypto"
 import type { Program } from "./sandbox.ts"
+import { withContextMark } from "./transform-mark.ts"
 
 /** Raise when compiled programs look different from before. */
 const form = "1"
-
-/** How a compiled transform begins when it takes a second argument, so that the parent sends it only then. */
-export const withContextMark = "(/* event, context */function()"
-export const withoutContextMark = "(/* event */function()"
 
 export function digestOf(schema: unknown, transform: string | null): string {
   const text = JSON.stringify([form, schema ?? null, transform])

@@ -1,6 +1,7 @@
 // Turns what a transform returned into JSON text, or says why it is none. Numbers that JSON lacks (NaN, Infinity) become
 // null, `undefined` members are left out and `toJSON` is honoured, as JSON.stringify has it; what it would drop or empty
 // silently (functions, symbols, Maps, Sets, ...) is refused instead, with a pointer.
+import { byteLength } from "./byte-length.ts"
 
 const maxBytes = 1_048_576
 const maxDepth = 100
@@ -74,14 +75,4 @@ function shown(pointer: string): string {
 
 function article(kind: string): string {
   return /^[aeiou]/i.test(kind) ? `an ${kind}` : `a ${kind}`
-}
-
-function byteLength(text: string): number {
-  let bytes = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    // A pair of surrogates is four bytes, two a unit.
-    bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3
-  }
-  return bytes
 }

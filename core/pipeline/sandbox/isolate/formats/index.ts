@@ -2,12 +2,13 @@
 // ajv-formats is looser or stricter, and its OpenAPI extras.
 import type { Format } from "ajv"
 import { fullFormats } from "ajv-formats/dist/formats.js"
+import type { formatNames } from "../../format-names.ts"
 import { isEmail, isIdnEmail } from "./email.ts"
 import { isHostname, isIdnHostname } from "./hostname.ts"
 import { isIri, isIriReference, isUri, isUriReference, isUriTemplate } from "./resource-identifier.ts"
 import { isDateTime, isDuration, isTime } from "./time.ts"
 
-export const formats: Record<string, Format> = {
+export const formats: Record<(typeof formatNames)[number], Format> = {
   ...fullFormats,
   "date-time": isDateTime,
   time: isTime,

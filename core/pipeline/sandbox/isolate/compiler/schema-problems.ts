@@ -1,16 +1,16 @@
 // What keeps a JSON Schema from being compiled, all of it: ajv speaks of the first only, and of patterns without a place.
 import type { Ajv, ErrorObject } from "ajv"
-import { childPointer, eachSchema } from "../json-schema.ts"
-import type { ProgramProblem } from "../sandbox.ts"
+import { childPointer, eachSchema } from "../../json-schema.ts"
+import type { ProgramProblem } from "../../sandbox.ts"
 import { UnsupportedSchema } from "./schema-dialect.ts"
 
 const mostProblems = 20
 
-/** By the schema of schemas, which `judge` is, and of patterns. Of what stands at one place the first is told. */
+/** By the schema of schemas, which `judge` is, of patterns and of identifiers. Of what stands at one place the first is told. */
 export function shapeProblems(schema: unknown, judge: Ajv): ProgramProblem[] {
   const errors = judge.validateSchema(schema as boolean | object) === true ? [] : (judge.errors ?? [])
   const byPointer = new Map<string, ProgramProblem>()
-  for (const problem of [...errors.map(shapeProblem), ...patternProblems(schema)]) {
+  for (const problem of [...errors.map(shapeProblem), ...patternProblems(schema), ...identifierProblems(schema, "")]) {
     const { pointer = "" } = problem
     if (!byPointer.has(pointer)) byPointer.set(pointer, problem)
   }
@@ -56,6 +56,19 @@ function patternProblems(schema: unknown): ProgramProblem[] {
     for (const key of Object.keys(patternProperties)) check(key, childPointer(`${pointer}/patternProperties`, key))
   })
   return problems
+}
+
+/**
+ * ajv writes an `$id` into a comment of the code that it makes. One that ends the comment is refused wherever it stands:
+ * a reference can make a schema of any object in the document, data included.
+ */
+function identifierProblems(node: unknown, pointer: string): ProgramProblem[] {
+  if (typeof node !== "object" || node === null) return []
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === "$id" && typeof value === "string" && value.includes("*/")
+      ? [problemAt(childPointer(pointer, key), `${JSON.stringify(value.slice(0, 100))} is not an identifier: "*/" can't stand in one.`)]
+      : identifierProblems(value, childPointer(pointer, key)),
+  )
 }
 
 /** As the validator makes it, which is by the flag `u`. */

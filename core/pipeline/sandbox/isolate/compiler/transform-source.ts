@@ -1,8 +1,8 @@
 // Reads a transform's syntax tree and turns the text into what an isolate evaluates, or says why it is no pure function:
 // top level only functions and constants, nothing asynchronous, nothing that changes a top-level name.
 import { type AnyNode, type Expression, type Function as FunctionNode, type Pattern, type Program, parse, type Statement } from "acorn"
-import { withContextMark, withoutContextMark } from "../program.ts"
-import type { ProgramProblem } from "../sandbox.ts"
+import type { ProgramProblem } from "../../sandbox.ts"
+import { withContextMark, withoutContextMark } from "../../transform-mark.ts"
 
 type Found = { readonly problems: ProgramProblem[] } | { readonly text: string }
 

@@ -1,11 +1,13 @@
 // Turns a JSON Schema into the source of two validators (one that stops at the first problem, one that finds them all),
-// or says what is wrong with it and where. Runs in the compile child only: a schema may be made to take forever.
+// or says what is wrong with it and where. Runs in the compiler's isolate only: ajv makes functions from
+// text that holds parts of the schema.
 import { Ajv, type AnySchemaObject, type Options } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import { _ } from "ajv/dist/compile/codegen/index.js"
 import standaloneCode from "ajv/dist/standalone/index.js"
-import { formats } from "../isolate/formats/index.ts"
-import type { ProgramProblem } from "../sandbox.ts"
+import type { ProgramProblem } from "../../sandbox.ts"
+import { byteLength } from "../byte-length.ts"
+import { formats } from "../formats/index.ts"
 import { asAjvReadsIt } from "./schema-dialect.ts"
 import { compileProblems, shapeProblems } from "./schema-problems.ts"
 
@@ -19,7 +21,7 @@ export function validatorSource(schema: unknown): Found {
   if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema))) {
     return refuse("request_schema must be an object or a boolean")
   }
-  const bytes = Buffer.byteLength(JSON.stringify(schema))
+  const bytes = byteLength(JSON.stringify(schema))
   if (bytes > longest) return refuse(`request_schema is ${bytes} bytes; at most ${longest} are allowed`)
   if (typeof schema === "boolean") return both(schema, false)
   const dialect = "$schema" in schema ? schema.$schema : undefined

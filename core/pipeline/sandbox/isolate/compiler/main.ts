@@ -1,0 +1,22 @@
+// The compiler as it stands in its isolate: takes a schema and a transform as text, answers JSON of the program's two
+// sources or of what is wrong with them. ajv makes functions from text here, and nowhere else.
+import type { Compiled } from "../../compiler.ts"
+import { transformSource } from "./transform-source.ts"
+import { validatorSource } from "./validator-source.ts"
+
+/** `schemaText` is "" without a schema; `transform` is null without one. Answers JSON of Compiled. */
+export function compile(schemaText: string, transform: string | null): string {
+  const validator = schemaText === "" ? null : validatorSource(JSON.parse(schemaText))
+  const transformed = transform === null ? null : transformSource(transform)
+  const compiled: Compiled = {
+    validator: validator && "text" in validator ? validator.text : null,
+    transform: transformed && "text" in transformed ? transformed.text : null,
+    problems: [validator, transformed].flatMap((each) => (each && "problems" in each ? each.problems : [])),
+  }
+  return JSON.stringify(compiled)
+}
+
+/** Compiles what every first program needs, the schema of schemas above all, before one waits for it. */
+export function warm(): void {
+  compile('{"type":"object","properties":{"email":{"type":"string","format":"email"}}}', "function transform(event) { return event }")
+}
