@@ -5,8 +5,9 @@ import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
 import { backUp, restore } from "../storage/sqlite/backup.ts"
+import { print, type Terminal } from "./terminal.ts"
 
-export function addBackupCommands(program: Command, config: () => CoreConfig): void {
+export function addBackupCommands(program: Command, config: () => CoreConfig, terminal: Terminal): void {
   program
     .command("backup")
     .description("Copy the embedded store into a new file, while the service runs or not; verified by a checksum of all documents.")
@@ -18,8 +19,8 @@ export function addBackupCommands(program: Command, config: () => CoreConfig): v
         mkdirSync(dirname(target), { recursive: true })
         return backUp(dataFile(data_dir), target, now())
       })
-      console.log(`${file}: ${documents} documents, sha256 ${sha256}`)
-      console.log(`The master key (${data_dir}, or MILLRACE_MASTER_KEY) is not in it: without that key its secrets stay sealed.`)
+      print(terminal, `${file}: ${documents} documents, sha256 ${sha256}`)
+      print(terminal, `The master key (${data_dir}, or MILLRACE_MASTER_KEY) is not in it: without that key its secrets stay sealed.`)
     })
 
   program
@@ -29,8 +30,8 @@ export function addBackupCommands(program: Command, config: () => CoreConfig): v
     .action(async (file: string) => {
       const { data_dir } = embedded(config(), "mongorestore")
       const { documents, sha256, made_at, aside } = await told(() => restore(resolve(file), dataFile(data_dir), now()))
-      console.log(`${dataFile(data_dir)}: ${documents} documents as of ${made_at}, sha256 ${sha256}`)
-      if (aside !== undefined) console.log(`What was there before is in ${aside}.`)
+      print(terminal, `${dataFile(data_dir)}: ${documents} documents as of ${made_at}, sha256 ${sha256}`)
+      if (aside !== undefined) print(terminal, `What was there before is in ${aside}.`)
     })
 }
 

@@ -3,7 +3,8 @@
 import { join, resolve } from "node:path"
 import { Command, CommanderError } from "commander"
 import { type Declarations, frameworkIsSource, frameworkRoot, loadDeclarations, loadPlugins } from "../bootstrap/plugins.ts"
-import { type LoadedConfig, loadConfig } from "../kernel/config.ts"
+import { BootError, type LoadedConfig, loadConfig } from "../kernel/config.ts"
+import { AppError } from "../kernel/errors.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import { addBackupCommands } from "./backup.ts"
 import { addClientCommands } from "./client-commands.ts"
@@ -12,19 +13,33 @@ import { addDev } from "./dev.ts"
 import { checkGenerated, writeGenerated } from "./generate.ts"
 import { generatedFiles } from "./generated-files.ts"
 import { addOperationCommands, type CommandContext } from "./operations/commands.ts"
+import { CommandProblem } from "./operations/problem.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
 import { addPipelineCommands } from "./pipelines/commands.ts"
 import { addPluginCommand } from "./plugin-command.ts"
 import { addRotateMasterKey } from "./rotate-master-key.ts"
 import { addScaffoldCommands } from "./scaffold/commands.ts"
 import { schemaFiles } from "./schema-files.ts"
-import { processTerminal, type Terminal } from "./terminal.ts"
+import { print, printError, processTerminal, type Terminal } from "./terminal.ts"
 
 const defaults = join(frameworkRoot, "config/default.yaml")
+
+/** Runs one command line as the command does: reports what went wrong on standard error; returns the exit code. */
+export async function runReported(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
+  try {
+    return await runCommand(args, terminal)
+  } catch (error) {
+    if (!(error instanceof BootError || error instanceof AppError || error instanceof CommandProblem)) throw error
+    printError(terminal, error.message)
+    return error instanceof CommandProblem ? error.exitCode : 1
+  }
+}
 
 /** Runs one command line; returns the exit code. Throws BootError where configuration or plugins are refused. */
 export async function runCommand(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
   let exitCode = 0
+  const config = () => ownConfig(terminal.env).config
+  const declarations = () => ownDeclarations(terminal.env)
   const program = new Command("millrace")
     .description("Durable event pipelines: runs the service, and what goes with it.")
     .exitOverride()
@@ -42,9 +57,9 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
     .command("config")
     .description("Show the settings that hold, and where each comes from; secrets are masked.")
     .action(async () => {
-      const loaded = ownConfig()
+      const loaded = ownConfig(terminal.env)
       const plugins = await loadPlugins({ config: loaded.config, root: process.cwd() })
-      console.log(describeConfig(loaded, plugins))
+      print(terminal, describeConfig(loaded, plugins))
     })
 
   program
@@ -52,9 +67,9 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
     .description("Print the JSON Schema of pipeline documents, for the plugins that ship and your own.")
     .option("--into <folder>", "write it there instead, and that of pipeline tests, for editors")
     .action(async ({ into }: { into?: string }) => {
-      const { registry } = await ownDeclarations()
-      if (into === undefined) console.log(pipelineSchema(registry))
-      else writeGenerated(schemaFiles(registry, resolve(into)))
+      const { registry } = await declarations()
+      if (into === undefined) print(terminal, pipelineSchema(registry))
+      else writeGenerated(schemaFiles(registry, resolve(into)), terminal)
     })
 
   // What is generated is kept in the framework's repository; a package has none.
@@ -65,19 +80,19 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
       .option("--check", "write nothing; fail when one of them is not current")
       .action(async ({ check }: { check?: boolean }) => {
         const files = await shippedFiles()
-        exitCode = check ? checkGenerated(files) : writeGenerated(files)
+        exitCode = check ? checkGenerated(files, terminal) : writeGenerated(files, terminal)
       })
 
   const end = (code: number) => {
     exitCode = code
   }
   addDev(program, process.cwd(), end)
-  addScaffoldCommands(program, { root: process.cwd(), declarations: ownDeclarations, refresh })
-  addBackupCommands(program, () => ownConfig().config)
-  addRotateMasterKey(program, () => ownConfig().config)
-  addPipelineCommands(program, { config: () => ownConfig().config, root: process.cwd(), end })
+  addScaffoldCommands(program, { root: process.cwd(), declarations, refresh: (isFramework) => refresh(isFramework, terminal), terminal })
+  addBackupCommands(program, config, terminal)
+  addRotateMasterKey(program, config, terminal)
+  addPipelineCommands(program, { config, root: process.cwd(), terminal, end })
   program.showSuggestionAfterError()
-  addClientCommands(program, { terminal, exit: end }, ownDeclarations)
+  addClientCommands(program, { terminal, exit: end }, declarations)
   if (needsPlugins(program, args)) await addDeclaredCommands(program, { terminal, exit: end })
   try {
     await program.parseAsync(args, { from: "user" })
@@ -88,12 +103,12 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   return exitCode
 }
 
-function ownConfig(): LoadedConfig {
-  return loadConfig({ defaults, project: process.cwd(), env: process.env })
+function ownConfig(env: NodeJS.ProcessEnv): LoadedConfig {
+  return loadConfig({ defaults, project: process.cwd(), env })
 }
 
-function ownDeclarations(): Promise<Declarations> {
-  return loadDeclarations({ config: ownConfig().config, root: process.cwd() })
+function ownDeclarations(env: NodeJS.ProcessEnv): Promise<Declarations> {
+  return loadDeclarations({ config: ownConfig(env).config, root: process.cwd() })
 }
 
 /** Made from what ships, whatever this machine's configuration says. */
@@ -102,8 +117,9 @@ async function shippedFiles(): Promise<GeneratedFile[]> {
   return generatedFiles(await loadDeclarations({ config, root: frameworkRoot }))
 }
 
-async function refresh(isFramework: boolean): Promise<void> {
-  writeGenerated(isFramework ? await shippedFiles() : schemaFiles((await ownDeclarations()).registry, resolve("config")))
+async function refresh(isFramework: boolean, terminal: Terminal): Promise<void> {
+  const files = isFramework ? await shippedFiles() : schemaFiles((await ownDeclarations(terminal.env)).registry, resolve("config"))
+  writeGenerated(files, terminal)
 }
 
 /** Plugins are loaded where a name is none of the core's own commands. */
@@ -114,7 +130,7 @@ function needsPlugins(program: Command, [first = "", second = ""]: readonly stri
 }
 
 async function addDeclaredCommands(program: Command, context: CommandContext): Promise<void> {
-  const { plugins, registry } = await ownDeclarations()
-  for (const command of plugins.flatMap(({ plugin }) => plugin.commands ?? [])) addPluginCommand(program, command, context.exit)
+  const { plugins, registry } = await ownDeclarations(context.terminal.env)
+  for (const command of plugins.flatMap(({ plugin }) => plugin.commands ?? [])) addPluginCommand(program, command, context)
   addOperationCommands(program, registry, context)
 }

@@ -9,15 +9,16 @@ import { createLog } from "../kernel/log.ts"
 import { adoptNextMasterKey, nextMasterKey } from "../kernel/master-keys.ts"
 import { createVault } from "../kernel/vault.ts"
 import { checkMasterKey, resealAll } from "../storage/master-key.ts"
+import { print, type Terminal } from "./terminal.ts"
 
-export function addRotateMasterKey(program: Command, config: () => CoreConfig): void {
+export function addRotateMasterKey(program: Command, config: () => CoreConfig, terminal: Terminal): void {
   program
     .command("rotate-master-key")
     .description(
       "Seal every secret in the store under another master key: the one in MILLRACE_MASTER_KEY, with the old one in MILLRACE_RETIRED_MASTER_KEYS; where the key lies in the data folder, a new one is drawn. Can be run again after an interruption.",
     )
     .action(async () => {
-      console.log(await rotateMasterKey(config()))
+      print(terminal, await rotateMasterKey(config()))
     })
 }
 

@@ -33,6 +33,16 @@ export function processTerminal(): Terminal {
   }
 }
 
+/** Writes a line, or several, to standard output. */
+export function print({ stdout }: Pick<Terminal, "stdout">, text: string): void {
+  stdout.write(`${text}\n`)
+}
+
+/** Writes a line, or several, to standard error. */
+export function printError({ stderr }: Pick<Terminal, "stderr">, text: string): void {
+  stderr.write(`${text}\n`)
+}
+
 /** Standard output takes nothing more, and the terminal has said why. */
 export class OutputLost extends Error {
   override readonly name = "OutputLost"

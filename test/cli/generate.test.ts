@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { Writable } from "node:stream"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import formatsModule from "ajv-formats"
 import { expect } from "chai"
@@ -115,17 +116,18 @@ describe("generated files", () => {
   describe("on disk", () => {
     let folder: string
     const said: string[] = []
-    const { log, error } = console
+    const stream = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        said.push(chunk.toString().trimEnd())
+        done()
+      },
+    })
+    const terminal = { env: {}, stdin: process.stdin, stdout: stream, stderr: stream }
     beforeEach(() => {
       folder = mkdtempSync(join(tmpdir(), "millrace-generate-"))
       said.length = 0
-      console.log = (line: string) => void said.push(line)
-      console.error = (line: string) => void said.push(line)
     })
-    afterEach(() => {
-      Object.assign(console, { log, error })
-      rmSync(folder, { recursive: true })
-    })
+    afterEach(() => rmSync(folder, { recursive: true }))
 
     it("are written where they differ, and only there", () => {
       const [one, other] = [
@@ -133,18 +135,18 @@ describe("generated files", () => {
         { file: join(folder, "other.md"), text: "2\n" },
       ]
       writeFileSync(other.file, "2\n")
-      expect(writeGenerated([one, other])).to.equal(0)
+      expect(writeGenerated([one, other], terminal)).to.equal(0)
       expect(said).to.have.length(1)
       expect(said[0]).to.match(/^wrote .*deep\/one\.md$/)
       expect(readFileSync(one.file, "utf8")).to.equal("1\n")
-      expect([checkGenerated([one, other]), said.length]).to.deep.equal([0, 1])
+      expect([checkGenerated([one, other], terminal), said.length]).to.deep.equal([0, 1])
     })
 
     it("are named when missing or not current, and then left as they are", () => {
       const files = ["missing.md", "stale.md", "current.md"].map((name) => ({ file: join(folder, name), text: "new\n" }))
       writeFileSync(join(folder, "stale.md"), "old\n")
       writeFileSync(join(folder, "current.md"), "new\n")
-      expect(checkGenerated(files)).to.equal(1)
+      expect(checkGenerated(files, terminal)).to.equal(1)
       expect(said).to.have.length(2)
       expect(said[0]).to.match(/missing\.md is missing; run `npm run generate`/)
       expect(said[1]).to.match(/stale\.md is not current; run `npm run generate`/)

@@ -24,11 +24,13 @@ export interface LocalCompiler {
 export interface LocalCompilerArgs {
   readonly config: CoreConfig
   readonly root: string
+  /** Variables; MILLRACE_ORGANIZATION names the organization that the documents are for. */
+  readonly env: NodeJS.ProcessEnv
 }
 
 /** Throws BootError where plugins are refused. */
-export async function openCompiler({ config, root }: LocalCompilerArgs): Promise<LocalCompiler> {
-  return compilerFor(await loadDeclarations({ config, root }), config, process.env["MILLRACE_ORGANIZATION"] || undefined)
+export async function openCompiler({ config, root, env }: LocalCompilerArgs): Promise<LocalCompiler> {
+  return compilerFor(await loadDeclarations({ config, root }), config, env["MILLRACE_ORGANIZATION"] || undefined)
 }
 
 /** `organization` is the slug that the documents are for; without one, datasets of any are taken. */

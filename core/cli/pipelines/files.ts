@@ -7,6 +7,7 @@ import { type FileKind, filesIn, isTestFile, passedOver } from "../../pipeline/p
 import { notUtf8, utf8Text } from "../../pipeline/utf8.ts"
 import { type Reading, readGiven } from "../given-file.ts"
 import { CommandProblem } from "../operations/problem.ts"
+import { printError, type Terminal } from "../terminal.ts"
 
 export interface WantedFiles {
   /** As given on the command line; none: the configured folders. */
@@ -39,10 +40,10 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
 }
 
 /** Says, on standard error, which files in the folders are not taken although they may be meant. */
-export function tellPassedOver(wanted: WantedFiles): void {
+export function tellPassedOver(wanted: WantedFiles, terminal: Terminal): void {
   const folders = lookedAt(wanted).filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory())
   for (const { path, why } of folders.flatMap((folder) => passedOver(resolve(folder))))
-    console.error(`Not taken: ${shownPath(path)} (${why}).`)
+    printError(terminal, `Not taken: ${shownPath(path)} (${why}).`)
 }
 
 function lookedAt({ given, configured, kind }: WantedFiles): readonly string[] {

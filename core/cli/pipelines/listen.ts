@@ -2,6 +2,7 @@
 import type { Command } from "commander"
 import { BootError } from "../../kernel/config.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { print } from "../terminal.ts"
 import type { CommandContext } from "./command-context.ts"
 import { hearEvents, type LiveEvent } from "./live-events.ts"
 import { addRemoteOptions, openRemote, type Remote, type RemoteOptions } from "./remote.ts"
@@ -12,7 +13,7 @@ interface ListenOptions extends RemoteOptions {
   readonly pipeline?: string[]
 }
 
-export function addListen(group: Command, { config }: CommandContext): void {
+export function addListen(group: Command, { config, terminal }: CommandContext): void {
   const command = group
     .command("listen")
     .description("Send each accepted event on to a local server while developing; Ctrl-C ends it.")
@@ -20,16 +21,17 @@ export function addListen(group: Command, { config }: CommandContext): void {
     .option("--pipeline <slug...>", "only of these pipelines")
   addRemoteOptions(command).action(async (options: ListenOptions) => {
     if (!URL.canParse(options.forward)) throw new BootError([`--forward: "${options.forward}" is no absolute URL.`])
-    const remote = openRemote(options, config().data_dir)
+    const remote = openRemote(options, config().data_dir, terminal.env)
     // One whose deferred steps were mended is told of again.
     const forwarded = new Set<string>()
     await hearEvents({
       remote,
+      terminal,
       greeting: `Sending accepted events of ${remote.url} on to ${options.forward}.`,
       heard: async (event) => {
         if (event.status !== "accepted" || !wanted(event, options) || forwarded.has(event.id)) return
         forwarded.add(event.id)
-        console.log(`${eventLine(event)}  → ${await forward(event, remote, options.forward)}`)
+        print(terminal, `${eventLine(event)}  → ${await forward(event, remote, options.forward)}`)
       },
     })
   })

@@ -3,6 +3,7 @@
 import { styleText } from "node:util"
 import { connectLive } from "../../client/live.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { printError, type Terminal } from "../terminal.ts"
 import type { Remote } from "./remote.ts"
 
 export interface LiveEvent {
@@ -16,6 +17,7 @@ export interface LiveEvent {
 
 export interface LiveEventsArgs {
   readonly remote: Remote
+  readonly terminal: Terminal
   /** Called for one event after the other, never two at once. */
   readonly heard: (event: LiveEvent) => Promise<void> | void
   /** Said once events are being heard. */
@@ -23,10 +25,10 @@ export interface LiveEventsArgs {
 }
 
 /** Until the process is asked to stop. Throws AppError where there is no service, or where it refuses the subscription. */
-export async function hearEvents({ remote, heard, greeting }: LiveEventsArgs): Promise<void> {
+export async function hearEvents({ remote, terminal, heard, greeting }: LiveEventsArgs): Promise<void> {
   const { url, key: token, organization } = remote
   await remote.reach()
-  const say = (text: string) => console.error(styleText("dim", text))
+  const say = (text: string) => printError(terminal, styleText("dim", text))
   let lost = false
   const live = connectLive<{ executions: LiveEvent }>({
     url,

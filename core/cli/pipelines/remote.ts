@@ -112,9 +112,9 @@ export class Remote {
 }
 
 /** Throws CommandProblem where there is no key for the service. */
-export function openRemote(options: RemoteOptions, dataDir: string): Remote {
+export function openRemote(options: RemoteOptions, dataDir: string, env: NodeJS.ProcessEnv): Remote {
   const given = { ...(options.url && { MILLRACE_URL: options.url }), ...(options.key && { MILLRACE_KEY: options.key }) }
-  return new Remote(targetOf({ ...process.env, ...given }, { ...options, local: () => localService(dataDir) }))
+  return new Remote(targetOf({ ...env, ...given }, { ...options, local: () => localService(dataDir) }))
 }
 
 function localService(dataDir: string): Target | undefined {

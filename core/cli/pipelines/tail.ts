@@ -1,6 +1,7 @@
 // `millrace pipelines tail`: a running service's events as they come, one line each.
 import { styleText } from "node:util"
 import { type Command, Option } from "commander"
+import { print } from "../terminal.ts"
 import type { CommandContext } from "./command-context.ts"
 import { yamlLines } from "./line-diff.ts"
 import { hearEvents, type LiveEvent } from "./live-events.ts"
@@ -13,7 +14,7 @@ interface TailOptions extends RemoteOptions {
   readonly json?: boolean
 }
 
-export function addTail(group: Command, { config }: CommandContext): void {
+export function addTail(group: Command, { config, terminal }: CommandContext): void {
   const command = group
     .command("tail")
     .description("Show a running service's events as they come; Ctrl-C ends it.")
@@ -22,15 +23,16 @@ export function addTail(group: Command, { config }: CommandContext): void {
     .option("--details", "the whole journal entry below each line")
     .option("--json", "one JSON object a line")
   addRemoteOptions(command).action(async (options: TailOptions) => {
-    const remote = openRemote(options, config().data_dir)
+    const remote = openRemote(options, config().data_dir, terminal.env)
     await hearEvents({
       remote,
+      terminal,
       greeting: `Listening to ${remote.url}.`,
       heard: async (event) => {
         if (!wanted(event, options)) return
         const entry = options.details ? await remote.execution(event.pipeline, event.id) : undefined
-        if (options.json) console.log(JSON.stringify(entry ?? event))
-        else console.log([eventLine(event), ...(entry ? yamlLines(entry as never).map((line) => `    ${line}`) : [])].join("\n"))
+        if (options.json) print(terminal, JSON.stringify(entry ?? event))
+        else print(terminal, [eventLine(event), ...(entry ? yamlLines(entry as never).map((line) => `    ${line}`) : [])].join("\n"))
       },
     })
   })

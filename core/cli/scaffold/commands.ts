@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path"
 import type { Command } from "commander"
 import type { Declarations } from "../../bootstrap/plugins.ts"
+import { print, type Terminal } from "../terminal.ts"
 import { makeProject } from "./init.ts"
 import { kinds } from "./kinds.ts"
 import { makePlugin } from "./new.ts"
@@ -12,19 +13,20 @@ export interface ScaffoldContext {
   readonly root: string
   readonly declarations: () => Promise<Declarations>
   /** Writes what is made from declarations again, where the project keeps it. */
+  readonly terminal: Terminal
   readonly refresh: (isFramework: boolean) => Promise<void>
 }
 
-export function addScaffoldCommands(program: Command, { root, declarations, refresh }: ScaffoldContext): void {
+export function addScaffoldCommands(program: Command, { root, declarations, refresh, terminal }: ScaffoldContext): void {
   program
     .command("init")
     .description("Make a project of your own that uses Millrace as a package.")
     .argument("<dir>", "new folder to make it in")
     .option("--package <spec>", "what it depends on: a version, a tarball or a folder; from a clone, a package made of the clone")
     .action((folder: string, options: { package?: string }) => {
-      const made = makeProject({ folder: resolve(root, folder), dependency: options.package })
-      console.log(made.map((path) => `made ${join(folder, path)}`).join("\n"))
-      console.log(`\nNext:\n  cd ${folder}\n  npm install\n  npm start`)
+      const made = makeProject({ folder: resolve(root, folder), dependency: options.package, terminal })
+      print(terminal, made.map((path) => `made ${join(folder, path)}`).join("\n"))
+      print(terminal, `\nNext:\n  cd ${folder}\n  npm install\n  npm start`)
     })
 
   const group = program.command("new").description("Make a plugin that works as it is made, with a test.").showSuggestionAfterError()
@@ -37,10 +39,10 @@ export function addScaffoldCommands(program: Command, { root, declarations, refr
         const project = projectAt(root)
         const commands = program.commands.map((command) => command.name())
         const made = makePlugin({ kind, given, project, declarations: await declarations(), commands })
-        for (const path of made) console.log(`made ${path}`)
+        for (const path of made) print(terminal, `made ${path}`)
         await refresh(project.isFramework)
         const test = made.find((path) => path.endsWith(".test.ts"))
-        console.log(`\nNext: npx mocha ${test}, and \`npm run check\` for everything.`)
+        print(terminal, `\nNext: npx mocha ${test}, and \`npm run check\` for everything.`)
       })
   }
 }

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { frameworkIsSource, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
+import { print, type Terminal } from "../terminal.ts"
 
 export interface Manifest {
   readonly version: string
@@ -19,10 +20,10 @@ export function ownManifest(): Manifest {
 }
 
 /** As it stands in a package.json in `folder`. Throws BootError where there is no package to be had. */
-export function dependencySpec(folder: string, given: string | undefined): string {
+export function dependencySpec(folder: string, given: string | undefined, terminal: Terminal): string {
   if (given !== undefined) return existsSync(given) ? `file:${resolve(given)}` : given
   if (!frameworkIsSource) return `^${ownManifest().version}`
-  console.log(`packing ${frameworkRoot} into ${folder}`)
+  print(terminal, `packing ${frameworkRoot} into ${folder}`)
   const options = { cwd: frameworkRoot, encoding: "utf8", shell: process.platform === "win32" } as const
   const { status, stdout, stderr, error } = spawnSync("npm", ["pack", "--json", "--loglevel=error", "--pack-destination", folder], options)
   if (status !== 0) throw new BootError([`The package could not be made of ${frameworkRoot}: ${error?.message ?? stderr.trim()}`])

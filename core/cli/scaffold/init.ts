@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { slugOf } from "../../contract/fields.ts"
 import { BootError } from "../../kernel/config.ts"
+import type { Terminal } from "../terminal.ts"
 import { dependencySpec, type Manifest, ownManifest } from "./depends-on.ts"
 import { named } from "./name.ts"
 import { importsOf } from "./project.ts"
@@ -14,18 +15,19 @@ export interface InitArgs {
   readonly folder: string
   /** What the project depends on, as package.json says it, or a path; absent: this version. */
   readonly dependency?: string | undefined
+  readonly terminal: Terminal
 }
 
 /** Files that package managers or git would take for their own in a template. */
 const dotted = new Set(["gitignore", "mocharc.yaml"])
 
 /** Throws BootError where the folder holds something already, or no package can be made. */
-export function makeProject({ folder, dependency }: InitArgs): string[] {
+export function makeProject({ folder, dependency, terminal }: InitArgs): string[] {
   const target = resolve(folder)
   const name = slugOf(basename(target))
   if (name === "" || name === "millrace") throw new BootError([`"${basename(target)}" cannot be a project's name; choose another folder.`])
   openEmpty(target, folder)
-  const spec = dependencySpec(target, dependency)
+  const spec = dependencySpec(target, dependency, terminal)
   const files = templateFiles("project").map((file) => placed(file, name, target))
   writeNew(target, files)
   writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest(name, spec, ownManifest()), null, 2)}\n`)

@@ -43,7 +43,7 @@ async function validated(files: readonly string[], runs: number): Promise<Row> {
   const { config } = loadConfig({ defaults: join(root, "config/default.yaml"), env: {} })
   const seconds: number[] = []
   for (let run = 0; run < runs; run++) {
-    const compiler = await openCompiler({ config, root })
+    const compiler = await openCompiler({ config, root, env: {} })
     const from = performance.now()
     const checked = await validateFiles(files, compiler)
     seconds.push((performance.now() - from) / 1_000)

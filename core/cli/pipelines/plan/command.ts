@@ -3,6 +3,7 @@ import type { Command } from "commander"
 import { BootError } from "../../../kernel/config.ts"
 import { Rehearsal } from "../../../rehearsal/rehearsal.ts"
 import { CommandProblem } from "../../operations/problem.ts"
+import { print, printError } from "../../terminal.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
 import { formatFindings } from "../finding-formats.ts"
@@ -18,6 +19,7 @@ interface PlanOptions extends RemoteOptions {
 }
 
 export function addPlan(group: Command, context: CommandContext): void {
+  const { terminal } = context
   const command = group
     .command("plan")
     .description(
@@ -31,14 +33,15 @@ export function addPlan(group: Command, context: CommandContext): void {
     await withDocuments(given, options, context, async (documents, remote) => {
       const plan = await planOf(documents, remote, options)
       const replayed = options.replay === undefined ? [] : await replayAll(plan, documents, remote, countOf(options.replay), context)
-      if (options.json) console.log(JSON.stringify({ ...plan, ...(options.replay === undefined ? {} : { replayed }) }, null, 2))
-      else console.log([planText(plan), ...(replayed.length > 0 ? ["", replayText(replayed)] : [])].join("\n"))
+      if (options.json) print(terminal, JSON.stringify({ ...plan, ...(options.replay === undefined ? {} : { replayed }) }, null, 2))
+      else print(terminal, [planText(plan), ...(replayed.length > 0 ? ["", replayText(replayed)] : [])].join("\n"))
       context.end(plan.blocked ? 1 : 0)
     })
   })
 }
 
 export function addApply(group: Command, context: CommandContext): void {
+  const { terminal } = context
   const command = group
     .command("apply")
     .description("Make a running service's pipelines as the files say, all of them or none.")
@@ -49,15 +52,16 @@ export function addApply(group: Command, context: CommandContext): void {
     await withDocuments(given, options, context, async (documents, remote) => {
       const plan = await planOf(documents, remote, options)
       if (plan.blocked && (!options.force || plan.changes.some(({ action }) => action === "refused"))) {
-        console.log(options.json ? JSON.stringify(plan, null, 2) : planText(plan))
-        console.error(
+        print(terminal, options.json ? JSON.stringify(plan, null, 2) : planText(plan))
+        printError(
+          terminal,
           "Nothing was applied. Take what was changed on the server into the files, or use --force to go over it; correct what is refused.",
         )
         return context.end(1)
       }
       const body = { ...bodyOf(documents), force: options.force ?? false }
       const applied = await remote.call<Plan>("POST", "/v1/event-pipelines/apply", body, "changes")
-      console.log(options.json ? JSON.stringify(applied, null, 2) : planText(applied, { applied: true }))
+      print(terminal, options.json ? JSON.stringify(applied, null, 2) : planText(applied, { applied: true }))
     })
   })
 }
@@ -81,20 +85,20 @@ function bodyOf({ sent, complete }: LocalDocuments) {
 async function withDocuments(
   given: readonly string[],
   options: PlanOptions,
-  { config, root, end }: CommandContext,
+  { config, root, terminal, end }: CommandContext,
   run: (documents: LocalDocuments, remote: Remote) => Promise<void>,
 ): Promise<void> {
   const settings = config()
-  const remote = openRemote(options, settings.data_dir)
-  const compiler = await openCompiler({ config: settings, root })
+  const remote = openRemote(options, settings.data_dir, terminal.env)
+  const compiler = await openCompiler({ config: settings, root, env: terminal.env })
   let documents: Awaited<ReturnType<typeof localDocuments>>
   try {
-    documents = await localDocuments(given, settings, compiler)
+    documents = await localDocuments(given, { settings, compiler, terminal })
   } finally {
     await compiler.stop()
   }
   if ("refused" in documents) {
-    console.log(formatFindings(documents.refused, options.json ? "json" : "text"))
+    print(terminal, formatFindings(documents.refused, options.json ? "json" : "text"))
     return end(1)
   }
   await run(documents, remote)

@@ -3,6 +3,7 @@
 import type { CoreConfig } from "../../../kernel/config.ts"
 import { PipelineDocument } from "../../../pipeline/document.ts"
 import { parseText } from "../../../pipeline/parse.ts"
+import type { Terminal } from "../../terminal.ts"
 import type { LocalCompiler } from "../compiler.ts"
 import { findFiles, readText, shownPath, tellPassedOver } from "../files.ts"
 import { slugOfDocument } from "../remote.ts"
@@ -21,19 +22,24 @@ export interface LocalDocuments {
   readonly complete: boolean
 }
 
+export interface DocumentArgs {
+  readonly settings: CoreConfig
+  readonly compiler: LocalCompiler
+  readonly terminal: Terminal
+}
+
 export async function localDocuments(
   given: readonly string[],
-  settings: CoreConfig,
-  compiler: LocalCompiler,
+  { settings, compiler, terminal }: DocumentArgs,
 ): Promise<LocalDocuments | { refused: CheckedFile[] }> {
   const wanted = { given, configured: settings.pipelines.paths, kind: "pipeline" } as const
-  tellPassedOver(wanted)
+  tellPassedOver(wanted, terminal)
   const files = findFiles(wanted)
   const checked = await validateFiles(files, compiler)
   if (checked.some((file) => !file.ok)) return { refused: checked.filter((file) => !file.ok) }
   const read = files.map((file) => ({ path: shownPath(file), document: parseText(readText(file)).value }))
   const sent = read.map(({ path, document }) => {
-    const secret = secretOf(document)
+    const secret = secretOf(document, terminal.env)
     return { path, document, ...(secret === undefined ? {} : { secret }) }
   })
   const bySlug = new Map(
@@ -45,8 +51,8 @@ export async function localDocuments(
   return { sent, bySlug, complete: given.length === 0 }
 }
 
-function secretOf(document: unknown): string | undefined {
+function secretOf(document: unknown, env: NodeJS.ProcessEnv): string | undefined {
   const { auth_config } = document as { auth_config?: { secret?: { from_env?: string } } }
   const name = auth_config?.secret?.from_env
-  return name === undefined ? undefined : process.env[name] || undefined
+  return name === undefined ? undefined : env[name] || undefined
 }

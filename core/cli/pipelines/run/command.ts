@@ -5,11 +5,12 @@ import type { PipelineDocument } from "../../../pipeline/document.ts"
 import { type Outcome, PipelineHarness, type SentEvent } from "../../../rehearsal/harness.ts"
 import { Rehearsal } from "../../../rehearsal/rehearsal.ts"
 import { CommandProblem } from "../../operations/problem.ts"
+import { print, printError, type Terminal } from "../../terminal.ts"
 import type { CommandContext } from "../command-context.ts"
 import { openCompiler } from "../compiler.ts"
 import { readText, shownPath } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
-import { addRemoteOptions, openRemote, type RemoteOptions, slugOfDocument } from "../remote.ts"
+import { addRemoteOptions, openRemote, type Remote, type RemoteOptions, slugOfDocument } from "../remote.ts"
 import { pipelineOf } from "../test/read-test-file.ts"
 import { readBodyFile, readEventFile, type Taken } from "./event-file.ts"
 import { provingOf } from "./own-proof.ts"
@@ -23,7 +24,7 @@ interface RunOptions extends RemoteOptions {
   readonly json?: boolean
 }
 
-export function addRun(group: Command, { config, root, end }: CommandContext): void {
+export function addRun(group: Command, { config, root, terminal, end }: CommandContext): void {
   const command = group
     .command("run")
     .description("Put one event through a pipeline file and show each stage; needs no service and sends nothing.")
@@ -41,19 +42,19 @@ export function addRun(group: Command, { config, root, end }: CommandContext): v
     const clock = options.clock === undefined ? undefined : timeGiven("--clock", options.clock)
     const filed = filedEvent(options)
     const settings = config()
-    const compiler = await openCompiler({ config: settings, root })
+    const compiler = await openCompiler({ config: settings, root, env: terminal.env })
     try {
       const read = await pipelineOf(shownPath(file), text, compiler)
       if ("problem" in read) {
-        console.log(formatFindings([read.problem], "text"))
+        print(terminal, formatFindings([read.problem], "text"))
         return end(1)
       }
-      const taken = filed ?? (await takeExecution(options, read.document, settings.data_dir))
+      const taken = filed ?? (await takeExecution(options, read.document, openRemote(options, settings.data_dir, terminal.env)))
       const at = clock ?? taken.at
       const rehearsal = await Rehearsal.open({ config: settings, root })
       try {
         if (at !== undefined) rehearsal.clock.set(at)
-        end(await tell(rehearsal, read.document, taken, options.json ?? false))
+        end(await tell(rehearsal, read.document, { taken, json: options.json ?? false, terminal }))
       } finally {
         await rehearsal.stop()
       }
@@ -64,14 +65,18 @@ export function addRun(group: Command, { config, root, end }: CommandContext): v
 }
 
 /** The exit code. */
-async function tell(rehearsal: Rehearsal, document: PipelineDocument, taken: Taken, json: boolean): Promise<number> {
+async function tell(
+  rehearsal: Rehearsal,
+  document: PipelineDocument,
+  { taken, json, terminal }: { taken: Taken; json: boolean; terminal: Terminal },
+): Promise<number> {
   rehearsal.outside.fixtures.push(() => madeUpAnswer)
   const harness = await PipelineHarness.for(rehearsal, [document])
   await harness.connectNamed(document)
-  const { sent, secret, remark } = await provingOf({ harness, document, taken, env: process.env })
+  const { sent, secret, remark } = await provingOf({ harness, document, taken, env: terminal.env })
   const outcome = await harness.send(await harness.make(document, secret), sent)
-  console.log(json ? JSON.stringify(asShown(outcome), null, 2) : storyOf(document.name, { ...taken, sent }, outcome))
-  if (remark !== undefined && !outcome.entry.verdict.ok) console.error(remark)
+  print(terminal, json ? JSON.stringify(asShown(outcome), null, 2) : storyOf(document.name, { ...taken, sent }, outcome))
+  if (remark !== undefined && !outcome.entry.verdict.ok) printError(terminal, remark)
   return outcome.entry.status === "accepted" ? 0 : 1
 }
 
@@ -94,8 +99,8 @@ function filedEvent({ event, body, fromExecution }: RunOptions): Taken | undefin
   return body === undefined ? undefined : readBodyFile(body)
 }
 
-async function takeExecution(options: RunOptions, document: PipelineDocument, dataDir: string): Promise<Taken> {
-  const kept = await openRemote(options, dataDir).payload(slugOfDocument(document), options.fromExecution ?? "")
+async function takeExecution({ fromExecution = "" }: RunOptions, document: PipelineDocument, remote: Remote): Promise<Taken> {
+  const kept = await remote.payload(slugOfDocument(document), fromExecution)
   // What is kept has no proof left in it, and its body is JSON whatever it came as.
   const headers = { ...kept.headers, "content-type": "application/json" }
   const query = Object.fromEntries(Object.entries(kept.query).map(([name, value]) => [name, String(value)]))

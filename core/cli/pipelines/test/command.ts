@@ -5,6 +5,7 @@ import { dirname, resolve } from "node:path"
 import type { Command } from "commander"
 import { Rehearsal } from "../../../rehearsal/rehearsal.ts"
 import { isStartedAgain, startedAgain } from "../../started-again.ts"
+import { print, printError, type Terminal } from "../../terminal.ts"
 import type { CommandContext } from "../command-context.ts"
 import { type LocalCompiler, openCompiler } from "../compiler.ts"
 import { findFiles, folderOf, shownPath, tellPassedOver } from "../files.ts"
@@ -12,7 +13,7 @@ import { Changes } from "./changes.ts"
 import { junit, testReport, totalsOf } from "./report.ts"
 import { type FileResult, runTestFile } from "./run-tests.ts"
 
-export function addTest(group: Command, { config, root, end }: CommandContext): void {
+export function addTest(group: Command, { config, root, terminal, end }: CommandContext): void {
   group
     .command("test")
     .description("Run the *.test.yaml files beside pipelines through the real engine; needs no service and no network.")
@@ -27,13 +28,13 @@ export function addTest(group: Command, { config, root, end }: CommandContext): 
       // Threads and children would report what they import among their own messages.
       delete process.env["WATCH_REPORT_DEPENDENCIES"]
       const wanted = { given, configured: settings.pipelines.paths, kind: "test" } as const
-      tellPassedOver(wanted)
+      tellPassedOver(wanted, terminal)
       const files = () => findFiles(wanted)
       if (!options.watch && files().length === 0) {
-        console.error("There are no *.test.yaml files to run.")
+        printError(terminal, "There are no *.test.yaml files to run.")
         return end(2)
       }
-      const compiler = await openCompiler({ config: settings, root })
+      const compiler = await openCompiler({ config: settings, root, env: terminal.env })
       const rehearsal = await Rehearsal.open({ config: settings, root })
       const named = given.length > 0 ? given : settings.pipelines.paths.map(folderOf)
       const changes = new Changes()
@@ -41,10 +42,10 @@ export function addTest(group: Command, { config, root, end }: CommandContext): 
       if (options.watch) changes.watch(foldersOf(named))
       try {
         const results = await runAll(files(), rehearsal, compiler)
-        console.log(testReport(results))
+        print(terminal, testReport(results))
         if (options.junit !== undefined) writeFileSync(options.junit, junit(results))
         end(exitCodeOf(results))
-        if (options.watch) await watchAndRun({ first: results, changes, files, rehearsal, compiler })
+        if (options.watch) await watchAndRun({ first: results, changes, files, rehearsal, compiler, terminal })
       } finally {
         changes.stop()
         await rehearsal.stop()
@@ -75,14 +76,15 @@ interface Watched {
   readonly files: () => string[]
   readonly rehearsal: Rehearsal
   readonly compiler: LocalCompiler
+  readonly terminal: Terminal
 }
 
 /** Until the process is asked to stop. Only the files are run again that a change concerns. */
-async function watchAndRun({ first, changes, files, rehearsal, compiler }: Watched): Promise<void> {
+async function watchAndRun({ first, changes, files, rehearsal, compiler, terminal }: Watched): Promise<void> {
   const known = new Map(first.map((result) => [result.path, result]))
   changes.watch(first.flatMap((result) => result.sources).map((file) => dirname(file)))
   process.once("SIGINT", () => changes.stop()).once("SIGTERM", () => changes.stop())
-  console.log("\nWatching; Ctrl-C ends it.")
+  print(terminal, "\nWatching; Ctrl-C ends it.")
   for (;;) {
     const changed = await changes.next()
     if (!changed) return
@@ -93,6 +95,6 @@ async function watchAndRun({ first, changes, files, rehearsal, compiler }: Watch
     if (concerned.length === 0) continue
     const results = await runAll(concerned, rehearsal, compiler)
     for (const result of results) known.set(result.path, result)
-    console.log(`\n${testReport(results)}`)
+    print(terminal, `\n${testReport(results)}`)
   }
 }
