@@ -42,6 +42,7 @@ export { type Capture, type OutgoingCall, type OutgoingMail, Outside } from "./c
 export { type Page, Pager, pageInput } from "./contract/page.ts"
 export { definePlugin, type Registrar } from "./contract/registrar.ts"
 export { defineRoute, type Route, type RouteRequest, type RouteResponse } from "./contract/route.ts"
+export { RowResult } from "./contract/row-result.ts"
 export { type Collection, type Filter, type MergeWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"
 export { Tally, windowS as tallyWindowS } from "./contract/tally.ts"
 export { holdsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"

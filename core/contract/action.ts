@@ -85,11 +85,11 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   /** What a step that runs again, after a crash or in a replay, does a second time. `nothing`: what it leaves behind is there once. `marked`: it acts again, and sends the same key as before, by which the other side knows the repeat. Absent: neither is promised. */
   readonly repeats?: "nothing" | "marked"
   readonly inject?: R
-  /** Slugs of the datasets that this use writes to, for promotion, `write_target_datasets` and creation at save. */
+  /** Slugs of the datasets that this use writes to, for promotion, `write_target_datasets` and creation at save. The result of a run is then a RowResult, which the journal lists. */
   writesTo?(config: z.output<C>): readonly string[]
   /** Column by which this use upserts, when it does. */
   keyedBy?(config: z.output<C>): string | undefined
-  /** Live channels that this use sends to, where they are known before an event; reserved ones are refused. */
+  /** Live channels that this use sends to, where they are known before an event; reserved ones are refused. A dry run shows what an action with this hook would broadcast. */
   broadcastsTo?(config: z.output<C>): readonly string[]
   /** The rules that `lint` speaks of, by id; each gets a page under docs/rules. */
   readonly rules?: Readonly<Record<string, LintRule>>

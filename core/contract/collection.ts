@@ -31,6 +31,9 @@ export interface SealedPlace {
   readonly context: string
 }
 
+/** What the audit log keeps of a changed document: `full` its values before and after, secrets cut; `size` its id and size alone; `none` nothing. */
+export type AuditMode = "full" | "size" | "none"
+
 /** A declared collection of documents: whose they are, and what is indexed. */
 export interface CollectionSpec<D extends Document = Document, S extends CollectionScope = CollectionScope> {
   /** Snake case, plural; the name of the MongoDB collection and the SQLite table. */
@@ -42,6 +45,10 @@ export interface CollectionSpec<D extends Document = Document, S extends Collect
   readonly indexes: readonly IndexSpec[]
   /** A time field after which the document goes by itself, in small steps. */
   readonly expires?: string
+  /** Default `full`. `size` suits contents (rows, events, messages), which must be gone for good once they are deleted. */
+  readonly audit?: AuditMode
+  /** Fields that the audit log shows beside the size, such as the id of the document that contains this one. */
+  readonly auditFields?: readonly string[]
   /** Fills in what writers leave out of a document; called with each that is read, not by filters. */
   restore?(document: D): D
   /** Every secret that a document holds sealed: a changed master key is checked against them, and they are sealed anew under it. */

@@ -66,6 +66,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly resource?: ResourceSpec
   /** Output fields that hold a secret shown once: kept out of idempotency records, audit and logs. */
   readonly secretOutput?: readonly string[]
+  /** Input fields that hold contents, such as rows or an event: the audit log keeps their count and size alone. */
+  readonly auditSize?: readonly string[]
   /** Answers a stream (`contentType`) instead of JSON; `handle` then returns a Streamed. REST and CLI only. */
   readonly streams?: boolean
   handle(args: HandleArgs<z.output<I>, R>): Promise<z.input<O>> | z.input<O>

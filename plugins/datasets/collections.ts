@@ -48,4 +48,6 @@ export const RowsCollection = defineCollection<Row>()({
   scope: "organization",
   times: ["created_at", "updated_at"],
   indexes: [{ fields: ["dataset_id", "created_at"] }],
+  audit: "size",
+  auditFields: ["dataset_id"],
 })

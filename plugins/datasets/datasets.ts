@@ -7,6 +7,7 @@ import {
   derivedUuid,
   isUuid,
   type Live,
+  type RowResult,
   type Store,
   slugOf,
   timestamp,
@@ -18,7 +19,7 @@ import { resolveReference } from "./dataset-reference.ts"
 import { datasetsTopic, KnownDatasets, keyOf } from "./known-datasets.ts"
 import { RowNews } from "./row-news.ts"
 import { type RowQuery, RowScans } from "./row-scans.ts"
-import { type RowToWrite, type RowWatcher, RowWriter, type WrittenRow } from "./row-writer.ts"
+import { type RowToWrite, type RowWatcher, RowWriter } from "./row-writer.ts"
 
 export interface NewDataset {
   readonly name: string
@@ -38,7 +39,7 @@ interface Owner {
 
 export interface Datasets {
   /** Stages a row write; see RowWriter. A promise only while the dataset is not in memory yet. */
-  write(work: Work, row: RowToWrite): WrittenRow | Promise<WrittenRow>
+  write(work: Work, row: RowToWrite): RowResult | Promise<RowResult>
   /** The slug within the organization of `<slug>` or `<org-slug>.<slug>`; throws `invalid_argument` for another organization's, and for a UUID. */
   resolve(reference: string, organization: Owner): string
   /** Stages the dataset that a reference names unless there is one. Staging it in two units of work makes it once. */
@@ -65,7 +66,7 @@ export interface Datasets {
 /** A dataset that is written through here and nowhere else. */
 export interface ReservedDataset {
   ensure(work: Work, organization: Owner, given: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
-  write(work: Work, row: Omit<RowToWrite, "dataset">): WrittenRow | Promise<WrittenRow>
+  write(work: Work, row: Omit<RowToWrite, "dataset">): RowResult | Promise<RowResult>
 }
 
 export const Datasets = token<Datasets>("Datasets")
@@ -131,7 +132,7 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
     write(work, row) {
       const { organization, values } = row
       refuseReserved(resolveReference(row.dataset, organization.slug))
-      const told = (written: WrittenRow) => {
+      const told = (written: RowResult) => {
         news.written(work, organization.id, written.dataset_slug, written.row_id, values)
         return written
       }

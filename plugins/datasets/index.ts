@@ -12,7 +12,7 @@ export { DatasetReference } from "./dataset-reference.ts"
 export { Datasets, type NewDataset, type ReservedDataset } from "./datasets.ts"
 export type { RowOrigin } from "./row-identity.ts"
 export { problemOfName } from "./row-values.ts"
-export type { RowToWrite, RowWatcher, WrittenRow } from "./row-writer.ts"
+export type { RowToWrite, RowWatcher } from "./row-writer.ts"
 
 export default definePlugin({
   id: "datasets",

@@ -1,6 +1,6 @@
 // Stages the write of a row: the hot path of every pipeline that captures records. Synchronous once the dataset is
 // known; reads nothing, and tells the dataset only what is new about it.
-import { AppError, type Coherence, type Json, type Work } from "#core"
+import { AppError, type Coherence, type Json, type RowResult, type Work } from "#core"
 import { DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { typeOfValue } from "./column-types.ts"
 import { resolveReference } from "./dataset-reference.ts"
@@ -17,11 +17,6 @@ export interface RowToWrite {
   /** Not to be changed after. */
   readonly values: Record<string, Json>
   readonly origin: RowOrigin
-}
-
-export interface WrittenRow {
-  readonly row_id: string
-  readonly dataset_slug: string
 }
 
 /** What one unit of work has staged so far. */
@@ -57,7 +52,7 @@ export class RowWriter {
   }
 
   /** A promise only while the dataset is not known yet. Throws AppError for a row that cannot be stored. */
-  write(work: Work, row: RowToWrite): WrittenRow | Promise<WrittenRow> {
+  write(work: Work, row: RowToWrite): RowResult | Promise<RowResult> {
     const slug = resolveReference(row.dataset, row.organization.slug)
     const known = this.#known.peek(row.organization.id, slug)
     return known ? this.#stage(work, known, row) : this.#load(work, slug, row)
@@ -72,7 +67,7 @@ export class RowWriter {
     this.#watchers.get(slug)?.removed(work, organization, { id: row.id, received_at: row.created_at })
   }
 
-  async #load(work: Work, slug: string, row: RowToWrite): Promise<WrittenRow> {
+  async #load(work: Work, slug: string, row: RowToWrite): Promise<RowResult> {
     const known = await this.#known.load(row.organization.id, slug)
     if (known) return this.#stage(work, known, row)
     throw new AppError(
@@ -85,7 +80,7 @@ export class RowWriter {
     )
   }
 
-  #stage(work: Work, dataset: KnownDataset, { key, values, origin }: RowToWrite): WrittenRow {
+  #stage(work: Work, dataset: KnownDataset, { key, values, origin }: RowToWrite): RowResult {
     if (dataset.archived) {
       throw new AppError("failed_precondition", `The dataset "${dataset.slug}" is archived and takes no rows; set its status to active.`, {
         reason: "dataset_archived",

@@ -14,6 +14,7 @@ export const SessionsCollection = defineCollection<SessionDocument>()({
   scope: "organization",
   times: [],
   indexes: [],
+  audit: "size",
 })
 
 /** What the events of one request have in common, so that each entry can stay small and be run again. */
@@ -47,6 +48,8 @@ export const BatchesCollection = defineCollection<BatchDocument>()({
   times: ["expires_at"],
   indexes: [],
   expires: "expires_at",
+  audit: "size",
+  auditFields: ["pipeline_id"],
 })
 
 /** What an entry's `envelope` says of where its event came in. */

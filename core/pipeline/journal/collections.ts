@@ -11,6 +11,8 @@ export const EntryCollection = defineCollection<JournalEntry>()({
   times: ["received_at", "first_at", "last_at", "expires_at"],
   indexes: [{ fields: ["pipeline_id", "received_at"] }, { fields: ["pipeline_id", "status", "received_at"] }],
   expires: "expires_at",
+  audit: "size",
+  auditFields: ["pipeline_id"],
   restore: restoredEntry,
 })
 
@@ -29,6 +31,7 @@ export const PayloadCollection = defineCollection<KeptPayload>()({
   times: ["expires_at"],
   indexes: [],
   expires: "expires_at",
+  audit: "size",
 })
 
 /** The intent to run an awaited action before the reply, and its outcome: what a retry or replay finds instead of acting twice unawares. `id` is the step's idempotency key. */
@@ -47,6 +50,7 @@ export const IntentCollection = defineCollection<StepIntent>()({
   times: ["at", "expires_at"],
   indexes: [],
   expires: "expires_at",
+  audit: "size",
 })
 
 /** A key seen by a pipeline that deduplicates; only accepted events leave one. */

@@ -1,5 +1,6 @@
 // The journal's entry: one an event, telling its whole story.
 import type { Document, Json } from "../../contract/collection.ts"
+import type { WrittenRow } from "../../contract/row-result.ts"
 
 export type EntryStatus = "accepted" | "rejected" | "failed"
 
@@ -13,12 +14,6 @@ export interface StepRecord {
   error: { code: string; message: string } | null
   /** Deferred steps: when the next try is due. */
   next_at?: string
-}
-
-export interface WrittenRow {
-  step: string
-  dataset: string
-  row_id: string
 }
 
 /** The whole story of one event. */

@@ -1,7 +1,8 @@
 // Entries as they lie in the store: without what follows from the rest. Most fields of most entries say that nothing
 // happened; written out they were half of what an event costs on disk.
 import type { Json } from "../../contract/collection.ts"
-import type { JournalEntry, StepRecord, WrittenRow } from "./entry.ts"
+import { rowsIn, type WrittenRow } from "../../contract/row-result.ts"
+import type { JournalEntry, StepRecord } from "./entry.ts"
 
 type Stored = Omit<Partial<JournalEntry>, "steps" | "verdict"> & {
   steps?: Record<string, Partial<StepRecord> & Pick<StepRecord, "type">>
@@ -106,18 +107,7 @@ function storedSteps(steps: JournalEntry["steps"]): NonNullable<Stored["steps"]>
 /** The rows that steps which are done name in their results. */
 function rowsOf(steps: JournalEntry["steps"]): WrittenRow[] {
   const rows: WrittenRow[] = []
-  for (const step in steps) for (const row of rowsNamed(step, steps[step]?.result)) rows.push(row)
-  return rows
-}
-
-/** The rows that a step's result names: its own, or those of each element. */
-export function rowsNamed(step: string, result: unknown): WrittenRow[] {
-  const rows: WrittenRow[] = []
-  for (const one of Array.isArray(result) ? (result as unknown[]) : [result]) {
-    const row = one as { row_id?: unknown; dataset_slug?: unknown } | null | undefined
-    if (typeof row?.row_id !== "string" || typeof row.dataset_slug !== "string") continue
-    rows.push({ step, dataset: row.dataset_slug, row_id: row.row_id })
-  }
+  for (const step in steps) for (const row of rowsIn(step, steps[step]?.result)) rows.push(row)
   return rows
 }
 

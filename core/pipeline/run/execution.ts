@@ -2,12 +2,12 @@
 import type { Reply, StepContext } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
+import { rowsIn, type WrittenRow } from "../../contract/row-result.ts"
 import { StagedWork } from "../../contract/work.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Graph, Step, TemplateScope } from "../graph.ts"
-import type { StepRecord, WrittenRow } from "../journal/entry.ts"
-import { rowsNamed } from "../journal/stored.ts"
+import type { StepRecord } from "../journal/entry.ts"
 import type { StoredPipeline } from "../source.ts"
 
 export interface ExecutionArgs {
@@ -75,7 +75,7 @@ export class Execution {
   finished(step: Step, attempts: number, durationMs: number, result: unknown): void {
     this.steps[step.id] = { type: step.action.type, state: "done", attempts, duration_ms: durationMs, result: result as Json, error: null }
     this.scope.steps[step.id] = result
-    for (const row of rowsNamed(step.id, result)) this.rows.push(row)
+    if (step.action.writesTo) for (const row of rowsIn(step.id, result)) this.rows.push(row)
   }
 
   failed(step: Step, attempts: number, durationMs: number, error: { code: string; message: string }): void {

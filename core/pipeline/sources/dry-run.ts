@@ -90,7 +90,7 @@ async function rehearse(execution: Execution, live: LivePipeline, services: Step
   for (const step of [...live.graph.immediate, ...live.graph.deferred]) {
     if (step.action.timing === "deferred") send.push(...preview(execution, step))
     else {
-      if (step.action.type === "live.broadcast") broadcast.push(...preview(execution, step))
+      if (step.action.broadcastsTo) broadcast.push(...preview(execution, step))
       const outcome = await attemptStep(execution, step, 1, services, execution.work, execution.args.signal)
       if (outcome.ok) {
         if ("skipped" in outcome) execution.skipped(step)

@@ -42,23 +42,18 @@ export const AuditLog = defineCollection<AuditRecord>()({
   times: ["at", "expires_at"],
   indexes: [{ fields: ["operation", "-id"] }, { fields: ["actor.credential_id", "-id"] }, { fields: ["actor.user_id", "-id"] }],
   expires: "expires_at",
+  audit: "none",
 })
 
 /** More writes than these are counted, and told by the call's own input. */
 const maxWrites = 40
-/** Of one collection of contents. */
-const maxContents = 10
+/** Documents of which the size alone is kept. */
+const maxSizes = 10
 const dayMs = 86_400_000
-/** Bookkeeping of the surfaces, no change that somebody asked for. */
-const own = new Set(["audit_log", "idempotency_records", "live_messages", "live_nodes", "live_outboxes", "jobs"])
 /** Digests and sealed values: no secret in clear, and of no use to a reader. */
 const alsoSecret = ["hash", "secrets", "sealed", "ciphertext"]
-
-/** Rows and events, which are gone for good when they are deleted or their own retention is over: told by their ids and sizes. */
-const contents = new Set(["dataset_rows", "executions", "execution_payloads", "step_intents", "page_event_batches", "page_sessions"])
-/** Fields of a call that carry such contents. */
-const contentFields = new Set(["payload", "rows", "values", "events"])
-const namesOfContents = new Set(["id", "dataset_id", "pipeline_id", "page_id", "created_at", "updated_at"])
+/** Fields that are shown of a document whose size is all that is kept. */
+const shownBesideSize = ["id", "created_at", "updated_at"]
 
 export interface Changes {
   readonly writes: AuditedWrite[]
@@ -67,18 +62,18 @@ export interface Changes {
 
 /** Before and after of the documents that a call is about to write, inside its organization. */
 export async function changesOf(store: Store, writes: readonly Write[], organization: string): Promise<Changes> {
-  const all = writes.filter((write) => write.organization === organization && !own.has(write.collection.name))
-  let rows = 0
-  const shown = all.filter((write) => !contents.has(write.collection.name) || rows++ < maxContents).slice(0, maxWrites)
+  const all = writes.filter((write) => write.organization === organization && write.collection.audit !== "none")
+  let sizes = 0
+  const shown = all.filter(({ collection }) => collection.audit !== "size" || sizes++ < maxSizes).slice(0, maxWrites)
   return { writes: await Promise.all(shown.map((write) => changeOf(store, write, organization))), more: all.length - shown.length }
 }
 
 async function changeOf(store: Store, write: Write, organization: string): Promise<AuditedWrite> {
   const id = write.kind === "insert" || write.kind === "merge" ? write.doc.id : write.id
-  const collection = write.collection.name
-  const tell = (before: unknown, after: unknown) => ({ collection, id, ...told(collection, before, after) })
+  const { collection } = write
+  const tell = (before: unknown, after: unknown) => ({ collection: collection.name, id, ...sides(collection, before, after) })
   if (write.kind === "insert") return tell(null, ownFields(write.doc))
-  const stored = await store.open(write.collection as CollectionSpec<Document, "organization">, organization).get(id)
+  const stored = await store.open(collection as CollectionSpec<Document, "organization">, organization).get(id)
   const kept = stored ? ownFields(stored) : null
   if (write.kind === "merge") return tell(kept, ownFields(write.doc))
   if (write.kind === "remove") return tell(kept, null)
@@ -89,27 +84,25 @@ async function changeOf(store: Store, write: Write, organization: string): Promi
   return tell(before, { ...$set, ...Object.fromEntries(Object.keys($unset).map((path) => [path, null])), ...Object.fromEntries(steps) })
 }
 
-function told(collection: string, before: unknown, after: unknown): { before: Json; after: Json } {
-  if (contents.has(collection)) return { before: sizeOf(before), after: sizeOf(after) }
-  return difference(before, after, alsoSecret)
+function sides({ audit, auditFields = [] }: CollectionSpec, before: unknown, after: unknown): { before: Json; after: Json } {
+  if (audit !== "size") return difference(before, after, alsoSecret)
+  const shown = [...shownBesideSize, ...auditFields]
+  return { before: sizeOf(before, shown), after: sizeOf(after, shown) }
 }
 
-/** Which document of contents it is, and how large. */
-function sizeOf(document: unknown): Json {
+function sizeOf(document: unknown, shown: readonly string[]): Json {
   if (typeof document !== "object" || document === null) return null
-  const fields = Object.entries(document)
-  const names = fields.filter(([name]) => namesOfContents.has(name))
-  return { ...(Object.fromEntries(names) as Record<string, Json>), bytes: bytesOf(Object.fromEntries(fields)) }
+  const fields = Object.entries(document).filter(([name]) => shown.includes(name))
+  return { ...(Object.fromEntries(fields) as Record<string, Json>), bytes: bytesOf(document) }
 }
 
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? "")
 }
 
-/** Contents by number and size alone. */
-function askedFor([name, value]: [string, unknown]): [string, unknown] {
-  if (!contentFields.has(name) || value === undefined) return [name, value]
-  return [name, { ...(Array.isArray(value) ? { count: value.length } : {}), bytes: bytesOf(value) }]
+/** The count and size of a field of the input. */
+function inputSize(value: unknown): Json {
+  return { ...(Array.isArray(value) ? { count: value.length } : {}), bytes: bytesOf(value) }
 }
 
 function ownFields(document: object): Record<string, unknown> {
@@ -137,13 +130,16 @@ export function audit(args: {
   const { work, operation, caller } = args
   const fields = typeof args.input === "object" && args.input !== null ? Object.entries(args.input) : []
   const named = new Set(pathParameters(operation.http.path))
+  const asked = fields
+    .filter(([name, value]) => !named.has(name) && value !== undefined)
+    .map(([name, value]) => [name, operation.auditSize?.includes(name) ? inputSize(value) : value] as const)
   work.in(AuditLog, caller.organization.id).insert({
     id: args.id,
     at: timestamp(args.now),
     actor: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null, surface: caller.surface },
     operation: operation.name,
     target: summary(Object.fromEntries(fields.filter(([name]) => named.has(name)))),
-    changes: summary(Object.fromEntries(fields.filter(([name]) => !named.has(name)).map(askedFor)), operation.secretOutput),
+    changes: summary(Object.fromEntries(asked), operation.secretOutput),
     writes: args.changes?.writes ?? [],
     more_writes: args.changes?.more ?? 0,
     request_id: caller.requestId,

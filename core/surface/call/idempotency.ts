@@ -33,6 +33,7 @@ export const IdempotencyRecords = defineCollection<IdempotencyRecord>()({
   times: ["created_at", "expires_at"],
   indexes: [],
   expires: "expires_at",
+  audit: "none",
 })
 
 export interface KeptAnswer {

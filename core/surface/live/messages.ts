@@ -21,6 +21,7 @@ export const LiveMessages = defineCollection<LiveMessageDocument>()({
   times: ["at", "expires_at"],
   indexes: [{ fields: ["room", "id"] }],
   expires: "expires_at",
+  audit: "none",
 })
 
 /** A process that has messages to emit, and up to when it has emitted all of them. */

@@ -1,6 +1,6 @@
 // Writes the event as one row of a dataset, inserting or updating by a key column.
 import { z } from "zod"
-import { AppError, defineAction, type Json, templateRecord } from "#core"
+import { AppError, defineAction, type Json, RowResult, templateRecord } from "#core"
 import { DatasetReference, Datasets, problemOfName } from "../../datasets/index.ts"
 import { datasetWriteRules } from "./rules.ts"
 import { stamped } from "./stamp.ts"
@@ -24,7 +24,7 @@ export const datasetWrite = defineAction({
     key: Column.optional().describe("Column to upsert by; the same for every writer of the dataset."),
     row: templateRecord().optional().describe("Columns to write; the event itself when absent."),
   }),
-  result: z.object({ row_id: z.uuid(), dataset_slug: z.string() }),
+  result: RowResult,
   examples: [
     {
       title: "Keep one row a person, found by email",

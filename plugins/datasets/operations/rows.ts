@@ -67,6 +67,7 @@ export const listRows = defineOperation({
 
 export const insertRows = defineOperation({
   name: "datasets.insert_rows",
+  auditSize: ["rows"],
   summary: "Write up to 1,000 rows at once, all or none; with `key`, each inserts or updates by that column.",
   http: { method: "POST", path: "/v1/datasets/{slug}/rows" },
   access: { scope: "datasets:write", role: "member" },

@@ -81,6 +81,7 @@ export const testPipeline = defineOperation({
 
 export const sendEvent = defineOperation({
   name: "event_pipelines.send_event",
+  auditSize: ["payload"],
   summary: "Send an event to a pipeline from inside: the same life as an inbound one, without the auth mode.",
   http: { method: "POST", path: `${path}/{slug}/events` },
   access: { scope: "event_pipelines:write", role: "member" },
