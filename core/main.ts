@@ -1,9 +1,11 @@
-// Starts the service, in this process or as the parent of several workers, says how to use it, and handles signals.
+// Starts the service, in this process or as several workers, prints how to use it, and handles signals.
 import { join } from "node:path"
+import { isEmbedded } from "./bootstrap/embedded.ts"
 import { frameworkRoot } from "./bootstrap/plugins.ts"
-import { dismissLeftOver } from "./cluster/workers/orphans.ts"
+import { Primary } from "./cluster/primary.ts"
+import { type WorkerPlace, workerPlace } from "./cluster/worker.ts"
 import { systemClock } from "./kernel/clock.ts"
-import { type CoreConfig, loadConfig } from "./kernel/config.ts"
+import { BootError, type CoreConfig, loadConfig } from "./kernel/config.ts"
 import { createLog, type Logger } from "./kernel/log.ts"
 
 interface Service {
@@ -15,13 +17,21 @@ interface Service {
   kill?(): void
 }
 
+/** A worker gives requests and then jobs the drain time; then it needs a moment to close. */
+const closingMs = 5_000
+
 async function main(): Promise<void> {
+  const worker = workerPlace()
+  let service: Service | undefined
+  // Asked to stop while it is built, nothing is there to be stopped.
+  worker?.onStop(() => (service ? stop(service) : process.exit(0)))
   const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), project: process.cwd(), env: process.env })
   const log = createLog(config.log.level)
-  const service = await (config.workers > 1 ? parentOf({ config, log }) : wholeHouse({ config, log }))
-  stopOnSignals(service)
+  service = worker || config.workers === 1 ? await node({ config, log }, worker) : primary({ config, log })
+  stopOnSignals(service, worker)
   await service.start()
-  for (const greeting of service.listening.greetings) console.log(greeting)
+  // A worker that replaces another has nothing new to say.
+  if (!worker || worker.number === 1) for (const greeting of service.listening.greetings) console.log(greeting)
 }
 
 interface ServiceArgs {
@@ -29,38 +39,53 @@ interface ServiceArgs {
   readonly log: Logger
 }
 
-/** Loads nothing of what only its workers need. */
-async function parentOf(args: ServiceArgs): Promise<Service> {
-  const { Parent } = await import("./bootstrap/workers/parent.ts")
-  return new Parent(args)
+function primary({ config, log }: ServiceArgs): Service {
+  if (isEmbedded(config)) {
+    throw new BootError([
+      `workers is ${config.workers}, and the embedded SQLite file belongs to one process: a second one makes it slower. Set MILLRACE_WORKERS to 1, or MILLRACE_STORAGE_URL to a MongoDB replica set.`,
+    ])
+  }
+  return new Primary({ workers: config.workers, clock: systemClock, log, stopWithinMs: 2 * config.server.drain_ms + closingMs })
 }
 
-async function wholeHouse({ config, log }: ServiceArgs): Promise<Service> {
-  await dismissLeftOver(config.data_dir, config.server, systemClock)
+async function node({ config, log }: ServiceArgs, worker: WorkerPlace | undefined): Promise<Service> {
   const { buildRuntime } = await import("./bootstrap/runtime.ts")
-  return buildRuntime({ config, log })
+  if (!worker) return buildRuntime({ config, log })
+  // One of them is enough to watch the files.
+  const watch = config.pipelines.watch && worker.number === 1
+  const own = { ...config, pipelines: { ...config.pipelines, watch } }
+  return buildRuntime({ config: own, log: log.child({ worker: worker.number }), worker })
 }
 
-function stopOnSignals(service: Service): void {
+function stopOnSignals(service: Service, worker: WorkerPlace | undefined): void {
   let asked = false
-  const stop = (signal: NodeJS.Signals) => {
-    // Asked twice: whoever asks does not want to wait.
-    if (asked) {
+  const onSignal = (signal: NodeJS.Signals) => {
+    // Asked twice: the operator does not want to wait. A worker may be asked by its primary and by the system.
+    if (asked && !worker) {
       service.kill?.()
       process.exit(1)
     }
     asked = true
     service.log.info({ signal }, "stopping")
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        service.log.error({ err: error }, "could not stop cleanly")
-        process.exit(1)
-      },
-    )
+    stop(service)
   }
-  process.on("SIGTERM", stop)
-  process.on("SIGINT", stop)
+  process.on("SIGTERM", onSignal)
+  // A terminal sends it to all processes at once, and the primary says when to stop.
+  process.on("SIGINT", worker ? () => undefined : onSignal)
+}
+
+const stopping = new WeakSet<Service>()
+
+function stop(service: Service): void {
+  if (stopping.has(service)) return
+  stopping.add(service)
+  service.stop().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      service.log.error({ err: error }, "could not stop cleanly")
+      process.exit(1)
+    },
+  )
 }
 
 main().catch((error: unknown) => {

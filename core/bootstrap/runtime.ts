@@ -2,6 +2,7 @@
 // core; main.ts, cli.ts and testing.ts come in through here. Whatever can fail at start fails here, in one report.
 import { mkdirSync } from "node:fs"
 import { collectDefaultMetrics, Registry as MetricsRegistry } from "prom-client"
+import type { WorkerPlace } from "../cluster/worker.ts"
 import { Declared } from "../contract/declared.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { type Capture, Outside } from "../contract/outside.ts"
@@ -20,7 +21,6 @@ import { loadPlugins, registerPlugins } from "./plugins.ts"
 import { provideStorage } from "./storage.ts"
 import { provideCalls, provideServer } from "./surface.ts"
 import { provideVault } from "./vault.ts"
-import type { WorkerPlace } from "./workers/place.ts"
 
 export interface BuildArgs {
   readonly config: CoreConfig
@@ -70,7 +70,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.value(Outside, { capture: args.capture })
   container.provide(Metrics, { create: () => metricsRegistry() })
   provideVault(container, production)
-  provideStorage(container, registry, args.worker)
+  provideStorage(container, registry)
   provideWork(container, registry, ids.uuid())
   provideCalls(container, registry, listening, args)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })

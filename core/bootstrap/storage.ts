@@ -2,13 +2,11 @@
 // each other current.
 import { Counter, Histogram } from "prom-client"
 import { createClusterCoherence } from "../cluster/cluster.ts"
-import { changes, clusterCollections, nodes } from "../cluster/collections.ts"
+import { clusterCollections } from "../cluster/collections.ts"
 import { createLeases, type Leases } from "../cluster/leases.ts"
 import { createLocalCoherence } from "../cluster/local.ts"
-import { LinkedRelay } from "../cluster/workers/linked-relay.ts"
 import { Coherence, type CommitFeed } from "../contract/coherence.ts"
 import { type CollectionSpec, Collections } from "../contract/collection.ts"
-import type { LiveRelay } from "../contract/live-relay.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
 import { Clock } from "../kernel/clock.ts"
@@ -24,30 +22,21 @@ import { checkMasterKey, MasterKeysCollection } from "../storage/master-key.ts"
 import { createMongoDriver, type MongoDriver } from "../storage/mongodb/driver.ts"
 import { type LiveAdapter, liveAdapter } from "../storage/mongodb/live-adapter.ts"
 import { createSqliteDriver } from "../storage/sqlite/driver.ts"
-import { RemoteWriter } from "../storage/sqlite/remote-writer.ts"
 import { createStore, type StartedStore } from "../storage/store.ts"
 import { dataFile, isEmbedded } from "./embedded.ts"
 import { MasterKeys } from "./vault.ts"
-import type { WorkerPlace } from "./workers/place.ts"
 
 interface Chosen {
   readonly driver: StorageDriver
   /** Set where several nodes may share the store. */
   readonly feed: (() => CommitFeed) | undefined
-  /** How often a node's lease is renewed and lost; the default when absent. */
-  readonly leaseMs?: number
   /** Carries live messages between nodes; to be asked for once storage has started. */
   readonly liveAdapter: (() => LiveAdapter) | undefined
-  /** Carries them between the workers of an embedded file. */
-  readonly liveRelay?: LiveRelay
   readonly limits: Partial<GroupCommitLimits>
 }
 
 /** On MongoDB several groups are under way at once, and groups this large leave commits for each of them. */
 const mongoGroup = 128
-
-/** A dead worker's lease ends with its process; only one that was paused is waited for so long. */
-const workerLeaseMs = 10_000
 
 export const Driver = token<Chosen>("StorageDriver")
 /** The store as it is before anything is read from it, for what comes before the services. */
@@ -56,11 +45,11 @@ const CheckedMasterKey = token<unknown>("CheckedMasterKey")
 /** Decides which node does what only one may do. */
 export const LeasesToken = token<Leases>("Leases")
 
-export function provideStorage(container: Container, registry: Registry, worker: WorkerPlace | undefined): void {
+export function provideStorage(container: Container, registry: Registry): void {
   for (const collection of clusterCollections) registry.add(Collections, collection, "cluster")
   container.provide(Driver, {
     inject: { config: Settings, clock: Clock, log: Log },
-    create: ({ config, clock, log }) => choose(config, { clock, log }, worker),
+    create: ({ config, clock, log }) => choose(config, { clock, log }),
   })
   container.provide(Opened, {
     inject: { chosen: Driver, clock: Clock, metrics: Metrics },
@@ -82,8 +71,7 @@ export function provideStorage(container: Container, registry: Registry, worker:
   container.provide(Store, { inject: { store: Opened }, create: ({ store }) => store })
   container.provide(Coherence, {
     inject: { chosen: Driver, store: Store, clock: Clock, ids: Ids, log: Log },
-    create: ({ chosen: { feed, leaseMs }, ...deps }) =>
-      feed ? createClusterCoherence({ ...deps, feed: feed(), ...(leaseMs ? { leaseMs } : {}) }) : createLocalCoherence(deps),
+    create: ({ chosen: { feed }, ...deps }) => (feed ? createClusterCoherence({ ...deps, feed: feed() }) : createLocalCoherence(deps)),
     start: async (coherence) => {
       if ("start" in coherence) await (coherence as { start(): Promise<void> }).start()
     },
@@ -97,16 +85,9 @@ export function provideStorage(container: Container, registry: Registry, worker:
   })
 }
 
-function choose(config: CoreConfig, deps: { clock: Clock; log: Logger }, worker: WorkerPlace | undefined): Chosen {
-  const file = dataFile(config)
-  if (isEmbedded(config) && worker) {
-    const { link } = worker
-    const writing = new RemoteWriter({ link, file, fed: [changes.name, nodes.name] })
-    const driver = createSqliteDriver({ file, writing, ...deps })
-    const liveRelay = new LinkedRelay(link)
-    return { driver, feed: () => writing.feed, leaseMs: workerLeaseMs, liveAdapter: undefined, liveRelay, limits: {} }
-  }
-  if (isEmbedded(config)) return { driver: createSqliteDriver({ file, ...deps }), feed: undefined, liveAdapter: undefined, limits: {} }
+function choose(config: CoreConfig, deps: { clock: Clock; log: Logger }): Chosen {
+  if (isEmbedded(config))
+    return { driver: createSqliteDriver({ file: dataFile(config), ...deps }), feed: undefined, liveAdapter: undefined, limits: {} }
   const url = config.storage.url ?? ""
   if (/^mongodb(\+srv)?:\/\//.test(url)) {
     const driver: MongoDriver = createMongoDriver({ url, ...deps })

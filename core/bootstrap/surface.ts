@@ -1,7 +1,7 @@
 // The surfaces: REST with its documents, live updates, and the HTTP server that starts last and stops first.
 
-import { LocalTally } from "../cluster/tally/local-tally.ts"
-import { SharedTally } from "../cluster/tally/shared-tally.ts"
+import { LocalTally } from "../cluster/local-tally.ts"
+import type { WorkerPlace } from "../cluster/worker.ts"
 import { Authenticator } from "../contract/caller.ts"
 import { Channels, Live } from "../contract/channel.ts"
 import { Coherence } from "../contract/coherence.ts"
@@ -40,8 +40,6 @@ import { createRest, type RequestListener } from "../surface/rest.ts"
 import { createWorks } from "../surface/works.ts"
 import type { ListeningHooks } from "./listening.ts"
 import { Driver } from "./storage.ts"
-import { sharedMetrics } from "./workers/metrics.ts"
-import type { WorkerPlace } from "./workers/place.ts"
 
 const Rest = token<RequestListener>("Rest")
 const Room = token<LiveRoom>("LiveRoom")
@@ -69,10 +67,7 @@ export function provideCalls(
         (config.server.public_url ?? listening.url).replace(/\/+$/, ""),
   })
   container.provide(AddressOf, { inject: { config: Settings }, create: ({ config }) => clientAddressReader(config.server.trust_proxy) })
-  container.provide(Tally, {
-    inject: { clock: Clock },
-    create: ({ clock }) => (worker ? new SharedTally({ ...worker, clock }) : new LocalTally(clock)),
-  })
+  container.provide(Tally, { inject: { clock: Clock }, create: ({ clock }) => new LocalTally(clock) })
   container.provide(Addresses, {
     inject: { tally: Tally, config: Settings },
     create: ({ tally, config }) => new AddressLimits(tally, config.rate_limits.address_per_minute),
@@ -117,8 +112,7 @@ export function provideCalls(
       createLiveRoom({
         ...deps,
         adapter: storage.liveAdapter,
-        relay: storage.liveRelay,
-        doors: worker,
+        worker,
         onBroadcast,
         channels: registry.items(Channels),
         keepMs: config.live.keep_ms,
@@ -186,8 +180,7 @@ export function provideServer(container: Container, registry: Registry, listenin
       createHttpServer({
         ...deps,
         ...config.server,
-        metrics: worker ? sharedMetrics(worker.link, metrics) : metrics,
-        sharesPort: worker !== undefined,
+        metrics: worker?.metricsOfAll(metrics) ?? metrics,
         drainMs: config.server.drain_ms,
         live: room.door,
         closeStreams: () => mcp.close(),

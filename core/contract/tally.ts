@@ -1,5 +1,4 @@
-// Counts that limits are held against, and what may be used once. Where several workers serve one port they count
-// together, so that a limit is the same whichever of them a client reaches.
+// Counts that limits are held against, and what may be used once. Each process counts for itself.
 import { token } from "../kernel/di.ts"
 
 export interface Limit {
@@ -21,7 +20,7 @@ export interface Taken {
   readonly left: readonly number[]
 }
 
-/** Counts that limits are held against, and what may be used once: together where several workers serve one port. */
+/** Counts that limits are held against, and what may be used once, in this process. */
 export interface Tally {
   /** Takes one from each of the buckets, which hold `limit` and refill evenly over a minute. */
   take(buckets: readonly Limit[]): Promise<Taken>

@@ -22,11 +22,7 @@ export const CoreConfig = z.strictObject({
     drain_ms: milliseconds.describe("How long a stop waits for what is under way."),
     cors_origins: z.array(z.string()).describe("Origins that browsers may call the API from; `*` for any."),
   }),
-  workers: z
-    .int()
-    .min(1)
-    .max(64)
-    .describe("Processes that serve this port on one store, with a parent that owns the embedded file and serves nothing."),
+  workers: z.int().min(1).max(64).describe("Processes that serve this port, each an ordinary node; more than 1 needs MongoDB as storage."),
   data_dir: z.string().min(1).describe("Folder for everything that the service keeps."),
   storage: z.strictObject({
     url: z.string().nullable().describe("mongodb://… of a replica set; null: the embedded SQLite file under data_dir."),

@@ -6,7 +6,6 @@ import { Server, type ServerOptions } from "socket.io"
 import type { Authenticator } from "../contract/caller.ts"
 import type { Channel, Live } from "../contract/channel.ts"
 import type { Coherence } from "../contract/coherence.ts"
-import type { LiveRelay } from "../contract/live-relay.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tally } from "../contract/tally.ts"
 import type { Works } from "../contract/work.ts"
@@ -21,10 +20,10 @@ import { admit, type EndpointOwner } from "./live/admission.ts"
 import { AnonymousSockets } from "./live/anonymous-sockets.ts"
 import { createFeed } from "./live/feed.ts"
 import { type LiveMessageDocument, socketRoom, wireMessage } from "./live/messages.ts"
-import { type Doors, joinOthers, passOnForeign, sessionId } from "./live/other-workers.ts"
 import { type Deliver, Outbox } from "./live/outbox.ts"
 import { recheck, watchCredentials, watchEndpoints } from "./live/revocation.ts"
 import type { LiveServer, LiveSocket } from "./live/sockets.ts"
+import { passOnForeign, type StickyWorker, sessionId } from "./live/sticky-sessions.ts"
 import { type Peer, Subscriptions } from "./live/subscriptions.ts"
 import { Trimmer } from "./live/trim.ts"
 
@@ -51,10 +50,8 @@ export interface LiveRoomDeps {
   readonly addressOf: (request: AddressedRequest) => string
   /** Carries messages between nodes; this process alone when absent. */
   readonly adapter?: (() => NonNullable<ServerOptions["adapter"]>) | undefined
-  /** Carries them between workers of this machine, in place of an adapter. */
-  readonly relay?: LiveRelay | undefined
-  /** Set where several workers share a port. */
-  readonly doors?: Doors | undefined
+  /** Set where this is one of several workers that share a port. */
+  readonly worker?: StickyWorker | undefined
   /** Hears of each message that is committed and new, beside its subscribers. */
   readonly onBroadcast?: ((organization: string, message: LiveMessageDocument) => void) | undefined
 }
@@ -81,7 +78,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
     connectTimeout: 10_000,
     allowRequest: (_request, answer) => answer(closing ? "the service is stopping" : null, !closing),
   })
-  const deliver = delivery(io, deps.relay)
+  const deliver = delivery(io)
   const node = deps.ids.uuid()
   const outbox = new Outbox({ ...deps, node, deliver })
   const trimmer = new Trimmer({ ...deps, keep: deps.keepMessages })
@@ -126,15 +123,15 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
     })
   }
   return {
-    live: createFeed({ ...deps, node, outbox, trimmer, deliver, heard: audience(io, deps.relay) }),
+    live: createFeed({ ...deps, node, outbox, trimmer, deliver, heard: audience(io) }),
     door: {
       path: `${path}/`,
       attach(server: HttpServer) {
         io.attach(server)
-        const { doors } = deps
-        if (!doors) return
-        io.engine.generateId = () => sessionId(doors.slot)
-        closeDoor = passOnForeign(server, doors)
+        const { worker } = deps
+        if (!worker) return
+        io.engine.generateId = () => sessionId(worker)
+        closeDoor = passOnForeign(server, worker)
       },
       async close() {
         closing = true
@@ -147,7 +144,6 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
     recheck: () => recheck(deps, io),
     async start() {
       if (deps.adapter) io.adapter(deps.adapter())
-      if (deps.relay) await joinOthers(io, deps.relay)
       outbox.start()
       recheckLater()
     },
@@ -162,23 +158,22 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
 }
 
 /** Nothing is written for other nodes while there are none, nor looked at where nobody here listens. */
-function delivery(io: LiveServer, relay: LiveRelay | undefined): Deliver {
+function delivery(io: LiveServer): Deliver {
   return (organization, message, silentSince) => {
     const endpoint = message.room.startsWith("p:") ? message.room.slice(2, -message.channel.length - 1) : undefined
     const room = socketRoom(organization, message.channel, endpoint)
     const { adapter } = io.of("/")
     if (othersOf(adapter) > 0) io.to(room).emit("message", wireMessage(message, silentSince))
     else if (adapter.rooms.has(room)) io.local.to(room).emit("message", wireMessage(message, silentSince))
-    if (relay?.wanted(room)) relay.send(room, wireMessage(message, silentSince))
   }
 }
 
 /** Whether anyone may be listening: on this node, or on others, whose rooms it does not know. */
-function audience(io: LiveServer, relay: LiveRelay | undefined): Live["heard"] {
+function audience(io: LiveServer): Live["heard"] {
   return (organization, message) => {
     const { adapter } = io.of("/")
     const room = socketRoom(organization, message.channel, message.publicEndpoint)
-    return othersOf(adapter) > 0 || adapter.rooms.has(room) || relay?.wanted(room) === true
+    return othersOf(adapter) > 0 || adapter.rooms.has(room)
   }
 }
 
@@ -193,10 +188,7 @@ function serve(deps: LiveRoomDeps, socket: LiveSocket): void {
       return socket.connected
     },
     rooms: socket.rooms,
-    async join(room) {
-      await socket.join(room)
-      await deps.relay?.entered(room)
-    },
+    join: (room) => socket.join(room),
     leave: (room) => socket.leave(room),
     send: (message) => void socket.emit("message", message),
   }

@@ -1,6 +1,8 @@
-// Reaching one worker of a service among several: by the door that each has in the data folder.
+// Reaching one worker of a service among several: by the socket that each has in the folder of its primary.
+import { readdirSync } from "node:fs"
 import { request } from "node:http"
-import { relative } from "node:path"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 
 export interface DoorAnswer {
   readonly status: number
@@ -10,8 +12,14 @@ export interface DoorAnswer {
 
 export type Door = (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<DoorAnswer>
 
-export function doorOf(dataDir: string, slot: number): Door {
-  const socketPath = relative(process.cwd(), `${dataDir}/workers/${slot}.sock`)
+/** The folder of a primary; undefined where there is none. */
+export function doorsOf(primary: number): string | undefined {
+  const name = readdirSync(tmpdir()).find((one) => one.startsWith(`millrace-${primary}-`))
+  return name === undefined ? undefined : join(tmpdir(), name)
+}
+
+export function doorOf(primary: number, worker: number): Door {
+  const socketPath = join(doorsOf(primary) ?? "", `${worker}.sock`)
   return (method, path, body, headers = {}) =>
     new Promise((resolve, reject) => {
       const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body)

@@ -1,7 +1,6 @@
 // `npm run test:crash -- --kills N`: kills by the hundred, 25 to a data folder. Prints a line a folder and the sums; ends
-// with 1 when the books of any kill are wrong. `--fault NAME` loads a module of faults/ and expects them to be. `--workers N`
-// has several processes serve, and `--parent` kills their parent alone. `--write-docs` puts what was printed into
-// docs/reliability.md.
+// with 1 when the books of any kill are wrong. `--fault NAME` loads a module of faults/ and expects them to be. `--write-docs`
+// puts what was printed into docs/reliability.md.
 import { parseArgs } from "node:util"
 import { describeMachine } from "../bench/machine.ts"
 import { writePrinted } from "./page.ts"
@@ -11,15 +10,12 @@ const { values } = parseArgs({
   options: {
     kills: { type: "string", default: "20" },
     fault: { type: "string" },
-    workers: { type: "string", default: "1" },
-    parent: { type: "boolean", default: false },
     "write-docs": { type: "boolean", default: false },
   },
 })
-const kills = countOf("kills")
-const workers = countOf("workers")
-if (values.parent && workers === 1) {
-  console.error("--parent takes --workers with it, from 2 up: one process has no parent.")
+const kills = Number(values.kills)
+if (!Number.isInteger(kills) || kills < 1) {
+  console.error(`--kills takes a whole number from 1 up, and was given "${values.kills}".`)
   process.exit(2)
 }
 
@@ -36,8 +32,6 @@ while (all.length < kills && problems.length === 0) {
   const round = await killRound({
     kills: Math.min(killsPerFolder, kills - all.length),
     faults: values.fault === undefined ? [] : [values.fault],
-    workers,
-    parentOnly: values.parent,
   })
   all.push(...round.kills)
   problems.push(...round.problems)
@@ -51,8 +45,8 @@ print(
 )
 if (values["write-docs"] && values.fault === undefined) {
   const { processor, cores, memory_gb, system, node, file_system } = describeMachine()
-  writePrinted(values.parent ? "parent" : workers > 1 ? "workers" : "process", {
-    command: `--kills ${kills}${workers > 1 ? ` --workers ${workers}` : ""}${values.parent ? " --parent" : ""}`,
+  writePrinted("process", {
+    command: `--kills ${kills}`,
     date: new Date().toISOString().slice(0, 10),
     machine: `${processor}, ${cores} cores, ${memory_gb} GB, ${system}, Node ${node}, ${file_system}`,
     lines: printed,
@@ -60,13 +54,6 @@ if (values["write-docs"] && values.fault === undefined) {
 }
 const found = problems.length > 0
 process.exitCode = found === (values.fault !== undefined) ? 0 : 1
-
-function countOf(name: "kills" | "workers"): number {
-  const count = Number(values[name])
-  if (Number.isInteger(count) && count >= 1) return count
-  console.error(`--${name} takes a whole number from 1 up, and was given "${values[name]}".`)
-  return process.exit(2)
-}
 
 function lineOf(reports: readonly KillReport[]): string {
   const last = reports.at(-1)?.findings

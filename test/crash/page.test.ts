@@ -17,7 +17,7 @@ describe("docs/reliability.md", () => {
 
   it("holds what kills printed, and it was printed of books that were right", () => {
     const blocks = [...page.matchAll(/<!-- printed (\w+) -->\n([\s\S]*?)<!-- end -->/g)]
-    expect(blocks.map(([, name]) => name)).to.deep.equal(["process", "workers", "parent"])
+    expect(blocks.map(([, name]) => name)).to.deep.equal(["process"])
     for (const [, name, text = ""] of blocks) {
       if (text === "") continue
       expect(text, name).to.match(/^\n\d{4}-\d\d-\d\d, .+:\n\n```text\n\$ npm run test:crash -- --kills \d+[^\n]*\n(\d+ kills: [^\n]+\n)+/)
@@ -29,10 +29,10 @@ describe("docs/reliability.md", () => {
 
   it("is written block by block", () => {
     const printed = { command: "--kills 1", date: "2026-01-02", machine: "a machine", lines: ["one", "two"] }
-    const made = withPrinted("x\n<!-- printed parent -->\nold\n<!-- end -->\ny", "parent", printed)
+    const made = withPrinted("x\n<!-- printed process -->\nold\n<!-- end -->\ny", "process", printed)
     expect(made).to.equal(
-      "x\n<!-- printed parent -->\n\n2026-01-02, a machine:\n\n```text\n$ npm run test:crash -- --kills 1\none\ntwo\n```\n\n<!-- end -->\ny",
+      "x\n<!-- printed process -->\n\n2026-01-02, a machine:\n\n```text\n$ npm run test:crash -- --kills 1\none\ntwo\n```\n\n<!-- end -->\ny",
     )
-    expect(() => withPrinted("nothing", "parent", printed)).to.throw("printed parent")
+    expect(() => withPrinted("nothing", "process", printed)).to.throw("printed process")
   })
 })

@@ -11,10 +11,6 @@ export interface RoundOptions {
   /** Draws the instants; default Math.random. */
   readonly random?: () => number
   readonly connections?: number
-  /** Processes that serve; default 1, without a parent. */
-  readonly workers?: number
-  /** Kills the parent alone, and leaves its workers to the next start. */
-  readonly parentOnly?: boolean
   /** Told after each kill. */
   readonly observe?: (kill: KillReport) => void
 }
@@ -76,13 +72,11 @@ export async function killRound({
   faults = [],
   random = Math.random,
   connections = 64,
-  workers = 1,
-  parentOnly = false,
   observe,
 }: RoundOptions): Promise<RoundReport> {
   const folder = freshFolder()
   const peer = await startPeer()
-  const env: Record<string, string> = { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host, MILLRACE_WORKERS: String(workers) }
+  const env: Record<string, string> = { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host }
   const options = { dataDir: folder.path, faults, env }
   const started: ServiceProcess[] = []
   const start = async () => {
@@ -94,12 +88,10 @@ export async function killRound({
   const sent = { acknowledged: new Map<number, string>(), unanswered: new Set<number>(), refused: new Map<number, number>() }
   try {
     let service = await start()
-    // Where the workers of a dead parent still listen.
-    if (parentOnly) env["PORT"] = new URL(service.url).port
     const made = await makePipeline(apiOf(service, folder.path), peer.url)
     for (let kill = 1, from = 1; kill <= kills; kill++) {
       const sender = new Sender({ url: `${service.url}/v1/inbound/${made.endpoint_id}`, secret: made.secret, connections, from })
-      const unanswered = await killUnderLoad(service, sender, random, parentOnly)
+      const unanswered = await killUnderLoad(service, sender, random)
       from = sender.next
       for (const [n, id] of sender.acknowledged) sent.acknowledged.set(n, id)
       for (const [n, status] of sender.refused) sent.refused.set(n, status)
@@ -127,13 +119,12 @@ export async function killRound({
 }
 
 /** Resolves with how many events were unanswered at the instant of the kill. */
-async function killUnderLoad(service: ServiceProcess, sender: Sender, random: () => number, parentOnly: boolean): Promise<number> {
+async function killUnderLoad(service: ServiceProcess, sender: Sender, random: () => number): Promise<number> {
   sender.start()
   await new Promise((resolve) => setTimeout(resolve, 150 + random() * 600))
   while (sender.inFlight < leastUnanswered || sender.acknowledged.size === 0) await new Promise((resolve) => setImmediate(resolve))
   const unanswered = sender.inFlight
-  if (parentOnly) service.signal("SIGKILL")
-  await Promise.all([parentOnly ? service.ended() : service.kill(), sender.stop()])
+  await Promise.all([service.kill(), sender.stop()])
   return unanswered
 }
 

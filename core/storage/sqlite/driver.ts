@@ -4,13 +4,13 @@ import type { Commit, CommitResult } from "../../contract/store.ts"
 import { type Clock, systemClock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { DriverQuery, StorageDriver } from "../driver.ts"
-import { FileOwner } from "./owner.ts"
+import { FileOwner, notOpen } from "./owner.ts"
 import { packed } from "./packed.ts"
 import { toWire } from "./query.ts"
 import { ReaderPool } from "./reader-pool.ts"
 import { tableOf } from "./schema.ts"
 import { type EncodedCommit, Staging } from "./staging.ts"
-import { notOpen, type Outcome, type Writing } from "./writing.ts"
+import type { Outcome } from "./wire.ts"
 
 export interface SqliteOptions {
   /** Path of the data file; its folder is made. Beside it lie `-wal`, `-shm` and `.lock`. */
@@ -25,8 +25,6 @@ export interface SqliteOptions {
   readonly expireEveryMs?: number
   /** Hears when the writing thread died and is started again. */
   readonly onWriterDeath?: (error: Error) => void
-  /** Where commits go when another process owns the file; it then also removes what expires. */
-  readonly writing?: Writing
 }
 
 export interface SqliteDriver extends StorageDriver {
@@ -43,27 +41,25 @@ class Driver implements SqliteDriver {
   readonly groupsInFlight = 2
   readonly keepsOrder = true
   readonly #options: SqliteOptions
-  readonly #owner: FileOwner | undefined
-  readonly #writing: Writing
+  readonly #owner: FileOwner
   #staging: Staging | undefined
   #readers: ReaderPool | undefined
 
   constructor(options: SqliteOptions) {
-    const { file, maxBytes, clock = systemClock, expireEveryMs = 1_000, onWriterDeath = () => undefined, writing } = options
+    const { file, maxBytes, clock = systemClock, expireEveryMs = 1_000, onWriterDeath = () => undefined } = options
     this.#options = options
-    this.#owner = writing ? undefined : new FileOwner({ file, maxBytes, clock, expireEveryMs, onWriterDeath })
-    this.#writing = (writing ?? this.#owner) as Writing
+    this.#owner = new FileOwner({ file, maxBytes, clock, expireEveryMs, onWriterDeath })
   }
 
   async start(collections: readonly CollectionSpec[]): Promise<void> {
-    await this.#writing.start(collections)
+    await this.#owner.start(collections)
     this.#staging = new Staging(collections)
     this.#readers = new ReaderPool(this.#options.file, this.#options.readers ?? 2)
   }
 
   async stop(): Promise<void> {
     await this.#readers?.stop()
-    await this.#writing.stop()
+    await this.#owner.stop()
   }
 
   async find(query: DriverQuery): Promise<Document[]> {
@@ -86,16 +82,14 @@ class Driver implements SqliteDriver {
   async commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]> {
     const refused = new Map<number, AppError>()
     const cells: EncodedCommit["cells"][] = []
-    const kept: Commit[] = []
     for (const [index, commit] of commits.entries()) {
       try {
         cells.push((isEncoded(commit) ? commit : this.stage(commit)).cells)
-        kept.push(commit)
       } catch (error) {
         refused.set(index, asAppError(error))
       }
     }
-    const outcomes = cells.length === 0 ? [] : await this.#writing.group(packed(cells), kept)
+    const outcomes = cells.length === 0 ? [] : await this.#owner.group(packed(cells))
     const results = outcomes.map(toResult)
     // Refused ones take their places again, first to last.
     for (const [index, error] of refused) results.splice(index, 0, error)
@@ -103,11 +97,11 @@ class Driver implements SqliteDriver {
   }
 
   async ready(): Promise<void> {
-    await this.#writing.probe()
+    await this.#owner.probe()
   }
 
   async killWriter(): Promise<void> {
-    await this.#owner?.kill()
+    await this.#owner.kill()
   }
 
   #reading(): ReaderPool {

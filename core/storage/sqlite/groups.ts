@@ -9,9 +9,7 @@ import { idKey } from "./id-key.ts"
 import type { KeyCell } from "./keys.ts"
 import type { Organizations } from "./organizations.ts"
 import type { Table } from "./table.ts"
-import { type CommitCells, type WireChange, type WireError, writeKinds } from "./wire.ts"
-
-type Outcome = string | WireError
+import { type CommitCells, type Outcome, type WireChange, writeKinds } from "./wire.ts"
 
 /** Commits remembered at least. */
 const remembered = 16_384

@@ -4,12 +4,12 @@ import { mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
+import { AppError } from "../../kernel/errors.ts"
 import { Checkpoints } from "./checkpoints.ts"
 import type { FileSettings } from "./layout.ts"
 import { type FileLock, lockFile } from "./lock.ts"
-import type { WriterReply, WriterRequest } from "./wire.ts"
+import type { Outcome, WriterReply, WriterRequest } from "./wire.ts"
 import { WriterThread } from "./writer-thread.ts"
-import { notOpen, type Outcome, type Writing } from "./writing.ts"
 
 export interface OwnerOptions extends FileSettings {
   readonly clock: Clock
@@ -19,7 +19,7 @@ export interface OwnerOptions extends FileSettings {
   readonly onWriterDeath: (error: Error) => void
 }
 
-export class FileOwner implements Writing {
+export class FileOwner {
   readonly #options: OwnerOptions
   readonly #checkpoints: Checkpoints
   #lock: FileLock | undefined
@@ -28,19 +28,14 @@ export class FileOwner implements Writing {
 
   constructor(options: OwnerOptions) {
     this.#options = options
-    this.#checkpoints = new Checkpoints({ file: options.file, finish: () => this.ask({ kind: "checkpoint" }) })
+    this.#checkpoints = new Checkpoints({ file: options.file, finish: () => this.#ask({ kind: "checkpoint" }) })
   }
 
-  /** Keeps other processes from the file, before anything of it is read. `start` does so too. */
-  lock(): void {
-    const { file } = this.#options
-    mkdirSync(dirname(file), { recursive: true })
-    this.#lock ??= lockFile(file)
-  }
-
+  /** Locks and opens the file and lays out what is missing. Throws with every problem it found. */
   async start(collections: readonly CollectionSpec[]): Promise<void> {
     const { file, maxBytes, onWriterDeath } = this.#options
-    this.lock()
+    mkdirSync(dirname(file), { recursive: true })
+    this.#lock ??= lockFile(file)
     const thread = new WriterThread({ file, maxBytes }, collections, onWriterDeath)
     try {
       await thread.start()
@@ -60,24 +55,26 @@ export class FileOwner implements Writing {
     this.#release()
   }
 
+  /** Commits a packed group (packed.ts); one outcome each, in order. Throws `unavailable` when the group may be repeated. */
   async group(group: string): Promise<readonly Outcome[]> {
-    return (await this.ask({ kind: "group", groups: [group] })).results ?? []
+    const { results = [] } = await this.#ask({ kind: "group", group })
+    this.#checkpoints.wrote(group.length)
+    return results
   }
 
+  /** Resolves when a commit could be made now. */
   async probe(): Promise<void> {
-    await this.ask({ kind: "probe" })
-  }
-
-  async ask(request: WriterRequest): Promise<WriterReply> {
-    if (!this.#thread) throw notOpen()
-    const reply = await this.#thread.ask(request)
-    if (request.kind === "group") for (const group of request.groups) this.#checkpoints.wrote(group.length)
-    return reply
+    await this.#ask({ kind: "probe" })
   }
 
   /** For tests: ends the writing thread as a crash would. */
   async kill(): Promise<void> {
     await this.#thread?.kill()
+  }
+
+  async #ask(request: WriterRequest): Promise<WriterReply> {
+    if (!this.#thread) throw notOpen()
+    return this.#thread.ask(request)
   }
 
   #release(): void {
@@ -98,8 +95,12 @@ export class FileOwner implements Writing {
 
   async #expire(): Promise<void> {
     for (let more = true; more && this.#lock; ) {
-      const reply = await this.ask({ kind: "expire", now: timestamp(this.#options.clock.now()) })
+      const reply = await this.#ask({ kind: "expire", now: timestamp(this.#options.clock.now()) })
       more = reply.more === true
     }
   }
+}
+
+export function notOpen(): AppError {
+  return new AppError("unavailable", "Storage is not open.", { reason: "not_started" }, { retryAfterS: 1 })
 }

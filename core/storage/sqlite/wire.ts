@@ -28,9 +28,12 @@ export interface WireError {
   readonly details: ErrorDetails
 }
 
+/** For a commit: a digit a write (1: made a document), or what refused it. */
+export type Outcome = string | WireError
+
 export type WriterRequest =
-  /** `groups`: a CommitCells for each commit, packed (packed.ts); written as one. */
-  | { readonly kind: "group"; readonly groups: readonly string[] }
+  /** A CommitCells for each commit, packed (packed.ts). */
+  | { readonly kind: "group"; readonly group: string }
   | { readonly kind: "expire"; readonly now: string }
   | { readonly kind: "probe" }
   /** Carries over what is left of the log. */
@@ -38,8 +41,8 @@ export type WriterRequest =
 
 export interface WriterReply {
   readonly seq: number
-  /** Of a group: for each commit a digit a write (1: made a document), or what refused it. */
-  readonly results?: readonly (string | WireError)[]
+  /** Of a group, one for each commit. */
+  readonly results?: readonly Outcome[]
   /** Of an expiry step: whether more is due. */
   readonly more?: boolean
   /** Set when the whole request failed. */

@@ -40,7 +40,7 @@ parentPort?.postMessage({ seq: 0 } satisfies WriterReply)
 function answer(request: WriterRequest): Omit<WriterReply, "seq"> {
   switch (request.kind) {
     case "group":
-      return { results: groups.write(request.groups.flatMap(unpacked)) }
+      return { results: groups.write(unpacked(request.group)) }
     case "expire":
       return { more: expiry.step(request.now) }
     case "probe":

@@ -6,7 +6,6 @@ export function listenError({ host, port }: { readonly host: string; readonly po
     EACCES: "this user may not listen there; take a port above 1023, or grant the right",
     EADDRNOTAVAIL: "this machine has no such address; set HOST to one it has, or to 0.0.0.0",
     ENOTFOUND: "this host name does not resolve; set HOST to an address of this machine",
-    ENOTSUP: "this system does not let several processes listen on one port; set MILLRACE_WORKERS to 1",
   }
   const why = remedy[cause.code ?? ""] ?? cause.message
   return new Error(`Cannot listen on ${host}:${port} (${cause.code ?? "unknown"}): ${why}.`, { cause })

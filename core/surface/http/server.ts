@@ -19,8 +19,6 @@ import { requestIdOf } from "./request-id.ts"
 export interface HttpServerDeps {
   readonly host: string
   readonly port: number
-  /** Other processes of this service listen there too. */
-  readonly sharesPort?: boolean
   readonly drainMs: number
   readonly rest: RequestListener
   readonly inbound: InboundHandler | undefined
@@ -93,7 +91,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       deps.live?.attach(server)
       await new Promise<void>((resolve, reject) => {
         server.once("error", (cause: NodeJS.ErrnoException) => reject(listenError(deps, cause)))
-        server.listen({ port: deps.port, host: deps.host, reusePort: deps.sharesPort === true }, resolve)
+        server.listen({ port: deps.port, host: deps.host }, resolve)
       })
       const { address, port } = server.address() as AddressInfo
       const host = address.includes(":") ? `[${address}]` : address

@@ -109,7 +109,8 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
 
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject)
-    server.listen(0, "127.0.0.1", resolve)
+    // Exclusive: workers of node:cluster that listen on port 0 would otherwise share one.
+    server.listen({ port: 0, host: "127.0.0.1", exclusive: true }, resolve)
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

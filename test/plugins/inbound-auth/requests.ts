@@ -1,6 +1,6 @@
 // Requests as the inbound handler hands them on, and verifiers of single providers, for the tests beside this file.
 import type { InboundRequest, LiveSecret, Verdict, Verifier } from "#core"
-import { LocalTally } from "../../../core/cluster/tally/local-tally.ts"
+import { LocalTally } from "../../../core/cluster/local-tally.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import type { KeyFetcher } from "../../../plugins/inbound-auth/key-fetcher.ts"
 import { noFetcher } from "../../../plugins/inbound-auth/modes/plain-verifier.ts"

@@ -1,6 +1,6 @@
-// The counts of one process, in its memory; or of all workers of a machine, when it is their parent's.
-import type { Limit, Note, Taken, Tally } from "../../contract/tally.ts"
-import type { Clock } from "../../kernel/clock.ts"
+// Counts in the memory of this process.
+import type { Limit, Note, Taken, Tally } from "../contract/tally.ts"
+import type { Clock } from "../kernel/clock.ts"
 import { Buckets } from "./buckets.ts"
 
 /** Of one kind, so that a flood from many addresses does not push out the buckets of keys. */

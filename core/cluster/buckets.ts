@@ -1,6 +1,6 @@
 // Token buckets that refill evenly over a minute, a bounded number of them in this process's memory.
-import { windowS } from "../../contract/tally.ts"
-import type { Clock } from "../../kernel/clock.ts"
+import { windowS } from "../contract/tally.ts"
+import type { Clock } from "../kernel/clock.ts"
 
 export interface Bucket {
   tokens: number

@@ -1,0 +1,169 @@
+// The process that is started when `workers` is above 1. It holds the port and hands connections to its workers in turn
+// (node:cluster), starts a worker again that dies, and sums up their metrics. Each worker is an ordinary node. None
+// outlives this process: node:cluster ends a worker whose primary is gone, and the port is closed with it.
+import cluster, { type Worker } from "node:cluster"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client"
+import type { Clock } from "../kernel/clock.ts"
+import type { Logger } from "../kernel/log.ts"
+import { doorsVariable, type Samples, type ToPrimary, type ToWorker } from "./worker.ts"
+
+export interface PrimaryOptions {
+  readonly workers: number
+  readonly clock: Clock
+  readonly log: Logger
+  /** How long a stop waits before it kills. */
+  readonly stopWithinMs: number
+}
+
+/** A worker that dies sooner after its start waits before it is started again, longer each time. */
+const youngMs = 10_000
+const minPauseMs = 200
+const maxPauseMs = 10_000
+/** A worker that is silent for so long is left out of a scrape. */
+const scrapeTimeoutMs = 1_000
+
+interface KeepArgs {
+  /** In a row, each within `youngMs` of its start. */
+  readonly youngDeaths?: number
+  readonly onListening: () => void
+  /** Where the first start is not to be repeated. */
+  readonly onFailure?: (error: Error) => void
+}
+
+export class Primary {
+  readonly log: Logger
+  /** The first worker prints them. */
+  readonly listening = { greetings: [] }
+  readonly #options: PrimaryOptions
+  readonly #doors: string
+  /** Started, and not ended yet. */
+  readonly #workers = new Map<number, { readonly worker: Worker; listens: boolean }>()
+  readonly #scrapes = new Map<number, (id: number, samples: Samples) => void>()
+  readonly #metrics = new Registry()
+  readonly #restarts: Counter
+  #lastScrape = 0
+  #stopping = false
+
+  constructor(options: PrimaryOptions) {
+    this.#options = options
+    this.log = options.log
+    this.#doors = mkdtempSync(join(tmpdir(), `millrace-${process.pid}-`))
+    const registers = [this.#metrics]
+    this.#restarts = new Counter({ name: "millrace_worker_restarts_total", help: "Workers that ended and were started again.", registers })
+    const listening = () => this.#listening().length
+    new Gauge({
+      name: "millrace_workers",
+      help: "Workers that are listening.",
+      registers,
+      collect() {
+        this.set(listening())
+      },
+    })
+  }
+
+  /** Resolves when all workers listen, or when stopped meanwhile. Throws when the first, which is started alone, ends before it listens; it has said why. */
+  async start(): Promise<void> {
+    try {
+      await new Promise<void>((resolve, reject) => this.#keep({ onListening: resolve, onFailure: reject }))
+    } catch (error) {
+      const stopped = this.#stopping
+      await this.stop()
+      if (!stopped) throw error
+    }
+    const others = Array.from({ length: this.#stopping ? 0 : this.#options.workers - 1 })
+    await Promise.all(others.map(() => new Promise<void>((onListening) => this.#keep({ onListening }))))
+    this.log.info({ workers: this.#options.workers }, "workers listen")
+  }
+
+  /** Resolves when every worker has ended; kills those that take too long. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    const running = [...this.#workers.values()].map(({ worker }) => worker)
+    const ended = running.map((worker) => new Promise((resolve) => worker.once("exit", resolve)))
+    for (const worker of running) tell(worker, { kind: "stop" })
+    const cancel = this.#options.clock.after(this.#options.stopWithinMs, () => {
+      this.log.warn({ within_ms: this.#options.stopWithinMs }, "workers that did not stop in time are killed")
+      this.kill()
+    })
+    await Promise.all(ended)
+    cancel()
+    rmSync(this.#doors, { recursive: true, force: true })
+  }
+
+  kill(): void {
+    this.#stopping = true
+    for (const { worker } of this.#workers.values()) worker.process.kill("SIGKILL")
+  }
+
+  /** Runs a worker, and another in its place whenever it ends. */
+  #keep({ youngDeaths = 0, onListening, onFailure }: KeepArgs): void {
+    const { clock } = this.#options
+    const startedAt = clock.monotonic()
+    let listens = false
+    const worker = this.#fork(() => {
+      listens = true
+      onListening()
+    })
+    const { id, process: child } = worker
+    worker.once("exit", (code, signal) => {
+      if (onFailure && !listens) return onFailure(new Error("The first worker ended before it listened; it says why above."))
+      if (this.#stopping) return
+      const deaths = clock.monotonic() - startedAt < youngMs ? youngDeaths + 1 : 0
+      const pause = deaths < 2 ? 0 : Math.min(maxPauseMs, minPauseMs * 2 ** (deaths - 2))
+      this.log.warn({ worker: id, pid: child.pid, code, signal, again_in_ms: pause }, "a worker ended; another takes its place")
+      this.#restarts.inc()
+      clock.after(pause, () => {
+        if (!this.#stopping) this.#keep({ youngDeaths: deaths, onListening })
+      })
+    })
+  }
+
+  #fork(onListening: () => void): Worker {
+    const worker = cluster.fork({ [doorsVariable]: this.#doors })
+    const entry = { worker, listens: false }
+    this.#workers.set(worker.id, entry)
+    worker.once("listening", () => {
+      entry.listens = true
+      onListening()
+    })
+    worker.once("exit", () => this.#workers.delete(worker.id))
+    // A message to a worker that is ending; its exit is what counts.
+    worker.on("error", (error) => this.log.debug({ err: error, worker: worker.id }, "a worker could not be told"))
+    worker.on("message", (message: ToPrimary) => {
+      if (message.kind === "own_metrics") this.#scrapes.get(message.scrape)?.(worker.id, message.samples)
+      else void this.#scrape().then((text) => tell(worker, { kind: "metrics", question: message.question, text }))
+    })
+    return worker
+  }
+
+  #listening(): Worker[] {
+    return [...this.#workers.values()].filter(({ listens }) => listens).map(({ worker }) => worker)
+  }
+
+  /** The metrics of all workers as one text: a scrape reaches any of them, and must tell of all. */
+  async #scrape(): Promise<string> {
+    const scrape = ++this.#lastScrape
+    const waiting = new Set(this.#listening().map(({ id }) => id))
+    const found: Samples[] = [await this.#metrics.getMetricsAsJSON()]
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(scrapeTimeoutMs, resolve)
+      this.#scrapes.set(scrape, (id, samples) => {
+        if (!waiting.delete(id)) return
+        found.push(samples)
+        if (waiting.size > 0) return
+        cancel()
+        resolve()
+      })
+      for (const worker of this.#listening()) tell(worker, { kind: "own_metrics", scrape })
+    })
+    this.#scrapes.delete(scrape)
+    return AggregatorRegistry.aggregate(found).metrics()
+  }
+}
+
+function tell(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message)
+}

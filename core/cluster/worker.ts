@@ -1,0 +1,72 @@
+// A worker's side of its primary (primary.ts): when to stop, the metrics of all workers, and where each worker takes
+// requests of live sessions that it holds.
+import cluster from "node:cluster"
+import { join } from "node:path"
+import type { MetricObjectWithValues, MetricValue, Registry } from "prom-client"
+
+export type Samples = MetricObjectWithValues<MetricValue<string>>[]
+
+export type ToWorker =
+  | { readonly kind: "stop" }
+  | { readonly kind: "own_metrics"; readonly scrape: number }
+  | { readonly kind: "metrics"; readonly question: number; readonly text: string }
+
+export type ToPrimary =
+  | { readonly kind: "own_metrics"; readonly scrape: number; readonly samples: Samples }
+  | { readonly kind: "metrics"; readonly question: number }
+
+/** Environment variable with the folder of the workers' sockets. */
+export const doorsVariable = "WORKER_DOORS"
+
+/** What a process knows of being one of several workers. */
+export interface WorkerPlace {
+  /** Among the workers that this primary has started, from 1. */
+  readonly number: number
+  /** Path of the socket where a worker takes requests of the live sessions that it holds. */
+  doorOf(number: number): string
+  /** What a scrape is answered: the metrics of all workers. */
+  metricsOfAll(own: Registry): Pick<Registry, "metrics" | "contentType">
+  /** Calls when the primary asks this worker to stop. */
+  onStop(run: () => void): void
+}
+
+/** undefined where this process is not a worker. */
+export function workerPlace(): WorkerPlace | undefined {
+  const folder = process.env[doorsVariable]
+  if (!cluster.worker || folder === undefined) return undefined
+  return {
+    number: cluster.worker.id,
+    doorOf: (number) => join(folder, `${number}.sock`),
+    metricsOfAll,
+    onStop: (run) => hear("stop", () => run()),
+  }
+}
+
+function metricsOfAll(own: Registry): Pick<Registry, "metrics" | "contentType"> {
+  const waiting = new Map<number, (text: string) => void>()
+  let last = 0
+  hear("own_metrics", ({ scrape }) => void own.getMetricsAsJSON().then((samples) => say({ kind: "own_metrics", scrape, samples })))
+  hear("metrics", ({ question, text }) => {
+    waiting.get(question)?.(text)
+    waiting.delete(question)
+  })
+  return {
+    contentType: own.contentType,
+    metrics: () =>
+      new Promise((resolve) => {
+        waiting.set(++last, resolve)
+        say({ kind: "metrics", question: last })
+      }),
+  }
+}
+
+function hear<K extends ToWorker["kind"]>(kind: K, run: (message: Extract<ToWorker, { kind: K }>) => void): void {
+  process.on("message", (message: ToWorker) => {
+    if (message.kind === kind) run(message as Extract<ToWorker, { kind: K }>)
+  })
+}
+
+/** Into the void where the primary is gone: this process ends then. */
+function say(message: ToPrimary): void {
+  if (process.connected) process.send?.(message)
+}
