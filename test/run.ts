@@ -1,0 +1,73 @@
+// Runs one tier of the tests: `node test/run.ts fast|slow|soak [mocha's arguments]`. A file's name says its tier:
+// *.slow.test.ts, *.soak.test.ts, and every other *.test.ts is fast. Files run in as many mocha workers as there are
+// cores, the longest first. Tests that draw their inputs use one seed; in the soak a new one each time, printed here.
+import { spawnSync } from "node:child_process"
+import { randomInt } from "node:crypto"
+import { globSync, readFileSync, statSync } from "node:fs"
+import { availableParallelism } from "node:os"
+import { join } from "node:path"
+import { projectRoot } from "./import-graph.ts"
+
+const tiers = ["fast", "slow", "soak"] as const
+type Tier = (typeof tiers)[number]
+
+/** Beginnings of names, below test/, of the files that take longest; the rest follows by size. A stale one does no harm. */
+const longest = [
+  "docs/docs.",
+  "crash/workers",
+  "cli/new.",
+  "testing/contract.",
+  "package/packed",
+  "crash/",
+  "plugins/screenshots/",
+  "pipelines/cluster",
+  "storage/mongodb-faults",
+  "readme.",
+  "cli/pipelines/plan-apply.",
+  "surface/parity/",
+  "plugins/actions/",
+  "cli/pipelines/",
+  "plugins/event-pipelines/files",
+  "pipeline/json-schema",
+  "page-analytics/",
+]
+
+const environment: Readonly<Record<Tier, () => Readonly<Record<string, string>>>> = {
+  fast: () => ({ MILLRACE_TEST_RUNS: "6" }),
+  slow: () => ({ MILLRACE_TEST_RUNS: "16" }),
+  soak: () => ({ MILLRACE_TEST_RUNS: "200", MILLRACE_TEST_SEED: String(randomInt(2 ** 31)), MILLRACE_TEST_KILLS: "100" }),
+}
+
+function tierOf(file: string): Tier {
+  return (/\.(slow|soak)\.test\.ts$/.exec(file)?.[1] as Tier | undefined) ?? "fast"
+}
+
+function filesOf(tier: Tier): string[] {
+  const all = globSync("test/**/*.test.ts", { cwd: projectRoot })
+  // The soak also runs, over and over, what draws its inputs.
+  const drawn = (file: string) => /fast-check|MILLRACE_TEST_(RUNS|KILLS)/.test(readFileSync(join(projectRoot, file), "utf8"))
+  const files = all.filter((file) => tierOf(file) === tier || (tier === "soak" && drawn(file)))
+  return files.sort((a, b) => rankOf(a) - rankOf(b) || statSync(join(projectRoot, b)).size - statSync(join(projectRoot, a)).size)
+}
+
+function rankOf(file: string): number {
+  const rank = longest.findIndex((start) => file.startsWith(`test/${start}`))
+  return rank === -1 ? longest.length : rank
+}
+
+function run(tier: Tier, more: readonly string[]): number {
+  const given = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
+  if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${given["MILLRACE_TEST_SEED"]}`)
+  // Times are measured in the soak: one file at a time.
+  const parallel = tier === "soak" ? [] : ["--parallel", "--jobs", String(Math.max(2, availableParallelism()))]
+  const args = [join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...parallel, ...more, ...filesOf(tier)]
+  const { status } = spawnSync(process.execPath, args, { cwd: projectRoot, stdio: "inherit", env: { ...process.env, ...given } })
+  return status ?? 1
+}
+
+const [tier = "fast", ...more] = process.argv.slice(2)
+if (!tiers.includes(tier as Tier)) {
+  console.error(`There is no tier "${tier}": ${tiers.join(", ")}.`)
+  process.exit(2)
+}
+process.exitCode = run(tier as Tier, more)
