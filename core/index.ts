@@ -41,6 +41,7 @@ export { defineOperation, type Operation, Operations, type Streamed } from "./co
 export { type Capture, type OutgoingCall, type OutgoingMail, Outside } from "./contract/outside.ts"
 export { type Page, Pager, pageInput } from "./contract/page.ts"
 export { definePlugin, type Registrar } from "./contract/registrar.ts"
+export type { RehearsalContext, RehearsalFixture, RehearsedConnection } from "./contract/rehearsal.ts"
 export { defineRoute, type Route, type RouteRequest, type RouteResponse } from "./contract/route.ts"
 export { RowResult } from "./contract/row-result.ts"
 export { type Collection, type Filter, type MergeWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"

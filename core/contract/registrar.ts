@@ -9,6 +9,7 @@ import { type Channel, Channels } from "./channel.ts"
 import { type CollectionSpec, Collections } from "./collection.ts"
 import { type AnyJob, Jobs } from "./job.ts"
 import { type AnyOperation, Operations } from "./operation.ts"
+import { type RehearsalFixture, RehearsalFixturePoint } from "./rehearsal.ts"
 import { type AnyRoute, Routes } from "./route.ts"
 
 /** What a plugin's `register` is given: one method for each kind of thing that it can declare. */
@@ -16,7 +17,7 @@ export interface Registrar {
   /** Offers a service under a token, to plugins that name this one in `needs` (and to core where core declares the token). */
   provide<T, R extends TokenRecord>(token: Token<T>, service: Service<T, R>): void
   /** Creates the service at boot even when nobody injects it; for what has only a `start`. */
-  run<R extends TokenRecord>(name: string, service: Service<unknown, R>): void
+  run<T, R extends TokenRecord>(name: string, service: Service<T, R>): void
   operations(...operations: AnyOperation[]): void
   actions(...actions: AnyAction[]): void
   authModes(...modes: AnyAuthMode[]): void
@@ -24,6 +25,8 @@ export interface Registrar {
   jobs(...jobs: AnyJob[]): void
   channels(...channels: Channel[]): void
   routes(...routes: AnyRoute[]): void
+  /** What a rehearsal of pipelines makes or reads of this plugin's. */
+  rehearsal(...fixtures: RehearsalFixture[]): void
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the loader holds plugins of every config type.
@@ -43,8 +46,8 @@ export function registrarFor(plugin: string, container: Container, registry: Reg
     }
   return {
     provide: (name, service) => container.provide(name, service, plugin),
-    run: (name, service) => {
-      const own = token<unknown>(`${plugin}/${name}`)
+    run: <T, R extends TokenRecord>(name: string, service: Service<T, R>) => {
+      const own = token<T>(`${plugin}/${name}`)
       container.provide(own, service, plugin)
       ran.push(own)
     },
@@ -55,5 +58,6 @@ export function registrarFor(plugin: string, container: Container, registry: Reg
     jobs: add(Jobs),
     channels: add(Channels),
     routes: add(Routes),
+    rehearsal: add(RehearsalFixturePoint),
   }
 }

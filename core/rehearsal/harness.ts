@@ -6,6 +6,7 @@ import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import { JobQueue } from "../contract/job.ts"
 import type { OutgoingCall, OutgoingMail } from "../contract/outside.ts"
+import type { RehearsedConnection } from "../contract/rehearsal.ts"
 import { Store } from "../contract/store.ts"
 import type { DurableQueue } from "../jobs/queue.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -59,12 +60,6 @@ export interface Outcome {
   readonly broadcasts: readonly Broadcast[]
 }
 
-interface RowPage {
-  readonly rows: readonly { readonly id: string; readonly values: Record<string, Json> }[]
-  /** Empty at the end. */
-  readonly next_cursor: string
-}
-
 /** Real time after which deferred work counts as stuck. */
 const maxSettleMs = 30_000
 
@@ -82,7 +77,7 @@ export class PipelineHarness {
 
   /** A harness in an organization of that slug; a fresh one each time. */
   static async in(rehearsal: Rehearsal, organization: string): Promise<PipelineHarness> {
-    return new PipelineHarness(rehearsal, await rehearsal.newcomer(organization))
+    return new PipelineHarness(rehearsal, await rehearsal.createOrganization(organization))
   }
 
   /** A harness in the organization that the documents name their datasets by (`acme.leads`), or that MILLRACE_ORGANIZATION names. */
@@ -91,7 +86,7 @@ export class PipelineHarness {
     const compiled = await Promise.all(documents.map((document) => engine.compile(document)))
     const written = compiled.flatMap((compilation) => (compilation.ok ? compilation.graph.writesTo : []))
     const owner = written.find((dataset) => dataset.includes("."))?.split(".")[0]
-    return new PipelineHarness(rehearsal, await rehearsal.newcomer(owner ?? (process.env["MILLRACE_ORGANIZATION"] || undefined)))
+    return new PipelineHarness(rehearsal, await rehearsal.createOrganization(owner ?? (process.env["MILLRACE_ORGANIZATION"] || undefined)))
   }
 
   /** Active, with the secret as given or as the auth mode's tests use it. Throws AppError when it is refused. */
@@ -100,9 +95,8 @@ export class PipelineHarness {
     const secret = sender?.hasSecret && document.source_kind !== "internal" ? (given ?? sender.testSecret) : undefined
     const { secret: _, ...config } = document.auth_config
     const auth_config = secret === undefined ? config : { ...config, secret }
-    const owner_artifact_id = document.owner_artifact_id === null ? null : await this.#page()
-    const asked = { ...document, auth_config, owner_artifact_id, state: "active" }
-    const made = await this.rehearsal.invoke<{ id: string; inbound_url: string | null }>(this.caller, "event_pipelines.create", asked)
+    const owner_artifact_id = document.owner_artifact_id === null ? null : await this.rehearsal.fixture(this.caller, "page")
+    const made = await this.rehearsal.fixture(this.caller, "pipeline", { ...document, auth_config, owner_artifact_id })
     const stored = await this.rehearsal.runtime.container.get(PipelineSource).byId(this.caller.organization.id, made.id)
     if (!stored) throw new Error(`The pipeline "${document.name}" was made and is not there.`)
     return { stored, url: made.inbound_url ?? "", secret }
@@ -160,18 +154,13 @@ export class PipelineHarness {
     for (const slug of new Set(named.filter((one) => typeof one === "string"))) {
       if (this.#connected.has(slug)) continue
       this.#connected.add(slug)
-      const connection = { app: "http", name: slug, credentials: credentialsOf(slug), share_with_org: true }
-      await this.rehearsal.invoke(this.caller, "integrations.connect", connection)
+      await this.connect({ slug, ...credentialsOf(slug) })
     }
   }
 
-  async #page(): Promise<string> {
-    const page = await this.rehearsal.invoke<{ id: string }>(this.caller, "pages.create", {
-      title: "Page",
-      variants: [{ key: "control", html: "<p>Page</p>" }],
-    })
-    await this.rehearsal.invoke(this.caller, "pages.publish", { slug: page.id })
-    return page.id
+  /** Connects one integration. */
+  async connect(connection: RehearsedConnection): Promise<void> {
+    await this.rehearsal.fixture(this.caller, "connection", connection)
   }
 
   async #request({ stored, url, secret }: MadePipeline, event: SentEvent): Promise<InboundRequest> {
@@ -230,12 +219,7 @@ export class PipelineHarness {
     const written = new Map(entries.flatMap((entry) => entry.rows).map((row) => [row.row_id, row]))
     const values = new Map<string, Record<string, Json>>()
     for (const slug of new Set([...written.values()].map(({ dataset }) => dataset))) {
-      let cursor = ""
-      do {
-        const page: RowPage = await this.rehearsal.invoke<RowPage>(this.caller, "datasets.list_rows", { slug, limit: 200, cursor })
-        for (const row of page.rows) values.set(row.id, row.values)
-        cursor = page.next_cursor
-      } while (cursor !== "")
+      for (const row of await this.rehearsal.fixture(this.caller, "rows", slug)) values.set(row.id, row.values)
     }
     return [...written.values()].map((row) => ({ ...row, values: values.get(row.row_id) ?? {} }))
   }

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { buildRuntime, type Runtime } from "../bootstrap/runtime.ts"
 import type { Caller } from "../contract/caller.ts"
-import { type CollectionSpec, Collections, type Document, type Json } from "../contract/collection.ts"
-import { Operations } from "../contract/operation.ts"
+import type { Json } from "../contract/collection.ts"
+import { type AnyOperation, Operations } from "../contract/operation.ts"
 import type { AnyPlugin } from "../contract/registrar.ts"
+import { type RehearsalContext, RehearsalFixturePoint, type RehearsalFixtures } from "../contract/rehearsal.ts"
 import { Store } from "../contract/store.ts"
-import { StagedWork } from "../contract/work.ts"
-import { Clock, timestamp } from "../kernel/clock.ts"
+import { Clock } from "../kernel/clock.ts"
 import type { CoreConfig } from "../kernel/config.ts"
 import { BootError } from "../kernel/config.ts"
 import { Ids } from "../kernel/ids.ts"
@@ -29,8 +29,8 @@ export interface RehearsalArgs {
   readonly logLevel?: string
 }
 
-/** The organization that tried pipelines belong to, where their documents name none. */
-const triedOrganization = "default"
+/** The organization that rehearsed pipelines belong to, where their documents name none. */
+const defaultOrganization = "default"
 
 export class Rehearsal {
   readonly runtime: Runtime
@@ -77,44 +77,53 @@ export class Rehearsal {
     }
   }
 
-  /** A caller who may do everything in an organization that nobody has used before; the slug is taken from whoever had it. */
-  async newcomer(slug = triedOrganization): Promise<Caller> {
+  /** A caller who may do everything in a new organization; an earlier organization with that slug gives way. */
+  async createOrganization(slug = defaultOrganization): Promise<Caller> {
     const ids = this.runtime.container.get(Ids)
-    const organization = { id: ids.uuid(), slug, name: "Tried" }
-    await this.#register(organization)
-    return {
-      organization,
+    const caller: Caller = {
+      organization: { id: ids.uuid(), slug, name: "Rehearsal" },
       role: "owner",
       scopes: undefined,
       credential: { id: ids.uuid(), kind: "internal", manager: false },
       user: undefined,
       surface: "internal",
-      requestId: "tried",
+      requestId: "rehearsal",
       log: this.runtime.log as Logger,
     }
+    await this.fixture(caller, "organization")
+    return caller
   }
 
-  /** Where the service looks for what an organization is called. */
-  async #register(organization: Caller["organization"]): Promise<void> {
+  /** Makes or reads what a plugin offers for rehearsals. Throws BootError where none offers it. */
+  async fixture<K extends keyof RehearsalFixtures>(
+    caller: Caller,
+    name: K,
+    ...given: Parameters<RehearsalFixtures[K]> extends [RehearsalContext, ...infer G] ? G : never
+  ): Promise<Awaited<ReturnType<RehearsalFixtures[K]>>> {
     const { container, registry } = this.runtime
-    const known = registry.get(Collections, "organizations") as CollectionSpec<Document, "global"> | undefined
-    if (!known) return
-    const store = container.get(Store)
-    const work = new StagedWork(`rehearsal:${organization.id}`)
-    const earlier = await store.open(known).first({ slug: organization.slug })
-    if (earlier) work.in(known).remove(earlier.id)
-    const made = { ...organization, created_at: timestamp(container.get(Clock).now()), managed_by: null }
-    work.in(known).insert(made)
-    await store.commit(work.commit)
+    const offered = registry.get(RehearsalFixturePoint, name)
+    if (!offered) throw new BootError([`No plugin that is loaded offers the rehearsal fixture "${name}".`])
+    const context: RehearsalContext = {
+      caller,
+      store: container.get(Store),
+      now: container.get(Clock).now(),
+      call: async (operation, input) => (await this.#perform(caller, operation, input)) as never,
+    }
+    const run = offered.run as (context: RehearsalContext, ...given: unknown[]) => ReturnType<RehearsalFixtures[K]>
+    return await run(context, ...given)
   }
 
   /** One call of an operation by its name; throws AppError as the operation does. */
   async invoke<T = Record<string, Json>>(caller: Caller, name: string, input: unknown): Promise<T> {
     const operation = this.runtime.registry.get(Operations, name)
     if (!operation) throw new BootError([`There is no operation "${name}": the plugin that has it is not loaded.`])
+    return (await this.#perform(caller, operation, input)) as T
+  }
+
+  async #perform(caller: Caller, operation: AnyOperation, input: unknown): Promise<unknown> {
     const answer = await this.runtime.container.get(Invoker).perform(operation, input, caller)
-    if (answer.kind === "stream") throw new Error(`${name} answers a stream.`)
-    return answer.body as T
+    if (answer.kind === "stream") throw new Error(`${operation.name} answers a stream.`)
+    return answer.body
   }
 
   async stop(): Promise<void> {

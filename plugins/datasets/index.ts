@@ -5,6 +5,7 @@ import { DatasetsCollection, RowsCollection } from "./collections.ts"
 import { createDatasets, Datasets } from "./datasets.ts"
 import { createDataset, getDataset, listDatasets, updateDataset } from "./operations/datasets.ts"
 import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
+import { rehearsedRows } from "./rehearsal.ts"
 import { rowsChannel } from "./row-news.ts"
 
 export type { Dataset, Row } from "./collections.ts"
@@ -26,6 +27,7 @@ export default definePlugin({
   register(reg, config) {
     reg.collections(DatasetsCollection, RowsCollection)
     reg.channels(rowsChannel)
+    reg.rehearsal({ name: "rows", run: rehearsedRows })
     reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
     reg.provide(Datasets, {
       inject: { store: Store, coherence: Coherence, clock: Clock, live: Live },

@@ -49,13 +49,14 @@ export default definePlugin({
         listening: Listening,
       },
       create: (deps) => new FilesAtBoot(deps),
-      start: (files) => (files as FilesAtBoot).start(),
-      stop: (files) => (files as FilesAtBoot).stop(),
+      start: (files) => files.start(),
+      stop: (files) => files.stop(),
     })
     registrar.run("page forms", {
       inject: { parts: PageParts, pipelines: EventPipelinesService, coherence: Coherence },
       create: connectPageForms,
     })
+    registrar.rehearsal({ name: "pipeline", run: ({ call }, document) => call(createPipeline, { ...document, state: "active" } as never) })
     registrar.channels(executionsChannel)
     registrar.operations(createPipeline, listPipelines, validatePipeline, getPipeline, updatePipeline, rotateSecret)
     registrar.operations(planPipelines, applyPipelines, getPayload)

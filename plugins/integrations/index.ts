@@ -11,6 +11,7 @@ import { createIntegrations, Integrations } from "./integrations.ts"
 import { connectIntegration } from "./operations/connect.ts"
 import { listIntegrations } from "./operations/list.ts"
 import { disconnectIntegration, getIntegration } from "./operations/one.ts"
+import { rehearsedConnection } from "./rehearsal.ts"
 
 export { defineIntegrationApp, type IntegrationApp, IntegrationApps, type IntegrationRequest } from "./app.ts"
 export type { ConnectionView } from "./connections.ts"
@@ -23,6 +24,7 @@ export default definePlugin({
   register(registrar) {
     registrar.collections(Connections)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
+    registrar.rehearsal({ name: "connection", run: rehearsedConnection })
     registrar.provide(IntegrationApps, { create: () => createIntegrationApps(httpApp) })
     registrar.provide(Integrations, {
       inject: { store: Store, vault: Vault, http: OutgoingHttp, apps: IntegrationApps, organizations: Organizations },

@@ -19,6 +19,7 @@ import { createKeyUse, type KeyUse } from "./key-use.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listManaged, listMembers } from "./operations/identity.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
+import { rehearsedOrganization } from "./rehearsal.ts"
 import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 
 export { ApiKeys, type NewKey } from "./api-keys.ts"
@@ -46,6 +47,7 @@ export default definePlugin({
       KeyOwnersCollection,
       SigningKeysCollection,
     )
+    reg.rehearsal({ name: "organization", run: rehearsedOrganization })
     reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
 
     reg.provide(Directory, { inject: { store: Store, coherence: Coherence, clock: Clock, ids: Ids }, create: createOrganizations })

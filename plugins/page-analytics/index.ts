@@ -70,8 +70,8 @@ export default definePlugin({
         deps.datasets.watch(eventsDataset, rowNotes({ clock: deps.clock, ids: deps.ids, copied }))
         return new Passes({ ...deps, settings: config, copied, wanted: () => deps.pool.start() })
       },
-      start: (passes) => (passes as Passes).start(),
-      stop: (passes) => (passes as Passes).stop(),
+      start: (passes) => passes.start(),
+      stop: (passes) => passes.stop(),
     })
     reg.provide(PageAnalytics, {
       inject: {

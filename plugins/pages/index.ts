@@ -5,6 +5,7 @@ import { Organizations } from "../organizations/index.ts"
 import { PagesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
 import { createPages, Pages } from "./pages.ts"
+import { rehearsedPage } from "./rehearsal.ts"
 import { createPageParts, PageParts } from "./serving/parts.ts"
 import { Serving, sendForm, servePage } from "./serving/routes.ts"
 import { PageServing } from "./serving/serve.ts"
@@ -26,6 +27,7 @@ export default definePlugin({
   register(reg, settings) {
     reg.collections(PagesCollection, SaltsCollection)
     reg.operations(createPage, listPages, getPage, updatePage, publishPage, unpublishPage)
+    reg.rehearsal({ name: "page", run: rehearsedPage })
     reg.routes(servePage, sendForm)
     reg.provide(Pages, { inject: { store: Store, coherence: Coherence, clock: Clock, ids: Ids }, create: createPages })
     reg.provide(Visitors, { inject: { store: Store, works: Works, vault: Vault, clock: Clock }, create: createVisitors })

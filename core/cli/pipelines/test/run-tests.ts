@@ -99,10 +99,7 @@ async function prepare(
 ): Promise<{ harness: PipelineHarness; pipeline: MadePipeline }> {
   const harness = await PipelineHarness.for(rehearsal, [read.pipeline, ...read.others])
   setFixtures(rehearsal.outside, test)
-  for (const [slug, { base_url, headers }] of Object.entries(test.integrations)) {
-    const connection = { app: "http", name: slug, credentials: { base_url, headers }, share_with_org: true }
-    await rehearsal.invoke(harness.caller, "integrations.connect", connection)
-  }
+  for (const [slug, { base_url, headers }] of Object.entries(test.integrations)) await harness.connect({ slug, base_url, headers })
   for (const other of read.others) await harness.make(other)
   return { harness, pipeline: await harness.make(PipelineDocument.parse(read.pipeline), read.tests.secret) }
 }

@@ -1,0 +1,9 @@
+// The page of a rehearsal: what a pipeline that is owned by a page is rehearsed with.
+import type { RehearsalContext } from "#core"
+import { createPage, publishPage } from "./operations/pages.ts"
+
+export async function rehearsedPage({ call }: RehearsalContext): Promise<string> {
+  const page = await call(createPage, { title: "Page", variants: [{ key: "control", html: "<p>Page</p>" }] })
+  await call(publishPage, { slug: page.id })
+  return page.id
+}
