@@ -9,6 +9,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { frameworkRoot } from "../../core/bootstrap/runtime.ts"
 import { Opened } from "../../core/bootstrap/storage.ts"
 import { rotateMasterKey } from "../../core/cli/rotate-master-key.ts"
+import { type CollectionSpec, Collections } from "../../core/contract/collection.ts"
 import { loadConfig } from "../../core/kernel/config.ts"
 import { createVault } from "../../core/kernel/vault.ts"
 import { MasterKeysCollection, resealAll } from "../../core/storage/master-key.ts"
@@ -83,6 +84,26 @@ onBothStores("master key of a store", ({ storage }) => {
     await refused()
     await start({ MILLRACE_MASTER_KEY: key })
     expect(await takes(one)).to.be.below(300)
+  })
+
+  it("that a secret was not sealed under has its events refused aloud, and not asked for again", async () => {
+    env = { ...env, MILLRACE_LOG_LEVEL: "error" }
+    const running = await start()
+    const [one, other] = [await pipeline("One"), await pipeline("Two")]
+    const sealed = createVault(randomBytes(32)).seal("lost", "elsewhere")
+    const collection = running.runtime.registry.get(Collections, "event_pipelines") as CollectionSpec
+    const { id } = await running.api<{ id: string }>("GET", "/v1/event-pipelines/one").then(({ body }) => body)
+    const update = { $set: { "secrets.0.sealed": { ...sealed } } }
+    const write = { kind: "update", collection, organization: running.organization.id, id, update } as const
+    await running.runtime.container.get(Opened).commit({ id: "other-key", writes: [write] })
+    for (let n = 0; n < 3; n++) {
+      const { status, body, headers } = await running.send<{ code: string }>(one, {}, { secret: one.secret })
+      expect([status, body.code, headers.get("retry-after")]).to.deep.equal([500, "data_loss", null])
+    }
+    const lines = running.logged.filter((line) => line.includes("what it needs is lost"))
+    expect(lines.length).to.equal(1)
+    expect(lines[0]).to.include(sealed.key_id)
+    expect(await takes(other)).to.be.below(300)
   })
 
   it("replaces the key in the data folder, also one that an interruption left half replaced", async () => {

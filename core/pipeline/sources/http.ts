@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
+import { BoundedLog } from "../../kernel/bounded-log.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -48,6 +49,10 @@ const leastUnfinishedBytes = 64 << 20
 
 const unexpected = answerError(new AppError("internal", "Something went wrong on our side."))
 
+const lost = answerError(
+  new AppError("data_loss", "This pipeline cannot take events until its operator has repaired it.", { reason: "unreadable" }),
+)
+
 /** One request on its way. */
 interface Turn {
   readonly request: IncomingMessage
@@ -62,10 +67,12 @@ export class HttpInbound implements InboundHandler {
   readonly #args: HandlerArgs
   readonly #room: Room
   readonly #unfinished: Unfinished
+  readonly #faults: BoundedLog
 
   constructor(args: HandlerArgs) {
     this.#args = args
     this.#room = new Room(args.room)
+    this.#faults = new BoundedLog(args.log, args.clock)
     this.#unfinished = new Unfinished(Math.max(leastUnfinishedBytes, 4 * args.maxBodyBytes))
   }
 
@@ -192,6 +199,16 @@ export class HttpInbound implements InboundHandler {
 
   #broken(turn: Turn, error: unknown): void {
     turn.request.resume()
+    if (error instanceof AppError && error.code === "data_loss") {
+      // Sending it again would not help: somebody must put back what is lost.
+      this.#faults.error(
+        `data_loss ${turn.endpoint}`,
+        { err: error, endpoint: turn.endpoint },
+        "a pipeline cannot take events: what it needs is lost",
+      )
+      this.#end(turn, lost)
+      return
+    }
     if (error instanceof AppError) {
       const message = "The service cannot take events now; send it again."
       this.#end(turn, answerError(new AppError("unavailable", message, {}, { retryAfterS: 1, cause: error })))
