@@ -1,0 +1,51 @@
+// Shows who waits for what is shared: two gauges for all resources, labelled by resource and organization. Labels are
+// bounded: the organizations that wait longest are named, and the others counted together as "other".
+import { Gauge } from "prom-client"
+import type { Share } from "../kernel/fair-scheduler.ts"
+import type { Metrics } from "./metrics.ts"
+
+const maxNamed = 10
+const labelNames = ["resource", "organization"] as const
+const sources = new WeakMap<Metrics, Map<string, () => readonly Share[]>>()
+
+/** `shares` is asked at each scrape, those that wait longest first. A resource that is given again replaces what it was. */
+export function measureWaiting(metrics: Metrics, resource: string, shares: () => readonly Share[]): void {
+  let known = sources.get(metrics)
+  if (!known) {
+    known = new Map()
+    sources.set(metrics, known)
+    register(metrics, known)
+  }
+  known.set(resource, shares)
+}
+
+function register(metrics: Metrics, known: ReadonlyMap<string, () => readonly Share[]>): void {
+  const gauge = (name: string, help: string, value: (share: Share) => number, merge: (a: number, b: number) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [metrics],
+      collect() {
+        this.reset()
+        for (const [resource, shares] of known) {
+          const waiting = shares().filter((share) => share.waiting > 0)
+          for (const share of waiting.slice(0, maxNamed)) this.set({ resource, organization: share.organization }, value(share))
+          const others = waiting.slice(maxNamed)
+          if (others.length > 0) this.set({ resource, organization: "other" }, others.map(value).reduce(merge))
+        }
+      },
+    })
+  gauge(
+    "millrace_waiting",
+    "What waits for a turn, by resource and organization; the ten that wait longest are named.",
+    ({ waiting }) => waiting,
+    (a, b) => a + b,
+  )
+  gauge(
+    "millrace_waiting_seconds",
+    "For how long an organization has waited without a turn, by resource.",
+    ({ waitingMs }) => waitingMs / 1_000,
+    (a, b) => Math.max(a, b),
+  )
+}
