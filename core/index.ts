@@ -31,7 +31,7 @@ export { type CollectionSpec, type Document, defineCollection, type Json } from 
 export { Declared } from "./contract/declared.ts"
 export { type Envelope, PageEnvelope } from "./contract/envelope.ts"
 export { answered, type OperationExample } from "./contract/example.ts"
-export { Name, Slug, SlugOrId, slugOf, Timestamp, Uuid } from "./contract/fields.ts"
+export { freeSlug, Name, Slug, SlugOrId, slugOf, Timestamp, Uuid } from "./contract/fields.ts"
 export { PublicUrl } from "./contract/inbound.ts"
 export { defaultRetry, defineJob, JobQueue, Postponed, type RetryPolicy, Scheduler } from "./contract/job.ts"
 export type { LintRule } from "./contract/lint-rule.ts"

@@ -1,6 +1,10 @@
 // Fields that many declarations share, as zod schemas, with the words that errors and documentation show.
+import { createHash } from "node:crypto"
+import anyAscii from "any-ascii"
 import { z } from "zod"
 import { timestamp } from "../kernel/clock.ts"
+import { AppError } from "../kernel/errors.ts"
+import { isUuid } from "../kernel/ids.ts"
 
 /** A name for documents and URLs: lower-case letters, digits and `-`. */
 export const Slug = z
@@ -8,6 +12,7 @@ export const Slug = z
   .min(1)
   .max(100)
   .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, "lower-case letters, digits and single hyphens, such as website-leads")
+  .refine((text) => !isUuid(text), "a slug, not a UUID: wherever a slug is taken, a UUID is read as an id")
   .describe("Stable handle: lower-case letters, digits and hyphens.")
 
 /** The id of anything that is kept; taken in either case and kept in lower case (RFC 9562 section 4). */
@@ -32,8 +37,29 @@ function inUtc(text: string): string {
 /** A name for people, trimmed. */
 export const Name = z.string().trim().min(1).max(200).describe("Name for people.")
 
-/** The slug of a name: lower case, ASCII where it decomposes to it, everything else a hyphen; empty when nothing is left. */
-export function slugOf(name: string): string {
+/**
+ * The slug of a name: lower case, ASCII where it decomposes to it, everything else a hyphen. A name without Latin letters
+ * is transliterated; one of which nothing is left, or a UUID, becomes `kind` and eight digits of its hash. The same name
+ * always has the same slug, since a file's slug is its identity.
+ */
+export function slugOf(name: string, kind: string): string {
+  const slug = hyphenated(/\p{Script=Latin}/u.test(name) ? name : anyAscii(name))
+  return slug === "" || isUuid(slug) ? `${kind}-${createHash("sha256").update(name).digest("hex").slice(0, 8)}` : slug
+}
+
+const maxNumbered = 100
+
+/** The slug, or with the first number from 2 that makes it free. Two at once are told apart by the unique index. */
+export async function freeSlug(slug: string, isTaken: (slug: string) => Promise<boolean> | boolean): Promise<string> {
+  for (let n = 1; n <= maxNumbered; n++) {
+    const numbered = n === 1 ? slug : `${slug}-${n}`
+    if (!(await isTaken(numbered))) return numbered
+  }
+  const message = `"${slug}" and ${maxNumbered - 1} slugs like it are taken; give a slug or another name.`
+  throw new AppError("already_exists", message, { reason: "slug_taken", fields: [{ path: "slug", message: "taken" }] })
+}
+
+function hyphenated(name: string): string {
   return name
     .normalize("NFKD")
     .replace(/[\u0300-\u036f]/g, "")

@@ -5,6 +5,7 @@ import {
   type Coherence,
   type Collection,
   derivedUuid,
+  freeSlug,
   isUuid,
   type Live,
   type RowResult,
@@ -118,14 +119,8 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
     return isUuid(slugOrId) ? stored(organization).get(slugOrId) : stored(organization).first({ slug: slugOrId })
   }
 
-  async function freeSlug(organization: string, base: string): Promise<string> {
-    for (let n = 1; n < 100; n++) {
-      const slug = n === 1 ? base : `${base}-${n}`
-      if (!reserved.has(slug) && !(await get(organization, slug))) return slug
-    }
-    throw new AppError("already_exists", `There are a hundred datasets named like "${base}"; give a slug.`, {
-      fields: [{ path: "slug", message: "give one" }],
-    })
+  async function isTaken(organization: string, slug: string): Promise<boolean> {
+    return reserved.has(slug) || (await get(organization, slug)) !== undefined
   }
 
   return {
@@ -161,9 +156,8 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
       return ensure(work, organization, slug, given)
     },
     async create(work, organization, given) {
-      const slug = given.slug ?? (await freeSlug(organization, slugFrom(given.name)))
+      const slug = given.slug ?? (await freeSlug(slugOf(given.name, "dataset"), (one) => isTaken(organization, one)))
       refuseReserved(slug)
-      if (isUuid(slug)) throw badSlug(`"${slug}" is a UUID; datasets are named by slug.`)
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a dataset "${slug}" already; take another slug.`, {
           fields: [{ path: "slug", message: "taken" }],
@@ -212,17 +206,7 @@ function newDataset(organization: string, slug: string, given: NewDataset, now: 
   }
 }
 
-function slugFrom(name: string): string {
-  const slug = slugOf(name)
-  if (slug === "") throw badSlug(`no slug can be made of the name "${name}"; give one.`)
-  return slug
-}
-
 function nameOf(slug: string): string {
   const words = slug.replaceAll("-", " ")
   return words.charAt(0).toUpperCase() + words.slice(1)
-}
-
-function badSlug(message: string): AppError {
-  return new AppError("invalid_argument", `slug: ${message}`, { fields: [{ path: "slug", message }] })
 }

@@ -58,7 +58,7 @@ export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: str
   const secret = variable === undefined ? undefined : env[variable] || undefined
   const unset = secret === undefined ? variable : undefined
   const mark = { path, digest, applied_revision: 0, unset: unset !== undefined, applied_secret: null }
-  return { path, document, slug: document.slug ?? slugOf(document.name), secret, unset, mark, locate }
+  return { path, document, slug: document.slug ?? slugOf(document.name, "pipeline"), secret, unset, mark, locate }
 }
 
 function textOf(file: string): string | Finding {

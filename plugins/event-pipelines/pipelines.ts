@@ -99,8 +99,7 @@ export class EventPipelines extends PipelineRecords {
   ): Promise<Saved> {
     const { ids, clock, declared } = this.#deps
     const { config, secret: givenSecret } = splitSecret(given.auth_config)
-    const slug = given.slug ?? slugOf(given.name)
-    if (slug === "") throw invalid("name", `"${given.name}" has no letters or digits to make a slug of; give another name.`)
+    const slug = given.slug ?? slugOf(given.name, "pipeline")
     const asked = internalAuth({ ...given, slug, auth_config: config }, givenSecret)
     const compiled = await this.#needs.compile(asked, organization)
     const document = reserved ? { ...asked, purpose: reserved.purpose } : asked

@@ -2,7 +2,7 @@
 // in the call's own commit; nothing of the credentials is left anywhere but sealed.
 
 import type { z } from "zod"
-import { AppError, type Caller, type Clock, type Ids, type Store, slugOf, timestamp, type Vault, type Work } from "#core"
+import { AppError, type Caller, type Clock, freeSlug, type Ids, type Store, slugOf, timestamp, type Vault, type Work } from "#core"
 import type { OutgoingHttp } from "../outgoing-http/index.ts"
 import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
@@ -86,6 +86,7 @@ async function add(
   credentials: Record<string, unknown> | undefined,
 ): Promise<Connected> {
   const organization = caller.organization.id
+  const connections = deps.store.open(Connections, organization)
   const id = deps.ids.uuid()
   const now = timestamp(deps.clock.now())
   const name = input.name || app.name
@@ -93,7 +94,7 @@ async function add(
     id,
     app: app.name,
     name,
-    slug: await freeSlug(deps.store, organization, slugOf(name) || app.name),
+    slug: await freeSlug(slugOf(name, app.name), async (slug) => (await connections.first({ slug })) !== undefined),
     status: credentials ? "connected" : "pending_authorization",
     connected_by: connectorOf(caller),
     shared: input.share_with_org ?? false,
@@ -146,15 +147,6 @@ async function rotate(
   }
   work.in(Connections, organization).update(old.id, { $set: change, $inc: { revision: 1 } }, { where: { revision: old.revision } })
   return { connection: { ...old, ...change, revision: old.revision + 1 }, connectUrl: "", rotated: true }
-}
-
-/** The slug, or with the first number that makes it free; two connecting at once are told apart by the unique index. */
-async function freeSlug(store: Store, organization: string, slug: string): Promise<string> {
-  const candidates = [slug, ...Array.from({ length: 199 }, (_, index) => `${slug}-${index + 2}`)]
-  const taken = await store.open(Connections, organization).find({ slug: { $in: candidates } }, { limit: 200 })
-  const free = candidates.find((candidate) => !taken.some((connection) => connection.slug === candidate))
-  if (free) return free
-  throw new AppError("resource_exhausted", `200 connections are named "${slug}" already; choose another name or disconnect some.`)
 }
 
 function invalid(field: string, problem: string): AppError {

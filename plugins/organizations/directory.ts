@@ -90,15 +90,10 @@ export function createOrganizations({ store, coherence, clock, ids }: DirectoryD
     create(work, { name, slug }) {
       const made: Organization = {
         id: ids.uuid(),
-        slug: slug ?? slugOf(name),
+        slug: slug ?? slugOf(name, "organization"),
         name,
         created_at: timestamp(clock.now()),
         managed_by: null,
-      }
-      if (made.slug === "" || isUuid(made.slug)) {
-        throw new AppError("invalid_argument", `No slug can be made of the name "${name}"; give one.`, {
-          fields: [{ path: "slug", message: "required with this name" }],
-        })
       }
       work.in(OrganizationsCollection).insert(made)
       return made

@@ -1,6 +1,6 @@
 // The page-events pipeline of a page (specification 2.11): made with the page's first publication, once; whoever
 // disables it turns first-party analytics off for the page, and it is not made again.
-import { derivedUuid, PipelineDocument, type Work } from "#core"
+import { derivedUuid, freeSlug, PipelineDocument, type Work } from "#core"
 import type { ReservedDataset } from "../datasets/index.ts"
 import type { EventPipelines } from "../event-pipelines/index.ts"
 import type { StoredPage } from "../pages/index.ts"
@@ -29,8 +29,9 @@ export async function onPublish(
     purpose: "page_events",
     description: "First-party analytics of all published pages: one row an event, keyed by event_id.",
   })
+  const base = `page-events-${page.slug}`.slice(0, 95).replace(/-+$/, "")
   const document = PipelineDocument.parse({
-    slug: await freeSlug(pipelines, organization.id, page.slug),
+    slug: await freeSlug(base, async (slug) => (await pipelines.find(organization.id, slug)) !== undefined),
     name: `Page events: ${page.title}`.slice(0, 200),
     state: "active",
     source_kind: "browser_form",
@@ -39,12 +40,4 @@ export async function onPublish(
     pipeline: [{ id: "page_events", type: "dataset.write", dataset_slug: pageEventsDataset, key: pageEventsKey }],
   })
   await pipelines.create({ ...organization, name: organization.slug }, document, work, null, { purpose: "page_events", id })
-}
-
-async function freeSlug(pipelines: EventPipelines, organization: string, page: string): Promise<string> {
-  const base = `page-events-${page}`.slice(0, 95).replace(/-+$/, "")
-  for (let n = 1; ; n++) {
-    const slug = n === 1 ? base : `${base}-${n}`
-    if (!(await pipelines.find(organization, slug))) return slug
-  }
 }

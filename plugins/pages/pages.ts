@@ -5,6 +5,7 @@ import {
   type Clock,
   type Coherence,
   everyKey,
+  freeSlug,
   type Ids,
   isUuid,
   type Json,
@@ -72,16 +73,6 @@ export function createPages(deps: { store: Store; coherence: Coherence; clock: C
     return isUuid(idOrSlug) ? pages.get(idOrSlug) : pages.first({ slug: idOrSlug })
   }
 
-  async function freeSlug(organization: string, title: string): Promise<string> {
-    const base = slugOf(title)
-    if (base === "") throw badSlug(`no slug can be made of the title "${title}"; give one`)
-    for (let n = 1; n < 100; n++) {
-      const slug = n === 1 ? base : `${base}-${n}`
-      if (!(await get(organization, slug))) return slug
-    }
-    throw new AppError("already_exists", `There are a hundred pages named like "${base}"; give a slug.`)
-  }
-
   function update(work: Work, organization: string, page: StoredPage, change: PageChange): StoredPage {
     const changed = { ...change, updated_at: timestamp(clock.now()), revision: page.revision + 1 }
     const $set: Record<string, Json> = {}
@@ -128,8 +119,7 @@ export function createPages(deps: { store: Store; coherence: Coherence; clock: C
       return page
     },
     async create(work, organization, given) {
-      const slug = given.slug ?? (await freeSlug(organization, given.title))
-      if (isUuid(slug)) throw badSlug(`"${slug}" is a UUID`)
+      const slug = given.slug ?? (await freeSlug(slugOf(given.title, "page"), async (one) => (await get(organization, one)) !== undefined))
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a page "${slug}" already; take another slug.`, {
           fields: [{ path: "slug", message: "taken" }],
@@ -167,8 +157,4 @@ export function createPages(deps: { store: Store; coherence: Coherence; clock: C
     },
     onPublish: (hook) => hooks.push(hook),
   }
-}
-
-function badSlug(message: string): AppError {
-  return new AppError("invalid_argument", `slug: ${message}.`, { fields: [{ path: "slug", message }] })
 }

@@ -68,5 +68,5 @@ function twinFinding({ path, document }: FileAmongOthers, slugs: Map<string, str
 function slugIn(document: unknown): string {
   const { slug, name } = (document ?? {}) as { slug?: unknown; name?: unknown }
   if (typeof slug === "string") return slug
-  return typeof name === "string" ? slugOf(name) : ""
+  return typeof name === "string" ? slugOf(name, "pipeline") : ""
 }

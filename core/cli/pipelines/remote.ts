@@ -125,7 +125,7 @@ function localService(dataDir: string): Target | undefined {
 }
 
 export function slugOfDocument({ slug, name }: Pick<PipelineDocument, "slug" | "name">): string {
-  return slug ?? slugOf(name)
+  return slug ?? slugOf(name, "pipeline")
 }
 
 function causeOf(error: unknown): string {

@@ -24,8 +24,8 @@ const dotted = new Set(["gitignore", "mocharc.yaml"])
 /** Throws BootError where the folder holds something already, or no package can be made. */
 export function makeProject({ folder, dependency, terminal }: InitArgs): string[] {
   const target = resolve(folder)
-  const name = slugOf(basename(target))
-  if (name === "" || name === "millrace") throw new BootError([`"${basename(target)}" cannot be a project's name; choose another folder.`])
+  const name = slugOf(basename(target), "project")
+  if (name === "millrace") throw new BootError([`"${basename(target)}" cannot be a project's name; choose another folder.`])
   openEmpty(target, folder)
   const spec = dependencySpec(target, dependency, terminal)
   const files = templateFiles("project").map((file) => placed(file, name, target))

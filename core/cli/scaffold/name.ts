@@ -5,7 +5,7 @@ import { BootError } from "../../kernel/config.ts"
 /** Words in lower case with - between: what folders are called. */
 export function parseName(text: string, what: string): string {
   if (/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(text) && text.length <= 50) return text
-  const near = slugOf(text.replaceAll(".", "-")).replace(/^[0-9-]+/, "")
+  const near = slugOf(text.replaceAll(".", "-"), "plugin").replace(/^[0-9-]+/, "")
   const rule = "lower-case letters and digits, words with - between, a letter first, 50 characters at most"
   throw new BootError([`"${text}" cannot be the name of ${what}: ${rule}.${near && near !== text ? ` Did you mean "${near}"?` : ""}`])
 }

@@ -48,9 +48,7 @@ export function readGiven({ path, document: given, secret }: GivenDocument): Rea
   if (typeof reference === "string") {
     throw new AppError("invalid_argument", `${path} holds a secret; write { from_env: NAME } there.`, { reason: "literal_secret" })
   }
-  const slug = parsed.data.slug ?? slugOf(parsed.data.name)
-  if (slug === "")
-    throw new AppError("invalid_argument", `${path} has a name without letters or digits; give it a slug.`, { reason: "no_slug" })
+  const slug = parsed.data.slug ?? slugOf(parsed.data.name, "pipeline")
   const unset = secret === undefined && reference !== undefined ? variableOf(reference) : undefined
   const digest = createHash("sha256").update(JSON.stringify(given)).digest("hex")
   const document = internalAuth({ ...parsed.data, slug, auth_config }, secret)

@@ -40,11 +40,10 @@ describe("datasets", () => {
       expect((await create({ name: "Größte Leads!" })).slug).to.equal("gro-te-leads-3")
     })
 
-    it("refuses a slug that is given and taken, is a UUID, or cannot be made", async () => {
+    it("refuses a slug that is given and taken, or is a UUID", async () => {
       await create({ slug: "taken" })
       expect((await refusalOf(create({ slug: "taken" }))).code).to.equal("already_exists")
       expect((await refusalOf(create({ slug: bench.executionId() }))).code).to.equal("invalid_argument")
-      expect((await refusalOf(create({ name: "!!!" }))).message).to.include("slug")
       expect((await refusalOf(create({ colour: "red" }))).code).to.equal("invalid_argument")
     })
 

@@ -99,11 +99,10 @@ onBothStores("event pipelines", ({ start }) => {
       .and.not.to.include("p6")
   })
 
-  it("refuse a taken slug, and a name without one", async () => {
+  it("refuse a taken slug", async () => {
     await bench.make({ name: "Taken" })
     const again = await refused({ name: "taken!" })
     expect([again.status, again.code, again.details.reason]).to.deep.equal([409, "already_exists", "slug_taken"])
-    expect((await refused({ name: "!!!" })).details.fields?.[0]?.path).to.equal("name")
     const both = await Promise.all([bench.save({ name: "Race" }), bench.save({ name: "Race" })])
     expect(both.map(({ status }) => status).sort()).to.deep.equal([200, 409])
   })
