@@ -15,6 +15,8 @@ export const PageEnvelope = z.object({
   utm_content: z.string().max(500).optional(),
   click_id: z.string().max(500).optional(),
   click_id_type: z.string().max(100).optional(),
+  /** What the page's author calls the form that was sent. */
+  form: z.string().max(200).optional(),
 })
 export type PageEnvelope = z.infer<typeof PageEnvelope>
 

@@ -17,6 +17,7 @@ import { AppError } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
+import { AcceptedEvents, createAcceptedEvents } from "./accepted-events.ts"
 import type { CompileEnvironment } from "./compile/environment.ts"
 import { type Compilation, PipelineEngine, type ReceivedAnswer } from "./engine.ts"
 import type { Answer } from "./event/answer.ts"
@@ -81,6 +82,7 @@ class Engine {
       queue: () => container.get(JobQueue),
       live: () => container.get(Live),
       dedupe,
+      accepted: args.accepted,
       immediate: { ...step, intents: storedIntents({ store, clock, keepMs: config.retention.payloads_days * dayMs }) },
       payloadsDays: config.retention.payloads_days,
       signal: this.stopping.signal,
@@ -182,6 +184,7 @@ function takenAtItsEndpoint(slug: string): AppError {
 
 interface EngineArgs {
   readonly intakes: Intakes
+  readonly accepted: AcceptedEvents
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
@@ -210,6 +213,7 @@ export function provideEngine(
   lent: Pick<EngineArgs, "registry" | "node" | "publicUrl" | "compile" | "backoff">,
 ): void {
   container.provide(Intakes, { create: createIntakes })
+  container.provide(AcceptedEvents, { create: createAcceptedEvents })
   container.provide(EngineToken, {
     inject: {
       store: Store,
@@ -221,6 +225,7 @@ export function provideEngine(
       metrics: Metrics,
       config: Settings,
       intakes: Intakes,
+      accepted: AcceptedEvents,
     },
     create: (deps) => new Engine({ ...deps, ...lent, container }),
     stop: async (engine) => {

@@ -11,6 +11,8 @@ export interface StoredPipeline {
   readonly endpoint_id: string | null
   readonly revision: number
   readonly document: PipelineDocument
+  /** What it is for: as its document asks, or as it was promoted to. */
+  readonly purpose: PipelineDocument["purpose"]
   /** Opened; more than one while an old one is being rotated out. */
   readonly secrets: readonly LiveSecret[]
 }

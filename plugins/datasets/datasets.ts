@@ -68,6 +68,8 @@ export interface Datasets {
 export interface ReservedDataset {
   ensure(work: Work, organization: Owner, given: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
   write(work: Work, row: Omit<RowToWrite, "dataset">): RowResult | Promise<RowResult>
+  /** Stages that a row goes, where it is still there. `received_at`: of the event that made it. */
+  remove(work: Work, organization: Owner, row: { readonly id: string; readonly received_at: string }): void
 }
 
 export const Datasets = token<Datasets>("Datasets")
@@ -139,6 +141,10 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
       return {
         ensure: (work, organization, given) => ensure(work, organization, slug, given),
         write: (work, row) => writer.write(work, { ...row, dataset: slug }),
+        remove: (work, organization, row) => {
+          writer.remove(work, organization.id, slug, row, { optional: true })
+          news.deleted(work, organization.id, slug, row.id)
+        },
       }
     },
     resolve: (reference, organization) => resolveReference(reference, organization.slug),
@@ -146,7 +152,7 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
     rows: rowsOf,
     query: (organization, dataset, asked) => scans.query(rowsOf(organization), organization, dataset, asked),
     remove(work, organization, dataset, row) {
-      writer.remove(work, organization, dataset.slug, row)
+      writer.remove(work, organization, dataset.slug, { id: row.id, received_at: row.created_at })
       news.deleted(work, organization, dataset.slug, row.id)
     },
     watch: (slug, watcher) => writer.watch(slug, watcher),

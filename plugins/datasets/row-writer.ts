@@ -62,9 +62,10 @@ export class RowWriter {
     this.#watchers.set(slug, watcher)
   }
 
-  remove(work: Work, organization: string, slug: string, row: Row): void {
-    work.in(RowsCollection, organization).remove(row.id)
-    this.#watchers.get(slug)?.removed(work, organization, { id: row.id, received_at: row.created_at })
+  /** `optional`: one that is gone already does not refuse the commit. */
+  remove(work: Work, organization: string, slug: string, row: WatchedRow, options: { optional?: boolean } = {}): void {
+    work.in(RowsCollection, organization).remove(row.id, options)
+    this.#watchers.get(slug)?.removed(work, organization, row)
   }
 
   async #load(work: Work, slug: string, row: RowToWrite): Promise<RowResult> {

@@ -32,6 +32,7 @@ export function pipelineSource({ store, clock, works, coherence, pipelines, orga
     endpoint_id: record.endpoint_id,
     revision: record.revision,
     document,
+    purpose: record.purpose,
     secrets: pipelines.secrets.open(record.id, record.secrets, clock.now()),
   })
   const inOrganization = async (organization: string, record: PipelineRecord | undefined) =>

@@ -15,22 +15,24 @@ import {
 } from "#core"
 import type { ReservedDataset } from "../datasets/index.ts"
 import { chooseVariant, type Pages, type StoredPage, shownVariant, type Visitors } from "../pages/index.ts"
-import { AuthoredNames, namesHeld } from "./authored-names.ts"
+import { type AuthoredNames, namesHeld } from "./authored-names.ts"
 import { type Batch, readBatch, timeOf } from "./batch.ts"
 import { isBot } from "./bots.ts"
-import { BatchesCollection, type RowContext, SessionsCollection } from "./collections.ts"
+import { BatchesCollection, EndedSessionsCollection, type RowContext, SessionsCollection } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
 import { KeyedTurns } from "./keyed-turns.ts"
 import type { EventLimits } from "./limits.ts"
 import { baseOf, campaignIn, envelopeOf, pageUrl, rowOf } from "./rows.ts"
-import { hear, idleMs, pageVisit } from "./session.ts"
-import { liveChannel, type OpenSession, type Sessions } from "./sessions.ts"
+import { hear, idleMs, lastBase } from "./session.ts"
+import { liveChannel } from "./session-ends.ts"
+import type { OpenSession, SaidSession, Sessions } from "./sessions.ts"
 import { answer, type Judged, judge, refuseWhole } from "./verdicts.ts"
 
 export interface CollectorDeps {
   readonly ids: Ids
   readonly live: Live
   readonly pages: Pages
+  readonly names: AuthoredNames
   readonly visitors: Visitors
   readonly sessions: Sessions
   readonly limits: EventLimits
@@ -41,10 +43,8 @@ export interface CollectorDeps {
   readonly replay: (args: ReplayArgs) => ReturnType<Intake["replay"]>
 }
 
-interface Visit {
+interface Visit extends SaidSession {
   readonly visitor: string
-  /** The session that the page was shown as the beginning of. */
-  readonly shownAs: string | undefined
   readonly variant: string
 }
 
@@ -56,7 +56,6 @@ export class Collector implements Intake {
   readonly #deps: CollectorDeps
   /** Requests of one visitor come one after another on this node; other nodes are told apart by the session's revision. */
   readonly #turns = new KeyedTurns()
-  readonly #names = new AuthoredNames()
 
   constructor(deps: CollectorDeps) {
     this.#deps = deps
@@ -70,7 +69,7 @@ export class Collector implements Intake {
     const refusal = await this.#deps.limits.take(arrival.pipeline.organization.id, arrival.address)
     if (refusal) return refuseWhole(arrival, this.#deps.ids.uuid(), refusal)
     const page = await this.#page(arrival.pipeline)
-    const authored = this.#names.of(page)
+    const authored = this.#deps.names.of(page)
     const batch = readBatch(arrival.body, authored)
     const agent = one(arrival.headers["user-agent"])
     const bot = isBot(agent)
@@ -102,6 +101,7 @@ export class Collector implements Intake {
       visitor,
       // Older than this, a session of that id may have been and be over; none may have an id that another had.
       shownAs: proven?.begins && proven.ageMs < idleMs ? session : undefined,
+      shownIn: proven && session !== "" ? session : undefined,
       variant: said === "" ? chosen : shownVariant(page.variants, said, proven !== undefined),
     }
   }
@@ -121,16 +121,17 @@ export class Collector implements Intake {
     arrival: Arrival,
     batch: Batch,
     page: StoredPage,
-    { visitor, shownAs, variant }: Visit,
+    { visitor, variant, ...said }: Visit,
     judged: readonly Judged[],
     attempt: number,
   ): Promise<void> {
     const { sessions, dataset, live } = this.#deps
     const { pipeline, receivedAt, journal, id } = arrival
     const { organization } = pipeline
-    const session = await sessions.of(organization.id, visitor, receivedAt, shownAs)
     const events = judged.flatMap(({ event }) => (event ? [event] : []))
-    const names = namesHeld(events, this.#names.of(page))
+    const views = events.flatMap(({ kind, at }) => (kind === "pageview" ? [timeOf(at, batch.sentAt, receivedAt)] : []))
+    const session = await sessions.of(organization.id, visitor, receivedAt, { ...said, viewedAt: Math.max(0, ...views) })
+    const names = namesHeld(events, this.#deps.names.of(page))
     const context = { ...contextOf(arrival, batch, page, variant, session), ...(names.length > 0 ? { names } : {}) }
     const work = new StagedWork(attempt === 1 ? id : `${id}:${attempt}`)
     const rows: Json[] = []
@@ -178,7 +179,8 @@ export class Collector implements Intake {
 
 function isRace(error: unknown): boolean {
   if (!(error instanceof AppError)) return false
-  const ended = error.code === "not_found" && error.details["collection"] === SessionsCollection.name
+  const changing: unknown[] = [SessionsCollection.name, EndedSessionsCollection.name]
+  const ended = error.code === "not_found" && changing.includes(error.details["collection"])
   return ended || error.code === "aborted" || error.code === "already_exists"
 }
 
@@ -189,7 +191,7 @@ function contextOf(arrival: Arrival, batch: Batch, page: StoredPage, variant: st
     page_url: pageUrl(batch.envelope.page_url),
     variant,
     session_id: state.session_id,
-    campaign: campaignIn(batch.envelope, pageVisit(state, page.id, is_test)?.base),
+    campaign: campaignIn(batch.envelope, lastBase(state, is_test)),
     stamp: arrival.stamp,
     is_test,
     received_at: arrival.receivedAt,

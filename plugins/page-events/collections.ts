@@ -1,7 +1,9 @@
-// What is kept of visits: open sessions, until they are over, and each request that brought events, as long as payloads
-// are kept. Neither holds an address or an agent.
+// What is kept of visits: sessions while they are open and for as long as a page that stayed open may go on with them,
+// which sessions became leads, and each request that brought events, as long as payloads are kept. None of it holds an
+// address or an agent.
 import { type Document, defineCollection, type Json, type RequestStamp } from "#core"
 import type { SessionState } from "./session.ts"
+import type { DerivedKind } from "./vocabulary.ts"
 
 /** `id` is the visitor. */
 export interface SessionDocument extends Document {
@@ -15,6 +17,36 @@ export const SessionsCollection = defineCollection<SessionDocument>()({
   times: [],
   indexes: [],
   audit: "size",
+})
+
+/** A session that ended, and what was derived then. `id` is the session. */
+export interface EndedSessionDocument extends Document {
+  visitor: string
+  state: SessionState
+  rows: { kind: DerivedKind; id: string; received_at: string }[]
+  expires_at: string
+}
+
+export const EndedSessionsCollection = defineCollection<EndedSessionDocument>()({
+  name: "page_ended_sessions",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+  audit: "size",
+})
+
+/** That a session became a lead; kept apart from its state, which requests of the same visitor change meanwhile. */
+export interface LeadDocument extends Document {
+  expires_at: string
+}
+
+export const LeadsCollection = defineCollection<LeadDocument>()({
+  name: "page_session_leads",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
 })
 
 /** What the events of one request have in common, so that each entry can stay small and be run again. */

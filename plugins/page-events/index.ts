@@ -1,15 +1,17 @@
 // Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
 // and rows, sessions and what follows from them are kept here.
-import { Clock, Coherence, definePlugin, Ids, Intakes, JobQueue, Live, Settings, Store, Tally, token, Vault } from "#core"
+import { AcceptedEvents, Clock, Coherence, definePlugin, Ids, Intakes, JobQueue, Live, Settings, Store, Tally, token, Vault } from "#core"
 import { Datasets, type ReservedDataset } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { PageParts, Pages, Serving, Visitors } from "../pages/index.ts"
+import { AuthoredNames } from "./authored-names.ts"
 import { generatedBeacon } from "./beacon/build.ts"
 import { serveBeacon, serveVitals } from "./beacon/routes.ts"
 import { Collector } from "./collect.ts"
-import { BatchesCollection, SessionsCollection } from "./collections.ts"
+import { BatchesCollection, EndedSessionsCollection, LeadsCollection, SessionsCollection } from "./collections.ts"
 import { pageEventsDataset } from "./columns.ts"
-import { connectEventTargets } from "./event-targets.ts"
+import { createEventTargets, EventTargets } from "./event-targets.ts"
+import { connectLeads } from "./leads.ts"
 import { EventLimits } from "./limits.ts"
 import { onPublish } from "./pipeline.ts"
 import { replayer } from "./replay.ts"
@@ -20,6 +22,7 @@ export { baseColumns, kindColumns, pageEventColumns, pageEventsDataset, pageEven
 export { derivedKinds, submittedKinds } from "./vocabulary.ts"
 
 const Dataset = token<ReservedDataset>("page-events dataset")
+const Names = token<AuthoredNames>("names in pages")
 
 export default definePlugin({
   id: "page-events",
@@ -27,15 +30,17 @@ export default definePlugin({
   config: PageEventSettings,
   generates: generatedBeacon,
   register(reg, config) {
-    reg.collections(SessionsCollection, BatchesCollection)
+    reg.collections(SessionsCollection, EndedSessionsCollection, LeadsCollection, BatchesCollection)
     reg.jobs(endSession)
     reg.routes(serveBeacon, serveVitals)
     reg.provide(Dataset, {
       inject: { datasets: Datasets },
       create: ({ datasets }) => datasets.reserve(pageEventsDataset, "page events"),
     })
+    reg.provide(Names, { create: () => new AuthoredNames() })
+    reg.provide(EventTargets, { inject: { pipelines: EventPipelinesService, coherence: Coherence }, create: createEventTargets })
     reg.provide(Sessions, {
-      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, live: Live, dataset: Dataset },
+      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, live: Live, dataset: Dataset, targets: EventTargets },
       create: createSessions,
     })
     reg.run("publication", {
@@ -43,8 +48,20 @@ export default definePlugin({
       create: ({ pages, ...deps }) => pages.onPublish((work, organization, page) => onPublish(deps, work, organization, page)),
     })
     reg.run("event targets", {
-      inject: { parts: PageParts, pipelines: EventPipelinesService, coherence: Coherence },
-      create: connectEventTargets,
+      inject: { parts: PageParts, targets: EventTargets },
+      create: ({ parts, targets }) => parts.events((organization, page) => targets.endpoint(organization.id, page.id)),
+    })
+    reg.run("leads", {
+      inject: {
+        accepted: AcceptedEvents,
+        targets: EventTargets,
+        pages: Pages,
+        names: Names,
+        sessions: Sessions,
+        dataset: Dataset,
+        live: Live,
+      },
+      create: connectLeads,
     })
     reg.run("collector", {
       inject: {
@@ -57,6 +74,7 @@ export default definePlugin({
         vault: Vault,
         live: Live,
         pages: Pages,
+        names: Names,
         serving: Serving,
         visitors: Visitors,
         sessions: Sessions,

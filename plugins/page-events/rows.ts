@@ -21,7 +21,7 @@ export function pageUrl(given: string | undefined): string {
 }
 
 /** The columns that every row of a visit has. */
-export function baseOf(context: RowContext): Record<string, Json> {
+export function baseOf(context: Omit<RowContext, "received_at" | "sent_at">): Record<string, Json> {
   const { artifact_id, page_url, variant, session_id, campaign, stamp, is_test } = context
   return { artifact_id, page_url, variant, session_id, ...campaign, is_test, ...stamp }
 }

@@ -98,12 +98,26 @@ export function hear(state: SessionState, heard: Heard): DerivedRow[] {
   return bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard.timeOf)
 }
 
-/** What is left to say of a session that is over: of all of its pages together, since one may lead to another, and apart for test traffic. */
-export function conclude(state: SessionState): DerivedRow[] {
+/**
+ * What is left to say of a session that is over: of all of its pages together, since one may lead to another, and apart for
+ * test traffic. `leads`: of which traffic the service itself took a lead, test traffic or not.
+ */
+export function conclude(state: SessionState, leads: ReadonlySet<boolean> = new Set()): DerivedRow[] {
   return [false, true].flatMap((isTest) => {
-    const pages = Object.values(state.pages).filter((page) => isTestVisit(page) === isTest)
-    return [...bails(state, pages), ...(pages.some(({ lead }) => lead) ? [] : abandons(state, pages))]
+    const pages = visitsOf(state, isTest)
+    const isLead = leads.has(isTest) || pages.some(({ lead }) => lead)
+    return [...bails(state, pages), ...(isLead ? [] : abandons(state, pages))]
   })
+}
+
+/** The columns of the last row of a session, of whichever page. */
+export function lastBase(state: SessionState, isTest: boolean): Readonly<Record<string, Json>> | undefined {
+  const [latest] = visitsOf(state, isTest).sort((one, other) => other.last_at - one.last_at)
+  return latest?.base
+}
+
+function visitsOf(state: SessionState, isTest: boolean): PageVisit[] {
+  return Object.values(state.pages).filter((page) => isTestVisit(page) === isTest)
 }
 
 function keyOf(artifact: string, isTest: boolean): string {

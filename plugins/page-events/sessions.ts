@@ -2,57 +2,54 @@
 // a durable job that is put off for as long as the visitor stays.
 
 import { z } from "zod"
-import {
-  type Clock,
-  defineJob,
-  derivedUuid,
-  type Ids,
-  type JobQueue,
-  type Json,
-  type Live,
-  Postponed,
-  type Store,
-  token,
-  type Work,
-} from "#core"
-import type { ReservedDataset } from "../datasets/index.ts"
+import { defineJob, derivedUuid, type Ids, type JobQueue, type Json, Postponed, token, type Work } from "#core"
 import type { VisitorSessions } from "../pages/index.ts"
-import { type SessionDocument, SessionsCollection } from "./collections.ts"
-import { pageEventsKey } from "./columns.ts"
-import { derivedRowOf } from "./rows.ts"
-import { conclude, type DerivedRow, endOf, idleMs, type SessionState } from "./session.ts"
-
-export interface Owner {
-  readonly id: string
-  readonly slug: string
-}
+import { type EndedSessionDocument, type SessionDocument, SessionsCollection } from "./collections.ts"
+import { campaignIn } from "./rows.ts"
+import { type DerivedRow, endOf, idleMs, lastBase, type SessionState } from "./session.ts"
+import { mayGoOn, type Owner, SessionEnds, type SessionEndsDeps } from "./session-ends.ts"
 
 /** A session as it was read, to be changed and staged. */
 export interface OpenSession {
   readonly state: SessionState
   /** The one before, of the same visitor, when it is over and nobody has said so yet. */
   readonly over: SessionState | undefined
+  /** The same session, when it had ended and is gone on with. */
+  readonly ended: EndedSessionDocument | undefined
   readonly stored: SessionDocument | undefined
 }
 
+/** What the page that sends has shown of the session that it is of. */
+export interface SaidSession {
+  /** The session that the page was shown as the beginning of. */
+  readonly shownAs?: string | undefined
+  /** The session that the page was shown in. */
+  readonly shownIn?: string | undefined
+  /** When it was viewed last, by what it sends; milliseconds since the epoch. */
+  readonly viewedAt?: number | undefined
+}
+
 export interface Sessions extends VisitorSessions {
-  /** The open session of a visitor at that time, or a new one: with the id that the page was shown with, where that is still free. */
-  of(organization: string, visitor: string, now: number, shownAs?: string): Promise<OpenSession>
-  /** Stages the session and the rows that follow. One changed meanwhile has the commit `aborted` or `already_exists`. */
+  /**
+   * The session of a visitor at that time: the open one; that which the page was shown in, though it ended meanwhile, unless the
+   * page was viewed anew since; else a new one, with the id that the page was shown with, where that is still free.
+   */
+  of(organization: string, visitor: string, now: number, said?: SaidSession): Promise<OpenSession>
+  /** What is known of a session that the visitor has open. */
+  open(organization: string, visitor: string, sessionId: string): Promise<SessionState | undefined>
+  /** Stages the session and the rows that follow. One changed meanwhile has the commit `aborted`, `already_exists` or `not_found`. */
   stage(work: Work, organization: Owner, visitor: string, session: OpenSession, derived: readonly DerivedRow[]): Promise<void>
+  /** Stages that a session became a lead. */
+  markLead(work: Work, organization: Owner, sessionId: string, isTest: boolean): Promise<void>
   /** Ends a session that is over; throws Postponed while it is not. */
   end(work: Work, organization: Owner, visitor: string, sessionId: string): Promise<void>
 }
 
 export const Sessions = token<Sessions>("PageSessions")
 
-export interface SessionsDeps {
-  readonly store: Store
-  readonly clock: Clock
+export interface SessionsDeps extends SessionEndsDeps {
   readonly ids: Ids
   readonly queue: JobQueue
-  readonly live: Live
-  readonly dataset: ReservedDataset
 }
 
 const EndPayload = z.object({ organization: z.string(), slug: z.string(), visitor: z.string(), session_id: z.string() })
@@ -69,21 +66,10 @@ export const endSession = defineJob({
   },
 })
 
-export const liveChannel = "datasets:page-events"
-
-export function createSessions({ store, clock, ids, queue, live, dataset }: SessionsDeps): Sessions {
+export function createSessions({ ids, queue, ...deps }: SessionsDeps): Sessions {
+  const { store, clock } = deps
+  const ends = new SessionEnds(deps)
   const read = (organization: string, visitor: string) => store.open(SessionsCollection, organization).get(visitor)
-
-  async function writeDerived(work: Work, organization: Owner, sessionId: string, rows: readonly DerivedRow[]): Promise<void> {
-    const receivedAt = new Date(clock.now()).toISOString()
-    for (const derived of rows) {
-      const values = derivedRowOf(sessionId, derived)
-      const origin = { executionId: sessionId, stepId: derived.kind, itemIndex: derived.number, receivedAt }
-      await dataset.write(work, { organization, key: pageEventsKey, values, origin })
-      const data: Json = values
-      live.stage(work, organization.id, { channel: liveChannel, event: "page_event", data })
-    }
-  }
 
   return {
     async isOpen(organization, visitor) {
@@ -93,35 +79,49 @@ export function createSessions({ store, clock, ids, queue, live, dataset }: Sess
     async shown(organization, visitor) {
       const now = clock.now()
       const stored = await read(organization, visitor)
-      if (stored && endOf(stored.state) > now) return { id: stored.state.session_id, begins: false }
+      if (stored && endOf(stored.state) > now) {
+        return { id: stored.state.session_id, begins: false, campaign: campaignIn({}, lastBase(stored.state, false)) }
+      }
       // The same for every page that is shown before the first event comes.
-      return { id: derivedUuid("page session", organization, visitor, String(Math.floor(now / idleMs))), begins: true }
+      const id = derivedUuid("page session", organization, visitor, String(Math.floor(now / idleMs)))
+      return { id, begins: true, campaign: {} }
     },
-    async of(organization, visitor, now, shownAs) {
+    async of(organization, visitor, now, { shownAs, shownIn, viewedAt = 0 } = {}) {
       const stored = await read(organization, visitor)
-      if (stored && endOf(stored.state) > now) return { state: structuredClone(stored.state), over: undefined, stored }
+      const goesOn = (state: SessionState) => state.session_id === shownIn && mayGoOn(state, now) && viewedAt <= endOf(state)
+      if (stored && (endOf(stored.state) > now || goesOn(stored.state)))
+        return { state: structuredClone(stored.state), over: undefined, ended: undefined, stored }
+      const ended = shownIn === undefined ? undefined : await ends.ended(organization, visitor, shownIn)
+      if (ended && goesOn(ended.state)) return { state: structuredClone(ended.state), over: stored?.state, ended, stored }
       const session_id = shownAs !== undefined && shownAs !== stored?.state.session_id ? shownAs : ids.uuid()
       const state = { session_id, started_at: now, last_at: now, pages: {}, numbers: {} }
-      return { state, over: stored?.state, stored }
+      return { state, over: stored?.state, ended: undefined, stored }
     },
-    async stage(work, organization, visitor, { state, over, stored }, derived) {
+    async open(organization, visitor, sessionId) {
+      const stored = await read(organization, visitor)
+      return stored?.state.session_id === sessionId ? stored.state : undefined
+    },
+    async stage(work, organization, visitor, { state, over, ended, stored }, derived) {
       const sessions = work.in(SessionsCollection, organization.id)
-      if (over) await writeDerived(work, organization, over.session_id, conclude(over))
-      await writeDerived(work, organization, state.session_id, derived)
+      if (over) await ends.end(work, organization, visitor, over)
+      if (ended) ends.resume(work, organization, ended)
+      await ends.writeDerived(work, organization, state.session_id, derived)
       const kept = state as unknown as Json
       if (stored)
         sessions.update(visitor, { $set: { state: kept, revision: stored.revision + 1 } }, { where: { revision: stored.revision } })
       else sessions.insert({ id: visitor, state, revision: 1 })
       if (stored && !over) return
       const payload = { organization: organization.id, slug: organization.slug, visitor, session_id: state.session_id }
-      queue.enqueue(work, endSession, payload, { organization: organization.id, id: state.session_id, runAt: endOf(state) })
+      const id = ended ? derivedUuid(state.session_id, String(state.last_at)) : state.session_id
+      queue.enqueue(work, endSession, payload, { organization: organization.id, id, runAt: endOf(state) })
     },
+    markLead: (work, organization, sessionId, isTest) => ends.markLead(work, organization, sessionId, isTest),
     async end(work, organization, visitor, sessionId) {
       const stored = await read(organization.id, visitor)
       if (stored?.state.session_id !== sessionId) return
       const left = endOf(stored.state) - clock.now()
       if (left > 0) throw new Postponed(left)
-      await writeDerived(work, organization, sessionId, conclude(stored.state))
+      await ends.end(work, organization, visitor, stored.state)
       work.in(SessionsCollection, organization.id).remove(visitor, { where: { revision: stored.revision } })
     },
   }

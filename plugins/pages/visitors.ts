@@ -35,6 +35,8 @@ export interface Visit {
 /** The session that a page is shown in. */
 export interface ShownSession {
   readonly id: string
+  /** What brought the visitor, of what the session's pages said so far; blank where none did. */
+  readonly campaign: Readonly<Record<string, string>>
   /** None is open: it begins with the page's first event, and has this id when that comes soon. */
   readonly begins: boolean
 }

@@ -12,6 +12,7 @@ import type { Clock } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { inStage } from "../../kernel/tracing.ts"
+import type { AcceptedEvents } from "../accepted-events.ts"
 import { announcementId, announcementOf } from "../journal/announcement.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import { noteExecution, noteOutcome, noteReply, noteTiming } from "../journal/draft.ts"
@@ -34,6 +35,7 @@ export interface ConcludeServices {
   readonly queue: () => JobQueue
   readonly live: () => Live
   readonly dedupe: Dedupe
+  readonly accepted: AcceptedEvents
   readonly immediate: ImmediateServices
   readonly payloadsDays: number
   readonly signal: AbortSignal
@@ -86,6 +88,8 @@ export class Conclude {
     const reply = failure ? failedReply(entry.id, failure) : (execution.reply ?? acceptedReply(entry.id))
     noteReply(entry, reply)
     if (!failure) this.#stageAccepted(work, execution, args, reply)
+    const followed = failure || args.event === null ? undefined : this.#services.accepted.stage(work, live.stored, args)
+    if (followed) await followed
     this.#stageEntry(work, live.stored, entry, args.keep)
     this.#services.assertLive()
     refuseEnded(live)

@@ -1,7 +1,7 @@
 // The beacon: tells the service what a visitor does on a page, in batches, and never anything that is typed. Small, since
 // every visit loads it; nothing in it may throw into the page.
 import type { Answer, Browser, Element, Given, PageEvent, Target, Vital } from "./browser.ts"
-import { attribute, isLead, isOwn, named } from "./elements.ts"
+import { attribute, isOwn, named } from "./elements.ts"
 
 /** Where the measuring of web vitals is loaded from; put in when the beacon is built. */
 declare const vitalsPath: string
@@ -142,17 +142,8 @@ safe(() => {
   })
   on(w, "focusin", touch)
   on(w, "input", touch)
-  on(w, "submit", (event) => {
-    const { target, submitter } = event
-    // The page's own handlers come after this one, and may cancel it.
-    setTimeout(
-      safe(() => {
-        if (event.defaultPrevented || !isLead(target, page, submitter)) return
-        tell("lead", { form: named(target) })
-        flush()
-      }),
-    )
-  })
+  // What is sent by a form is told of by the service, which knows whether it was kept; what was done before counts first.
+  on(w, "submit", flush)
   on(w, "play", ({ target }) => {
     if (target.tagName === "VIDEO" && first(target)) tell("video_play", { video: named(target) })
   })

@@ -16,9 +16,6 @@ export interface Element extends Target {
 
 export interface PageEvent {
   readonly target: Element
-  /** Of a form that is sent: the button. */
-  readonly submitter?: Element | null
-  readonly defaultPrevented: boolean
   readonly clientX: number
   readonly clientY: number
   readonly persisted: boolean

@@ -9,16 +9,7 @@ export const named = (element: Element) =>
 export const attribute = (element: Element, name: string) => element.getAttribute(name) ?? ""
 
 /** Whether a form is the page's, by the rule of what serves it: it goes to the page's own address, asks for nothing, and is not to be left alone. */
-export const isOwn = (form: Element, page: string, button?: Element | null) => {
-  const { origin, pathname } = new URL(sending(form, button, "action"), page)
-  return (
-    origin + pathname === page && form.getAttribute("data-mr-ignore") === null && !/^(get|dialog)$/i.test(sending(form, button, "method"))
-  )
+export const isOwn = (form: Element, page: string) => {
+  const { origin, pathname } = new URL(attribute(form, "action"), page)
+  return origin + pathname === page && form.getAttribute("data-mr-ignore") === null && !/^(get|dialog)$/i.test(attribute(form, "method"))
 }
-
-/** Whether a form of the page is sent as a lead, by the word of the button that sends it where that has one. */
-export const isLead = (form: Element, page: string, button?: Element | null) =>
-  isOwn(form, page, button) && /^post$/i.test(sending(form, button, "method"))
-
-const sending = (form: Element, button: Element | null | undefined, what: "action" | "method") =>
-  button?.getAttribute(`form${what}`) ?? attribute(form, what)

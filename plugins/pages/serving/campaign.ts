@@ -6,6 +6,14 @@ const utm = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_conten
 /** In the order in which they count where several are there. */
 const clickIds = ["gclid", "gbraid", "wbraid", "dclid", "fbclid", "msclkid", "ttclid", "twclid", "li_fat_id", "epik", "rdt_cid", "sccid"]
 
+const campaignFields = [...utm, "click_id", "click_id_type"] as const
+
+/** The campaign that a page says: its address's, or else the session's, as far as either has one. */
+export function campaignOr(said: Partial<PageEnvelope>, session: Readonly<Record<string, string>> = {}): Partial<PageEnvelope> {
+  if (campaignFields.some((name) => said[name])) return {}
+  return Object.fromEntries(campaignFields.flatMap((name) => (session[name] ? [[name, session[name]]] : [])))
+}
+
 export function campaignOf(query: URLSearchParams): Partial<PageEnvelope> {
   const out: Partial<PageEnvelope> = {}
   for (const name of utm) {

@@ -1,11 +1,13 @@
 // Finds the places in a page's HTML where something is put in: the head, and each form that sends to nowhere else.
 // Nothing but those places is changed. Pure.
-import { tagsOf } from "./tags.ts"
+import { type Tag, tagsOf } from "./tags.ts"
 
 export interface Insertion {
   readonly at: number
-  /** `head`: what goes first. `tag`: attributes of a form, before its own, since of two the first counts. `form`: what follows its tag. */
+  /** `head`: what goes first. `tag`: attributes of a form, before its own, since of two the first counts. `form`: what a form ends with. */
   readonly what: "head" | "tag" | "form"
+  /** What the author calls the form, as it is written there; "" elsewhere. */
+  readonly name: string
 }
 
 export interface Prepared {
@@ -13,28 +15,76 @@ export interface Prepared {
   readonly insertions: readonly Insertion[]
 }
 
+export interface Parts {
+  readonly head: string
+  readonly tag: string
+  /** `name` as it is written in the page, to be put into a quoted attribute. */
+  readonly form: (name: string) => string
+}
+
 const byteOrderMark = "\uFEFF"
 
 export function prepare(html: string): Prepared {
   const forms: Insertion[] = []
   const ends: Record<string, number> = {}
+  const open = new OpenForms()
   for (const tag of tagsOf(html)) {
+    const ended = open.see(tag)
+    if (ended) forms.push({ ...ended, at: tag.at })
     if (tag.closes) continue
     if (tag.name === "head" || tag.name === "html" || tag.name === "!doctype") ends[tag.name] ??= tag.end
-    else if (tag.name === "form" && isOwn(tag.attributes))
-      forms.push({ at: tag.at + "<form".length, what: "tag" }, { at: tag.end, what: "form" })
+    else if (tag.name === "form" && isOwn(tag.attributes)) forms.push({ at: tag.at + "<form".length, what: "tag", name: "" })
   }
   // A document without a head element gets it where the parser would make one.
   const at = ends["head"] ?? ends["html"] ?? ends["!doctype"] ?? (html.startsWith(byteOrderMark) ? byteOrderMark.length : 0)
-  const head = { at, what: "head" as const }
-  return { html, insertions: [head, ...forms].sort((one, other) => one.at - other.at) }
+  const head = { at, what: "head" as const, name: "" }
+  return { html, insertions: [head, ...forms, ...open.unended()].sort((one, other) => one.at - other.at) }
 }
 
-export function fill({ html, insertions }: Prepared, parts: Readonly<Record<Insertion["what"], string>>): string {
+/**
+ * Where forms of the page end: at the closing tag that a parser ends them at, in the same template; inside of one, nothing is
+ * sent. A form begun in another is none. One that is never closed has its end where it begins.
+ */
+class OpenForms {
+  /** By depth in templates: the form that is open; null for one that is not the page's own. */
+  readonly #open: (Insertion | null | undefined)[] = [undefined]
+  readonly #unended: Insertion[] = []
+
+  /** What ends with this tag. */
+  see({ name, closes, attributes, end }: Tag): Insertion | undefined {
+    const depth = this.#open.length - 1
+    if (name === "template") {
+      if (!closes) this.#open.push(undefined)
+      else if (depth > 0) this.#keep(this.#open.pop())
+      return undefined
+    }
+    if (name !== "form") return undefined
+    const form = this.#open[depth]
+    if (closes) {
+      this.#open[depth] = undefined
+      return form ?? undefined
+    }
+    if (form !== undefined) return undefined
+    const called = attributes.get("data-cta") || attributes.get("id") || attributes.get("name") || "form"
+    this.#open[depth] = isOwn(attributes) ? { at: end, what: "form", name: called } : null
+    return undefined
+  }
+
+  unended(): readonly Insertion[] {
+    for (const form of this.#open) this.#keep(form)
+    return this.#unended
+  }
+
+  #keep(form: Insertion | null | undefined): void {
+    if (form) this.#unended.push(form)
+  }
+}
+
+export function fill({ html, insertions }: Prepared, parts: Parts): string {
   let out = ""
   let from = 0
-  for (const { at, what } of insertions) {
-    out += html.slice(from, at) + parts[what]
+  for (const { at, what, name } of insertions) {
+    out += html.slice(from, at) + (what === "form" ? parts.form(name) : parts[what])
     from = at
   }
   return out + html.slice(from)

@@ -6,9 +6,9 @@ import type { StoredPage, Variant } from "../collections.ts"
 import type { Pages } from "../pages.ts"
 import type { PageSettings } from "../settings.ts"
 import type { Visitors } from "../visitors.ts"
-import { campaignOf } from "./campaign.ts"
+import { campaignOf, campaignOr } from "./campaign.ts"
 import { pageHeaders } from "./headers.ts"
-import { escapeAttribute, fill, type Prepared, prepare } from "./html.ts"
+import { escapeAttribute, fill, type Parts, type Prepared, prepare } from "./html.ts"
 import type { PageParts } from "./parts.ts"
 import { chooseVariant } from "./variants.ts"
 import { type PublicPage, Visits } from "./visits.ts"
@@ -77,13 +77,15 @@ export class PageServing {
     if (!variant) return notFound()
     const endpoint = refusesTracking ? undefined : await parts.eventTarget(organization, page)
     const session = endpoint === undefined ? undefined : await visitors.session(organization.id, visitor)
+    const campaign = campaignOf(request.query)
     const envelope: PageEnvelope = {
       page_url: this.visits.addressOf(found),
       artifact_id: page.id,
       variant: variant.key,
       ...(refusesTracking ? {} : { visitor_id: visitor }),
       ...(session ? { session_id: session.id } : {}),
-      ...campaignOf(request.query),
+      ...campaign,
+      ...campaignOr(campaign, session?.campaign),
     }
     const { visitor_id = "", session_id = "" } = envelope
     const shown = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
@@ -144,7 +146,7 @@ export class PageServing {
     return `<script defer src="${escapeAttribute(base)}/v1/beacon.js" data-mr="${escapeAttribute(JSON.stringify(given))}"></script>`
   }
 
-  #filled(shown: PublicPage, variant: Variant, parts: { readonly head: string; readonly form: string }): string {
+  #filled(shown: PublicPage, variant: Variant, parts: Omit<Parts, "tag">): string {
     // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
     const tag = ` action="${escapeAttribute(formPath(shown))}" method="post"`
     return fill(this.#prepare(shown.page, variant), { ...parts, tag })
@@ -165,11 +167,16 @@ export function formPath({ organization, page }: PublicPage): string {
   return `/p/${organization.slug}/${page.slug}`
 }
 
-/** The envelope as a form without scripts carries it. */
-function hiddenFields(envelope: PageEnvelope, isTest: boolean): string {
+/** The envelope as a form without scripts carries it, and which form it is. */
+function hiddenFields(envelope: PageEnvelope, isTest: boolean): (form: string) => string {
   const fields = Object.entries(envelope).map(([name, value]): [string, string] => [`_envelope.${name}`, String(value)])
   if (isTest) fields.push(["is_test", "true"])
-  return fields.map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeAttribute(value)}">`).join("")
+  const same = fields.map(([name, value]) => hidden(name, escapeAttribute(value))).join("")
+  return (form) => same + hidden("_envelope.form", form.replaceAll('"', "&quot;"))
+}
+
+function hidden(name: string, value: string): string {
+  return `<input type="hidden" name="${name}" value="${value}">`
 }
 
 /** The same for what never was, is not published, is archived, or belongs to nobody. */

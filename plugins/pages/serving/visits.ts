@@ -1,11 +1,11 @@
 // Who is on a page, as far as a request tells: the same for a page that is shown and for a form that it sends, so that
 // both say the same variant and session.
 import { randomBytes } from "node:crypto"
-import type { PageEnvelope, RouteRequest } from "#core"
+import type { RouteRequest } from "#core"
 import type { StoredPage } from "../collections.ts"
 import type { PageSettings } from "../settings.ts"
-import type { Visitors } from "../visitors.ts"
-import { campaignOf } from "./campaign.ts"
+import type { ShownSession, Visitors } from "../visitors.ts"
+import { campaignOf, campaignOr } from "./campaign.ts"
 import type { Owner, PageParts } from "./parts.ts"
 import { chooseVariant, shownVariant } from "./variants.ts"
 
@@ -64,10 +64,13 @@ export class Visits {
     const named = said["visitor_id"]
     const visitor = typeof named === "string" ? named : await this.#known(request, organization)
     const chosen = visitor === undefined ? undefined : chooseVariant(page.variants, visitor, page.id)
+    const session = visitor === undefined ? undefined : await this.#session(request, found, visitor)
+    const given = { ...campaignOf(request.query), ...said }
     return {
-      ...campaignOf(request.query),
-      ...(named === undefined && visitor !== undefined ? await this.#tracked(request, found, visitor) : {}),
-      ...said,
+      ...(named === undefined && visitor !== undefined && !this.refusesTracking(request) ? { visitor_id: visitor } : {}),
+      ...(named === undefined && session ? { session_id: session.id } : {}),
+      ...(said["session_id"] === undefined || said["session_id"] === session?.id ? campaignOr(given, session?.campaign) : {}),
+      ...given,
       page_url: this.addressOf(found),
       artifact_id: page.id,
       variant: said["variant"] === undefined ? (chosen?.key ?? "") : this.#shownVariant(found, said, proof),
@@ -82,12 +85,11 @@ export class Visits {
     return shownVariant(page.variants, variant, proven !== undefined)
   }
 
-  async #tracked(request: Request, { organization, page }: PublicPage, visitor: string): Promise<Partial<PageEnvelope>> {
-    if (this.refusesTracking(request)) return {}
+  async #session(request: Request, { organization, page }: PublicPage, visitor: string): Promise<ShownSession | undefined> {
+    if (this.refusesTracking(request)) return undefined
     const { parts, visitors } = this.#deps
     const counted = (await parts.eventTarget(organization, page)) !== undefined
-    const session = counted ? await visitors.session(organization.id, visitor) : undefined
-    return { visitor_id: visitor, ...(session ? { session_id: session.id } : {}) }
+    return counted ? visitors.session(organization.id, visitor) : undefined
   }
 
   /** Undefined where only a cookie could tell, and there is none: a sandboxed page's forms come without. */

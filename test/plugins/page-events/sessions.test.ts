@@ -99,7 +99,7 @@ describe("a visitor's page events", () => {
     expect((await loop.rows({ event: "rage_click", session_id })).length).to.equal(1)
   })
 
-  it("keep the campaign that brought the visitor until another does, on the page where it did", async () => {
+  it("keep the campaign that brought the visitor until another does, on every page", async () => {
     const headers = someone()
     const other = await loop.publish()
     const campaigns = async (on: Published, envelope: object) => {
@@ -110,8 +110,9 @@ describe("a visitor's page events", () => {
     }
     expect(await campaigns(page, { utm_source: "letter", utm_term: "spring" })).to.deep.equal(["letter", "spring", ""])
     expect(await campaigns(page, {})).to.deep.equal(["letter", "spring", ""])
-    expect(await campaigns(other, {})).to.deep.equal(["", "", ""])
+    expect(await campaigns(other, {})).to.deep.equal(["letter", "spring", ""])
     expect(await campaigns(page, { utm_source: "search", click_id: "abc" })).to.deep.equal(["search", "", "abc"])
+    expect(await campaigns(other, {}), "a page that was visited before").to.deep.equal(["search", "", "abc"])
     clock.ahead += 31 * minute
     expect(await campaigns(page, {})).to.deep.equal(["", "", ""])
   })
