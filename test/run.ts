@@ -1,6 +1,7 @@
 // Runs one tier of the tests: `node test/run.ts fast|slow|soak [mocha's arguments]`. A file's name says its tier:
 // *.slow.test.ts, *.soak.test.ts, and every other *.test.ts is fast. Files run in as many mocha workers as there are
-// cores, the longest first. Tests that draw their inputs use one seed; in the soak a new one each time, printed here.
+// cores, the longest first. Tests that draw their inputs use one seed; in the soak a new one each time, printed here. What
+// draws inputs runs again in the slow tier with more of them, and in the soak, where times are judged as well.
 import { spawnSync } from "node:child_process"
 import { randomInt } from "node:crypto"
 import { globSync, readFileSync, statSync } from "node:fs"
@@ -44,9 +45,8 @@ function tierOf(file: string): Tier {
 
 function filesOf(tier: Tier): string[] {
   const all = globSync("test/**/*.test.ts", { cwd: projectRoot })
-  // The soak also runs, over and over, what draws its inputs.
-  const drawn = (file: string) => /fast-check|MILLRACE_TEST_(RUNS|KILLS)/.test(readFileSync(join(projectRoot, file), "utf8"))
-  const files = all.filter((file) => tierOf(file) === tier || (tier === "soak" && drawn(file)))
+  const again = { fast: undefined, slow: /\bdrawnRuns\b|parity/, soak: /fast-check|\b(drawnRuns|kills|expectWithin|isSoak)\b|parity/ }[tier]
+  const files = all.filter((file) => tierOf(file) === tier || again?.test(readFileSync(join(projectRoot, file), "utf8")))
   return files.sort((a, b) => rankOf(a) - rankOf(b) || statSync(join(projectRoot, b)).size - statSync(join(projectRoot, a)).size)
 }
 
@@ -61,7 +61,11 @@ function run(tier: Tier, more: readonly string[]): number {
   // Times are measured in the soak: one file at a time.
   const parallel = tier === "soak" ? [] : ["--parallel", "--jobs", String(Math.max(2, availableParallelism()))]
   const args = [join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...parallel, ...more, ...filesOf(tier)]
-  const { status } = spawnSync(process.execPath, args, { cwd: projectRoot, stdio: "inherit", env: { ...process.env, ...given } })
+  const { status } = spawnSync(process.execPath, args, {
+    cwd: projectRoot,
+    stdio: "inherit",
+    env: { ...process.env, ...given, MILLRACE_TEST_TIER: tier },
+  })
   return status ?? 1
 }
 

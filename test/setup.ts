@@ -1,12 +1,15 @@
 // Before any test: chai shows expected and actual values in full, and properties draw their inputs from one seed, another
 // where MILLRACE_TEST_SEED names one. After the tests of each file (a worker runs one at a time): what modules have asked
-// for, and the file's time.
+// for, how often a 503 was asked again, and the file's time.
+import { basename } from "node:path"
 import { config } from "chai"
 import fc from "fast-check"
+import { seed } from "./tier.ts"
 import { recordTime } from "./times.ts"
+import { takeAskedAgain } from "./waiting.ts"
 
 config.truncateThreshold = 0
-fc.configureGlobal({ seed: Number(process.env["MILLRACE_TEST_SEED"] ?? 20_260_929) })
+fc.configureGlobal({ seed })
 
 const endings: (() => Promise<unknown>)[] = []
 
@@ -18,6 +21,9 @@ export const mochaHooks = {
   async afterAll(this: Mocha.Context) {
     for (const ending of endings) await ending()
     const file = this.test?.parent?.suites[0]?.file
-    if (file !== undefined) recordTime(file)
+    if (file === undefined) return
+    const askedAgain = takeAskedAgain()
+    if (askedAgain > 0) console.log(`\n  asked again after 503: ${askedAgain} times in ${basename(file)}`)
+    recordTime(file)
   },
 }

@@ -1,16 +1,4 @@
-// For bounds in seconds: how busy the machine is, what something takes of the processor, and when nothing ran at all.
-
-/** How many times as long as it takes of the processor something takes now, because others want it too; 1 on a quiet machine. */
-export function slowness(): number {
-  const began = performance.now()
-  const before = process.threadCpuUsage()
-  let cpuMs = 0
-  while (cpuMs < 50) {
-    const { user, system } = process.threadCpuUsage(before)
-    cpuMs = (user + system) / 1_000
-  }
-  return Math.max(1, (performance.now() - began) / cpuMs)
-}
+// For bounds in seconds: what something takes of the processor, and when nothing ran at all.
 
 /** Milliseconds of the processor that it takes of this thread: what the thread waits for, and for how long, does not count. */
 export async function processorMs(run: () => unknown): Promise<number> {
@@ -34,16 +22,21 @@ export async function runningMs(run: () => unknown): Promise<number> {
 
 const tickMs = 20
 
-/** Measures how long something takes while this process gets to run: what its timers are late, it and the machine stood still. */
+/**
+ * Measures how long something takes while this process gets to run. Where a timer is late although this thread used less
+ * of the processor than that, the process or the machine stood still for the rest; what this thread itself kept busy
+ * counts, for it is what such a bound is to find.
+ */
 export class RunningTime {
-  #lateMs = 0
+  #stoodMs = 0
   #tickedAt = performance.now()
+  #used = process.threadCpuUsage()
   readonly #timer = setInterval(() => this.#tick(), tickMs)
 
   /** Milliseconds of running time, since it was made. */
   now(): number {
     this.#tick()
-    return performance.now() - this.#lateMs
+    return performance.now() - this.#stoodMs
   }
 
   stop(): void {
@@ -52,7 +45,10 @@ export class RunningTime {
 
   #tick(): void {
     const at = performance.now()
-    this.#lateMs += Math.max(0, at - this.#tickedAt - tickMs)
+    const { user, system } = process.threadCpuUsage(this.#used)
+    const lateMs = Math.max(0, at - this.#tickedAt - tickMs)
+    this.#stoodMs += Math.max(0, lateMs - (user + system) / 1_000)
     this.#tickedAt = at
+    this.#used = process.threadCpuUsage()
   }
 }

@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs"
 import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { patiently } from "../waiting.ts"
 
 export interface DoorAnswer {
   readonly status: number
@@ -33,13 +34,7 @@ export function doorOf(primary: number, worker: number): Door {
     })
 }
 
-/** Asks again for as long as the answer is 503, as clients are told to: a node on a busy machine may lose touch for a moment. */
+/** Asks again after a 503, within bounds: a node on a busy machine may lose touch with its peers for a moment. */
 export function patient(door: Door): Door {
-  return async (...asked) => {
-    for (;;) {
-      const answer = await door(...asked)
-      if (answer.status !== 503) return answer
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  }
+  return (...asked) => patiently(() => door(...asked))
 }

@@ -11,7 +11,7 @@ import { eventBody, Sender } from "../crash/sender.ts"
 import { type Api, apiOf, freshFolder, startService } from "../crash/service-process.ts"
 import { acknowledged } from "../crash/under-load.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
-import { until } from "../pipelines/bench.ts"
+import { until } from "../waiting.ts"
 import { type Door, doorOf, patient } from "./doors.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip

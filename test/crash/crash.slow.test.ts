@@ -1,17 +1,18 @@
 // What was acknowledged survives: the process killed at random instants, the disk asked before each answer. A few kills
-// here, twenty where CI=true, hundreds by `npm run test:crash -- --kills 500`; and faults made on purpose are found.
+// here, more in the soak, hundreds by `npm run test:crash -- --kills 500`; and faults made on purpose are found.
 import { expect } from "chai"
+import { isSoak, kills, seed } from "../tier.ts"
 import { traceAnswers } from "./durability.ts"
 import { killRound, leastUnanswered } from "./rounds.ts"
 import { straceMissing } from "./trace.ts"
 
-const kills = process.env["CI"] === "true" ? 20 : 5
+// A kill may come when nothing waits to be committed; more of them find more.
 
 describe("a service killed under load", () => {
   it(`keeps the books right over ${kills} kills`, async function () {
     this.timeout(kills * 15_000)
     const { kills: reports, problems } = await killRound({ kills })
-    expect(problems).to.deep.equal([])
+    expect(problems, `seed ${seed}`).to.deep.equal([])
     expect(reports).to.have.length(kills)
     for (const { unanswered, acknowledged } of reports) {
       expect(unanswered).to.be.at.least(leastUnanswered)
@@ -46,7 +47,7 @@ describe("an answer of 2xx", () => {
   })
 
   it("is found out when the log is not flushed (synchronous=OFF), and when it comes before the commit", async () => {
-    for (const fault of process.env["CI"] === "true" ? ["synchronous-off", "reply-early"] : ["synchronous-off"]) {
+    for (const fault of isSoak ? ["synchronous-off", "reply-early"] : ["synchronous-off"]) {
       const { answered, early } = await traceAnswers([fault])
       expect(answered, fault).to.be.at.least(100)
       expect(early.length, fault).to.be.greaterThan(answered / 2)

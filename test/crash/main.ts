@@ -1,6 +1,7 @@
 // `npm run test:crash -- --kills N`: kills by the hundred, 25 to a data folder. Prints a line a folder and the sums; ends
 // with 1 when the books of any kill are wrong. `--fault NAME` loads a module of faults/ and expects them to be. `--write-docs`
 // puts what was printed into docs/reliability.md.
+import { randomInt } from "node:crypto"
 import { parseArgs } from "node:util"
 import { describeMachine } from "../bench/machine.ts"
 import { writePrinted } from "./page.ts"
@@ -10,6 +11,7 @@ const { values } = parseArgs({
   options: {
     kills: { type: "string", default: "20" },
     fault: { type: "string" },
+    seed: { type: "string" },
     "write-docs": { type: "boolean", default: false },
   },
 })
@@ -20,6 +22,8 @@ if (!Number.isInteger(kills) || kills < 1) {
 }
 
 const killsPerFolder = 25
+/** Of the first folder; each that follows has the next. */
+const seed = Number(values.seed ?? randomInt(2 ** 31))
 const printed: string[] = []
 const print = (line: string) => {
   printed.push(line)
@@ -31,6 +35,7 @@ const began = performance.now()
 while (all.length < kills && problems.length === 0) {
   const round = await killRound({
     kills: Math.min(killsPerFolder, kills - all.length),
+    seed: seed + Math.floor(all.length / killsPerFolder),
     faults: values.fault === undefined ? [] : [values.fault],
   })
   all.push(...round.kills)
@@ -38,6 +43,7 @@ while (all.length < kills && problems.length === 0) {
   print(lineOf(round.kills))
 }
 for (const problem of problems) print(`  ${problem}`)
+if (problems.length > 0) print(`  seed ${seed}: --seed ${seed} kills at the same instants`)
 const total = (of: (report: KillReport) => number) => all.reduce((sum, report) => sum + of(report), 0)
 print(
   `${all.length} kills in ${Math.round((performance.now() - began) / 1_000)} s: ${total(({ acknowledged }) => acknowledged)} events acknowledged, ` +

@@ -1,5 +1,6 @@
 // Kills in rounds: each round starts the service on a fresh folder, and then again and again puts it under load, kills
 // its whole process group at a random instant with events unanswered, starts it on the same folder and checks the books.
+import { seed as fixedSeed } from "../tier.ts"
 import { checkBooks, type Findings, jobsSettled, type Shelves } from "./books.ts"
 import { startPeer } from "./peer.ts"
 import { Sender } from "./sender.ts"
@@ -8,8 +9,8 @@ import { type Api, apiOf, freshFolder, killGroup, launch, type ServiceProcess, s
 export interface RoundOptions {
   readonly kills: number
   readonly faults?: readonly string[]
-  /** Draws the instants; default Math.random. */
-  readonly random?: () => number
+  /** Of the instants of the kills. */
+  readonly seed?: number
   readonly connections?: number
   /** Told after each kill. */
   readonly observe?: (kill: KillReport) => void
@@ -67,13 +68,19 @@ export function makePipeline(api: Api, peerUrl: string): Promise<MadePipeline> {
   return api<{ endpoint_id: string; secret: string }>("POST", "/v1/event-pipelines", document(peerUrl))
 }
 
-export async function killRound({
-  kills,
-  faults = [],
-  random = Math.random,
-  connections = 64,
-  observe,
-}: RoundOptions): Promise<RoundReport> {
+/** Numbers from 0 to 1: mulberry32, https://gist.github.com/tommyettinger/46a874533244883189143505d203312c */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export async function killRound({ kills, faults = [], seed = fixedSeed, connections = 64, observe }: RoundOptions): Promise<RoundReport> {
+  const random = randomFrom(seed)
   const folder = freshFolder()
   const peer = await startPeer()
   const env: Record<string, string> = { MILLRACE_OUTGOING_ALLOW_HOSTS: peer.host }

@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 import { outputUntil } from "../processes.ts"
+import { patiently } from "../waiting.ts"
 
 export interface ServiceOptions {
   readonly dataDir: string
@@ -103,21 +104,19 @@ export interface Api {
   text(path: string): Promise<string>
 }
 
-/** Calls with the admin key that the first start left in the folder. What is answered 503 is asked again, as clients are told to; throws on all else but 2xx. */
+/** Calls with the admin key that the first start left in the folder. Asks again after a 503, within bounds; throws on all else but 2xx. */
 export function apiOf(service: Pick<ServiceProcess, "url">, dataDir: string): Api {
   const { admin_key } = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as { admin_key: string }
   const call = async (method: string, path: string, body?: unknown): Promise<string> => {
-    const answer = await fetch(service.url + path, {
-      method,
-      headers: { authorization: `Bearer ${admin_key}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    const { status, text } = await patiently(async () => {
+      const answer = await fetch(service.url + path, {
+        method,
+        headers: { authorization: `Bearer ${admin_key}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return { status: answer.status, text: await answer.text() }
     })
-    const text = await answer.text()
-    if (answer.status === 503) {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      return call(method, path, body)
-    }
-    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`)
+    if (status < 200 || status > 299) throw new Error(`${method} ${path} was answered ${status}: ${text}`)
     return text
   }
   const json = async <T>(method: string, path: string, body?: unknown) => JSON.parse(await call(method, path, body)) as T

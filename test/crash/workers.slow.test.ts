@@ -3,6 +3,8 @@ import { expect } from "chai"
 import { doorsOf } from "../cluster/doors.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { runningMs } from "../slowness.ts"
+import { expectWithin } from "../tier.ts"
+import { until } from "../waiting.ts"
 import type { ServiceProcess } from "./service-process.ts"
 import { acknowledged, childrenOf, underLoad } from "./under-load.ts"
 
@@ -38,13 +40,15 @@ onMongo("two workers under load (mongodb)", function () {
     expect(sender.unanswered.size).to.be.at.most(32)
   })
 
+  const drainMs = 40_000
+
   it("SIGTERM stops all of them when what was taken is done, well before their time is up, and loses none of it", async () => {
     let code: number | string | null = null
     let milliseconds = 0
     let left: number[] = []
     let doors: string | undefined
     const { sender, findings } = await underLoad({
-      env: { ...(await env()), MILLRACE_SERVER_DRAIN_MS: "40000" },
+      env: { ...(await env()), MILLRACE_SERVER_DRAIN_MS: String(drainMs) },
       async happens(service) {
         const workers = await bothOf(service)
         milliseconds = await runningMs(async () => {
@@ -59,7 +63,8 @@ onMongo("two workers under load (mongodb)", function () {
     expect(code).to.equal(0)
     expect(left).to.deep.equal([])
     expect(doors).to.equal(undefined)
-    expect(milliseconds).to.be.lessThan(15_000)
+    expect(milliseconds).to.be.lessThan(drainMs / 2)
+    expectWithin(15_000, milliseconds, "the stop")
     expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])
     expect(findings.kept).to.equal(0)
   })
@@ -96,10 +101,6 @@ onMongo("two workers under load (mongodb)", function () {
 async function bothOf({ pid, url }: ServiceProcess): Promise<number[]> {
   await until(async () => (await metric(url, "millrace_workers")) === 2)
   return childrenOf(pid)
-}
-
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 /** A scrape that hits a worker on its way out fails; the next one tells. */

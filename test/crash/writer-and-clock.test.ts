@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import type { SqliteDriver } from "../../core/storage/sqlite/driver.ts"
 import { movedClock } from "../pipelines/bench.ts"
 import { openFile } from "../storage/opened.ts"
+import { isSoak } from "../tier.ts"
 import { checkBooks, jobsSettled } from "./books.ts"
 import { startPeer } from "./peer.ts"
 import { makePipeline, shelves } from "./rounds.ts"
@@ -100,7 +101,7 @@ describe("retention", () => {
       await Promise.all([1, 2, 3, 4].map(client))
       expect(await store.open(expiring).count({})).to.equal(commits + 2)
       console.log(`    retention: 20000 documents removed, the slowest of ${commits} commits beside it took ${Math.round(slowest)} ms`)
-      expect(between, "commits between its steps").to.be.at.least(100)
+      expect(between, "commits between its steps").to.be.at.least(isSoak ? 100 : 1)
     } finally {
       await opened.close()
     }

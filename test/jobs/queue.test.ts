@@ -8,7 +8,7 @@ import { AppError, defineJob, definePlugin, JobQueue, type Json, Store, Works } 
 import { type TestHost, testHost } from "#core/testing"
 import { backoff } from "../../core/jobs/backoff.ts"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
-import { until } from "../pipelines/bench.ts"
+import { until } from "../waiting.ts"
 
 const retry = { max_attempts: 3, initial_delay_ms: 5, factor: 2, max_delay_ms: 20 }
 

@@ -139,10 +139,6 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await turn()
-}
-
 /** Real time, and as much more as the test has added. Timers run by real time. */
 export function movedClock(): Clock & { move(milliseconds: number): void } {
   let added = 0

@@ -6,7 +6,8 @@ import { expect } from "chai"
 import type { Browser, Page } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
 import { launchChromium } from "../chromium.ts"
-import { Bench, type Made, until } from "./bench.ts"
+import { until } from "../waiting.ts"
+import { Bench, type Made } from "./bench.ts"
 
 describe("a page in a browser", () => {
   let browser: Browser

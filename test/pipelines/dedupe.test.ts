@@ -3,7 +3,8 @@ import { expect } from "chai"
 import { Clock } from "#core"
 import type { TestHost } from "#core/testing"
 import { listen } from "../plugins/outgoing-http/loopback-peer.ts"
-import { Bench, movedClock, post, until } from "./bench.ts"
+import { until } from "../waiting.ts"
+import { Bench, movedClock, post } from "./bench.ts"
 import { onBothStores, onMongo } from "./stores.ts"
 
 const document = {

@@ -8,7 +8,8 @@ import { SMTPServer } from "smtp-server"
 import { type Socket as ClientSocket, io } from "socket.io-client"
 import { parse } from "yaml"
 import type { TestHost } from "#core/testing"
-import { Bench, post, until } from "./bench.ts"
+import { until } from "../waiting.ts"
+import { Bench, post } from "./bench.ts"
 import { onBothStores } from "./stores.ts"
 
 interface WireMessage {

@@ -1,6 +1,7 @@
 // A flood of bad events cannot fill the disk: above a cap they fold into one entry a cause, whose count tells all.
 import { expect } from "chai"
-import { Bench, post, until } from "./bench.ts"
+import { until } from "../waiting.ts"
+import { Bench, post } from "./bench.ts"
 import { onBothStores } from "./stores.ts"
 
 onBothStores("a flood of rejections", ({ start }) => {

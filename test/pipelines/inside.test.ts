@@ -1,7 +1,8 @@
 // Events from inside the service, pipelines that feed pipelines, and dry runs that leave nothing.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { Bench, until } from "./bench.ts"
+import { until } from "../waiting.ts"
+import { Bench } from "./bench.ts"
 import { outsideWorld } from "./outside-world.ts"
 import { onBothStores } from "./stores.ts"
 

@@ -1,7 +1,8 @@
 // Replays, and the awaited steps whose intents make them safe: whatever is run again, nothing is done twice.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { Bench, movedClock, post, until } from "./bench.ts"
+import { until } from "../waiting.ts"
+import { Bench, movedClock, post } from "./bench.ts"
 import { fails, outsideWorld } from "./outside-world.ts"
 import { onBothStores } from "./stores.ts"
 

@@ -174,12 +174,16 @@ onBothStores("stamped columns", ({ start }) => {
         },
       ],
     })
-    const page = await host.api<{ id: string }>("POST", "/v1/pages", { title: "Landing", variants: [{ key: "control" }, { key: "bold" }] })
+    const page = await host.api<{ id: string }>("POST", "/v1/pages", {
+      title: "Landing",
+      variants: ["control", "bold"].map((key) => ({ key, html: "<p>Hi</p>" })),
+    })
+    expect(page.status, JSON.stringify(page.body)).to.equal(200)
     const artifact_id = page.body.id
     const session = await host.api<{ token: string }>("POST", "/v1/viewer-sessions", {
       visitor_id: "visitor-1",
       variant: "bold",
-      ...(artifact_id ? { artifact_id } : {}),
+      artifact_id,
     })
     expect(session.status, JSON.stringify(session.body)).to.equal(200)
     const forged = { artifact_id: "forged", visitor_id: "forged", variant: "forged", page_url: "https://a.test/" }
@@ -190,7 +194,7 @@ onBothStores("stamped columns", ({ start }) => {
       told: "visitor-1",
       variant: "bold",
       page_url: "https://a.test/",
-      artifact_id: artifact_id ?? "forged",
+      artifact_id,
     })
     expect((await post(made.inbound_url, { k: "2" })).status).to.equal(401)
     expect((await post(made.inbound_url, { k: "2" }, { cookie: `mr_viewer=${session.body.token}` })).status).to.equal(200)

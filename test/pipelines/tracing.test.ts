@@ -3,7 +3,8 @@ import type { InMemorySpanExporter } from "@opentelemetry/sdk-trace"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { endTracing, startTracing } from "../traced.ts"
-import { Bench, post, until } from "./bench.ts"
+import { until } from "../waiting.ts"
+import { Bench, post } from "./bench.ts"
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736"
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`

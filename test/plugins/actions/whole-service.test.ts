@@ -7,6 +7,7 @@ import { type Json, Store, Works } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Pipelines } from "../../../plugins/event-pipelines/collections.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"
+import { until } from "../../waiting.ts"
 import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 
 const secret = "whole-service-SECRET-5f1c"
@@ -107,11 +108,6 @@ describe("actions in a whole service", () => {
     return body
   }
 })
-
-/** Looks again at every turn of the event loop; the test's own timeout ends it. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 
 function filesUnder(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })

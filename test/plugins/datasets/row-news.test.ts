@@ -3,7 +3,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { connectLive, type Live, type LiveMessage } from "../../../core/client/live.ts"
 import { cuttingProxy } from "../../client/cutting-proxy.ts"
-import { until } from "../page-events/loop.ts"
+import { until } from "../../waiting.ts"
 
 describe("the live channel of a dataset", () => {
   let host: TestHost

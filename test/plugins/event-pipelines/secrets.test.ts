@@ -5,8 +5,9 @@ import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { Bench, movedClock, post, until } from "../../pipelines/bench.ts"
+import { Bench, movedClock, post } from "../../pipelines/bench.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
+import { until } from "../../waiting.ts"
 
 const chosen = "chosen-SECRET-91c2"
 

@@ -7,6 +7,8 @@ import { z } from "zod"
 import { defineAction, definePlugin } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { runningMs } from "../../slowness.ts"
+import { expectWithin } from "../../tier.ts"
+import { until } from "../../waiting.ts"
 
 const document = (status: number) => `name: Watched\nstate: active\nauth_mode: none\npipeline: [{ type: respond, status: ${status} }]\n`
 
@@ -31,32 +33,26 @@ describe("watched pipeline files", () => {
   })
 
   const pipeline = async () => (await host.api<Wire>("GET", "/v1/event-pipelines/watched")).body
-  /** Asks again until it is so; the test's own deadline ends it. */
-  function until(met: () => Promise<boolean> | boolean): Promise<number> {
-    return runningMs(async () => {
-      while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 10))
-    })
-  }
 
   it("has a valid change live within a second", async () => {
     const made = await pipeline()
     expect((await host.send(made, {})).status).to.equal(201)
     writeFileSync(file, document(202))
-    const took = await until(async () => (await host.send(made, {})).status === 202)
-    expect(took).to.be.below(1_000)
+    const took = await runningMs(() => until("202 from the changed file", async () => (await host.send(made, {})).status === 202))
+    expectWithin(1_000, took, "a change going live")
     expect((await pipeline()).revision).to.equal(made.revision + 1)
   })
 
   it("reports an invalid one with its line, and goes on with what was there", async () => {
     const before = await pipeline()
     writeFileSync(file, `${document(203)}pipelnie: []\n`)
-    await until(() => host.logged.some((line) => line.includes("is refused, and what was there stays")))
+    await until("the refusal being logged", () => host.logged.some((line) => line.includes("is refused, and what was there stays")))
     const [said = ""] = host.logged.filter((line) => line.includes("what was there stays"))
     expect(said).to.match(/watched\.yaml:5:1: .*pipelnie/)
     expect((await host.send(before, {})).status).to.equal(202)
     expect(await pipeline()).to.deep.equal(before)
     writeFileSync(file, document(203))
-    await until(async () => (await host.send(before, {})).status === 203)
+    await until("203 from the mended file", async () => (await host.send(before, {})).status === 203)
   })
 
   it("takes a new file, and neither a test nor an editor's own", async () => {
@@ -64,7 +60,7 @@ describe("watched pipeline files", () => {
     writeFileSync(join(folder, ".other.yaml.swp"), "no yaml: [")
     symlinkSync("me@host.1:2", join(folder, ".#other.yaml"))
     writeFileSync(join(folder, "other.yaml"), "name: Other\nauth_mode: none\n")
-    await until(async () => (await host.api("GET", "/v1/event-pipelines/other")).status === 200)
+    await until("the new file being applied", async () => (await host.api("GET", "/v1/event-pipelines/other")).status === 200)
     const { body } = await host.api<{ event_pipelines: object[] }>("GET", "/v1/event-pipelines")
     expect(body.event_pipelines).to.have.length(2)
     expect(host.logged.filter((line) => line.includes("what was there stays"))).to.have.length(1)
@@ -96,7 +92,7 @@ describe("watched pipeline files", () => {
     try {
       expect(saved).to.equal(true)
       const { body: made } = await started.api<Wire>("GET", "/v1/event-pipelines/early")
-      await until(async () => (await started.send(made, {})).status === 202)
+      await until("the change made during the start", async () => (await started.send(made, {})).status === 202)
     } finally {
       await started.stop()
       rmSync(own, { recursive: true })
@@ -113,8 +109,10 @@ describe("watched pipeline files", () => {
       expect((await started.api("GET", "/v1/event-pipelines/watched")).status).to.equal(404)
       expect(started.logged.filter((line) => /bad\.yaml is refused.*bad\.yaml:5:1: .*pipelnie/.test(line))).to.have.length(1)
       writeFileSync(join(own, "bad.yaml"), document(202))
-      const took = await until(async () => (await started.api("GET", "/v1/event-pipelines/watched")).status === 200)
-      expect(took).to.be.below(1_000)
+      const took = await runningMs(() =>
+        until("the mended file being applied", async () => (await started.api("GET", "/v1/event-pipelines/watched")).status === 200),
+      )
+      expectWithin(1_000, took, "a mended file going live")
     } finally {
       await started.stop()
       rmSync(own, { recursive: true })

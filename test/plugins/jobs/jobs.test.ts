@@ -3,8 +3,9 @@ import { expect } from "chai"
 import { Works } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys } from "../../../plugins/organizations/index.ts"
-import { Bench, post, until } from "../../pipelines/bench.ts"
+import { Bench, post } from "../../pipelines/bench.ts"
 import { fails, outsideWorld } from "../../pipelines/outside-world.ts"
+import { until } from "../../waiting.ts"
 
 interface Job {
   id: string

@@ -6,6 +6,7 @@ import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { Datasets } from "../../../plugins/datasets/index.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"
 import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"
+import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 
 let drawn = 0
@@ -101,11 +102,6 @@ export class AnalyticsHost {
   stop(): Promise<void> {
     return this.host.stop()
   }
-}
-
-/** Looks again and again; the test's own timeout ends it. */
-export async function until(met: () => Promise<boolean>): Promise<void> {
-  while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 /** An event with every column that a page view has. */

@@ -1,7 +1,8 @@
 // The same copy from rows that MongoDB keeps: read in order, deletions and late rows followed, made again.
 import { expect } from "chai"
 import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
-import { AnalyticsHost, event, until } from "./host.ts"
+import { until } from "../../waiting.ts"
+import { AnalyticsHost, event } from "./host.ts"
 
 const suite = mongoAvailable ? describe : describe.skip
 

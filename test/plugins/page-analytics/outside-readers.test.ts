@@ -11,7 +11,8 @@ import { CopyStore } from "../../../plugins/page-analytics/sealing/copy-store.ts
 import { LiveList } from "../../../plugins/page-analytics/sealing/live-list.ts"
 import { SegmentFiles } from "../../../plugins/page-analytics/segments/segment-files.ts"
 import { projectRoot } from "../../import-graph.ts"
-import { AnalyticsHost, event, until } from "./host.ts"
+import { until } from "../../waiting.ts"
+import { AnalyticsHost, event } from "./host.ts"
 
 const documented = /^```sql outside\n([\s\S]*?)^```$/m.exec(readFileSync(join(projectRoot, "docs/pages.md"), "utf8"))?.[1] ?? ""
 

@@ -6,8 +6,9 @@ import { expect } from "chai"
 import { Store } from "#core"
 import { Buckets } from "../../../plugins/buckets/index.ts"
 import { CopiesCollection, SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
+import { until } from "../../waiting.ts"
 import { type S3Server, s3Available, startS3 } from "../buckets/s3-server.ts"
-import { AnalyticsHost, event, until } from "./host.ts"
+import { AnalyticsHost, event } from "./host.ts"
 
 const suite = s3Available ? describe : describe.skip
 

@@ -1,9 +1,10 @@
 // The beacon in a real browser where things are not as they should be: requests that fail, a visitor who asks not to be
 // followed, a page that breaks what it relies on.
 import { expect } from "chai"
+import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { Chromium, type Page } from "./chromium.ts"
-import { Loop, type Published, until } from "./loop.ts"
+import { Loop, type Published } from "./loop.ts"
 
 describe("the beacon in a browser", () => {
   let loop: Loop

@@ -1,8 +1,9 @@
 // What the beacon tells of pages as people write them: without a doctype, growing while they load, with sections taller
 // than the window, and with forms that are not the page's, that its script sends, or whose fields are named as theirs are.
 import { expect } from "chai"
+import { until } from "../../waiting.ts"
 import { Chromium, inRow, type Page } from "./chromium.ts"
-import { Loop, MovedClock, type Published, someone, until } from "./loop.ts"
+import { Loop, MovedClock, type Published, someone } from "./loop.ts"
 
 const hide =
   "Object.defineProperty(document,'visibilityState',{value:'hidden',configurable:true});document.dispatchEvent(new Event('visibilitychange'))"

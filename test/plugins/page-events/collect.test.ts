@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { desktopChrome, event, iphoneInstagram, Loop, type Published, someone, until } from "./loop.ts"
+import { until } from "../../waiting.ts"
+import { desktopChrome, event, iphoneInstagram, Loop, type Published, someone } from "./loop.ts"
 
 describe("page events", () => {
   let loop: Loop

@@ -1,6 +1,7 @@
 // What the execution log tells of page events: the entry of each says what its row says, and what was answered.
 import { expect } from "chai"
-import { type Answer, desktopChrome, event, iphoneInstagram, Loop, type Published, someone, until } from "./loop.ts"
+import { until } from "../../waiting.ts"
+import { type Answer, desktopChrome, event, iphoneInstagram, Loop, type Published, someone } from "./loop.ts"
 
 interface Entry {
   readonly id: string

@@ -1,7 +1,8 @@
 // Every way in which a page sends its form in a real browser: what the service keeps and what page events say agree.
 import { expect } from "chai"
+import { until } from "../../waiting.ts"
 import { Chromium, type Page } from "./chromium.ts"
-import { desktopChrome, Loop, MovedClock, type Published, until } from "./loop.ts"
+import { desktopChrome, Loop, MovedClock, type Published } from "./loop.ts"
 
 const form = '<form id="contact"><input name="email" type="email"><button>Send</button></form>'
 const byScript = (send: string) =>

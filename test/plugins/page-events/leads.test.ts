@@ -1,7 +1,8 @@
 // Leads as page events have them: one for each submission that the page's pipeline accepted, whatever sent it, and none
 // for what it refused.
 import { expect } from "chai"
-import { event, Loop, MovedClock, type Published, someone, until } from "./loop.ts"
+import { until } from "../../waiting.ts"
+import { event, Loop, MovedClock, type Published, someone } from "./loop.ts"
 
 const minute = 60_000
 const html = '<h1>Offer</h1><form id="contact"><input name="email"><button>Send</button></form>'

@@ -1,9 +1,10 @@
 // Limits on what one address, and one organization's pages, may send: refused whole, counted in one entry, and sent again
 // by the beacon when it may.
 import { expect } from "chai"
+import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { Chromium } from "./chromium.ts"
-import { event, Loop, MovedClock, someone, until } from "./loop.ts"
+import { event, Loop, MovedClock, someone } from "./loop.ts"
 
 const minute = 60_000
 

@@ -1,6 +1,7 @@
 // What the tests of page events share: a service with a published page, and ways to look at what came of visits.
 import type { Clock } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { patiently } from "../../waiting.ts"
 
 export interface PageRow {
   readonly id: string
@@ -48,17 +49,15 @@ export class Loop {
 
   async send(url: string, page: Published, body: object, headers: Record<string, string> = {}) {
     const { _envelope, ...rest } = body as { _envelope?: object }
-    for (;;) {
+    // Where a test moved the clock, the service finds that it has not heard from its peers for long.
+    return await patiently(async () => {
       const response = await fetch(url, {
         method: "POST",
         headers: { "content-type": "text/plain;charset=UTF-8", "user-agent": desktopChrome, ...headers },
         body: JSON.stringify({ _envelope: { artifact_id: page.id, ..._envelope }, ...rest }),
       })
-      const answer = { status: response.status, body: (await response.json()) as Answer }
-      // As clients do; where a test moved the clock, the service finds that it has not heard of its peers for long.
-      if (answer.status !== 503) return answer
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+      return { status: response.status, body: (await response.json()) as Answer }
+    })
   }
 
   async rows(filter: object = {}): Promise<Record<string, unknown>[]> {
@@ -111,14 +110,5 @@ export class MovedClock implements Clock {
     const timer = setTimeout(run, milliseconds)
     timer.unref()
     return () => clearTimeout(timer)
-  }
-}
-
-/** Looks again at every turn of the event loop; the test's own timeout ends it. */
-export async function until<T>(look: () => Promise<T | undefined | false> | T | undefined | false): Promise<T> {
-  for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== false) return found
-    await new Promise((resolve) => setTimeout(resolve, 40))
   }
 }

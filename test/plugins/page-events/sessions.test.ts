@@ -4,7 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { Store } from "#core"
-import { event, Loop, MovedClock, type Published, someone, until } from "./loop.ts"
+import { until } from "../../waiting.ts"
+import { event, Loop, MovedClock, type Published, someone } from "./loop.ts"
 
 const minute = 60_000
 

@@ -2,8 +2,9 @@
 // without scripts, and the live updates that a team sees meanwhile.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
+import { until } from "../../waiting.ts"
 import { Chromium, inRow } from "./chromium.ts"
-import { iphoneInstagram, Loop, MovedClock, type Published, until } from "./loop.ts"
+import { iphoneInstagram, Loop, MovedClock, type Published } from "./loop.ts"
 
 const body = (
   title: string,

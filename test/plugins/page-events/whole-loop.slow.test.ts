@@ -4,10 +4,11 @@
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { browserFolder } from "../../chromium.ts"
+import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { pictureOf, take } from "../screenshots/taking.ts"
 import { Chromium, inRow } from "./chromium.ts"
-import { iphoneInstagram, Loop, MovedClock, type Published, until } from "./loop.ts"
+import { iphoneInstagram, Loop, MovedClock, type Published } from "./loop.ts"
 
 type Values = Record<string, unknown>
 

@@ -5,6 +5,7 @@ import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { Store } from "../../../core/contract/store.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { until } from "../../waiting.ts"
 import type { Ground } from "./ground.ts"
 import { type Input, type Outcome, surfaces } from "./surfaces.ts"
 
@@ -80,9 +81,8 @@ export function placed(input: unknown, answers: Answers): unknown {
 export async function settled({ host }: Ground, whose: readonly Member[]): Promise<void> {
   const organizations = whose.map(({ organization }) => organization.id)
   const jobs = host.get(Store).open(JobCollection)
-  for (const until = performance.now() + 20_000; performance.now() < until; ) {
+  await until("no job of these organizations being due or under way", async () => {
     const $or = [{ held_by: { $ne: "" } }, { run_at: { $lte: new Date().toISOString() } }]
-    if ((await jobs.count({ organization: { $in: organizations }, state: "queued", $or }, { limit: 1 })) === 0) return
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
+    return (await jobs.count({ organization: { $in: organizations }, state: "queued", $or }, { limit: 1 })) === 0
+  })
 }

@@ -1,0 +1,19 @@
+// What differs between the tiers of tests (test/run.ts sets these variables): how many inputs are drawn, from which seed,
+// and whether times are judged.
+import { expect } from "chai"
+
+/** Drawn inputs of each operation, and of whatever else a test draws often. */
+export const drawnRuns = Number(process.env["MILLRACE_TEST_RUNS"] ?? 16)
+
+export const seed = Number(process.env["MILLRACE_TEST_SEED"] ?? 20_260_929)
+
+/** Kills of a service under load. */
+export const kills = Number(process.env["MILLRACE_TEST_KILLS"] ?? 5)
+
+/** The soak has the machine to itself. */
+export const isSoak = process.env["MILLRACE_TEST_TIER"] === "soak"
+
+/** Judges a time in the soak only: elsewhere it would tell how busy the machine is. */
+export function expectWithin(limitMs: number, takenMs: number | undefined, what: string): void {
+  if (isSoak) expect(takenMs, `${what}, milliseconds`).to.be.below(limitMs)
+}

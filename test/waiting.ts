@@ -1,0 +1,51 @@
+// Waiting in tests: for the thing itself, with a word of what it is, and never for ever.
+
+type Sought<T> = T | undefined | null | false
+
+export interface Waiting {
+  /** Longer where what is waited for may take longer than this on a busy machine. */
+  readonly withinMs?: number
+  readonly everyMs?: number
+}
+
+type Look<T> = () => Sought<T> | Promise<Sought<T>>
+
+/** Looks again and again; resolves to what was found. When time is up it throws with what it waited for: the words, or else the code. */
+export function until<T>(what: string, look: Look<T>, options?: Waiting): Promise<T>
+export function until<T>(look: Look<T>, options?: Waiting): Promise<T>
+export function until<T>(first: string | Look<T>, second?: Look<T> | Waiting, third?: Waiting): Promise<T> {
+  if (typeof first === "string") return sought(first, second as Look<T>, third)
+  return sought(String(first), first, second as Waiting | undefined)
+}
+
+async function sought<T>(what: string, look: Look<T>, { withinMs = 100_000, everyMs = 10 }: Waiting = {}): Promise<T> {
+  const end = performance.now() + withinMs
+  for (;;) {
+    const found = await look()
+    if (found !== undefined && found !== null && found !== false) return found
+    if (performance.now() > end) throw new Error(`Waited ${Math.round(withinMs / 1_000)} s in vain for: ${what}.`)
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
+  }
+}
+
+/** Times that one call is asked again; at a tenth of a second each. */
+const maxAgain = 100
+let askedAgain = 0
+
+/** Asks again while the answer is 503, as clients are told to, but not for ever; `refusalsSeen` counts how often. */
+export async function patiently<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
+  for (let again = 0; ; again++) {
+    const answer = await ask()
+    if (answer.status !== 503) return answer
+    if (again === maxAgain) throw new Error(`Answered 503 ${maxAgain} times in a row.`)
+    askedAgain++
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+/** How often anything was asked again after a 503, in this process; starts anew. */
+export function takeAskedAgain(): number {
+  const count = askedAgain
+  askedAgain = 0
+  return count
+}
