@@ -38,6 +38,8 @@ import { dryRun } from "./sources/dry-run.ts"
 import { HttpInbound } from "./sources/http.ts"
 import { IntakeLife } from "./sources/intake.ts"
 import { InternalEvents, type InternalServices } from "./sources/internal.ts"
+import { RenderWorker } from "./template/render-worker.ts"
+import { TemplateRenderer } from "./template/renderer.ts"
 
 const dayMs = 86_400_000
 
@@ -52,11 +54,13 @@ class Engine {
   readonly compile: EngineArgs["compile"]
   readonly step: DeferredServices
   readonly stopping = new AbortController()
+  readonly templates: RenderWorker
 
   constructor(args: EngineArgs) {
     const { store, clock, ids, log, sandbox, coherence, config, container, registry, node, publicUrl, metrics } = args
     const depsOf = depsCache(container)
     const meter = meters(metrics)
+    this.templates = new RenderWorker(clock)
     this.compile = args.compile
     this.#intakes = args.intakes
     this.pipelines = new LivePipelines({
@@ -72,7 +76,8 @@ class Engine {
       drainMs: config.server.drain_ms,
     })
     coherence.onChange(pipelineTopic, (key) => this.pipelines.drop(key === everyKey ? undefined : key))
-    const step = { clock, depsOf, backoff: args.backoff }
+    const renderer = new TemplateRenderer(this.templates)
+    const step = { clock, depsOf, backoff: args.backoff, renderer }
     const dedupe = new Dedupe(store, clock)
     const assertLive = () => coherence.assertLive()
     const conclude = new Conclude({
@@ -102,6 +107,7 @@ class Engine {
       store,
       pipelines: this.pipelines,
       observe: meter.observe,
+      renderer,
     }
     this.internal = new InternalEvents(services)
     this.intakeLife = new IntakeLife(services)
@@ -231,6 +237,7 @@ export function provideEngine(
     stop: async (engine) => {
       engine.stopping.abort()
       await engine.rejections.stop()
+      await engine.templates.stop()
     },
   })
   container.provide(PipelineEngine, {

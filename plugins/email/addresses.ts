@@ -30,9 +30,22 @@ export function parseAddresses(text: string, field: string): MailAddress[] {
   })
 }
 
-/** Cut at commas outside quotes. */
+/** Cut at commas outside quotes; a quote that nothing closes is a character like others. */
 function entriesOf(text: string): string[] {
-  return text.match(/(?:"(?:[^"\\]|\\.)*"|[^,"]|"(?=[^"]*$))+|^$/gu) ?? [text]
+  const entries: string[] = []
+  const closing = text.lastIndexOf('"')
+  let begin = 0
+  let quoted = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (quoted && character === "\\") at++
+    else if (character === '"') quoted = !quoted && at < closing
+    else if (character === "," && !quoted) {
+      entries.push(text.slice(begin, at))
+      begin = at + 1
+    }
+  }
+  return [...entries, text.slice(begin)].filter((entry, _, all) => entry !== "" || all.length === 1)
 }
 
 export function isMailAddress(text: string): boolean {

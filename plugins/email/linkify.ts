@@ -15,6 +15,11 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? "")
 }
 
+/** Escaped, with line breaks kept and nothing clickable. */
+export function plainHtml(text: string): string {
+  return escapeHtml(text).replace(/\r?\n|\r/g, "<br>")
+}
+
 /** Escaped, with line breaks kept. */
 export function linkedHtml(text: string): string {
   let html = ""

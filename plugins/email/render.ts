@@ -1,6 +1,6 @@
 // Content becomes a message: subject, HTML in the standard look, and plain text that says the same. The caller supplies
 // values only; no value can bring markup, a header or a script along.
-import { escapeHtml, linkedHtml, safeUrl } from "./linkify.ts"
+import { escapeHtml, linkedHtml, plainHtml, safeUrl } from "./linkify.ts"
 import { parts } from "./template/parts.generated.ts"
 
 export interface MailContent {
@@ -19,13 +19,27 @@ export interface RenderedMail {
   readonly text: string
 }
 
+/** Characters of one value, and of all values of a mail together; what is longer is cut. */
 const maxValue = 20_000
+const maxContent = 200_000
+/** Characters of a mail that are searched for links: the search is the slow part, and senders choose the text. */
+const maxSearched = 10_000
 
 export function renderMail(content: MailContent, footer: string): RenderedMail {
   const heading = oneLine(content.heading)
   const subject = oneLine(content.subject ?? "", 250) || oneLine(content.heading, 250) || footer
   const intro = block(content.intro ?? "")
-  const fields = (content.fields ?? []).map(({ label, value }) => ({ label: oneLine(label, 200), value: block(value) }))
+  let left = maxContent - intro.length
+  const fields = (content.fields ?? []).map(({ label, value: given }) => {
+    const value = block(given, Math.min(maxValue, Math.max(0, left)))
+    left -= value.length
+    return { label: oneLine(label, 200), value }
+  })
+  let searched = 0
+  const valueHtml = (text: string) => {
+    searched += text.length
+    return searched <= maxSearched ? linkedHtml(text) : plainHtml(text)
+  }
   const url = content.button && buttonUrl(content.button.url)
   const button = content.button && url ? { label: oneLine(content.button.label, 200) || url, url } : undefined
   const preview = oneLine(intro || fields.map(({ label, value }) => `${label}: ${value}`).join(" · ") || heading, 140)
@@ -34,8 +48,8 @@ export function renderMail(content: MailContent, footer: string): RenderedMail {
     preview: escapeHtml(preview),
     heading: escapeHtml(heading),
     footer: escapeHtml(footer),
-    intro_part: intro ? fill(parts.intro, { intro: linkedHtml(intro) }) : "",
-    fields_part: fields.length > 0 ? fill(parts.fields, { field_part: fields.map(fieldHtml).join("\n") }) : "",
+    intro_part: intro ? fill(parts.intro, { intro: valueHtml(intro) }) : "",
+    fields_part: fields.length > 0 ? fill(parts.fields, { field_part: fields.map((field) => fieldHtml(field, valueHtml)).join("\n") }) : "",
     button_part: button ? fill(parts.button, { url: escapeHtml(button.url), button_label: escapeHtml(button.label) }) : "",
   })
   const lines = fields.map(
@@ -51,8 +65,8 @@ export function buttonUrl(text: string): string | undefined {
   return url && !url.startsWith("mailto:") ? url : undefined
 }
 
-function fieldHtml({ label, value }: { label: string; value: string }): string {
-  return fill(parts.field, { label: escapeHtml(label), value: value ? linkedHtml(value) : "&mdash;" })
+function fieldHtml({ label, value }: { label: string; value: string }, valueHtml: (text: string) => string): string {
+  return fill(parts.field, { label: escapeHtml(label), value: value ? valueHtml(value) : "&mdash;" })
 }
 
 /** One pass: what a value holds is never looked at for places again. */
@@ -67,16 +81,18 @@ function fill(part: string, values: Readonly<Record<string, string>>): string {
 /** Header-safe: line breaks and control characters become one space. */
 function oneLine(text: string, length = 500): string {
   return text
+    .slice(0, 4 * length)
     .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
     .trim()
     .slice(0, length)
     .toWellFormed()
 }
 
-function block(text: string): string {
+function block(text: string, most = maxValue): string {
   const clean = text
+    .slice(0, 2 * maxValue)
     .replace(/\r\n?/g, "\n")
     .replace(/[^\P{Cc}\n\t]/gu, "")
     .trim()
-  return clean.length > maxValue ? `${clean.slice(0, maxValue).toWellFormed()}…` : clean.toWellFormed()
+  return clean.length > most ? `${clean.slice(0, most).toWellFormed()}…` : clean.toWellFormed()
 }

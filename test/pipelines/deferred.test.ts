@@ -194,6 +194,23 @@ onBothStores("deferred steps", ({ start }) => {
     expect(world.acts.filter(({ step }) => step === "told").map(({ says }) => says)).to.deep.equal(["old"])
     expect((await post(inbound_url, {})).status).to.equal(404)
   })
+
+  it("fail for good, and are not tried again, when their templates need more than a step may have", async () => {
+    const { inbound_url } = await bench.make({
+      name: "Too much",
+      pipeline: [
+        { id: "act", type: "world.act", says: "{{ (1..4000000) | size }}".repeat(25), retry: { max_attempts: 5, initial_delay_ms: 1 } },
+      ],
+    })
+    const id = await send("too-much", inbound_url)
+    const entry = await bench.entryWhen("too-much", id, ({ status }) => status === "failed")
+    expect(entry.steps["act"]).to.include({ state: "failed", attempts: 1 })
+    expect(entry.steps["act"]?.error?.message).to.match(/Compute lists and long texts in the transform/)
+    expect(world.acts).to.deep.equal([])
+    const job = async () => (await bench.jobs()).find(({ payload }) => (payload as { execution_id?: string }).execution_id === id)
+    await until(async () => (await job())?.state === "dead")
+    expect((await job())?.attempts).to.equal(1)
+  })
 })
 
 onBothStores("deferred steps of a node that stops", ({ start, storage }) => {

@@ -3,9 +3,12 @@
 import type { Reply } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
+import type { TemplateScope } from "../graph.ts"
 import type { SeenKey } from "../journal/collections.ts"
 import { noteOutcome, noteReply } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
+import { turnUnits } from "../template/meter.ts"
+import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
 import { type Answer, answerReply } from "./answer.ts"
 import type { Conclude } from "./commit.ts"
 import { type Dedupe, RepeatedEvent } from "./dedupe.ts"
@@ -24,6 +27,7 @@ export interface KeyedEvent {
 interface Services {
   readonly dedupe: Dedupe
   readonly conclude: Conclude
+  readonly renderer: TemplateRenderer
 }
 
 export interface Held {
@@ -35,7 +39,8 @@ export interface Held {
 /** `run` gets undefined for an event without a key: it is nobody's repeat. Throws AppError `invalid_argument` where the key cannot be made. */
 export async function oncePerKey(event: KeyedEvent, services: Services, run: (held: Held | undefined) => Promise<Answer>): Promise<Answer> {
   const { live, entry } = event
-  const key = keyOf(event)
+  const rendered = keyOf(event, services.renderer)
+  const key = typeof rendered === "string" ? rendered : await rendered
   if (key === "") return run(undefined)
   const waitMs = (live.verifier.ackTimeoutS ?? 30) * 1_000
   const claim = await services.dedupe.claim(live.stored, key, waitMs)
@@ -51,7 +56,7 @@ export async function oncePerKey(event: KeyedEvent, services: Services, run: (he
   }
 }
 
-function keyOf({ live, entry, body, query, headers }: KeyedEvent): string {
+function keyOf({ live, entry, body, query, headers }: KeyedEvent, renderer: TemplateRenderer): string | Promise<string> {
   const { dedupe, reads } = live.graph
   if (!dedupe) return ""
   let payload: Json = null
@@ -63,21 +68,27 @@ function keyOf({ live, entry, body, query, headers }: KeyedEvent): string {
     }
   }
   const { event_id, event_type } = entry.verdict
-  try {
-    return dedupe.key({
-      event: null,
-      payload,
-      query,
-      headers,
-      envelope: { event_id: event_id ?? "", event_type: event_type ?? "", received_at: entry.received_at },
-      steps: {},
-      pipeline: { id: live.stored.id, slug: live.stored.slug, name: live.stored.document.name },
-      organization: live.stored.organization,
-    })
-  } catch (cause) {
-    const message = `The deduplication key cannot be made of this event: ${asAppError(cause).message}`
-    throw new AppError("invalid_argument", message, { reason: "dedupe_key" }, { cause })
+  const scope: TemplateScope = {
+    event: null,
+    payload,
+    query,
+    headers,
+    envelope: { event_id: event_id ?? "", event_type: event_type ?? "", received_at: entry.received_at },
+    steps: {},
+    pipeline: { id: live.stored.id, slug: live.stored.slug, name: live.stored.document.name },
+    organization: live.stored.organization,
   }
+  try {
+    const key = renderer.render(dedupe.key, scope, new StepBudget(live.stored.organization.id, { templateUnits: turnUnits }))
+    return typeof key === "string" ? key : key.catch(noKey)
+  } catch (cause) {
+    return noKey(cause)
+  }
+}
+
+function noKey(cause: unknown): never {
+  const message = `The deduplication key cannot be made of this event: ${asAppError(cause).message}`
+  throw new AppError("invalid_argument", message, { reason: "dedupe_key" }, { cause })
 }
 
 /** Answered as the first was, and journalled as its repeat; nothing that it may have staged is kept. */

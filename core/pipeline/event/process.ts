@@ -16,6 +16,7 @@ import type { JournalEntry } from "../journal/entry.ts"
 import type { Rejections } from "../journal/rejections.ts"
 import type { Sandbox } from "../sandbox/sandbox.ts"
 import { taggedAsTest } from "../stamp/stamp.ts"
+import type { TemplateRenderer } from "../template/renderer.ts"
 import type { Answer } from "./answer.ts"
 import { type JsonBody, toJsonText } from "./body.ts"
 import type { Conclude } from "./commit.ts"
@@ -39,6 +40,7 @@ export interface EventServices {
   readonly observe: (status: JournalEntry["status"], cause: string, stage: Record<string, number>) => void
   /** Throws `unavailable` when this node may not act on what it remembers. */
   readonly assertLive: () => void
+  readonly renderer: TemplateRenderer
 }
 
 /** What came in, as far as it is known before the body is understood. */

@@ -9,6 +9,8 @@ import type { Logger } from "../../kernel/log.ts"
 import type { Graph, Step, TemplateScope } from "../graph.ts"
 import type { StepRecord } from "../journal/entry.ts"
 import type { StoredPipeline } from "../source.ts"
+import { turnUnits } from "../template/meter.ts"
+import type { Turn } from "../template/renderer.ts"
 
 export interface ExecutionArgs {
   readonly id: string
@@ -38,7 +40,7 @@ export interface Failure {
   readonly step: string
 }
 
-export class Execution {
+export class Execution implements Turn {
   readonly args: ExecutionArgs
   readonly scope: TemplateScope
   readonly steps: Record<string, StepRecord> = {}
@@ -50,6 +52,7 @@ export class Execution {
   reply: Reply | undefined
   /** Steps left for after the reply. */
   pendingSteps = 0
+  templateUnits = turnUnits
 
   constructor(args: ExecutionArgs) {
     this.args = args

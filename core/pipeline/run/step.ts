@@ -9,7 +9,8 @@ import type { Clock } from "../../kernel/clock.ts"
 import { sleep } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
-import type { Step } from "../graph.ts"
+import type { Evaluate, Step, TemplateScope } from "../graph.ts"
+import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
 import type { Execution } from "./execution.ts"
 
 export interface StepServices {
@@ -17,6 +18,7 @@ export interface StepServices {
   readonly depsOf: (action: AnyAction) => Deps<TokenRecord>
   /** Milliseconds to wait after a failed attempt. */
   readonly backoff: (retry: RetryPolicy, attempt: number) => number
+  readonly renderer: TemplateRenderer
 }
 
 export type Outcome =
@@ -33,18 +35,17 @@ export function attemptStep(
   work: Work,
   signal: AbortSignal,
 ): Outcome | Promise<Outcome> {
+  const run = new Attempt(execution, step, attempt, services, work, signal)
   try {
-    const { scope } = execution
-    if (step.when && !step.when(scope)) return { ok: true, skipped: true }
-    if (!step.forEach) {
-      const result = runOnce(execution, step, undefined, 0, attempt, services, work, signal)
-      return isPromise(result) ? result.then(done, failed) : { ok: true, result }
-    }
-    return runEach(execution, step, step.forEach(scope), attempt, services, work, signal).then(done, failed)
+    const wanted = step.when === null || run.render(step.when, execution.scope)
+    if (wanted instanceof Promise) return wanted.then((now) => (now ? run.all() : skipped)).catch(failed)
+    return wanted ? run.all() : skipped
   } catch (error) {
     return failed(error)
   }
 }
+
+const skipped: Outcome = { ok: true, skipped: true }
 
 function done(result: unknown): Outcome {
   return { ok: true, result }
@@ -56,44 +57,64 @@ function failed(error: unknown): Outcome {
   return { ok: false, error: new AppError("unknown", message.slice(0, 1_000), asAppError(error).details, { cause: error }) }
 }
 
-async function runEach(
-  execution: Execution,
-  step: Step,
-  items: readonly Json[],
-  attempt: number,
-  services: StepServices,
-  work: Work,
-  signal: AbortSignal,
-): Promise<unknown[]> {
-  if (items.length > 1_000)
-    throw new AppError("failed_precondition", `for_each gave ${items.length} elements; at most 1,000 are taken.`, { retryable: false })
-  const results: unknown[] = []
-  for (const [index, item] of items.entries()) {
-    results.push(await runOnce(execution, step, item, index, attempt, services, work, signal))
-  }
-  return results
-}
+/** One try of a step. */
+class Attempt {
+  readonly #execution: Execution
+  readonly #step: Step
+  readonly #attempt: number
+  readonly #services: StepServices
+  readonly #work: Work
+  readonly #signal: AbortSignal
+  readonly #budget: StepBudget
 
-function runOnce(
-  execution: Execution,
-  step: Step,
-  item: Json | undefined,
-  index: number,
-  attempt: number,
-  services: StepServices,
-  work: Work,
-  signal: AbortSignal,
-): unknown {
-  const scope = item === undefined ? execution.scope : { ...execution.scope, item }
-  return step.action.run({
-    config: step.config(scope),
-    deps: services.depsOf(step.action),
-    context: execution.context(step, item, index, attempt, signal),
-    work,
-    reply: (reply: Reply) => {
-      execution.reply = reply
-    },
-  })
+  constructor(execution: Execution, step: Step, attempt: number, services: StepServices, work: Work, signal: AbortSignal) {
+    this.#execution = execution
+    this.#step = step
+    this.#attempt = attempt
+    this.#services = services
+    this.#work = work
+    this.#signal = signal
+    this.#budget = new StepBudget(execution.args.stored.organization.id, execution)
+  }
+
+  render<T>(evaluate: Evaluate<T>, scope: TemplateScope): T | Promise<T> {
+    return this.#services.renderer.render(evaluate, scope, this.#budget)
+  }
+
+  all(): Outcome | Promise<Outcome> {
+    const { forEach } = this.#step
+    if (forEach) return this.#each(forEach).then(done, failed)
+    const result = this.#once(undefined, 0)
+    return isPromise(result) ? result.then(done, failed) : { ok: true, result }
+  }
+
+  async #each(forEach: Evaluate<Json[]>): Promise<unknown[]> {
+    const items = await this.render(forEach, this.#execution.scope)
+    if (items.length > 1_000)
+      throw new AppError("failed_precondition", `for_each gave ${items.length} elements; at most 1,000 are taken.`, { retryable: false })
+    const results: unknown[] = []
+    for (const [index, item] of items.entries()) results.push(await this.#once(item, index))
+    return results
+  }
+
+  #once(item: Json | undefined, index: number): unknown {
+    const { scope } = this.#execution
+    const config = this.render(this.#step.config, item === undefined ? scope : { ...scope, item })
+    return config instanceof Promise ? config.then((rendered) => this.#run(rendered, item, index)) : this.#run(config, item, index)
+  }
+
+  #run(config: unknown, item: Json | undefined, index: number): unknown {
+    const { action } = this.#step
+    return action.run({
+      config,
+      deps: this.#services.depsOf(action),
+      context: this.#execution.context(this.#step, item, index, this.#attempt, this.#signal),
+      work: this.#work,
+      reply: (reply: Reply) => {
+        this.#execution.reply = reply
+      },
+    })
+  }
 }
 
 /** Tries until it succeeds, fails for good or is told to stop. For awaited steps; deferred ones are retried by their job. */

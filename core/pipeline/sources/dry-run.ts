@@ -11,6 +11,7 @@ import { understand } from "../event/transform.ts"
 import type { Step } from "../graph.ts"
 import { Execution } from "../run/execution.ts"
 import { attemptStep, type StepServices } from "../run/step.ts"
+import { StepBudget } from "../template/renderer.ts"
 import type { InternalServices } from "./internal.ts"
 
 export interface DryEvent {
@@ -88,9 +89,9 @@ async function rehearse(execution: Execution, live: LivePipeline, services: Step
   const send: Json[] = []
   const broadcast: Json[] = []
   for (const step of [...live.graph.immediate, ...live.graph.deferred]) {
-    if (step.action.timing === "deferred") send.push(...preview(execution, step))
+    if (step.action.timing === "deferred") send.push(...(await preview(execution, step, services)))
     else {
-      if (step.action.broadcastsTo) broadcast.push(...preview(execution, step))
+      if (step.action.broadcastsTo) broadcast.push(...(await preview(execution, step, services)))
       const outcome = await attemptStep(execution, step, 1, services, execution.work, execution.args.signal)
       if (outcome.ok) {
         if ("skipped" in outcome) execution.skipped(step)
@@ -105,17 +106,21 @@ async function rehearse(execution: Execution, live: LivePipeline, services: Step
 }
 
 /** What the step would do, once an element; nothing when its condition says no. Records the step as it goes. */
-function preview(execution: Execution, step: Step): Json[] {
+async function preview(execution: Execution, step: Step, { renderer }: StepServices): Promise<Json[]> {
+  const budget = new StepBudget(execution.args.stored.organization.id, execution)
   try {
-    if (step.when && !step.when(execution.scope)) {
+    if (step.when && !(await renderer.render(step.when, execution.scope, budget))) {
       execution.skipped(step)
       return []
     }
-    const scopes = step.forEach ? step.forEach(execution.scope).map((item) => ({ ...execution.scope, item })) : [execution.scope]
-    const shown = scopes.map((scope) => {
-      const config: unknown = step.config(scope)
-      return { step: step.id, type: step.action.type, would: step.action.preview ? step.action.preview(config as never) : (config as Json) }
-    })
+    const items = step.forEach && (await renderer.render(step.forEach, execution.scope, budget))
+    const scopes = items ? items.map((item) => ({ ...execution.scope, item })) : [execution.scope]
+    const shown: Json[] = []
+    for (const scope of scopes) {
+      const config: unknown = await renderer.render(step.config, scope, budget)
+      const would = step.action.preview ? step.action.preview(config as never) : (config as Json)
+      shown.push({ step: step.id, type: step.action.type, would })
+    }
     execution.pending(step)
     return shown
   } catch (error) {

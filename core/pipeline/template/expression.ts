@@ -5,8 +5,9 @@ import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate } from "../graph.ts"
 import { expressionProblems, sentence } from "./check.ts"
 import { keptByText } from "./kept.ts"
-import { liquid } from "./liquid.ts"
+import { contextOf, liquid } from "./liquid.ts"
 import { lookup } from "./lookup.ts"
+import { meter, weightOf } from "./meter.ts"
 import { fixedPath, type Read, readsOfValue } from "./reads.ts"
 
 export type Compiled<T> =
@@ -20,11 +21,40 @@ export const compileExpression = keptByText((text): Compiled<unknown> => {
   if (problems.length > 0) return { ok: false, problems }
   try {
     const value = new Value(text, liquid)
-    return { ok: true, evaluate: evaluatorOf(value), reads: readsOfValue(value) }
+    const reads = readsOfValue(value)
+    return { ok: true, evaluate: continued("expression", text, reads, evaluatorOf(value)), reads }
   } catch (error) {
     return { ok: false, problems: [sentence(error)] }
   }
 })
+
+/** What an evaluator was compiled from, so that another thread can compile it again. */
+export interface Source {
+  readonly kind: "expression" | "text"
+  readonly text: string
+  readonly reads: readonly Read[]
+}
+
+const sources = new WeakMap<object, Source>()
+
+export function sourceOf(evaluate: object): Source | undefined {
+  return sources.get(evaluate)
+}
+
+/** Takes the result from an earlier turn where rendering is continued; else the evaluator as it is. */
+export function continued<T>(kind: Source["kind"], text: string, reads: readonly Read[], evaluate: Evaluate<T>): Evaluate<T> {
+  const self: Evaluate<T> = (scope) => {
+    const { results } = meter
+    if (results === undefined) return meter.rendered(evaluate(scope))
+    if (results.has(self)) return results.get(self) as T
+    meter.current = self
+    const result = meter.rendered(evaluate(scope))
+    results.set(self, result)
+    return result
+  }
+  sources.set(self, { kind, text, reads })
+  return self
+}
 
 /** An evaluator of a parsed value; the result is JSON or null. */
 export function evaluatorOf(value: Value): Evaluate<unknown> {
@@ -77,8 +107,15 @@ function operation(operator: string, left: Evaluate<unknown> | undefined, right:
     const l = left(scope)
     const r = right(scope)
     if (typeof l === "number" && typeof r === "number") return comparison(operator, l, r) ?? toValueSync(general(l, r, operatorContext))
+    meter.spend(comparisonUnits(operator, l, r))
     return toValueSync(general(l, r, operatorContext))
   }
+}
+
+/** A search costs text times pattern, a comparison of lists their members. */
+function comparisonUnits(operator: string, l: unknown, r: unknown): number {
+  if (typeof l === "string") return 4 + l.length / 64 + (operator === "contains" ? (l.length * String(r).length) / 1_000 : 0)
+  return Array.isArray(l) ? weightOf(l) : 4
 }
 
 function comparison(operator: string, l: number, r: number): boolean | undefined {
@@ -109,7 +146,7 @@ function truthy(value: unknown): boolean {
 function throughLiquid(value: Value): Evaluate<unknown> {
   return (scope) => {
     try {
-      return toValueSync(value.value(new Context(scope, liquid.options, { sync: true }, { liquid })) as IterableIterator<unknown>)
+      return toValueSync(value.value(contextOf(scope)) as IterableIterator<unknown>)
     } catch (error) {
       throw new AppError("failed_precondition", sentence(error), { reason: "template_failed", retryable: false }, { cause: error })
     }

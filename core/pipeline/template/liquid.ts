@@ -1,7 +1,9 @@
 // The one Liquid engine: which tags and filters pipelines may use, and its limits. Left out is what reads files, writes
 // the scope, parses text while it renders, or gives another answer each time: the same event must render the same again.
-import { type Context, Liquid } from "liquidjs"
+import { Context, Liquid } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
+import type { TemplateScope } from "../graph.ts"
+import { meter, weightOf } from "./meter.ts"
 
 const usableTags = ["assign", "break", "capture", "case", "comment", "continue", "for", "if", "raw", "unless", "#"]
 const unusableFilters = ["sample", "where_exp", "reject_exp", "group_by_exp", "has_exp", "find_exp", "find_index_exp", "raw", "inspect"]
@@ -10,7 +12,11 @@ const dateFilters = ["date", "date_to_xmlschema", "date_to_rfc822", "date_to_str
 /** Longest text, in UTF-16 units, that one template may render to. */
 export const maxTextLength = 1_048_576
 
+/** What is rendered outside of a step, which has a budget of its own, ends at these. */
 const limits = { parseLimit: 262_144, renderLimit: 100, memoryLimit: 5_000_000 }
+
+/** Filters that compare, look up or copy each member. */
+const listFilters = /^(sort|where|reject|find|has|uniq|group_by|map|sum|compact|json|join|concat|reverse)/
 
 export const liquid = makeLiquid()
 
@@ -25,7 +31,39 @@ export const knownFilters: readonly string[] = Object.keys(liquid.filters)
 /** A value as text: nothing for null, JSON for lists and objects. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return ""
-  return typeof value === "object" ? JSON.stringify(value) : String(value)
+  if (typeof value !== "object") return String(value)
+  meter.spend(weightOf(value) / 4)
+  return JSON.stringify(value)
+}
+
+type Limiter = Context["memoryLimit"]
+
+/** Liquid's name for what it allocates (members of lists and ranges, characters); charged to the meter. */
+class AllocationLimiter {
+  readonly limit = limits.memoryLimit
+
+  use(count: number): void {
+    if (Number(count) > 0) meter.spend(Number(count))
+  }
+
+  check(): void {}
+}
+
+/** Asked by Liquid before each tag and each output within tags. */
+class RenderLimiter {
+  use(): void {}
+
+  check(): void {
+    meter.spend(20)
+  }
+}
+
+const metered = { memoryLimit: new AllocationLimiter() as unknown as Limiter, renderLimit: new RenderLimiter() as unknown as Limiter }
+
+/** A context that charges to the meter within a step, and keeps to Liquid's own limits outside of one. */
+export function contextOf(scope: TemplateScope): Context {
+  const within = meter.left === Number.POSITIVE_INFINITY ? {} : metered
+  return new Context(scope, liquid.options, { sync: true }, { liquid, ...within })
 }
 
 function makeLiquid(): Liquid {
@@ -40,6 +78,9 @@ function makeLiquid(): Liquid {
   })
   for (const tag of Object.keys(engine.tags)) if (!usableTags.includes(tag)) delete engine.tags[tag]
   for (const filter of unusableFilters) engine.unregisterFilter(filter)
+  for (const [name, builtin] of Object.entries(engine.filters)) {
+    if (typeof builtin === "function") engine.registerFilter(name, charged(name, builtin as FilterFunction))
+  }
   for (const name of dateFilters) {
     const builtin = engine.filters[name]
     if (typeof builtin !== "function") continue
@@ -47,8 +88,24 @@ function makeLiquid(): Liquid {
       if (value === "now" || value === "today") {
         throw new AppError("failed_precondition", `"${value}" changes from one try to the next; use envelope.received_at.`)
       }
-      return builtin.call(this as never, value, ...args)
+      return (builtin as FilterFunction).call(this, value, ...args)
     })
   }
   return engine
+}
+
+type FilterFunction = (this: { context: Context }, value: unknown, ...args: unknown[]) => unknown
+
+/** Charges for the value and the arguments before the filter sees them; a search costs text times pattern. */
+function charged(name: string, builtin: FilterFunction): FilterFunction {
+  const factor = listFilters.test(name) ? 4 : 1
+  return function (this: { context: Context }, value: unknown, ...args: unknown[]) {
+    let units = weightOf(value) * factor
+    for (const arg of args) {
+      units += weightOf(arg)
+      if (typeof value === "string" && typeof arg === "string") units += (value.length * arg.length) / 1_000
+    }
+    meter.spend(units)
+    return builtin.call(this, value, ...args)
+  }
 }

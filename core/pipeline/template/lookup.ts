@@ -1,5 +1,6 @@
 // Reading a path as Liquid reads it: own properties only, negative indexes from the end, and `size`, `first` and `last`
 // where the value has no such key of its own. Most templates are one path, and take this way for every event.
+import { meter } from "./meter.ts"
 
 export function lookup(scope: unknown, path: readonly (string | number)[]): unknown {
   let value = scope
@@ -20,5 +21,8 @@ function property(holder: unknown, key: string | number): unknown {
   const object = Object(holder) as Record<string, unknown>
   if (Object.hasOwn(object, key)) return object[key]
   if (key !== "size") return undefined
-  return typeof holder === "string" ? holder.length : typeof holder === "object" && holder ? Object.keys(holder).length : undefined
+  if (typeof holder !== "object" || holder === null) return typeof holder === "string" ? holder.length : undefined
+  const { length } = Object.keys(holder)
+  meter.spend(length)
+  return length
 }

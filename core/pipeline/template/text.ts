@@ -4,9 +4,10 @@ import { analyzeSync, Output, type Template } from "liquidjs"
 import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate, TemplateScope } from "../graph.ts"
 import { sentence, templateProblems } from "./check.ts"
-import { type Compiled, evaluatorOf } from "./expression.ts"
+import { type Compiled, continued, evaluatorOf } from "./expression.ts"
 import { keptByText } from "./kept.ts"
-import { liquid, maxTextLength, textOf } from "./liquid.ts"
+import { contextOf, liquid, maxTextLength, textOf } from "./liquid.ts"
+import { meter } from "./meter.ts"
 import { type Read, readOfVariable, readsOfValue } from "./reads.ts"
 
 export const compileText = keptByText((text): Compiled<unknown> => {
@@ -16,9 +17,11 @@ export const compileText = keptByText((text): Compiled<unknown> => {
     const templates = liquid.parse(text)
     const only = templates[0]
     if (templates.length === 1 && only instanceof Output) {
-      return { ok: true, evaluate: evaluatorOf(withoutEscape(only).value), reads: readsOfValue(only.value) }
+      const reads = readsOfValue(only.value)
+      return { ok: true, evaluate: continued("text", text, reads, evaluatorOf(withoutEscape(only).value)), reads }
     }
-    return { ok: true, ...(templates.every(isPlain) ? joined(templates) : tagged(templates)) }
+    const { evaluate, reads } = templates.every(isPlain) ? joined(templates) : tagged(templates)
+    return { ok: true, evaluate: continued("text", text, reads, evaluate), reads }
   } catch (error) {
     return { ok: false, problems: [sentence(error)] }
   }
@@ -42,6 +45,7 @@ function partOf(template: Template): string | Evaluate<unknown> {
 function concatenation(parts: readonly (string | Evaluate<unknown>)[]): Evaluate<string> {
   return (scope) => {
     let text = ""
+    meter.spend(parts.length * 2)
     for (const part of parts) text += typeof part === "string" ? part : textOf(part(scope))
     return withinLimit(text)
   }
@@ -63,7 +67,7 @@ function renderer(templates: Template[]): Evaluate<string> {
 
 function rendered(templates: Template[], scope: TemplateScope): string {
   try {
-    return String(liquid.renderSync(templates, scope))
+    return String(liquid.renderSync(templates, contextOf(scope)))
   } catch (error) {
     throw new AppError("failed_precondition", sentence(error), { reason: "template_failed", retryable: false }, { cause: error })
   }

@@ -1,0 +1,88 @@
+// The main thread's end of the render thread: one template at a time, organizations by turns, each with a bounded queue.
+// The thread is started when it is first needed, and replaced where a template takes it too long or too much memory.
+import { Worker } from "node:worker_threads"
+import type { Clock } from "../../kernel/clock.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { FairLimiter } from "../../kernel/fair-limiter.ts"
+import type { RenderAnswer, RenderTask } from "./render-thread.ts"
+import { exhausted } from "./renderer.ts"
+
+export interface Rendered {
+  readonly value: unknown
+  readonly units: number
+  readonly output: number
+}
+
+/** Waiting templates, of all and of one organization; beyond, the step is tried again later. */
+const maxWaiting = 512
+const maxWaitingPerOrganization = 64
+/** A last resort against native code that counts no units: a search, a sort. */
+const deadlineMs = 1_000
+const memory = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
+
+export class RenderWorker {
+  readonly #clock: Clock
+  readonly #limiter: FairLimiter
+  readonly #stopping = new AbortController()
+  #thread: Worker | undefined
+  #current: PromiseWithResolvers<Rendered> | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#limiter = new FairLimiter({ slots: 1, maxWaiting, maxWaitingPerOrganization, now: () => clock.monotonic(), refusal: overloaded })
+  }
+
+  /** Throws AppError: `template_failed` or `template_budget`, not retryable, or `unavailable` where too many wait. */
+  render(organization: string, task: RenderTask): Promise<Rendered> {
+    return this.#limiter.run({ organization, signal: this.#stopping.signal }, () => this.#give(task))
+  }
+
+  async stop(): Promise<void> {
+    const reason = new AppError("unavailable", "The service is stopping.", { reason: "stopping" })
+    this.#stopping.abort(reason)
+    this.#current?.reject(reason)
+    await this.#thread?.terminate()
+  }
+
+  #give(task: RenderTask): Promise<Rendered> {
+    const rendered = Promise.withResolvers<Rendered>()
+    const thread = this.#started()
+    this.#current = rendered
+    thread.postMessage(task)
+    const cancel = this.#clock.after(deadlineMs, () => this.#replace(thread))
+    return rendered.promise.finally(cancel)
+  }
+
+  #started(): Worker {
+    if (this.#thread) return this.#thread
+    const thread = new Worker(new URL("./render-thread.ts", import.meta.url), {
+      name: "millrace-templates",
+      resourceLimits: memory,
+      env: {},
+    })
+    thread.unref()
+    thread.on("message", (answer: RenderAnswer) => this.#answered(thread, answer))
+    // Out of memory, or a fault of our own: either way the template in hand is not rendered again.
+    thread.on("error", () => this.#replace(thread))
+    this.#thread = thread
+    return thread
+  }
+
+  #answered(thread: Worker, { value, units, output, problem }: RenderAnswer): void {
+    if (thread !== this.#thread) return
+    if (value !== undefined) this.#current?.resolve({ value: JSON.parse(value) as unknown, units, output })
+    else if (problem) this.#current?.reject(new AppError("failed_precondition", problem, { reason: "template_failed", retryable: false }))
+    else this.#current?.reject(exhausted())
+  }
+
+  #replace(thread: Worker): void {
+    if (thread !== this.#thread) return
+    this.#thread = undefined
+    void thread.terminate()
+    this.#current?.reject(exhausted())
+  }
+}
+
+function overloaded(): AppError {
+  return new AppError("unavailable", "Too many templates wait to be rendered.", { reason: "overloaded" }, { retryAfterS: 1 })
+}
