@@ -6,6 +6,11 @@ export function isEmbedded({ storage }: CoreConfig): boolean {
   return storage.url === null || storage.url === ""
 }
 
+/** Files that tell that the folder had a store before: a new one is not made beside them. */
+export function tracesOfStore({ data_dir }: CoreConfig): string[] {
+  return [join(data_dir, "master.key"), join(data_dir, "bootstrap.json")]
+}
+
 export function dataFile({ data_dir }: CoreConfig): string {
   return join(data_dir, "millrace.db")
 }

@@ -60,7 +60,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   const container = new Container()
   const registry = new Registry()
   const listening = new ListeningHooks(`http://${config.server.host}:${config.server.port}`)
-  mkdirSync(config.data_dir, { recursive: true })
+  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
   const ids = timeOrderedIds(clock)
   container.value(Settings, config)
   container.value(Clock, clock)

@@ -9,6 +9,7 @@ import { Coherence, type CommitFeed } from "../contract/coherence.ts"
 import { type CollectionSpec, Collections } from "../contract/collection.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
+import { BoundedLog } from "../kernel/bounded-log.ts"
 import { Clock } from "../kernel/clock.ts"
 import { BootError, type CoreConfig, Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
@@ -23,7 +24,7 @@ import { createMongoDriver, type MongoDriver } from "../storage/mongodb/driver.t
 import { type LiveAdapter, liveAdapter } from "../storage/mongodb/live-adapter.ts"
 import { createSqliteDriver } from "../storage/sqlite/driver.ts"
 import { createStore, type StartedStore } from "../storage/store.ts"
-import { dataFile, isEmbedded } from "./embedded.ts"
+import { dataFile, isEmbedded, tracesOfStore } from "./embedded.ts"
 import { MasterKeys } from "./vault.ts"
 
 interface Chosen {
@@ -86,8 +87,7 @@ export function provideStorage(container: Container, registry: Registry): void {
 }
 
 function choose(config: CoreConfig, deps: { clock: Clock; log: Logger }): Chosen {
-  if (isEmbedded(config))
-    return { driver: createSqliteDriver({ file: dataFile(config), ...deps }), feed: undefined, liveAdapter: undefined, limits: {} }
+  if (isEmbedded(config)) return { driver: embedded(config, deps), feed: undefined, liveAdapter: undefined, limits: {} }
   const url = config.storage.url ?? ""
   if (/^mongodb(\+srv)?:\/\//.test(url)) {
     const driver: MongoDriver = createMongoDriver({ url, ...deps })
@@ -96,6 +96,29 @@ function choose(config: CoreConfig, deps: { clock: Clock; log: Logger }): Chosen
   throw new BootError([
     `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is no storage that Millrace knows; leave it out for the embedded file, or give mongodb://… .`,
   ])
+}
+
+/** What the file tells of itself goes to the log. */
+function embedded(config: CoreConfig, { clock, log }: { clock: Clock; log: Logger }): StorageDriver {
+  const file = dataFile(config)
+  const bounded = new BoundedLog(log, clock)
+  return createSqliteDriver({
+    file,
+    clock,
+    traces: tracesOfStore(config),
+    onWriterDeath: (error) => log.error({ err: error }, "the thread that writes the data file ended; it is started again"),
+    onLost: (lost) =>
+      log.error(
+        { file, ...lost },
+        "commits that had been acknowledged are lost: the log of the data file ends before the last of them; what is left of it was copied",
+      ),
+    onFault: (fault) =>
+      fault
+        ? log.fatal({ file, reason: fault.reason }, fault.message)
+        : log.warn({ file }, "the data file is back; commits are taken again"),
+    onUnreadable: (collection) =>
+      bounded.error(collection, { file, collection }, "a document was damaged on disk and is left out of what is read"),
+  })
 }
 
 /** Read when the store starts: whatever plugins declared by then. */

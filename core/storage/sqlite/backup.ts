@@ -4,6 +4,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { dirname } from "node:path"
 import { backup, DatabaseSync } from "node:sqlite"
 import { backupTable, type Checksum, checksumOf } from "./checksum.ts"
+import { isDamage } from "./damage.ts"
 import { lockFile } from "./lock.ts"
 
 export interface BackupReport extends Checksum {
@@ -18,7 +19,7 @@ export interface RestoreReport extends BackupReport {
 /** All in one step: a copy in several would begin again whenever the service writes between them. */
 const everyPage = 0x7fff_ffff
 
-/** Writes a copy of `source` to `target`. Throws where `target` is there already, or the copy is not what was read. */
+/** Writes a copy of `source` to `target`. Throws where `target` is there already, the source is damaged, or the copy is not what was read. */
 export async function backUp(source: string, target: string, madeAt: string): Promise<BackupReport> {
   if (!existsSync(source)) throw new Error(`There is no data file ${source}; set MILLRACE_DATA_DIR to the folder of the service.`)
   if (existsSync(target)) throw new Error(`${target} exists already; name a new file.`)
@@ -26,11 +27,17 @@ export async function backUp(source: string, target: string, madeAt: string): Pr
   removeFile(draft)
   const database = new DatabaseSync(source, { readOnly: true })
   try {
-    database.exec("PRAGMA busy_timeout=5000; BEGIN")
+    database.exec("PRAGMA busy_timeout=5000")
     // The first read fixes the moment; the copy is then made of the same one, whatever is written meanwhile.
-    const sum = checksumOf(database)
-    await backup(database, draft, { rate: everyPage })
-    database.exec("COMMIT")
+    const sum = await naming(`The data file ${source}`, "Put a backup in its place with `millrace restore FILE`.", async () => {
+      database.exec("BEGIN")
+      const read = checksumOf(database)
+      // Made here, so that it has this mode.
+      closeSync(openSync(draft, "wx", 0o600))
+      await backup(database, draft, { rate: everyPage })
+      database.exec("COMMIT")
+      return read
+    })
     seal(draft, { ...sum, made_at: madeAt })
     const report = verifyBackup(draft)
     if (report.sha256 !== sum.sha256) throw new Error("The copy differs from what was read; the disk may be failing. Nothing was kept.")
@@ -50,9 +57,11 @@ export function verifyBackup(file: string): BackupReport {
   const database = new DatabaseSync(file, { readOnly: true })
   try {
     const sealed = sealOf(database, file)
-    const [integrity] = database.prepare("PRAGMA integrity_check(1)").all()
-    if (integrity?.["integrity_check"] !== "ok") throw new Error(`${file} is damaged: ${String(integrity?.["integrity_check"])}.`)
-    const sum = checksumOf(database)
+    const sum = naming(`The backup ${file}`, "Use another one.", () => {
+      const [integrity] = database.prepare("PRAGMA integrity_check(1)").all()
+      if (integrity?.["integrity_check"] !== "ok") throw new Error(`${file} is damaged: ${String(integrity?.["integrity_check"])}.`)
+      return checksumOf(database)
+    })
     if (sum.sha256 !== sealed.sha256)
       throw new Error(`${file} is damaged: its documents have the checksum ${sum.sha256}, and had ${sealed.sha256} when it was made.`)
     return { ...sum, made_at: sealed.made_at }
@@ -69,6 +78,7 @@ export async function restore(from: string, target: string, now: string): Promis
   try {
     removeFile(draft)
     const source = new DatabaseSync(from, { readOnly: true })
+    closeSync(openSync(draft, "wx", 0o600))
     await backup(source, draft, { rate: everyPage }).finally(() => source.close())
     unseal(draft)
     const copied = new DatabaseSync(draft, { readOnly: true })
@@ -77,7 +87,9 @@ export async function restore(from: string, target: string, now: string): Promis
     if (sum.sha256 !== report.sha256)
       throw new Error("The restored copy differs from the backup; the disk may be failing. Nothing was changed.")
     flush(draft)
-    const aside = existsSync(target) ? setAside(target, now) : undefined
+    const aside = existsSync(target) || existsSync(`${target}-wal`) ? setAside(target, now) : undefined
+    // The number of the last commit was of the old file.
+    rmSync(`${target}-commits`, { force: true })
     // Renamed over the old one: at no instant is there no data file.
     renameSync(draft, target)
     flush(dirname(target))
@@ -88,15 +100,44 @@ export async function restore(from: string, target: string, now: string): Promis
   }
 }
 
-/** The log is carried over first: what lay in it would be replayed onto the restored file. */
+/** Keeps the old file under another name. Its log must not stay: it would be replayed onto the restored file. */
 function setAside(target: string, now: string): string {
-  const database = new DatabaseSync(target)
-  database.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE")
-  database.close()
-  for (const suffix of ["-wal", "-shm"]) rmSync(target + suffix, { force: true })
   const aside = `${target}.before-${now.replaceAll(/[:.]/g, "-")}`
-  linkSync(target, aside)
+  // Damaged or gone, which is when a backup is wanted: what is left is kept as it is, the log beside it.
+  if (!carryOver(target) && existsSync(`${target}-wal`)) linkSync(`${target}-wal`, `${aside}-wal`)
+  if (existsSync(target)) linkSync(target, aside)
+  for (const suffix of ["-wal", "-shm"]) rmSync(target + suffix, { force: true })
   return aside
+}
+
+/** Brings what lies in the log into the file; false where that cannot be done. */
+function carryOver(file: string): boolean {
+  if (!existsSync(file)) return false
+  try {
+    const database = new DatabaseSync(file)
+    try {
+      database.exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode=DELETE")
+      return true
+    } finally {
+      database.close()
+    }
+  } catch {
+    return false
+  }
+}
+
+/** Says which file an error of SQLite is about, and what to do. */
+function naming<T>(what: string, remedy: string, run: () => T): T {
+  const told = (error: unknown): never => {
+    if (!isDamage(error)) throw error
+    throw new Error(`${what} is damaged: ${(error as Error).message}. ${remedy} Nothing was changed.`, { cause: error })
+  }
+  try {
+    const result = run()
+    return result instanceof Promise ? (result.catch(told) as T) : result
+  } catch (error) {
+    return told(error)
+  }
 }
 
 function seal(file: string, { sha256, documents, made_at }: BackupReport): void {

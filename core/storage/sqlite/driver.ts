@@ -10,7 +10,8 @@ import { toWire } from "./query.ts"
 import { ReaderPool } from "./reader-pool.ts"
 import { tableOf } from "./schema.ts"
 import { type EncodedCommit, Staging } from "./staging.ts"
-import type { Outcome } from "./wire.ts"
+import type { FileFault, LostCommits, Outcome } from "./wire.ts"
+import { faulty } from "./writer-thread.ts"
 
 export interface SqliteOptions {
   /** Path of the data file; its folder is made. Beside it lie `-wal`, `-shm` and `.lock`. */
@@ -25,6 +26,14 @@ export interface SqliteOptions {
   readonly expireEveryMs?: number
   /** Hears when the writing thread died and is started again. */
   readonly onWriterDeath?: (error: Error) => void
+  /** Files whose presence tells that there was a store before, so that none is made in place of one that is gone. */
+  readonly traces?: readonly string[]
+  /** Hears at start that the log ended before the last commit that it once held. */
+  readonly onLost?: (lost: LostCommits) => void
+  /** Hears that the file is damaged or gone, once; nothing is written from then on. undefined: it is back. */
+  readonly onFault?: (fault: FileFault | undefined) => void
+  /** Hears that documents of a collection were left out of an answer, or refused, since their text is not JSON. */
+  readonly onUnreadable?: (collection: string) => void
 }
 
 export interface SqliteDriver extends StorageDriver {
@@ -43,23 +52,30 @@ class Driver implements SqliteDriver {
   readonly #options: SqliteOptions
   readonly #owner: FileOwner
   #staging: Staging | undefined
+  #fault: FileFault | undefined
   #readers: ReaderPool | undefined
 
   constructor(options: SqliteOptions) {
-    const { file, maxBytes, clock = systemClock, expireEveryMs = 1_000, onWriterDeath = () => undefined } = options
+    const { file, maxBytes, clock = systemClock, expireEveryMs = 1_000, traces = [], onWriterDeath = ignore, onLost = ignore } = options
     this.#options = options
-    this.#owner = new FileOwner({ file, maxBytes, clock, expireEveryMs, onWriterDeath })
+    const onFault = (fault: FileFault | undefined) => this.#noticed(fault)
+    this.#owner = new FileOwner({ file, maxBytes, clock, expireEveryMs, traces, onWriterDeath, onLost, onFault })
   }
 
   async start(collections: readonly CollectionSpec[]): Promise<void> {
     await this.#owner.start(collections)
     this.#staging = new Staging(collections)
-    this.#readers = new ReaderPool(this.#options.file, this.#options.readers ?? 2)
+    this.#readers = new ReaderPool(this.#options.file, this.#options.readers ?? 2, {
+      onFault: (fault) => this.#noticed(fault),
+      onUnreadable: (table) => this.#options.onUnreadable?.(table.replaceAll('"', "")),
+    })
   }
 
   async stop(): Promise<void> {
+    // The last connection to close would carry the log over, which is not to be done to a damaged file.
+    if (this.#fault) await this.#owner.stop()
     await this.#readers?.stop()
-    await this.#owner.stop()
+    if (!this.#fault) await this.#owner.stop()
   }
 
   async find(query: DriverQuery): Promise<Document[]> {
@@ -80,6 +96,7 @@ class Driver implements SqliteDriver {
   }
 
   async commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]> {
+    if (this.#fault?.reason === "storage_damaged") throw faulty(this.#fault)
     const refused = new Map<number, AppError>()
     const cells: EncodedCommit["cells"][] = []
     for (const [index, commit] of commits.entries()) {
@@ -97,6 +114,7 @@ class Driver implements SqliteDriver {
   }
 
   async ready(): Promise<void> {
+    if (this.#fault?.reason === "storage_damaged") throw faulty(this.#fault)
     await this.#owner.probe()
   }
 
@@ -104,11 +122,20 @@ class Driver implements SqliteDriver {
     await this.#owner.kill()
   }
 
+  /** Damage stays; a file that was moved may come back. */
+  #noticed(fault: FileFault | undefined): void {
+    if (fault?.reason === this.#fault?.reason || this.#fault?.reason === "storage_damaged") return
+    this.#fault = fault
+    this.#options.onFault?.(fault)
+  }
+
   #reading(): ReaderPool {
     if (this.#readers) return this.#readers
     throw notOpen()
   }
 }
+
+const ignore = () => undefined
 
 function isEncoded(commit: Commit | EncodedCommit): commit is EncodedCommit {
   return "cells" in commit

@@ -47,6 +47,11 @@ export class Groups {
     }
   }
 
+  /** The number of the last group that is in the file. */
+  get last(): number {
+    return this.#last
+  }
+
   /** One outcome a commit. Throws what SQLite gave when the group as a whole could not be written; then nothing was. */
   write(commits: readonly CommitCells[]): Outcome[] {
     try {

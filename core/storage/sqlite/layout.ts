@@ -1,7 +1,9 @@
 // Opens the data file for writing and lays it out: tables, columns and indexes that are missing are made, those no
 // longer declared are dropped, and a table of the first layout is converted. Every problem is gathered before it throws.
+import { existsSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
+import { checkWhole } from "./damage.ts"
 import { columnsOf, quoted } from "./keys.ts"
 import { backfill, convert, defineKeyFunctions, firstLayout, leftToConvert } from "./migrate.ts"
 import type { Organizations } from "./organizations.ts"
@@ -21,8 +23,11 @@ const checkpointBytes = 128 << 20
 const layoutVersion = 2
 
 export function openForWriting({ file, maxBytes }: FileSettings): DatabaseSync {
+  // Made by who claims it (data-file.ts): when this thread is started again, a missing one must not be replaced by an empty one.
+  if (!existsSync(file)) throw new Error("it is not there any more")
   const database = new DatabaseSync(file)
   database.exec(`PRAGMA page_size=${pageBytes}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=5000`)
+  checkWhole(database, file)
   const bytes = numberOf(database, "page_size")
   // SQLite looks through the whole cache at the end of every commit that has split a page: a cache of 64 MB cost an event 4 µs more.
   database.exec(`PRAGMA temp_store=MEMORY; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=${Math.floor(checkpointBytes / bytes)}`)

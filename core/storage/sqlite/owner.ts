@@ -1,14 +1,14 @@
 // The one process that may change the data file: it holds the lock, keeps the writing thread alive and has it remove what
 // expired, in steps that queue behind the groups that came meanwhile.
-import { mkdirSync } from "node:fs"
-import { dirname } from "node:path"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { Checkpoints } from "./checkpoints.ts"
+import { isDamage } from "./damage.ts"
+import { claimDataFile } from "./data-file.ts"
 import type { FileSettings } from "./layout.ts"
 import { type FileLock, lockFile } from "./lock.ts"
-import type { Outcome, WriterReply, WriterRequest } from "./wire.ts"
+import type { FileFault, LostCommits, Outcome, WriterReply, WriterRequest } from "./wire.ts"
 import { WriterThread } from "./writer-thread.ts"
 
 export interface OwnerOptions extends FileSettings {
@@ -17,6 +17,12 @@ export interface OwnerOptions extends FileSettings {
   readonly expireEveryMs: number
   /** Hears when the writing thread died and is started again. */
   readonly onWriterDeath: (error: Error) => void
+  /** Files whose presence tells that there was a store before. */
+  readonly traces: readonly string[]
+  /** Hears that the log ended before the last commit that it once held. */
+  readonly onLost: (lost: LostCommits) => void
+  /** Hears that the file can no longer be used as it is; undefined when it can again. */
+  readonly onFault: (fault: FileFault | undefined) => void
 }
 
 export class FileOwner {
@@ -33,16 +39,16 @@ export class FileOwner {
 
   /** Locks and opens the file and lays out what is missing. Throws with every problem it found. */
   async start(collections: readonly CollectionSpec[]): Promise<void> {
-    const { file, maxBytes, onWriterDeath } = this.#options
-    mkdirSync(dirname(file), { recursive: true })
+    const { file, maxBytes } = this.#options
+    claimDataFile(file, this.#options.traces)
     this.#lock ??= lockFile(file)
-    const thread = new WriterThread({ file, maxBytes }, collections, onWriterDeath)
+    const thread = new WriterThread({ file, maxBytes }, collections, this.#options)
     try {
       await thread.start()
     } catch (error) {
       await thread.stop()
       this.#release()
-      throw new Error(`The data file ${file} cannot be opened: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+      throw new Error(`The data file ${file} cannot be opened: ${reasonOf(error)}. ${remedyFor(error)}`, { cause: error })
     }
     this.#thread = thread
     if (collections.some((spec) => spec.expires !== undefined)) this.#expireLater()
@@ -99,6 +105,16 @@ export class FileOwner {
       more = reply.more === true
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function remedyFor(error: unknown): string {
+  const { message } = error as Error
+  if (!isDamage(error) && !/damaged|cut short|malformed|not a database/.test(message)) return "Nothing was changed."
+  return "Put a backup in its place with `millrace restore FILE`: what is there now is kept beside it. Nothing was changed."
 }
 
 export function notOpen(): AppError {

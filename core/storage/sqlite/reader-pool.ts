@@ -3,7 +3,8 @@
 import { Worker } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
-import type { ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
+import { unreadableDocument } from "./damage.ts"
+import type { FileFault, ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
 
 interface Asked {
   readonly query: WireQuery | WireOrganizations
@@ -15,12 +16,14 @@ const mostWaiting = 10_000
 const lookUpsAtOnce = 64
 
 class Lane {
+  readonly #pool: { unreadable(table: string): void; settle(asked: Asked, answer: string | number | WireError | undefined): void }
   readonly #file: string
   readonly #most: number
   #worker: Worker | undefined
   #inHand: readonly Asked[] = []
 
-  constructor(file: string, most: number) {
+  constructor(pool: ReaderPool, file: string, most: number) {
+    this.#pool = pool
     this.#file = file
     this.#most = most
   }
@@ -43,11 +46,12 @@ class Lane {
 
   #start(then: () => void): Worker {
     const worker = new Worker(new URL("./reader.ts", import.meta.url), { workerData: { file: this.#file }, name: "millrace-reader" })
-    worker.on("message", ({ answers }: ReaderReply) => {
+    worker.on("message", ({ answers, unreadable }: ReaderReply) => {
       const asked = this.#inHand
       this.#inHand = []
       then()
-      for (const [index, each] of asked.entries()) settle(each, answers[index])
+      for (const table of unreadable) this.#pool.unreadable(table)
+      for (const [index, each] of asked.entries()) this.#pool.settle(each, answers[index])
     })
     let cause = "it ended"
     worker.on("error", (error) => {
@@ -64,23 +68,30 @@ class Lane {
   }
 }
 
+export interface ReaderHooks {
+  /** The file can no longer be read as it is. */
+  readonly onFault: (fault: FileFault) => void
+  /** Documents of a table were left out of an answer: their text is not JSON. */
+  readonly onUnreadable: (table: string) => void
+}
+
 export class ReaderPool {
   readonly #lookUps: Lane
   readonly #others: readonly Lane[]
   readonly #waitingLookUps: Asked[] = []
   readonly #waitingOthers: Asked[] = []
+  readonly #hooks: ReaderHooks
   #stopped = false
 
-  constructor(file: string, readers: number) {
-    this.#lookUps = new Lane(file, lookUpsAtOnce)
-    this.#others = Array.from({ length: readers }, () => new Lane(file, 1))
+  constructor(file: string, readers: number, hooks: ReaderHooks) {
+    this.#hooks = hooks
+    this.#lookUps = new Lane(this, file, lookUpsAtOnce)
+    this.#others = Array.from({ length: readers }, () => new Lane(this, file, 1))
   }
 
   ask(query: WireQuery | WireOrganizations): Promise<Json> {
     if (this.#stopped) return Promise.reject(unavailable("Storage is stopped."))
-    // A look-up is narrowed by id alone, and exactly.
-    const byId = "narrow" in query && query.filter === undefined && query.narrow.length === 1
-    const queue = byId ? this.#waitingLookUps : this.#waitingOthers
+    const queue = isLookUp(query) ? this.#waitingLookUps : this.#waitingOthers
     if (queue.length >= mostWaiting)
       return Promise.reject(unavailable(`Storage is behind: ${queue.length} reads wait. Try again in a moment.`))
     return new Promise((resolve, reject) => {
@@ -96,6 +107,26 @@ export class ReaderPool {
     await Promise.all([this.#lookUps, ...this.#others].map((lane) => lane.stop()))
   }
 
+  unreadable(table: string): void {
+    this.#hooks.onUnreadable(table)
+  }
+
+  settle(asked: Asked, answer: string | number | WireError | undefined): void {
+    const { query, resolve, reject } = asked
+    if (typeof answer === "number") resolve(answer)
+    else if (typeof answer === "string") {
+      const list = parsed(answer)
+      if (list !== undefined) resolve(list)
+      else if (!("table" in query)) reject(unavailable("A reading thread gave no list."))
+      else if (isLookUp(query)) reject(unreadableDocument(query.table))
+      else this.ask({ ...query, soundOnly: true }).then(resolve, reject)
+    } else if (answer) {
+      const { code, message, details } = answer
+      if (details.reason === "storage_damaged") this.#hooks.onFault({ reason: "storage_damaged", message })
+      reject(new AppError(code, message, details, code === "unavailable" ? { retryAfterS: 1 } : {}))
+    } else reject(unavailable("A reading thread gave no answer."))
+  }
+
   readonly #send = (): void => {
     if (this.#stopped) return
     if (this.#waitingLookUps.length > 0 && this.#lookUps.idle) this.#lookUps.take(this.#waitingLookUps, this.#send)
@@ -106,13 +137,17 @@ export class ReaderPool {
   }
 }
 
-function settle({ resolve, reject }: Asked, answer: string | number | WireError | undefined): void {
-  if (typeof answer === "number") resolve(answer)
-  else if (typeof answer === "string") resolve(JSON.parse(answer) as Json)
-  else if (answer) {
-    const retry = answer.code === "unavailable" ? { retryAfterS: 1 } : {}
-    reject(new AppError(answer.code, answer.message, answer.details, retry))
-  } else reject(unavailable("A reading thread gave no answer."))
+/** Narrowed by id alone, and exactly. */
+function isLookUp(query: WireQuery | WireOrganizations): boolean {
+  return "narrow" in query && query.filter === undefined && query.narrow.length === 1
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }
 
 function unavailable(message: string): AppError {

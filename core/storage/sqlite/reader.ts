@@ -5,6 +5,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite"
 import { parentPort, workerData } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { type Matcher, matcher } from "../match.ts"
+import { isDamage } from "./damage.ts"
 import type { Bound } from "./keys.ts"
 import { organizationSql } from "./schema.ts"
 import type { ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
@@ -19,6 +20,8 @@ const mostStatements = 500
 /** What a read has of the thread though it has waited past its deadline: those by id need no more, and a machine that stood still refuses none of them. */
 const ownMs = 20
 
+let table = ""
+const unreadable = new Set<string>()
 let matches: Matcher | undefined
 let deadline = 0
 let calls = 0
@@ -28,13 +31,27 @@ class DeadlinePassed extends Error {}
 // Not deterministic: it must be called for every document, also where its argument does not change.
 database.function("mr_matches", (data) => {
   if ((++calls & 31) === 0 && now() > deadline) throw new DeadlinePassed()
-  return !matches || matches(JSON.parse(String(data)) as Json) ? 1 : 0
+  if (!matches) return 1
+  const document = parsed(data)
+  return document !== undefined && matches(document) ? 1 : 0
 })
+// One damaged document must not hide those around it.
+database.function("mr_sound", (data) => (parsed(data) === undefined ? 0 : 1))
 
 parentPort?.on("message", (queries: readonly (WireQuery | WireOrganizations)[]) => {
-  const reply: ReaderReply = { answers: queries.map(answer) }
-  parentPort?.postMessage(reply)
+  unreadable.clear()
+  const answers = queries.map(answer)
+  parentPort?.postMessage({ answers, unreadable: [...unreadable] } satisfies ReaderReply)
 })
+
+function parsed(data: unknown): Json | undefined {
+  try {
+    return JSON.parse(String(data)) as Json
+  } catch {
+    unreadable.add(table)
+    return undefined
+  }
+}
 
 function answer(query: WireQuery | WireOrganizations): string | number | WireError {
   if ("organizationsIn" in query) {
@@ -42,6 +59,7 @@ function answer(query: WireQuery | WireOrganizations): string | number | WireErr
     deadline = Number.POSITIVE_INFINITY
     return reading(() => organizationsIn(query.organizationsIn))
   }
+  table = query.table
   matches = query.filter && matcher(query.filter)
   deadline = Math.max(query.deadline, now() + ownMs)
   return reading(() => (query.narrowsKeys ? inOneSnapshot(() => run(query, hasMulti(query))) : run(query, false)))
@@ -53,6 +71,10 @@ function reading(read: () => string | number): string | number | WireError {
   } catch (error) {
     // Whatever SQLite makes of it, the clock says what it was.
     if (error instanceof DeadlinePassed || now() > deadline) return late()
+    if (isDamage(error)) {
+      const told = `The data file ${file} is damaged: ${error instanceof Error ? error.message : String(error)}.`
+      return { code: "unavailable", message: told, details: { reason: "storage_damaged" } }
+    }
     const message = `Storage could not be read: ${error instanceof Error ? error.message : String(error)}`
     return { code: "unavailable", message, details: { reason: "read_failed" } }
   }
@@ -71,6 +93,7 @@ function run(query: WireQuery, multi: boolean): string | number {
   }
   // With an id and no other filter there is one document at most, and nothing to call for.
   if (query.filter || query.narrow.length === 0) conditions.push(query.filter ? "mr_matches(data)" : "mr_matches(n)")
+  if (query.soundOnly) conditions.push("mr_sound(data)")
   const where = conditions.join(" AND ")
   binds.push(query.limit)
   if (query.count) {

@@ -6,6 +6,7 @@ import type { MergeWrite } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { applyMerge, applyUpdate, type Stored } from "../apply.ts"
 import { matcher } from "../match.ts"
+import { unreadableDocument } from "./damage.ts"
 import { idKey } from "./id-key.ts"
 import { columnsOf, type KeyCell, keyReader, quoted, type ReadKeys } from "./keys.ts"
 import { idViolation, indexesOf, rowColumns, tableOf } from "./schema.ts"
@@ -65,7 +66,7 @@ export class Table {
     if (!stored && this.keep(row)) return true
     const found = stored ?? this.#select.get(organization, key)
     if (!found) throw new Error("A row that could not be written for its id is not there.")
-    const document = JSON.parse(String(found["data"])) as Stored
+    const document = this.#parsed(found["data"])
     const doc = JSON.parse(String(row.at(-1))) as MergeWrite["doc"] & { position: string }
     this.#change(Number(found["n"]), document, () =>
       applyMerge(document, { kind: "merge", collection: this.#spec, doc, position: doc.position }),
@@ -80,7 +81,7 @@ export class Table {
       if (change.optional) return false
       throw this.#missing(id)
     }
-    const document = JSON.parse(String(row["data"])) as Stored
+    const document = this.#parsed(row["data"])
     if (!this.#meets(id, document, change)) return false
     this.#change(Number(row["n"]), document, () => applyUpdate(document, change.update ?? {}, false))
     return false
@@ -92,7 +93,7 @@ export class Table {
       if (change.optional) return false
       throw this.#missing(id)
     }
-    if (change.where && !this.#meets(id, JSON.parse(String(row["data"])) as Stored, change)) return false
+    if (change.where && !this.#meets(id, this.#parsed(row["data"]), change)) return false
     this.#remove.run(Number(row["n"]))
     return false
   }
@@ -112,6 +113,15 @@ export class Table {
     const data = JSON.stringify(document)
     if (before.every((key, at) => key === after[at])) this.#updateData.run(data, row)
     else this.#unique(this.#update, [...after, data, row])
+  }
+
+  /** Throws `data_loss` for what is not JSON, so that the commit fails and its neighbours do not. */
+  #parsed(data: unknown): Stored {
+    try {
+      return JSON.parse(String(data)) as Stored
+    } catch {
+      throw unreadableDocument(this.#spec.name)
+    }
   }
 
   #keysOf(document: Stored): KeyCell[] {

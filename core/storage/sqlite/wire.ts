@@ -39,14 +39,33 @@ export type WriterRequest =
   /** Carries over what is left of the log. */
   | { readonly kind: "checkpoint" }
 
+/** Why the file can no longer be used as it is. */
+export interface FileFault {
+  readonly reason: "storage_damaged" | "storage_gone"
+  readonly message: string
+}
+
+/** Commits that the log held once and no longer does. */
+export interface LostCommits {
+  readonly groups: number
+  /** When the last of them was committed. */
+  readonly at: string
+  /** A copy of the log as it was found; undefined where it could not be made. */
+  readonly log: string | undefined
+}
+
 export interface WriterReply {
   readonly seq: number
+  /** In the first reply: what the log has lost since it was written. */
+  readonly lost?: LostCommits | undefined
   /** Of a group, one for each commit. */
   readonly results?: readonly Outcome[]
   /** Of an expiry step: whether more is due. */
   readonly more?: boolean
   /** Set when the whole request failed. */
   readonly failure?: string
+  /** With `failure`: set where no further request can go through until somebody has seen to the file. */
+  readonly fault?: FileFault
 }
 
 export interface WireQuery {
@@ -63,6 +82,8 @@ export interface WireQuery {
   readonly after: { readonly sql: string; readonly binds: readonly Bound[] } | undefined
   readonly limit: number
   readonly count: boolean
+  /** Leave out documents whose text is not JSON; set when an answer was found to hold one. */
+  readonly soundOnly?: boolean
   /** In milliseconds of process.hrtime, which all threads share. */
   readonly deadline: number
 }
@@ -75,4 +96,6 @@ export interface WireOrganizations {
 export interface ReaderReply {
   /** For each query: JSON text of the list, a count, or what went wrong. */
   readonly answers: readonly (string | number | WireError)[]
+  /** Tables in which documents were left out because their text is not JSON. */
+  readonly unreadable: readonly string[]
 }

@@ -4,7 +4,8 @@ import { Worker } from "node:worker_threads"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { FileSettings } from "./layout.ts"
-import type { WriterReply, WriterRequest } from "./wire.ts"
+import type { OwnerOptions } from "./owner.ts"
+import type { FileFault, WriterReply, WriterRequest } from "./wire.ts"
 
 interface Outstanding {
   readonly request: WriterRequest
@@ -12,22 +13,24 @@ interface Outstanding {
   readonly reject: (error: AppError) => void
 }
 
+export type WriterHooks = Pick<OwnerOptions, "onWriterDeath" | "onLost" | "onFault">
+
 /** Deaths in a row, without an answer between them, after which what waits is given up. */
 const mostDeaths = 3
 
 export class WriterThread {
   readonly #settings: FileSettings & { readonly collections: readonly CollectionSpec[] }
   readonly #outstanding = new Map<number, Outstanding>()
-  readonly #onDeath: (error: Error) => void
+  readonly #hooks: WriterHooks
   #worker: Worker | undefined
   #starting: Promise<void> | undefined
   #seq = 0
   #deaths = 0
   #stopped = false
 
-  constructor(settings: FileSettings, collections: readonly CollectionSpec[], onDeath: (error: Error) => void) {
+  constructor(settings: FileSettings, collections: readonly CollectionSpec[], hooks: WriterHooks) {
     this.#settings = { ...settings, collections: collections.map(({ document: _, restore: __, sealed: ___, ...spec }) => ({ ...spec })) }
-    this.#onDeath = onDeath
+    this.#hooks = hooks
   }
 
   /** Starts the thread; throws when the file cannot be opened or laid out. */
@@ -38,6 +41,7 @@ export class WriterThread {
       worker.on("message", (reply: WriterReply) => {
         if (reply.seq === 0) {
           this.#worker = worker
+          if (reply.lost) this.#hooks.onLost(reply.lost)
           for (const [seq, { request }] of this.#outstanding) worker.postMessage({ seq, request })
           resolve()
         } else this.#settle(reply)
@@ -83,7 +87,9 @@ export class WriterThread {
     const outstanding = this.#outstanding.get(reply.seq)
     this.#outstanding.delete(reply.seq)
     this.#deaths = 0
+    this.#hooks.onFault(reply.fault)
     if (reply.failure === undefined) outstanding?.resolve(reply)
+    else if (reply.fault) outstanding?.reject(faulty(reply.fault))
     else outstanding?.reject(unavailable(`Storage could not write: ${reply.failure}.`))
   }
 
@@ -94,7 +100,7 @@ export class WriterThread {
       this.#giveUp("Storage is stopped.")
       return
     }
-    this.#onDeath(error)
+    this.#hooks.onWriterDeath(error)
     if (++this.#deaths > mostDeaths) {
       this.#deaths = 0
       this.#giveUp(`Storage cannot be kept running: ${error.message}`)
@@ -111,6 +117,11 @@ export class WriterThread {
     this.#outstanding.clear()
     for (const { reject } of given) reject(unavailable(message))
   }
+}
+
+/** What is refused because of a fault. */
+export function faulty({ reason, message }: FileFault): AppError {
+  return new AppError("unavailable", message, { reason }, { retryAfterS: 30 })
 }
 
 function unavailable(message: string): AppError {

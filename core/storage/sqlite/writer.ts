@@ -1,14 +1,18 @@
 // The thread that writes: it alone changes the data file. It takes requests in order: groups of commits, steps of
 // expiry, and probes of whether a commit could be made.
+import { copyFileSync } from "node:fs"
 import { parentPort, workerData } from "node:worker_threads"
 import type { CollectionSpec } from "../../contract/collection.ts"
+import { CommitCounter } from "./commit-counter.ts"
+import { isDamage } from "./damage.ts"
+import { OpenedFile } from "./data-file.ts"
 import { Expiry } from "./expiry.ts"
 import { Groups } from "./groups.ts"
 import { type FileSettings, layOut, openForWriting } from "./layout.ts"
 import { Organizations } from "./organizations.ts"
 import { unpacked } from "./packed.ts"
 import { Table } from "./table.ts"
-import type { WriterReply, WriterRequest } from "./wire.ts"
+import type { FileFault, LostCommits, WriterReply, WriterRequest } from "./wire.ts"
 
 const { collections, ...settings } = workerData as FileSettings & { collections: readonly CollectionSpec[] }
 const database = openForWriting(settings)
@@ -20,27 +24,59 @@ const groups = new Groups(
   organizations,
 )
 const expiry = new Expiry(database, collections)
+const counter = new CommitCounter(settings.file)
+const lost = lostSince(counter)
+const opened = new OpenedFile(settings.file)
+let fault: FileFault | undefined
 
 parentPort?.on("message", ({ seq, request }: { seq: number; request: WriterRequest | "close" }) => {
   if (request === "close") {
     database.close()
+    counter.close()
     parentPort?.close()
     return
   }
+  const refused = (by: FileFault): WriterReply => ({ seq, failure: by.message, fault: by })
   let reply: WriterReply
   try {
-    reply = { seq, ...answer(request) }
+    // A damaged file is left as it is; one that is gone may come back.
+    if (fault?.reason !== "storage_damaged") fault = fault && gone()
+    reply = fault ? refused(fault) : { seq, ...answer(request) }
+    fault ??= gone()
+    if (fault) reply = refused(fault)
   } catch (error) {
-    reply = { seq, failure: error instanceof Error ? error.message : String(error) }
+    const failure = error instanceof Error ? error.message : String(error)
+    if (isDamage(error)) fault = { reason: "storage_damaged", message: `The data file ${settings.file} is damaged: ${failure}.` }
+    reply = fault ? refused(fault) : { seq, failure }
   }
   parentPort?.postMessage(reply)
 })
-parentPort?.postMessage({ seq: 0 } satisfies WriterReply)
+parentPort?.postMessage({ seq: 0, lost } satisfies WriterReply)
+
+function gone(): FileFault | undefined {
+  const message = opened.gone()
+  return message === undefined ? undefined : { reason: "storage_gone", message }
+}
+
+/** Compares the last group in the file with the last that was noted; keeps a copy of a log that ends before it. */
+function lostSince(noted: CommitCounter): LostCommits | undefined {
+  const { group, at } = noted.read()
+  const groupsLost = group - groups.last
+  if (groupsLost <= 0) return undefined
+  noted.note(groups.last)
+  const copy = `${settings.file}-wal.damaged-${new Date(at).toISOString().replaceAll(/[:.]/g, "-")}`
+  try {
+    copyFileSync(`${settings.file}-wal`, copy)
+  } catch {
+    return { groups: groupsLost, at: new Date(at).toISOString(), log: undefined }
+  }
+  return { groups: groupsLost, at: new Date(at).toISOString(), log: copy }
+}
 
 function answer(request: WriterRequest): Omit<WriterReply, "seq"> {
   switch (request.kind) {
     case "group":
-      return { results: groups.write(unpacked(request.group)) }
+      return group(request.group)
     case "expire":
       return { more: expiry.step(request.now) }
     case "probe":
@@ -50,4 +86,10 @@ function answer(request: WriterRequest): Omit<WriterReply, "seq"> {
       database.exec("PRAGMA wal_checkpoint(PASSIVE)")
       return {}
   }
+}
+
+function group(packed: string): Pick<WriterReply, "results"> {
+  const results = groups.write(unpacked(packed))
+  counter.note(groups.last)
+  return { results }
 }

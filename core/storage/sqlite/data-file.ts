@@ -1,0 +1,73 @@
+// The data file as the folder shows it: whether a store that was here is still here, before a new one would be made in
+// its place; and, while the service runs, whether commits still go to the file that the next start will open.
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, type Stats, statSync } from "node:fs"
+import { dirname } from "node:path"
+
+/** What lies beside a data file: its log, and the number of its last commit (commit-counter.ts). */
+export const besideDataFile = ["-wal", "-commits"] as const
+
+/**
+ * Makes the folder and an empty file where there never was a store. Throws where there was one and its file is gone, and
+ * where the folder cannot be written to. `traces` are further files that tell of an earlier store.
+ */
+export function claimDataFile(file: string, traces: readonly string[]): void {
+  const folder = dirname(file)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  try {
+    accessSync(folder, constants.W_OK)
+    if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      `${folder} or a file in it cannot be written to (${code}). The service needs a folder of its own that its user can write to.`,
+      { cause: error },
+    )
+  }
+  if (sizeOf(file) > 0) return
+  const left = [...besideDataFile.map((suffix) => file + suffix), ...traces].filter((path) => sizeOf(path) > 0)
+  if (left.length > 0) {
+    const state = existsSync(file) ? "is empty" : "is not there"
+    throw new Error(
+      `The data file ${file} ${state}, though a store was here: ${left.join(", ")} ${left.length === 1 ? "is" : "are"} left of it. Put the file back, or a backup by \`millrace restore FILE\`. To begin with an empty store, move what is left away, or set MILLRACE_DATA_DIR to another folder. Nothing was changed.`,
+    )
+  }
+  // Made here, so that SQLite gives the file and its log this mode.
+  closeSync(openSync(file, "a", 0o600))
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** Tells whether the file and its log are still those that were opened. A look costs about 5 µs. */
+export class OpenedFile {
+  readonly #file: string
+  readonly #inodes: readonly (readonly [path: string, inode: number])[]
+  #bytes = 0
+
+  /** To be made when both are open. */
+  constructor(file: string) {
+    this.#file = file
+    this.#inodes = [file, `${file}-wal`].flatMap((path) => {
+      const found = statSync(path, { throwIfNoEntry: false })
+      return found ? [[path, found.ino] as const] : []
+    })
+  }
+
+  /** Undefined where all is as it should be, else what is not. */
+  gone(): string | undefined {
+    for (const [path, inode] of this.#inodes) {
+      const found: Stats | undefined = statSync(path, { throwIfNoEntry: false })
+      if (found?.ino !== inode) return this.#tell(`${path} was deleted or moved`)
+      if (path !== this.#file) continue
+      // It never shrinks while the service runs.
+      if (found.size < this.#bytes) return this.#tell(`${path} was cut short, from ${this.#bytes} to ${found.size} bytes,`)
+      this.#bytes = found.size
+    }
+    return undefined
+  }
+
+  #tell(what: string): string {
+    return `${what} while the service was running; what it committed now would be lost. Stop it, put the file back (or a backup, by \`millrace restore FILE\`) and start it again.`
+  }
+}
