@@ -5,7 +5,7 @@ import { Driver } from "../../core/bootstrap/storage.ts"
 import { defineCollection } from "../../core/contract/collection.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import type { SqliteDriver } from "../../core/storage/sqlite/driver.ts"
-import { movedClock } from "../pipelines/bench.ts"
+import { ShiftedClock } from "../shifted-clock.ts"
 import { openFile } from "../storage/opened.ts"
 import { isSoak } from "../tier.ts"
 import { checkBooks, jobsSettled } from "./books.ts"
@@ -52,9 +52,9 @@ describe("inside a running service under load", () => {
   })
 
   it("the clock is set back an hour, and events are taken, kept once and carried out as before", async () => {
-    const clock = movedClock()
+    const clock = new ShiftedClock()
     const { problems, sender } = await booksAfter(clock, async (_driver, load) => {
-      clock.move(-3_600_000)
+      clock.step(-3_600_000)
       await acknowledged(load, 200)
     })
     expect(problems).to.deep.equal([])

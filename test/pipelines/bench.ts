@@ -4,7 +4,6 @@
 import { type Json, Store } from "#core"
 import type { TestHost } from "#core/testing"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
-import type { Clock } from "../../core/kernel/clock.ts"
 import { EntryCollection, IntentCollection, PayloadCollection, SeenCollection } from "../../core/pipeline/journal/collections.ts"
 import type { JournalEntry } from "../../core/pipeline/journal/entry.ts"
 import { LiveMessages } from "../../core/surface/live/messages.ts"
@@ -137,21 +136,4 @@ export async function answered(answer: Response): Promise<Answered> {
 
 export function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5))
-}
-
-/** Real time, and as much more as the test has added. Timers run by real time. */
-export function movedClock(): Clock & { move(milliseconds: number): void } {
-  let added = 0
-  return {
-    now: () => Date.now() + added,
-    monotonic: () => performance.now(),
-    after(milliseconds, run) {
-      const timer = setTimeout(run, milliseconds)
-      timer.unref()
-      return () => clearTimeout(timer)
-    },
-    move(milliseconds) {
-      added += milliseconds
-    },
-  }
 }

@@ -3,8 +3,9 @@ import { expect } from "chai"
 import { Clock } from "#core"
 import type { TestHost } from "#core/testing"
 import { listen } from "../plugins/outgoing-http/loopback-peer.ts"
+import { ShiftedClock } from "../shifted-clock.ts"
 import { until } from "../waiting.ts"
-import { Bench, movedClock, post } from "./bench.ts"
+import { Bench, post } from "./bench.ts"
 import { onBothStores, onMongo } from "./stores.ts"
 
 const document = {
@@ -20,7 +21,7 @@ const document = {
 }
 
 onBothStores("deduplication", ({ start }) => {
-  const clock = movedClock()
+  const clock = new ShiftedClock()
   let host: TestHost
   let bench: Bench
   let url: string
@@ -78,9 +79,9 @@ onBothStores("deduplication", ({ start }) => {
 
   it("runs it again when the window is over", async () => {
     const first = await send("d", 6)
-    clock.move(23 * 3_600_000)
+    clock.step(23 * 3_600_000)
     expect((await send("d", 6)).text).to.equal(first.text)
-    clock.move(3_600_000)
+    clock.step(3_600_000)
     const later = await send("d", 6)
     expect(later.text).not.to.equal(first.text)
     expect((await send("d", 6)).text).to.equal(later.text)

@@ -1,14 +1,15 @@
 // Replays, and the awaited steps whose intents make them safe: whatever is run again, nothing is done twice.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
+import { ShiftedClock } from "../shifted-clock.ts"
 import { until } from "../waiting.ts"
-import { Bench, movedClock, post } from "./bench.ts"
+import { Bench, post } from "./bench.ts"
 import { fails, outsideWorld } from "./outside-world.ts"
 import { onBothStores } from "./stores.ts"
 
 onBothStores("replay", ({ start }) => {
   const world = outsideWorld()
-  const clock = movedClock()
+  const clock = new ShiftedClock()
   let host: TestHost
   let bench: Bench
   before(async () => {
@@ -116,9 +117,9 @@ onBothStores("replay", ({ start }) => {
     const { inbound_url } = await bench.make({ name: "Aged", pipeline: [] })
     const { body } = await post(inbound_url, { n: 1 })
     expect((await replay("aged", body.execution_id)).status).to.equal(200)
-    clock.move(8 * 86_400_000)
+    clock.step(8 * 86_400_000)
     const late = await replay("aged", body.execution_id)
-    clock.move(-8 * 86_400_000)
+    clock.step(-8 * 86_400_000)
     expect([late.status, late.body.details?.reason]).to.deep.equal([400, "payload_gone"])
   })
 

@@ -21,7 +21,6 @@ import { App } from "../../core/kernel/app.ts"
 import { Clock, systemClock } from "../../core/kernel/clock.ts"
 import { type CoreConfig, loadConfig, Settings } from "../../core/kernel/config.ts"
 import { Container, type Token } from "../../core/kernel/di.ts"
-import { AppError } from "../../core/kernel/errors.ts"
 import { Ids, timeOrderedIds } from "../../core/kernel/ids.ts"
 import { createLog, Log } from "../../core/kernel/log.ts"
 import { Registry } from "../../core/kernel/registry.ts"
@@ -138,17 +137,6 @@ export class ServiceUnderTest {
     await this.stop()
     rmSync(this.folder, { recursive: true, force: true })
   }
-}
-
-/** What a call was refused with; throws when it was not, or broke. */
-export async function refusalOf(call: Promise<unknown> | (() => unknown)): Promise<AppError> {
-  try {
-    await (typeof call === "function" ? call() : call)
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
-  throw new Error("It was not refused.")
 }
 
 /** Read when storage starts, after plugins have registered. */

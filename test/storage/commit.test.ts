@@ -5,7 +5,8 @@ import type { Commit, CommitResult } from "../../core/contract/store.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
 import { GroupCommit, type GroupCommitLimits, type GroupObserver } from "../../core/storage/commit.ts"
-import { type Note, refusal } from "./contract.ts"
+import { refusalOf } from "../refusal.ts"
+import type { Note } from "./contract.ts"
 
 const things = defineCollection<Note>()({ name: "things", scope: "global", times: [], indexes: [] })
 
@@ -109,12 +110,12 @@ describe("group commit", () => {
     const first = group.commit(commitOf("first"))
     await driver.handed(1)
     const waiting = [group.commit(commitOf("a")), group.commit(commitOf("b"))]
-    const error = await refusal(group.commit(commitOf("c")))
+    const error = await refusalOf(group.commit(commitOf("c")))
     expect(error).to.include({ code: "unavailable", retryAfterS: 1 })
     expect(error.details.reason).to.equal("storage_behind")
     driver.groups[0]?.end()
     await driver.handed(2)
-    const heavy = [group.commit(commitOf("d", "x".repeat(2_000))), refusal(group.commit(commitOf("e", "x".repeat(2_000))))] as const
+    const heavy = [group.commit(commitOf("d", "x".repeat(2_000))), refusalOf(group.commit(commitOf("e", "x".repeat(2_000))))] as const
     expect((await heavy[1]).details.reason).to.equal("storage_behind")
     driver.groups[1]?.end()
     expect((await driver.handed(3)).flat()).to.deep.equal(["first", "a", "b", "d"])
@@ -128,11 +129,11 @@ describe("group commit", () => {
       expect(milliseconds).to.be.at.least(0)
       seen.push({ commits, failed })
     })
-    const [a, b, c] = [group.commit(commitOf("a")), refusal(group.commit(commitOf("b"))), group.commit(commitOf("c"))]
+    const [a, b, c] = [group.commit(commitOf("a")), refusalOf(group.commit(commitOf("b"))), group.commit(commitOf("c"))]
     await driver.handed(1)
     driver.groups[0]?.end([{ created: [true] }, new AppError("already_exists", "taken"), { created: [false] }])
     expect([(await a).created, (await b).code, (await c).created]).to.deep.equal([[true], "already_exists", [false]])
-    const down = ["d", "e"].map((id) => refusal(group.commit(commitOf(id))))
+    const down = ["d", "e"].map((id) => refusalOf(group.commit(commitOf(id))))
     await driver.handed(2)
     driver.groups[1]?.fail(new AppError("unavailable", "down"))
     expect((await Promise.all(down)).map(({ code }) => code)).to.deep.equal(["unavailable", "unavailable"])
@@ -155,7 +156,7 @@ describe("group commit", () => {
     const closing = group.close().then(() => {
       closed = true
     })
-    expect((await refusal(group.commit(commitOf("late")))).code).to.equal("unavailable")
+    expect((await refusalOf(group.commit(commitOf("late")))).code).to.equal("unavailable")
     await driver.handed(1)
     expect(closed).to.equal(false)
     driver.groups[0]?.end()

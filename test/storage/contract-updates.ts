@@ -1,7 +1,8 @@
 // The contract of updates and removals: operators, conditions, upserts and what refuses them.
 import { expect } from "chai"
 import type { Update, Write } from "../../core/contract/store.ts"
-import { acme, type Bench, type Note, notes, refusal } from "./contract.ts"
+import { refusalOf } from "../refusal.ts"
+import { acme, type Bench, type Note, notes } from "./contract.ts"
 
 export function updateContract(bench: Bench): void {
   const update = (id: string, change: Update, more: object = {}): Write => ({
@@ -60,14 +61,14 @@ export function updateContract(bench: Bench): void {
       it(`refuses ${what} and leaves the document as it was`, async () => {
         const id = bench.id()
         await bench.insert({ ...doc, id })
-        expect((await refusal(bench.commit(update(id, change)))).code).to.equal("failed_precondition")
+        expect((await refusalOf(bench.commit(update(id, change)))).code).to.equal("failed_precondition")
         expect(await bench.notes().get(id)).to.deep.equal({ ...doc, id, organization_id: acme })
       })
     }
 
     it("of a document that is not there is not_found, unless optional", async () => {
       const id = bench.id()
-      expect((await refusal(bench.commit(update(id, { $set: { a: 1 } })))).code).to.equal("not_found")
+      expect((await refusalOf(bench.commit(update(id, { $set: { a: 1 } })))).code).to.equal("not_found")
       expect((await bench.commit(update(id, { $set: { a: 1 } }, { optional: true }))).created).to.deep.equal([false])
       expect(await bench.notes().get(id)).to.equal(undefined)
     })
@@ -75,7 +76,7 @@ export function updateContract(bench: Bench): void {
     it("with a stale revision is aborted and names the current one", async () => {
       const id = bench.id()
       await bench.insert({ id, revision: 4 })
-      const error = await refusal(bench.commit(update(id, { $set: { a: 1 } }, { where: { revision: 3 } })))
+      const error = await refusalOf(bench.commit(update(id, { $set: { a: 1 } }, { where: { revision: 3 } })))
       expect(error.code).to.equal("aborted")
       expect(error.details).to.include({ reason: "revision_mismatch", current_revision: 4 })
       await bench.commit(update(id, { $set: { a: 1 } }, { where: { revision: 3 }, optional: true }))
@@ -85,7 +86,7 @@ export function updateContract(bench: Bench): void {
     it("with another condition unmet is aborted", async () => {
       const id = bench.id()
       await bench.insert({ id, state: "done", list: [1, 2] })
-      const error = await refusal(bench.commit(update(id, { $set: { a: 1 } }, { where: { state: { $in: ["open", "new"] } } })))
+      const error = await refusalOf(bench.commit(update(id, { $set: { a: 1 } }, { where: { state: { $in: ["open", "new"] } } })))
       expect(error.code).to.equal("aborted")
       await bench.commit(update(id, { $set: { a: 1 } }, { where: { list: 2, "gone.deep": null } }))
       expect(await bench.notes().get(id)).to.include({ a: 1 })
@@ -107,14 +108,14 @@ export function updateContract(bench: Bench): void {
 
     it("of a document that is not there is not_found, unless optional", async () => {
       const id = bench.id()
-      expect((await refusal(bench.commit(remove(id)))).code).to.equal("not_found")
+      expect((await refusalOf(bench.commit(remove(id)))).code).to.equal("not_found")
       await bench.commit(remove(id, { optional: true }))
     })
 
     it("with a condition unmet is aborted", async () => {
       const id = bench.id()
       await bench.insert({ id, revision: 2 })
-      const error = await refusal(bench.commit(remove(id, { where: { revision: 1 } })))
+      const error = await refusalOf(bench.commit(remove(id, { where: { revision: 1 } })))
       expect(error.details).to.include({ reason: "revision_mismatch", current_revision: 2 })
       expect(await bench.notes().get(id)).to.include({ revision: 2 })
       await bench.commit(remove(id, { where: { revision: 2 } }))

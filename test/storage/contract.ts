@@ -4,7 +4,7 @@ import { expect } from "chai"
 import type { CollectionSpec, Document, Json } from "../../core/contract/collection.ts"
 import { defineCollection } from "../../core/contract/collection.ts"
 import type { Collection, Commit, CommitResult, Store, Write } from "../../core/contract/store.ts"
-import { AppError } from "../../core/kernel/errors.ts"
+import { refusalOf } from "../refusal.ts"
 import { mergeContract } from "./contract-merges.ts"
 import { queryContract } from "./contract-queries.ts"
 import { updateContract } from "./contract-updates.ts"
@@ -91,17 +91,6 @@ export class Bench {
   }
 }
 
-/** The AppError that the promise is rejected with; fails when it resolves. */
-export async function refusal(promise: Promise<unknown>): Promise<AppError> {
-  try {
-    await promise
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
-  throw new Error("It should have been refused, and was not.")
-}
-
 /** A document of any fields, where the type of a write knows only the fixed ones. */
 export const any = (doc: Note): Note => doc
 
@@ -181,7 +170,7 @@ function commits(bench: Bench): void {
     it("is all or nothing", async () => {
       const [taken, fresh, target] = [bench.id(), bench.id(), bench.id()]
       await bench.insert({ id: taken, mark: "first" }, { id: target, count: 1 })
-      const error = await refusal(
+      const error = await refusalOf(
         bench.commit(
           { kind: "insert", collection: notes, organization: acme, doc: { id: fresh } },
           { kind: "update", ...note(target), update: { $inc: { count: 1 } } },
@@ -288,7 +277,7 @@ function uniqueness(bench: Bench): void {
       const email = `${bench.id()}@acme.test`
       await bench.commit(account({ id: bench.id(), realm: "r", email }))
       const second = bench.id()
-      const error = await refusal(bench.commit(account({ id: second, realm: "r", email })))
+      const error = await refusalOf(bench.commit(account({ id: second, realm: "r", email })))
       expect(error.code).to.equal("already_exists")
       expect(error.details["collection"]).to.equal(accounts.name)
       expect(error.details.fields?.map((field) => field.path)).to.deep.equal(["realm", "email"])
@@ -300,7 +289,7 @@ function uniqueness(bench: Bench): void {
       const slug = bench.id("slug")
       await bench.insert({ id: bench.id(), slug })
       await bench.commit({ kind: "insert", collection: notes, organization: rival, doc: any({ id: bench.id(), slug }) })
-      const error = await refusal(bench.insert({ id: bench.id(), slug }))
+      const error = await refusalOf(bench.insert({ id: bench.id(), slug }))
       expect(error.details.fields?.map((field) => field.path)).to.deep.equal(["slug"])
     })
 
@@ -311,7 +300,7 @@ function uniqueness(bench: Bench): void {
     it("holds for updates as well", async () => {
       const [a, b, slug] = [bench.id(), bench.id(), bench.id("slug")]
       await bench.insert({ id: a, slug }, { id: b, slug: `${slug}-2` })
-      const error = await refusal(bench.commit({ kind: "update", ...note(b), update: { $set: { slug } } }))
+      const error = await refusalOf(bench.commit({ kind: "update", ...note(b), update: { $set: { slug } } }))
       expect(error.code).to.equal("already_exists")
       expect(await bench.notes().get(b)).to.include({ slug: `${slug}-2` })
     })
@@ -320,7 +309,7 @@ function uniqueness(bench: Bench): void {
       const slug = bench.id("slug")
       await bench.insert({ id: bench.id(), slug })
       const doc = { id: bench.id(), slug }
-      const error = await refusal(bench.commit({ kind: "insert", collection: notes, organization: acme, doc, ifPresent: "keep" }))
+      const error = await refusalOf(bench.commit({ kind: "insert", collection: notes, organization: acme, doc, ifPresent: "keep" }))
       expect(error.code).to.equal("already_exists")
     })
 
@@ -347,8 +336,8 @@ function walls(bench: Bench): void {
       expect(await theirs.find({ organization_id: acme })).to.deep.equal([])
       expect(await theirs.count({ id: { $in: [id] } })).to.equal(0)
       const target = { collection: notes, organization: rival, id }
-      const update = await refusal(bench.commit({ kind: "update", ...target, update: { $set: { secret: "theirs" } } }))
-      const removal = await refusal(bench.commit({ kind: "remove", ...target }))
+      const update = await refusalOf(bench.commit({ kind: "update", ...target, update: { $set: { secret: "theirs" } } }))
+      const removal = await refusalOf(bench.commit({ kind: "remove", ...target }))
       expect([update.code, removal.code]).to.deep.equal(["not_found", "not_found"])
       expect((await bench.commit({ kind: "remove", ...target, optional: true })).created).to.deep.equal([false])
       expect(await bench.notes().get(id)).to.deep.equal({ id, organization_id: acme, secret: "ours" })

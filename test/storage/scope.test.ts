@@ -3,7 +3,8 @@ import { expect } from "chai"
 import { type CollectionSpec, defineCollection } from "../../core/contract/collection.ts"
 import type { Filter, FindOptions, Update, Write } from "../../core/contract/store.ts"
 import { AppError } from "../../core/kernel/errors.ts"
-import { accounts, acme, type Note, notes, refusal, rival } from "./contract.ts"
+import { refusalOf } from "../refusal.ts"
+import { accounts, acme, type Note, notes, rival } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
 
 // What the types refuse is tried as a caller without types would.
@@ -45,7 +46,7 @@ describe("organization walls", () => {
     const forged = defineCollection<Note>()({ ...notes, scope: "global" })
     for (const spec of [stranger, forged]) {
       expect(thrown(() => open(spec)).details.reason).to.equal("undeclared_collection")
-      const error = await refusal(commit({ kind: "insert", collection: spec, doc: { id: "x" } }))
+      const error = await refusalOf(commit({ kind: "insert", collection: spec, doc: { id: "x" } }))
       expect(error.details.reason).to.equal("undeclared_collection")
     }
   })
@@ -61,7 +62,7 @@ describe("organization walls", () => {
       { kind: "replace", collection: notes, organization: acme, doc },
     ]
     for (const write of writes) {
-      const { code } = await refusal(commit({ kind: "insert", collection: accounts, doc: { id: "neighbour" } }, write))
+      const { code } = await refusalOf(commit({ kind: "insert", collection: accounts, doc: { id: "neighbour" } }, write))
       expect(code).to.be.oneOf(["invalid_argument", "permission_denied"])
     }
     expect(await open(notes, acme).get("new")).to.equal(undefined)
@@ -102,7 +103,9 @@ describe("organization walls", () => {
   ]
   for (const [what, update] of updates) {
     it(`refuses an update with ${what}`, async () => {
-      expect((await refusal(commit({ kind: "update", ...ours, update: update as Update, upsert: true }))).code).to.equal("invalid_argument")
+      expect((await refusalOf(commit({ kind: "update", ...ours, update: update as Update, upsert: true }))).code).to.equal(
+        "invalid_argument",
+      )
       expect(await open(notes, acme).get("ours")).to.deep.equal({ id: "ours", organization_id: acme })
       expect(await open(notes, rival).count({})).to.equal(1)
       expect(({} as Record<string, unknown>)["polluted"]).to.equal(undefined)
@@ -132,10 +135,10 @@ describe("organization walls", () => {
     it(`refuses a filter with ${what}`, async () => {
       const asked = open(notes, acme)
       for (const read of [asked.find(filter as Filter), asked.first(filter as Filter), asked.count(filter as Filter)]) {
-        expect((await refusal(read)).code).to.equal("invalid_argument")
+        expect((await refusalOf(read)).code).to.equal("invalid_argument")
       }
       const conditional = { ...ours, where: filter as Filter }
-      expect((await refusal(commit({ kind: "remove", ...conditional }))).code).to.equal("invalid_argument")
+      expect((await refusalOf(commit({ kind: "remove", ...conditional }))).code).to.equal("invalid_argument")
       expect(await asked.get("ours")).to.deep.equal({ id: "ours", organization_id: acme })
     })
   }
@@ -160,15 +163,15 @@ describe("organization walls", () => {
   ]
   for (const [what, given] of options) {
     it(`refuses ${what}`, async () => {
-      expect((await refusal(open(notes, acme).find({}, given as FindOptions))).code).to.equal("invalid_argument")
+      expect((await refusalOf(open(notes, acme).find({}, given as FindOptions))).code).to.equal("invalid_argument")
     })
   }
 
   it("refuses ids that are none", async () => {
     for (const id of ["", "a\0b", "x".repeat(600), 5, null, undefined, { $gt: "" }, "\ud800"]) {
-      expect((await refusal(open(notes, acme).get(id as string))).code).to.equal("invalid_argument")
-      expect((await refusal(commit({ kind: "insert", collection: accounts, doc: { id } }))).code).to.equal("invalid_argument")
-      expect((await refusal(commit({ kind: "remove", collection: accounts, id, optional: true }))).code).to.equal("invalid_argument")
+      expect((await refusalOf(open(notes, acme).get(id as string))).code).to.equal("invalid_argument")
+      expect((await refusalOf(commit({ kind: "insert", collection: accounts, doc: { id } }))).code).to.equal("invalid_argument")
+      expect((await refusalOf(commit({ kind: "remove", collection: accounts, id, optional: true }))).code).to.equal("invalid_argument")
     }
     expect(await open(accounts).count({})).to.equal(1)
   })

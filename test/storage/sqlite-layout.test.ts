@@ -5,7 +5,8 @@ import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"
 import { defineCollection } from "../../core/contract/collection.ts"
 import type { Write } from "../../core/contract/store.ts"
-import { type Note, refusal } from "./contract.ts"
+import { refusalOf } from "../refusal.ts"
+import type { Note } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
 
 const people = defineCollection<Note>()({
@@ -77,7 +78,7 @@ describe("storage: sqlite layout", () => {
         organization: acme,
         doc: { ...documentAt(-1), id: "new", organization_id: acme, ...(taken ? { email: taken["email"] } : {}) } as Note,
       }
-      const error = await refusal(again.store.commit({ id: "new", writes: [write] }))
+      const error = await refusalOf(again.store.commit({ id: "new", writes: [write] }))
       expect(error.details.fields?.map((field) => field.path)).to.deep.equal(["email"])
       // A commit that went through before is known still.
       const repeated = await again.store.commit({ id: "commit-1", writes: [{ ...write, doc: { id: "never" } }] })
@@ -152,7 +153,7 @@ describe("storage: sqlite layout", () => {
     const again = await openFile([people], { file })
     expect(idsOf(await again.store.open(people, acme).find({ group: "a" }))).to.deep.equal(["a", "b"])
     const writes: Write[] = [{ kind: "insert", collection: people, organization: acme, doc: { id: "c", email: "b@acme.test" } as Note }]
-    expect((await refusal(again.store.commit({ id: "c-c", writes }))).code).to.equal("already_exists")
+    expect((await refusalOf(again.store.commit({ id: "c-c", writes }))).code).to.equal("already_exists")
     await again.close()
     await without.close()
   })
@@ -183,7 +184,7 @@ describe("storage: sqlite layout", () => {
     }
     expect((await merge("1", "x", "1")).created).to.deep.equal([true])
     expect((await merge("2", "x", "2")).created).to.deep.equal([false])
-    expect((await refusal(merge("3", "y", "3"))).details.fields?.map((field) => field.path)).to.deep.equal(["values.email"])
+    expect((await refusalOf(merge("3", "y", "3"))).details.fields?.map((field) => field.path)).to.deep.equal(["values.email"])
     expect(await opened.store.open(spec, acme).find({ "values.email": "a@acme.test" })).to.have.length(1)
     expect((await opened.store.open(spec, acme).get("x"))?.["values"]).to.deep.equal({ email: "a@acme.test", n: "2" })
   })

@@ -6,7 +6,8 @@ import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"
 import { defineCollection } from "../../core/contract/collection.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
-import { type Note, notes, refusal, storageContract } from "./contract.ts"
+import { refusalOf } from "../refusal.ts"
+import { type Note, notes, storageContract } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
 
 storageContract("sqlite", (collections) => openFile(collections))
@@ -105,7 +106,7 @@ describe("storage: sqlite file", () => {
   it("answers `unavailable` when the disk is full, keeps what it has and goes on reading", async () => {
     opened = await openFile([events], { maxBytes: 400_000 })
     await insert("small", { kind: "kept" })
-    const error = await refusal(
+    const error = await refusalOf(
       (async () => {
         for (let index = 0; index < 100; index++) await insert(`big-${index}`, { text: "x".repeat(20_000) })
       })(),
@@ -131,7 +132,7 @@ describe("storage: sqlite file", () => {
       })
       await opened.store.commit({ id: `fill-${group}`, writes })
     }
-    const slow = refusal(opened.store.open(events).count({ text: { $ne: "abc" }, n: { $not: { $lt: -1 } } }, { deadlineMs: 5 }))
+    const slow = refusalOf(opened.store.open(events).count({ text: { $ne: "abc" }, n: { $not: { $lt: -1 } } }, { deadlineMs: 5 }))
     await insert("meanwhile")
     expect(await opened.store.open(events).get("meanwhile")).to.deep.equal({ id: "meanwhile" })
     expect((await slow).code).to.equal("deadline_exceeded")
@@ -148,7 +149,7 @@ describe("storage: sqlite file", () => {
     opened = await openFile([events])
     const outcomes = await Promise.allSettled([insert("a"), insert("b", { n: 5n }), insert("c"), insert("d", { n: 6n })])
     expect(outcomes.map(({ status }) => status)).to.deep.equal(["fulfilled", "rejected", "fulfilled", "rejected"])
-    expect(await refusal(insert("e", { n: 7n }))).to.include({ code: "invalid_argument" })
+    expect(await refusalOf(insert("e", { n: 7n }))).to.include({ code: "invalid_argument" })
     expect((await all()).map((doc) => doc.id)).to.deep.equal(["a", "c"])
   })
 

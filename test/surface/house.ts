@@ -12,7 +12,6 @@ import type { InboundHandler } from "../../core/contract/inbound.ts"
 import { Pager } from "../../core/contract/page.ts"
 import { Store } from "../../core/contract/store.ts"
 import { clientAddressReader } from "../../core/kernel/client-address.ts"
-import { type Clock, systemClock } from "../../core/kernel/clock.ts"
 import { Container } from "../../core/kernel/di.ts"
 import { timeOrderedIds } from "../../core/kernel/ids.ts"
 import { createLog } from "../../core/kernel/log.ts"
@@ -30,27 +29,10 @@ import { openApi } from "../../core/surface/openapi.ts"
 import { createPager } from "../../core/surface/pager.ts"
 import { createRest } from "../../core/surface/rest.ts"
 import { createWorks } from "../../core/surface/works.ts"
+import { ShiftedClock } from "../shifted-clock.ts"
 import { Keys, Notes, notebook, Stage } from "./operations.ts"
 
 export const endpoint = `in_${"A".repeat(22)}`
-
-/** The system's clock, moved forward by hand where a test needs tomorrow. Its timers ring as the system's do, also while it stands. */
-export class MovedClock implements Clock {
-  ahead = 0
-  #stands: { readonly now: number; readonly monotonic: number } | undefined
-  now = () => (this.#stands?.now ?? systemClock.now()) + this.ahead
-  monotonic = () => (this.#stands?.monotonic ?? systemClock.monotonic()) + this.ahead
-  after = systemClock.after
-
-  /** From here on only `ahead` moves it, however long a test takes. */
-  stand(): void {
-    this.#stands = { now: systemClock.now(), monotonic: systemClock.monotonic() }
-  }
-
-  goOn(): void {
-    this.#stands = undefined
-  }
-}
 
 export interface HouseOptions {
   readonly rateLimits?: { key_per_minute: number; organization_per_minute: number }
@@ -67,7 +49,7 @@ export interface HouseOptions {
 
 export async function openHouse(options: HouseOptions = {}) {
   const folder = await mkdtemp(join(tmpdir(), "millrace-surface-"))
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   const ids = timeOrderedIds(clock)
   const logged: string[] = []
   const log = createLog("debug", { write: (line) => void logged.push(line) })

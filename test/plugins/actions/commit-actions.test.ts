@@ -6,7 +6,7 @@ import type { Work } from "../../../core/contract/work.ts"
 import { liveBroadcast } from "../../../plugins/actions/live-broadcast/live-broadcast.ts"
 import { pipelineSend } from "../../../plugins/actions/pipeline-send/pipeline-send.ts"
 import { respond } from "../../../plugins/actions/respond/respond.ts"
-import { failureOf } from "../outgoing-http/loopback-peer.ts"
+import { failureOf } from "../../refusal.ts"
 import { compiled, executionId, findings, runStep } from "./step-bench.ts"
 
 const qualified = { name: "Qualified leads", source_kind: "internal", state: "active" }

@@ -12,8 +12,9 @@ import { createMailer, type Mailer } from "../../../plugins/email/mailer.ts"
 import { createSenders } from "../../../plugins/email/senders.ts"
 import { smtpTransport } from "../../../plugins/email/smtp.ts"
 import { createOutgoingHttp, type OutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
+import { failureOf } from "../../refusal.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
-import { failureOf, listen, outgoing, type Peer } from "../outgoing-http/loopback-peer.ts"
+import { listen, outgoing, type Peer } from "../outgoing-http/loopback-peer.ts"
 import { compiled, findings, rendered, runStep } from "./step-bench.ts"
 
 contractOf(emailSend)

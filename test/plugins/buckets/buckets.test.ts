@@ -2,9 +2,9 @@
 // at another organization's objects.
 import { expect } from "chai"
 import fc from "fast-check"
-import type { AppError } from "#core"
 import type { TestHost } from "#core/testing"
 import { type Bucket, Buckets, longestLinkMs } from "../../../plugins/buckets/index.ts"
+import { refusalOf } from "../../refusal.ts"
 import { onBothBuckets } from "./stores.ts"
 
 const other = "01900000-0000-7000-8000-000000000001"
@@ -89,8 +89,8 @@ onBothBuckets("buckets", (leg) => {
   })
 
   it("signs nothing that lives too long, or is over already", async () => {
-    expect((await failureOf(bucket.signedUrl("x.png", Date.now() + longestLinkMs + 60_000))).code).to.equal("out_of_range")
-    expect((await failureOf(bucket.signedUrl("x.png", Date.now() - 1))).code).to.equal("failed_precondition")
+    expect((await refusalOf(bucket.signedUrl("x.png", Date.now() + longestLinkMs + 60_000))).code).to.equal("out_of_range")
+    expect((await refusalOf(bucket.signedUrl("x.png", Date.now() - 1))).code).to.equal("failed_precondition")
   })
 
   it("keeps each organization's objects from the others", async () => {
@@ -100,7 +100,7 @@ onBothBuckets("buckets", (leg) => {
     await theirs.put("same/key.png", Buffer.from("theirs"))
     await theirs.remove("same/key.png")
     expect(String(await bytesOf(bucket, "same/key.png"))).to.equal("ours")
-    const nowhere = await failureOf(host.get(Buckets).open("../x").put("a.png", Buffer.of()))
+    const nowhere = await refusalOf(host.get(Buckets).open("../x").put("a.png", Buffer.of()))
     expect(nowhere.message).to.contain("no organization")
   })
 
@@ -126,7 +126,7 @@ onBothBuckets("buckets", (leg) => {
     ]
     for (const key of bad) {
       for (const doing of [bucket.put(key, Buffer.of(1)), bucket.get(key), bucket.remove(key), bucket.signedUrl(key, inAnHour())]) {
-        const error = await failureOf(doing)
+        const error = await refusalOf(doing)
         expect([key, error.code, error.details.reason]).to.deep.equal([key, "invalid_argument", "bad_bucket_key"])
       }
     }
@@ -134,7 +134,7 @@ onBothBuckets("buckets", (leg) => {
 
   it("refuses an object that is too large, and keeps what was there", async () => {
     await bucket.put("size.txt", Buffer.from("small"))
-    const error = await failureOf(bucket.put("size.txt", Buffer.alloc(1_000_001)))
+    const error = await refusalOf(bucket.put("size.txt", Buffer.alloc(1_000_001)))
     expect([error.code, error.details["retryable"]]).to.deep.equal(["resource_exhausted", false])
     expect(String(await bytesOf(bucket, "size.txt"))).to.equal("small")
   })
@@ -148,11 +148,4 @@ async function bytesOf(bucket: Bucket, key: string): Promise<Buffer | undefined>
   const bytes = Buffer.concat(chunks)
   expect(found.size).to.equal(bytes.length)
   return bytes
-}
-
-async function failureOf(doing: Promise<unknown>): Promise<AppError> {
-  return doing.then(
-    () => expect.fail("expected a failure, and there was none"),
-    (error: AppError) => error,
-  )
 }

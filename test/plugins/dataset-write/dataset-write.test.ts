@@ -5,9 +5,9 @@ import type { StepContext } from "../../../core/contract/action.ts"
 import type { Json } from "../../../core/contract/collection.ts"
 import { Store } from "../../../core/contract/store.ts"
 import { datasetWrite } from "../../../plugins/actions/dataset-write/dataset-write.ts"
+import { refusalOf } from "../../refusal.ts"
 import { compiled, findings, runStep } from "../actions/step-bench.ts"
 import { type DatasetBench, startBench } from "../datasets/dataset-bench.ts"
-import { refusalOf } from "../unit-of-work.ts"
 
 contractOf(datasetWrite)
 

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { Json } from "../../../core/contract/collection.ts"
 import type { Streamed } from "../../../core/contract/operation.ts"
-import { refusalOf } from "../unit-of-work.ts"
+import { refusalOf } from "../../refusal.ts"
 import { type DatasetBench, startBench } from "./dataset-bench.ts"
 
 interface Rows {

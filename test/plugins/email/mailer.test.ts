@@ -9,7 +9,7 @@ import { createMailer, type Mailer } from "../../../plugins/email/mailer.ts"
 import { outboxTransport } from "../../../plugins/email/outbox.ts"
 import { createSenders } from "../../../plugins/email/senders.ts"
 import { smtpTransport } from "../../../plugins/email/smtp.ts"
-import { failureOf } from "../outgoing-http/loopback-peer.ts"
+import { failureOf } from "../../refusal.ts"
 import { listenForMail, type MailServer } from "./mail-server.ts"
 
 const message = {

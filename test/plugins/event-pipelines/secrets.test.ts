@@ -5,14 +5,15 @@ import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
-import { Bench, movedClock, post } from "../../pipelines/bench.ts"
+import { Bench, post } from "../../pipelines/bench.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
+import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
 
 const chosen = "chosen-SECRET-91c2"
 
 onBothStores("verification secrets", ({ start }) => {
-  const clock = movedClock()
+  const clock = new ShiftedClock()
   const shown: string[] = [chosen]
   let host: TestHost
   let bench: Bench
@@ -121,9 +122,9 @@ onBothStores("verification secrets", ({ start }) => {
     const { body } = await rotate("overlapping", { overlap: "1h" })
     const fresh = body.secret ?? ""
     expect([(await send(made.inbound_url, chosen)).status, (await send(made.inbound_url, fresh)).status]).to.deep.equal([200, 200])
-    clock.move(3_000_000)
+    clock.step(3_000_000)
     expect((await send(made.inbound_url, chosen)).status).to.equal(200)
-    clock.move(600_000)
+    clock.step(600_000)
     expect([(await send(made.inbound_url, chosen)).status, (await send(made.inbound_url, fresh)).status]).to.deep.equal([401, 200])
     const again = await rotate("overlapping", { overlap: "24h" })
     await rotate("overlapping")

@@ -6,8 +6,9 @@ import { defineIntegrationApp } from "../../../plugins/integrations/app.ts"
 import { connectIntegration } from "../../../plugins/integrations/operations/connect.ts"
 import { listIntegrations } from "../../../plugins/integrations/operations/list.ts"
 import { disconnectIntegration, getIntegration } from "../../../plugins/integrations/operations/one.ts"
+import { failureOf } from "../../refusal.ts"
 import { findings, runStep } from "../actions/step-bench.ts"
-import { failureOf, listen, type Peer } from "../outgoing-http/loopback-peer.ts"
+import { listen, type Peer } from "../outgoing-http/loopback-peer.ts"
 import { acme, callerOf, type Desk, openDesk, other } from "./desk.ts"
 
 const grant = defineIntegrationApp({

@@ -12,7 +12,8 @@ import organizations, {
   Organizations,
   type User,
 } from "../../../plugins/organizations/index.ts"
-import { refusalOf, ServiceUnderTest } from "../unit-of-work.ts"
+import { refusalOf } from "../../refusal.ts"
+import { ServiceUnderTest } from "../unit-of-work.ts"
 
 interface Made {
   id: string

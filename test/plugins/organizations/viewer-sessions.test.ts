@@ -2,7 +2,8 @@
 import { expect } from "chai"
 import { generateKeyPair, SignJWT } from "jose"
 import organizations, { Bootstrap, Organizations, ViewerSessions } from "../../../plugins/organizations/index.ts"
-import { refusalOf, ServiceUnderTest } from "../unit-of-work.ts"
+import { refusalOf } from "../../refusal.ts"
+import { ServiceUnderTest } from "../unit-of-work.ts"
 
 const page = "0190a000-0000-7000-8000-000000000abc"
 

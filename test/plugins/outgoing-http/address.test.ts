@@ -4,7 +4,8 @@ import fc from "fast-check"
 import { isAllowed, parseHostRule, refusedRange } from "../../../plugins/outgoing-http/address-policy.ts"
 import { createOutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
 import type { Resolve } from "../../../plugins/outgoing-http/guarded-connect.ts"
-import { failureOf, listen, outgoing, type Peer } from "./loopback-peer.ts"
+import { failureOf } from "../../refusal.ts"
+import { listen, outgoing, type Peer } from "./loopback-peer.ts"
 
 const refused = [
   "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.1", "0", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255",

@@ -4,7 +4,8 @@ import { brotliCompressSync, gzipSync } from "node:zlib"
 import { expect } from "chai"
 import { createOutgoingHttp, type OutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
 import { outcomeOf } from "../../../plugins/outgoing-http/outcome.ts"
-import { type Asked, failureOf, listen, outgoing, type Peer } from "./loopback-peer.ts"
+import { failureOf } from "../../refusal.ts"
+import { type Asked, listen, outgoing, type Peer } from "./loopback-peer.ts"
 
 describe("outgoing http: client", () => {
   let peer: Peer

@@ -48,12 +48,3 @@ export async function listen(answer: (asked: Asked, response: ServerResponse) =>
 export function outgoing(...allow_hosts: string[]) {
   return { allow_hosts, timeout_ms: 60_000, max_response_bytes: 100_000 }
 }
-
-export async function failureOf(promise: Promise<unknown>): Promise<Error & { code?: string; details?: Record<string, unknown> }> {
-  try {
-    await promise
-  } catch (error) {
-    return error as Error
-  }
-  throw new Error("expected a failure, and there was none")
-}

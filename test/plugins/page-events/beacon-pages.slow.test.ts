@@ -1,16 +1,17 @@
 // What the beacon tells of pages as people write them: without a doctype, growing while they load, with sections taller
 // than the window, and with forms that are not the page's, that its script sends, or whose fields are named as theirs are.
 import { expect } from "chai"
+import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
 import { Chromium, inRow, type Page } from "./chromium.ts"
-import { Loop, MovedClock, type Published, someone } from "./loop.ts"
+import { Loop, type Published, someone } from "./loop.ts"
 
 const hide =
   "Object.defineProperty(document,'visibilityState',{value:'hidden',configurable:true});document.dispatchEvent(new Event('visibilitychange'))"
 const marker = '<button type="button" data-cta="marker" style="position:fixed;right:0;bottom:0">Marker</button>'
 
 describe("the beacon on pages as they are", () => {
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   let loop: Loop
   let browser: Chromium
   before(async () => {

@@ -1,8 +1,9 @@
 // Every way in which a page sends its form in a real browser: what the service keeps and what page events say agree.
 import { expect } from "chai"
+import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
 import { Chromium, type Page } from "./chromium.ts"
-import { desktopChrome, Loop, MovedClock, type Published } from "./loop.ts"
+import { desktopChrome, Loop, type Published } from "./loop.ts"
 
 const form = '<form id="contact"><input name="email" type="email"><button>Send</button></form>'
 const byScript = (send: string) =>
@@ -59,7 +60,7 @@ const ways: Record<string, { html: string; send: Send }> = {
 }
 
 describe("leads of a page in a real browser", () => {
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   let loop: Loop
   let browser: Chromium
   before(async () => {

@@ -1,8 +1,9 @@
 // Leads as page events have them: one for each submission that the page's pipeline accepted, whatever sent it, and none
 // for what it refused.
 import { expect } from "chai"
+import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
-import { event, Loop, MovedClock, type Published, someone } from "./loop.ts"
+import { event, Loop, type Published, someone } from "./loop.ts"
 
 const minute = 60_000
 const html = '<h1>Offer</h1><form id="contact"><input name="email"><button>Send</button></form>'
@@ -16,7 +17,7 @@ interface Visit {
 }
 
 describe("leads of a page", () => {
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   let loop: Loop
   let page: Published
   let url: string

@@ -1,15 +1,16 @@
 // Limits on what one address, and one organization's pages, may send: refused whole, counted in one entry, and sent again
 // by the beacon when it may.
 import { expect } from "chai"
+import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { Chromium } from "./chromium.ts"
-import { event, Loop, MovedClock, someone } from "./loop.ts"
+import { event, Loop, someone } from "./loop.ts"
 
 const minute = 60_000
 
 /** So slow that nothing is refilled while a busy machine sends, or a browser starts. */
-class SlowClock extends MovedClock {
+class SlowClock extends ShiftedClock {
   readonly #wall = Date.now()
   readonly #measured = performance.now()
   readonly #passed = () => (performance.now() - this.#measured) / 20

@@ -1,5 +1,3 @@
-// What the tests of page events share: a service with a published page, and ways to look at what came of visits.
-import type { Clock } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { patiently } from "../../waiting.ts"
 
@@ -98,17 +96,4 @@ let agents = 0
 /** An agent of its own is a visitor of its own. */
 export function someone(): { "user-agent": string } {
   return { "user-agent": `${desktopChrome} Visitor/${++agents}` }
-}
-
-/** The time that it is, and as much later as is wished. */
-export class MovedClock implements Clock {
-  ahead = 0
-  now = () => Date.now() + this.ahead
-  monotonic = () => performance.now() + this.ahead
-
-  after(milliseconds: number, run: () => void): () => void {
-    const timer = setTimeout(run, milliseconds)
-    timer.unref()
-    return () => clearTimeout(timer)
-  }
 }

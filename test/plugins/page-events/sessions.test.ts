@@ -4,13 +4,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { Store } from "#core"
+import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
-import { event, Loop, MovedClock, type Published, someone } from "./loop.ts"
+import { event, Loop, type Published, someone } from "./loop.ts"
 
 const minute = 60_000
 
 describe("a visitor's page events", () => {
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   let loop: Loop
   let page: Published
   let url: string
@@ -231,7 +232,7 @@ describe("a visitor's page events", () => {
 describe("sessions", () => {
   it("end, and say what follows, though the service was started anew meanwhile", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-sessions-"))
-    const clock = new MovedClock()
+    const clock = new ShiftedClock()
     const options = { dataDir, clock, env: { MILLRACE_JOBS_POLL_MS: "30" } }
     try {
       const before = await Loop.start(options)

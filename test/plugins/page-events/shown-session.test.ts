@@ -1,7 +1,8 @@
 // The session that a page is shown in: its envelope names it, so that what a form captures and what the beacon tells can
 // be brought together.
 import { expect } from "chai"
-import { desktopChrome, event, Loop, MovedClock, type Published } from "./loop.ts"
+import { ShiftedClock } from "../../shifted-clock.ts"
+import { desktopChrome, event, Loop, type Published } from "./loop.ts"
 
 const minute = 60_000
 
@@ -12,7 +13,7 @@ interface Told {
 }
 
 describe("the session that a page is shown in", () => {
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   let loop: Loop
   let page: Published
   let url: string

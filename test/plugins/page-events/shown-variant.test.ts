@@ -1,6 +1,7 @@
 // The variant that a visitor was shown stays what is said of them, in events and in leads, when the page has it no more.
 import { expect } from "chai"
-import { desktopChrome, event, Loop, MovedClock, type Published } from "./loop.ts"
+import { ShiftedClock } from "../../shifted-clock.ts"
+import { desktopChrome, event, Loop, type Published } from "./loop.ts"
 
 interface Told {
   readonly variant: string
@@ -18,7 +19,7 @@ interface Seen {
 const variant = (key: string) => ({ key, html: `<h1>${key}</h1><form id="contact"><input name="email"></form>`, weight: 1 })
 
 describe("the variant that a visitor was shown", () => {
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   let loop: Loop
   let page: Published
   let url: string

@@ -2,9 +2,10 @@
 // without scripts, and the live updates that a team sees meanwhile.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
+import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
 import { Chromium, inRow } from "./chromium.ts"
-import { iphoneInstagram, Loop, MovedClock, type Published } from "./loop.ts"
+import { iphoneInstagram, Loop, type Published } from "./loop.ts"
 
 const body = (
   title: string,
@@ -20,7 +21,7 @@ describe("visits in a real browser", () => {
   let loop: Loop
   let browser: Chromium
   let page: Published
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   let socket: Socket
   const heard: { channel: string; data: Record<string, unknown> }[] = []
 

@@ -4,11 +4,12 @@
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { browserFolder } from "../../chromium.ts"
+import { ShiftedClock } from "../../shifted-clock.ts"
 import { until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { pictureOf, take } from "../screenshots/taking.ts"
 import { Chromium, inRow } from "./chromium.ts"
-import { iphoneInstagram, Loop, MovedClock, type Published } from "./loop.ts"
+import { iphoneInstagram, Loop, type Published } from "./loop.ts"
 
 type Values = Record<string, unknown>
 
@@ -23,7 +24,7 @@ section{height:900px}#thank-you{display:none}#thank-you:target{display:block}</s
 
 describe("the whole loop", function () {
   this.timeout(300_000)
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   const heard: { channel: string; data: Values }[] = []
   let loop: Loop
   let browser: Chromium

@@ -2,7 +2,8 @@
 import { expect } from "chai"
 import organizations, { ApiKeys, Bootstrap, Organizations } from "../../../plugins/organizations/index.ts"
 import pagesPlugin, { Pages } from "../../../plugins/pages/index.ts"
-import { refusalOf, ServiceUnderTest } from "../unit-of-work.ts"
+import { refusalOf } from "../../refusal.ts"
+import { ServiceUnderTest } from "../unit-of-work.ts"
 
 interface Resource {
   id: string

@@ -1,0 +1,27 @@
+// A clock that tests shift while timers go on running in real time: for what compares times, in services under load too.
+// Where timers are to run as time is moved, use the MovableClock that `testHost` has.
+import { type Clock, systemClock } from "../core/kernel/clock.ts"
+
+export class ShiftedClock implements Clock {
+  /** Milliseconds that wall time and measured time are ahead. */
+  ahead = 0
+  #stepped = 0
+  #stands: { readonly now: number; readonly monotonic: number } | undefined
+  now = () => (this.#stands?.now ?? systemClock.now()) + this.ahead + this.#stepped
+  monotonic = () => (this.#stands?.monotonic ?? systemClock.monotonic()) + this.ahead
+  after = systemClock.after
+
+  /** Sets wall time alone, on or back, as an administrator does. */
+  step(milliseconds: number): void {
+    this.#stepped += milliseconds
+  }
+
+  /** From here on only `ahead` moves it, however long a test takes. */
+  stand(): void {
+    this.#stands = { now: systemClock.now(), monotonic: systemClock.monotonic() }
+  }
+
+  goOn(): void {
+    this.#stands = undefined
+  }
+}
