@@ -1,6 +1,7 @@
 // The compiler: a document becomes a graph, or findings that say all that is wrong with it at once. Pure but for what
 // its environment lends; it never throws, whatever it is given.
 
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { buildStep } from "./compile/build.ts"
 import { compileDedupe } from "./compile/dedupe.ts"
 import { digestOf } from "./compile/digest.ts"
@@ -10,7 +11,7 @@ import { type Ordering, order } from "./compile/order.ts"
 import { compileProgram } from "./compile/program.ts"
 import { Report } from "./compile/report.ts"
 import { checkSource } from "./compile/source.ts"
-import { type Draft, StepDrafts } from "./compile/steps.ts"
+import { type Draft, holdsManyTemplates, StepDrafts } from "./compile/steps.ts"
 import type { Compilation } from "./engine.ts"
 import type { Graph, Step } from "./graph.ts"
 import { lintChannels, lintHandlers, lintResponds } from "./lint/flow.ts"
@@ -32,7 +33,7 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
   const programming = compileProgram(checked, environment, report)
   if (checked.sound("request_schema")) lintRequestSchema(checked.document.request_schema, report)
   const facts = checkSource(checked, environment, report)
-  const { drafts, handlers } = draftsOf(checked, environment, report)
+  const { drafts, handlers } = await draftsOf(checked, environment, report)
   const ordering = order(drafts, report)
   const deferred = withHandlers(ordering, drafts, handlers)
   const dedupe = checked.document.dedupe && checked.sound("dedupe") ? compileDedupe(checked.document.dedupe, report) : undefined
@@ -74,20 +75,33 @@ export async function compileText(
   return { compilation: refused ? { ok: false, findings: all } : { ...compilation, findings: all }, document: value }
 }
 
-function draftsOf({ document }: CheckedDocument, environment: CompileEnvironment, report: Report): { drafts: Draft[]; handlers: Draft[] } {
+/** Goes on in a later turn of the event loop behind each step that holds many templates. */
+async function draftsOf(
+  { document }: CheckedDocument,
+  environment: CompileEnvironment,
+  report: Report,
+): Promise<{ drafts: Draft[]; handlers: Draft[] }> {
   const making = new StepDrafts(environment, report)
   const listed = rawActions(
     document.pipeline.map((action, index) => [childPointer("/pipeline", index), action] as const),
     report,
   )
   const seen = new Map<string, Draft>()
-  const all = listed.map((raw) => making.counted(raw))
+  const all: Draft[] = []
+  for (const raw of listed) {
+    all.push(making.counted(raw))
+    if (holdsManyTemplates(raw)) await nextTurn()
+  }
   const drafts = all.map((draft) => distinct(draft, seen, report))
-  const handled = Object.entries(document.handlers).flatMap(([id, action]) => {
+  const handled: Draft[] = []
+  for (const [id, action] of Object.entries(document.handlers)) {
     const pointer = childPointer("/handlers", id)
     checkHandlerId(id, pointer, action, report)
-    return rawActions([[pointer, action]], report).map((raw) => making.make(raw, id))
-  })
+    for (const raw of rawActions([[pointer, action]], report)) {
+      handled.push(making.make(raw, id))
+      if (holdsManyTemplates(raw)) await nextTurn()
+    }
+  }
   // Steps name a handler in "on_error", so that one keeps its id.
   for (const handler of handled) distinct(handler, seen, report)
   return { drafts, handlers: handled }

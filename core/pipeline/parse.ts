@@ -1,6 +1,19 @@
 // The text of a pipeline file, YAML 1.2 or JSON, as a value whose every part knows its line and column. Whatever is
 // wrong with the text is a finding with its place; nothing is thrown.
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, Scalar } from "yaml"
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  Scalar,
+  type YAMLError,
+} from "yaml"
 import type { Finding } from "./findings.ts"
 import { finding } from "./lint/finding.ts"
 import type { RuleId } from "./lint/rules.ts"
@@ -58,14 +71,24 @@ export function parseText(text: string, { refuseLiteralSecrets = false }: ParseO
   }
 }
 
+/** What follows a fault of syntax follows from it: a tab, or else the first fault. Keys that stand twice are faults each. */
+function firstOf(problems: readonly YAMLError[]): readonly YAMLError[] {
+  const faults = problems.filter(({ code }) => code !== "DUPLICATE_KEY").sort((a, b) => a.pos[0] - b.pos[0])
+  const first = faults.find(({ code }) => code === "TAB_AS_INDENT") ?? faults[0]
+  return first ? [first] : problems
+}
+
 function syntaxFindings(document: Document.Parsed, lines: LineCounter): Finding[] {
   const found: Finding[] = []
   const add = (message: string, offset: number, rule: RuleId = "invalid-syntax") => {
     const { line, col } = lines.linePos(offset)
     found.push(finding(rule, "", message, { line, column: col }))
   }
-  for (const problem of [...document.errors, ...document.warnings]) {
-    if (problem.code === "DUPLICATE_KEY") add("This key stands twice in the same object; remove one.", problem.pos[0])
+  for (const problem of firstOf([...document.errors, ...document.warnings])) {
+    if (problem.code === "TAB_AS_INDENT") add("This line is indented with a tab; YAML takes spaces only.", problem.pos[0])
+    else if (problem.code === "BLOCK_AS_IMPLICIT_KEY")
+      add("The next line is indented further though this one has its value already; give both the same indentation.", problem.pos[0])
+    else if (problem.code === "DUPLICATE_KEY") add("This key stands twice in the same object; remove one.", problem.pos[0])
     else if (problem.code === "MULTIPLE_DOCS") add("One file holds one document; split it at this line.", problem.pos[0])
     else add(sentence(problem.message), problem.pos[0])
   }

@@ -122,4 +122,18 @@ describe("parse", () => {
       { numRuns: 1_000 },
     )
   })
+
+  it("says what is wrong with indentation once, and not what follows from it", () => {
+    const step = "- type: respond\n"
+    for (const [text, line, message] of [
+      [`name: x\npipeline:\n\t${step}\t  body: {}\n\t${step}\t${step}`, 3, /tab/],
+      [`name: x\npipeline:\n  ${step}     body: {}\n  ${step}    body: 1\n`, 3, /same indentation/],
+    ] as const) {
+      const { findings } = parseText(text)
+      expect(findings).to.have.length(1)
+      expect(findings[0]).to.include({ rule: "invalid-syntax", line })
+      expect(findings[0]?.message).to.match(message)
+    }
+    expect(parseText("a: 1\na: 2\nb: 1\nb: 2").findings).to.have.length(2)
+  })
 })

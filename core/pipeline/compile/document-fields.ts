@@ -6,7 +6,7 @@ import { CommonActionFields, documentFields, maxSteps, PipelineDocument } from "
 import { childPointer } from "../pointer.ts"
 import { protoKey } from "./config.ts"
 import type { Report } from "./report.ts"
-import { kindOf, schemaProblems } from "./schema-problems.ts"
+import { kindOf, maxUnknown, schemaProblems } from "./schema-problems.ts"
 
 /** The document with every field present, and the actions as they were given. */
 export interface CheckedDocument {
@@ -24,13 +24,16 @@ const fields: Record<string, z.ZodType> = { slug: PipelineDocument.shape.slug, .
 /** What fields that are left out stand for; the name alone must be given. */
 const fallbacks = PipelineDocument.parse({ name: "?" })
 const maxDepth = 100
+/** Values of a document, its schema apart: what takes long to check is no pipeline that a person wrote. */
+const maxValues = 20_000
 
 export const commonFieldNames: readonly string[] = Object.keys(CommonActionFields.shape)
 
 export function checkDocument(given: unknown, report: Report): CheckedDocument | undefined {
   if (!isReadable(given, report)) return undefined
-  for (const key of Object.keys(given)) {
-    if (Object.hasOwn(fields, key)) continue
+  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(fields, key))
+  report.omit("unknown-field", "", unknown.length - maxUnknown)
+  for (const key of unknown.slice(0, maxUnknown)) {
     const hint = didYouMean(key, Object.keys(fields))
     report.add("unknown-field", childPointer("", key), `A pipeline has no field "${key}".${hint}`)
   }
@@ -70,9 +73,25 @@ function isReadable(given: unknown, report: Report): given is Record<string, unk
     report.add("invalid-field", "", `The document is nested more than ${maxDepth} levels deep.`)
     return false
   }
+  const { request_schema: _, ...rest } = given as Record<string, unknown>
+  if (countOf(rest, maxValues) > maxValues) {
+    report.add("invalid-field", "", `The document holds more than ${maxValues} values.`)
+    return false
+  }
   const proto = protoKey(given)
   if (proto !== undefined) report.add("invalid-field", proto, 'A key cannot be named "__proto__".')
   return proto === undefined
+}
+
+/** How many values there are, at any depth; stops counting beyond `most`. */
+function countOf(value: unknown, most: number): number {
+  if (typeof value !== "object" || value === null) return 1
+  let count = 1
+  for (const key in value) {
+    count += countOf((value as Record<string, unknown>)[key], most - count)
+    if (count > most) break
+  }
+  return count
 }
 
 /** The objects among the elements; anything else is reported. */

@@ -4,16 +4,43 @@ import { finding } from "../lint/finding.ts"
 import type { RuleId } from "../lint/rules.ts"
 import type { Locate, Place } from "../parse.ts"
 
+/** More findings than anybody reads are counted only, so that an answer stays small. */
+const maxFindings = 100
+const maxMessage = 500
+const maxPointer = 300
+
 export class Report {
-  readonly findings: Finding[] = []
+  readonly #found: Finding[] = []
+  #omitted = 0
+  #hasErrors = false
   readonly #locate: Locate | undefined
 
   constructor(locate: Locate | undefined) {
     this.#locate = locate
   }
 
+  /** At most 100, then one that counts the rest. */
+  get findings(): readonly Finding[] {
+    const last = this.#found.at(-1)
+    if (!last || this.#omitted === 0) return this.#found
+    const message = `${this.#omitted} more findings are not shown; mend those above first.`
+    return [...this.#found, { rule: last.rule, level: this.#hasErrors ? "error" : "warning", message, pointer: "" }]
+  }
+
   get hasErrors(): boolean {
-    return this.findings.some((one) => one.level === "error")
+    return this.#hasErrors
+  }
+
+  /** Whether more findings would only be counted. */
+  get isFull(): boolean {
+    return this.#found.length >= maxFindings
+  }
+
+  /** Counts findings that were not looked at one by one. */
+  omit(rule: RuleId, pointer: string, count: number): void {
+    if (count <= 0) return
+    if (!this.isFull) this.add(rule, pointer, `${count} more of these.`)
+    else this.#omitted += count
   }
 
   /** `inside` is a line and column within the text that stands at the pointer. */
@@ -22,7 +49,17 @@ export class Report {
   }
 
   push(found: Finding, inside?: Place): void {
+    if (found.level === "error") this.#hasErrors = true
+    if (this.isFull) {
+      this.#omitted++
+      return
+    }
     const place = this.#locate?.(found.pointer, inside)
-    this.findings.push(place ? { ...found, ...place } : found)
+    const shown = { ...found, message: cut(found.message, maxMessage), pointer: cut(found.pointer, maxPointer) }
+    this.#found.push(place ? { ...shown, ...place } : shown)
   }
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text
 }

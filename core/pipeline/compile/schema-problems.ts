@@ -12,6 +12,9 @@ export interface SchemaProblem {
 
 type Issue = z.core.$ZodIssue
 
+/** Unknown fields of one object that are named one by one. */
+export const maxUnknown = 50
+
 /** `pointer` is where the checked value stands; `alsoKnown` are further fields that its top level may have. */
 export function schemaProblems(
   issues: readonly Issue[],
@@ -41,11 +44,13 @@ function unknownFields(
 ): SchemaProblem[] {
   const holder = pointerTo(issue.path, pointer)
   const known = [...fieldsAt(schema, issue.path), ...(issue.path.length === 0 ? alsoKnown : [])]
-  return issue.keys.map((key) => ({
-    rule: "unknown-field",
+  const named = issue.keys.slice(0, maxUnknown).map((key) => ({
+    rule: "unknown-field" as const,
     pointer: childPointer(holder, key),
     message: `There is no field "${key}" here.${didYouMean(key, known) || listed(known)}`,
   }))
+  const more = issue.keys.length - named.length
+  return more > 0 ? [...named, { rule: "unknown-field", pointer: holder, message: `${more} more unknown fields stand here.` }] : named
 }
 
 function unionProblems(

@@ -13,13 +13,24 @@ export function expressionProblems(text: string): string[] {
   return problemsBetween(text, 0, text.length)
 }
 
+/** Outputs and tags of one template. */
+const maxParts = 1_000
+const maxFilters = 50
+/** Problems of one template; one that has more is not what its author thinks it is. */
+const maxProblems = 10
+
 /** Problems of a text with `{{ }}` and `{% %}` in it. */
 export function templateProblems(text: string): string[] {
   const problems: string[] = []
+  // Counted in the text: parsing is what takes long.
+  const parts = text.split(/\{\{|\{%/, maxParts + 2).length - 1
+  if (parts > maxParts)
+    return [`The template holds more than ${maxParts} outputs and tags. Use a loop, or compute the text in the transform.`]
   try {
     for (const token of new Tokenizer(text, liquid.options.operators).readTopLevelTokens(liquid.options)) {
       if (isOutputToken(token)) problems.push(...outputProblems(text, token.contentRange))
       else if (isTagToken(token)) problems.push(...tagProblems(token))
+      if (problems.length > maxProblems) return [...problems.slice(0, maxProblems), "More of this template is not understood."]
     }
   } catch (error) {
     problems.push(sentence(error))
@@ -54,6 +65,7 @@ function problemsBetween(text: string, begin: number, end: number): string[] {
   const tokenizer = new Tokenizer(text, defaultOperators, undefined, [begin, end])
   try {
     const value: FilteredValueToken = tokenizer.readFilteredValue()
+    if (value.filters.length > maxFilters) return [`An expression may have at most ${maxFilters} filters.`]
     const problems = value.filters
       .filter((filter) => !knownFilters.includes(filter.name))
       .map((filter) => `There is no filter "${filter.name}".${didYouMean(filter.name, knownFilters)}`)
