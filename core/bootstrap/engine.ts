@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram } from "prom-client"
 import { Collections } from "../contract/collection.ts"
 import { PublicUrl } from "../contract/inbound.ts"
 import { JobQueue, Jobs, Scheduler } from "../contract/job.ts"
+import { Leases } from "../contract/lease.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
 import { backoff } from "../jobs/backoff.ts"
@@ -23,7 +24,6 @@ import { createSandbox, type SandboxSight } from "../pipeline/sandbox/create-san
 import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
 import { provideEngine } from "../pipeline/services.ts"
 import { authFacts } from "./auth-facts.ts"
-import { LeasesToken } from "./storage.ts"
 
 const Queue = token<DurableQueue>("DurableQueue")
 
@@ -72,7 +72,7 @@ export function provideWork(container: Container, registry: Registry, node: stri
   })
   container.provide(JobQueue, { inject: { queue: Queue }, create: ({ queue }) => queue })
   container.provide(Scheduler, {
-    inject: { log: Log, leases: LeasesToken },
+    inject: { log: Log, leases: Leases },
     create: ({ log, leases }) => new CronScheduler({ log, claim: (name) => leases.claim(`schedule:${name}`, 55_000) }),
   })
   provideEngine(container, {

@@ -3,10 +3,11 @@
 import { Counter, Histogram } from "prom-client"
 import { createClusterCoherence } from "../cluster/cluster.ts"
 import { clusterCollections } from "../cluster/collections.ts"
-import { createLeases, type Leases } from "../cluster/leases.ts"
+import { createLeases } from "../cluster/leases.ts"
 import { createLocalCoherence } from "../cluster/local.ts"
 import { Coherence, type CommitFeed } from "../contract/coherence.ts"
 import { type CollectionSpec, Collections } from "../contract/collection.ts"
+import { Leases } from "../contract/lease.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
 import { BoundedLog } from "../kernel/bounded-log.ts"
@@ -43,8 +44,6 @@ export const Driver = token<Chosen>("StorageDriver")
 /** The store as it is before anything is read from it, for what comes before the services. */
 export const Opened = token<StartedStore>("StartedStore")
 const CheckedMasterKey = token<unknown>("CheckedMasterKey")
-/** Decides which node does what only one may do. */
-export const LeasesToken = token<Leases>("Leases")
 
 export function provideStorage(container: Container, registry: Registry): void {
   for (const collection of clusterCollections) registry.add(Collections, collection, "cluster")
@@ -80,7 +79,7 @@ export function provideStorage(container: Container, registry: Registry): void {
       if ("stop" in coherence) await (coherence as { stop(): Promise<void> }).stop()
     },
   })
-  container.provide(LeasesToken, {
+  container.provide(Leases, {
     inject: { store: Store, clock: Clock, ids: Ids },
     create: (deps) => createLeases({ ...deps, holder: deps.ids.uuid() }),
   })

@@ -1,17 +1,10 @@
-// Leases on names, for work that one node of the cluster does: whoever claims first does it. By wall clocks, so nodes
-// whose clocks are apart by more than the lease may both hold it for a while; what runs under one must bear that.
+// Leases as documents of the store: an update that only the holder, or anyone after the end, gets through.
+import type { Leases } from "../contract/lease.ts"
 import type { Store } from "../contract/store.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import { leases } from "./collections.ts"
-
-export interface Leases {
-  /** True when the name is this node's for that many milliseconds from now; claiming it again extends it. */
-  claim(name: string, milliseconds: number): Promise<boolean>
-  /** Gives the name back before its time. */
-  release(name: string): Promise<void>
-}
 
 export function createLeases({ store, clock, ids, holder }: { store: Store; clock: Clock; ids: Ids; holder: string }): Leases {
   const lease = { collection: leases, kind: "update" } as const

@@ -1,9 +1,10 @@
 // Pages by keyset: a cursor holds the sort values of the last document shown, and a MAC that binds them to the
 // organization, what is listed and the sort, so that it can be neither changed nor carried elsewhere.
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac } from "node:crypto"
 import type { Document } from "../contract/collection.ts"
 import type { Pager } from "../contract/page.ts"
 import type { Scalar, Sort } from "../contract/store.ts"
+import { sameBytes } from "../kernel/constant-time.ts"
 import { AppError } from "../kernel/errors.ts"
 
 const macBytes = 16
@@ -19,7 +20,7 @@ export function createPager(deps: { key: Buffer }): Pager {
   const open = (scope: string, cursor: string): Scalar[] => {
     const [body = "", mac = "", ...rest] = cursor.split(".")
     const given = Buffer.from(mac, "base64url")
-    const fits = rest.length === 0 && given.length === macBytes && timingSafeEqual(given, macOf(scope, body))
+    const fits = rest.length === 0 && sameBytes(given, macOf(scope, body))
     if (!fits) throw foreignCursor()
     return JSON.parse(Buffer.from(body, "base64url").toString()) as Scalar[]
   }

@@ -12,6 +12,7 @@ import {
   PipelineEngine,
   PublicUrl,
   pipelineTopic,
+  requireRevision,
   Store,
   slugOf,
   timestamp,
@@ -159,13 +160,7 @@ export class EventPipelines extends PipelineRecords {
     { amongMany = false }: SaveOptions = {},
   ): Promise<Saved> {
     const stored = await this.get(organization.id, reference)
-    if (expectedRevision !== undefined && expectedRevision !== stored.revision) {
-      throw new AppError(
-        "aborted",
-        `The pipeline is at revision ${stored.revision}, not ${expectedRevision}. Read it again and repeat the change.`,
-        { reason: "revision_mismatch", slug: stored.slug, current_revision: stored.revision },
-      )
-    }
+    requireRevision("pipeline", stored.revision, expectedRevision)
     refuseFixed(stored.document, given)
     if (stored.purpose === "page_events") refuseReservedChange(stored.document, given)
     const { source_kind: _s, auth_mode: _m, auth_config: _c, slug: _slug, ...changes } = given

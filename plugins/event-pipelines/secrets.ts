@@ -1,6 +1,6 @@
 // Verification secrets: made, kept sealed, opened for the engine. Plain text leaves once, in the answer that made it.
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { AppError, type Ids, type LiveSecret, timestamp, type Vault } from "#core"
+import { randomBytes } from "node:crypto"
+import { AppError, type Ids, type LiveSecret, sameSecret, timestamp, type Vault } from "#core"
 import { type KeptSecret, secretContext } from "./collections.ts"
 
 /** `whsec_` and 32 random bytes in base64, as Standard Webhooks writes secrets. */
@@ -33,16 +33,11 @@ export function secretKeeper(vault: Vault, ids: Ids): SecretKeeper {
         })),
     holds(pipelineId, { sealed }, plain) {
       try {
-        return timingSafeEqual(digestOf(vault.open(sealed, secretContext(pipelineId))), digestOf(plain))
+        return sameSecret(plain, vault.open(sealed, secretContext(pipelineId)))
       } catch (error) {
         if (error instanceof AppError && error.code === "data_loss") return false
         throw error
       }
     },
   }
-}
-
-/** Of one length, whatever the length of the secret. */
-function digestOf(plain: string): Buffer {
-  return createHash("sha256").update(plain).digest()
 }

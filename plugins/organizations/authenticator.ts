@@ -12,11 +12,12 @@ import {
   type Role,
   roleAtLeast,
   type Store,
+  sameBytes,
 } from "#core"
 import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { GenerationCache } from "./generation-cache.ts"
-import { hashKey, type KeyText, parseKey, sameHash } from "./key-format.ts"
+import { hashKey, type KeyText, parseKey } from "./key-format.ts"
 import type { KeyUse } from "./key-use.ts"
 
 interface KnownKey {
@@ -49,7 +50,7 @@ export function createAuthenticator({ store, coherence, clock, organizations, us
   /** The key as stored, once the text is proven to be it. An unknown key and a wrong secret are told alike. */
   async function prove(text: KeyText): Promise<KnownKey> {
     const found = await find(text.keyId)
-    const same = sameHash(hashKey(text.text), found?.key.hash ?? noHash)
+    const same = sameBytes(hashKey(text.text), found?.key.hash ?? noHash)
     if (!found || !same || found.key.kind !== text.kind) {
       throw unauthenticated("unknown_credential", "This key is not known here. Make one with POST /v1/api-keys, or ask an admin for one.")
     }

@@ -1,7 +1,7 @@
 // The written form of keys: `mr_api_<id>_<secret><crc>` and `mr_token_<id>_<secret><crc>`. All base62: 16 characters of
 // id, 32 of secret (190 bits), 6 of CRC-32 over everything before it, so that a typo is told from a forgery without a
 // look-up, and secret scanners can find keys and be sure.
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import { crc32 } from "node:zlib"
 
 export type KeyKind = "api_key" | "token"
@@ -41,13 +41,6 @@ export function parseKey(text: string): KeyText | "malformed" | "mistyped" {
 /** What is kept of a key, in hex. A plain hash does: the secret has 190 random bits, there is nothing to guess. */
 export function hashKey(text: string): string {
   return createHash("sha256").update(text).digest("hex")
-}
-
-/** Constant in time for hashes of one length. */
-export function sameHash(a: string, b: string): boolean {
-  const left = Buffer.from(a, "hex")
-  const right = Buffer.from(b, "hex")
-  return left.length === right.length && timingSafeEqual(left, right)
 }
 
 /** The part of a key that may be shown: enough to recognise it by. */

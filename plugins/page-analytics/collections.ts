@@ -50,10 +50,8 @@ export interface CopiedOrganization extends Document {
   since: string
 }
 
-/** One node seals at a time. */
-export interface SealerLease extends Document {
-  holder: string
-  until: string
+/** How far the node that seals has come. */
+export interface SealingState extends Document {
   /** When the last pass over all copies began that left each caught up, or marked as not. Null: none did. */
   passed_at: string | null
 }
@@ -86,9 +84,9 @@ export const CopiedOrganizations = defineCollection<CopiedOrganization>()({
   indexes: [],
 })
 
-export const LeaseCollection = defineCollection<SealerLease>()({
-  name: "page_analytics_leases",
+export const SealingCollection = defineCollection<SealingState>()({
+  name: "page_analytics_sealing",
   scope: "global",
-  times: ["until", "passed_at"],
+  times: ["passed_at"],
   indexes: [],
 })

@@ -1,13 +1,13 @@
 // Page analytics: a columnar copy of each organization's page events, and SQL over it in a process that can do nothing
 // else. The dataset `page-events` stays the source of truth.
 import { join } from "node:path"
-import { Clock, definePlugin, Ids, Log, Settings, Store, token, Works } from "#core"
+import { Clock, definePlugin, Ids, Leases, Log, Settings, Store, token, Works } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { Pages } from "../pages/index.ts"
-import { CopiedOrganizations, CopiesCollection, LeaseCollection, NotesCollection, SegmentsCollection } from "./collections.ts"
+import { CopiedOrganizations, CopiesCollection, NotesCollection, SealingCollection, SegmentsCollection } from "./collections.ts"
 import { analyticsSchema, analyticsStatus, queryAnalytics, rebuildAnalytics } from "./operations.ts"
 import { createPageAnalytics, PageAnalytics } from "./page-analytics.ts"
 import { QueryPool } from "./query/query-pool.ts"
@@ -30,7 +30,7 @@ export default definePlugin({
   register(reg, config) {
     /** Organizations that have a copy, as this node last saw them. */
     const copied = new Set<string>()
-    reg.collections(CopiedOrganizations, CopiesCollection, LeaseCollection, NotesCollection, SegmentsCollection)
+    reg.collections(CopiedOrganizations, CopiesCollection, SealingCollection, NotesCollection, SegmentsCollection)
     reg.operations(queryAnalytics, analyticsSchema, analyticsStatus, rebuildAnalytics)
     reg.provide(Files, {
       inject: { settings: Settings, buckets: Buckets, ids: Ids },
@@ -60,6 +60,7 @@ export default definePlugin({
         works: Works,
         clock: Clock,
         ids: Ids,
+        leases: Leases,
         log: Log,
         datasets: Datasets,
         files: Files,

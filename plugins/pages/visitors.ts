@@ -1,8 +1,19 @@
 // Who a visitor is, without keeping who: an id made of organization, page origin, address and agent under a salt that is
 // drawn anew each day and gone two days later, so that nobody can go back from the id. A session that is open when the
 // salt changes keeps its id. With the cookie configured, the id is the cookie's and lives longer.
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
-import { type Clock, type Document, defineCollection, type Sealed, type Store, timestamp, token, type Vault, type Works } from "#core"
+import { createHmac, randomBytes } from "node:crypto"
+import {
+  type Clock,
+  type Document,
+  defineCollection,
+  type Sealed,
+  type Store,
+  sameBytes,
+  timestamp,
+  token,
+  type Vault,
+  type Works,
+} from "#core"
 
 interface SaltDocument extends Document {
   sealed: Sealed
@@ -122,9 +133,9 @@ export function createVisitors(deps: { store: Store; works: Works; vault: Vault;
       const [stamp = "", given = ""] = proof.split(".", 2)
       // The minute that it was given in, from its beginning: never younger than it is.
       const ageMs = clock.now() - Number.parseInt(stamp.slice(1), 36) * minuteMs
-      const [one, expected] = [Buffer.from(given), Buffer.from(mac(shown, stamp))]
-      const same = one.length === expected.length && timingSafeEqual(one, expected)
-      return same && ageMs > -minuteMs && ageMs < dayMs ? { begins: stamp.startsWith("b"), ageMs } : undefined
+      return sameBytes(given, mac(shown, stamp)) && ageMs > -minuteMs && ageMs < dayMs
+        ? { begins: stamp.startsWith("b"), ageMs }
+        : undefined
     },
     keepSessions(kept) {
       sessions = kept

@@ -3,7 +3,7 @@
 import { type IncomingHttpHeaders, request as rawRequest } from "node:http"
 import { expect } from "chai"
 import fc from "fast-check"
-import { jsonErrorPosition } from "../../core/surface/http/json-position.ts"
+import { jsonFault } from "../../core/kernel/json-fault.ts"
 import { call, type House, openHouse } from "./house.ts"
 
 describe("HTTP", () => {
@@ -301,21 +301,21 @@ describe("the place where JSON goes wrong", () => {
     ["{} x", 3],
     ['{"a":01}', 6],
     ["{a:1}", 1],
-    ['["\\x"]', 1],
-    ['{"a":"b\nc"}', 5],
+    ['["\\x"]', 2],
+    ['{"a":"b\nc"}', 7],
     ["[1,]", 3],
   ]
   for (const [text, offset] of cases) {
     it(`of ${JSON.stringify(text)} is ${offset}`, () => {
       expect(() => JSON.parse(text)).to.throw(SyntaxError)
-      expect(jsonErrorPosition(text).offset).to.equal(offset)
+      expect(jsonFault(text).offset).to.equal(offset)
     })
   }
 })
 
 describe("the place where JSON goes wrong, in JSON that is right", () => {
   it("is its end", () => {
-    fc.assert(fc.property(fc.json(), (text) => jsonErrorPosition(text).offset === text.length))
+    fc.assert(fc.property(fc.json(), (text) => jsonFault(text).offset === text.length))
   })
 })
 

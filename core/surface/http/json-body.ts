@@ -1,7 +1,7 @@
 // The JSON body of a request: its size, type, spelling and shape checked, each refusal with the status HTTP has for it.
 import type { IncomingMessage } from "node:http"
 import { AppError } from "../../kernel/errors.ts"
-import { jsonErrorPosition } from "./json-position.ts"
+import { jsonFault } from "../../kernel/json-fault.ts"
 
 export const defaultMaxBodyBytes = 1_048_576
 const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
@@ -64,8 +64,8 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    const position = jsonErrorPosition(text)
-    throw new AppError("invalid_argument", `The body is not valid JSON: line ${position.line}, column ${position.column}.`, {
+    const { fault, ...position } = jsonFault(text)
+    throw new AppError("invalid_argument", `The body is not valid JSON: ${fault} at line ${position.line}, column ${position.column}.`, {
       reason: "malformed_json",
       ...position,
     })

@@ -1,6 +1,6 @@
 // Listing, making, reading and changing datasets.
 import { z } from "zod"
-import { AppError, answered, defineOperation, Name, Slug, Store } from "#core"
+import { answered, defineOperation, Name, requireRevision, Slug, Store } from "#core"
 import { type Dataset, DatasetsCollection } from "../collections.ts"
 import { Datasets } from "../datasets.ts"
 import { DatasetResource, DatasetSlug, DatasetSummary, resourceOf, summaryOf } from "./dataset-resource.ts"
@@ -100,12 +100,7 @@ export const updateDataset = defineOperation({
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, ...given } = input
     const dataset = await deps.datasets.require(caller.organization.id, slug)
-    if (expected_revision !== undefined && expected_revision !== dataset.revision) {
-      throw new AppError("aborted", `The dataset is at revision ${dataset.revision}, not ${expected_revision}; read it again.`, {
-        reason: "revision_mismatch",
-        current_revision: dataset.revision,
-      })
-    }
+    requireRevision("dataset", dataset.revision, expected_revision)
     const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     if (Object.keys(change).length === 0) return resourceOf(dataset)
     return resourceOf(deps.datasets.update(work, caller.organization.id, dataset, change))

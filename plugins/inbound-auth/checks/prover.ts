@@ -2,7 +2,7 @@
 
 import { isUtf8 } from "node:buffer"
 import { createHash, createHmac, createSecretKey, type KeyObject, verify } from "node:crypto"
-import { sameText } from "./compare.ts"
+import { sameBytes } from "#core"
 import { decodeStrictly, type Encoding } from "./encoding.ts"
 import type { Pieces } from "./signed-text.ts"
 
@@ -22,7 +22,7 @@ export function hmacProver(secretId: string, keyText: Buffer, hash: Hash, encodi
       const mac = createHmac(hash, key)
       for (const piece of pieces) mac.update(piece)
       const expected = mac.digest(encoding)
-      return (candidate) => sameText(candidate, expected)
+      return (candidate) => sameBytes(candidate, expected)
     },
   }
 }
@@ -39,7 +39,7 @@ export function concatProver(secretId: string, secret: Buffer, hash: Hash, encod
       const digest = createHash(hash).update(secret)
       for (const piece of pieces) digest.update(piece)
       const expected = digest.digest(encoding)
-      return (candidate) => sameText(candidate, expected)
+      return (candidate) => sameBytes(candidate, expected)
     },
   }
 }

@@ -1,7 +1,7 @@
 // Challenges that are sent back as they came, and probes that only want an answer. None of them proves anything about
 // the caller, so nothing but a short printable text is ever echoed, as plain text.
 import type { HandshakeAnswer } from "#core"
-import { SecretText } from "../checks/compare.ts"
+import { SecretText } from "../checks/secret-text.ts"
 import { echoable, emptyAnswer, isObject, isPost, jsonAnswer, singleHeader, singleQuery, textAnswer } from "./answer.ts"
 import type { Handshake } from "./handshake.ts"
 

@@ -1,8 +1,9 @@
 // HMAC over a template of the request, and the older plain hash of secret and request.
+
 import { createHash } from "node:crypto"
+import { sameBytes } from "#core"
 import { contentfulText } from "../canonical/contentful.ts"
 import { plivoText } from "../canonical/plivo.ts"
-import { sameText } from "../checks/compare.ts"
 import { keyBytes, keyVariants } from "../checks/key.ts"
 import { OnceOnly } from "../checks/once-only.ts"
 import { concatProver, hmacProver, type Prover } from "../checks/prover.ts"
@@ -63,7 +64,7 @@ function checkTwilioBody(view: RequestView, guard: "twilio" | "twilio_json"): vo
   const claimed = bodyHashInUrl(view.request.url)
   if (claimed !== undefined) {
     const actual = createHash("sha256").update(view.request.body).digest("hex")
-    if (sameText(claimed, actual)) return
+    if (sameBytes(claimed, actual)) return
     throw new Refused(
       "body_modified",
       "The signature is right, but the body does not have the SHA-256 that bodySHA256 in the signed URL names.",

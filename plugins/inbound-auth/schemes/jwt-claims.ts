@@ -1,6 +1,7 @@
 // What a verified token must say about the request that carries it.
+
 import { createHash } from "node:crypto"
-import { sameText } from "../checks/compare.ts"
+import { sameBytes } from "#core"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 import { requestHash } from "./qsh.ts"
@@ -60,7 +61,7 @@ function audienceNames(audience: unknown, url: string): boolean {
 function checkRequestHash(claims: Claims, view: RequestView): void {
   const hash = claims["qsh"]
   if (hash === "context-qsh") throw new Refused("wrong_audience", "The token is a context token (context-qsh): it is bound to no request.")
-  if (typeof hash !== "string" || !sameText(hash, requestHash(view.request.method, view.request.url))) {
+  if (typeof hash !== "string" || !sameBytes(hash, requestHash(view.request.method, view.request.url))) {
     throw new Refused("url_mismatch", "The token's qsh is not the hash of this method, path and query.")
   }
 }
@@ -74,7 +75,7 @@ function checkBodyHash(name: string, claims: Claims, view: RequestView): void {
 }
 
 function isDigest(claimed: unknown, content: Buffer | string): boolean {
-  return typeof claimed === "string" && sameText(claimed, createHash("sha256").update(content).digest("hex"))
+  return typeof claimed === "string" && sameBytes(claimed, createHash("sha256").update(content).digest("hex"))
 }
 
 function claim(name: string, what: string): Refused {

@@ -1,7 +1,7 @@
 // A shared secret sent as it is: in a header, or in a field of the body. It proves who sent, not what was sent.
 
 import type { Proof } from "#core"
-import { SecretText } from "../checks/compare.ts"
+import { SecretText } from "../checks/secret-text.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 import type { SchemeContext } from "./context.ts"

@@ -1,14 +1,13 @@
 // The passes over all copies: every couple of seconds the node that holds the lease brings each copy up to date, merges
 // what is small, and now and then counts days. One organization's trouble is logged and marks its copy; the others go on.
 // A copy whose file is gone (a restored store, a folder that was lost) is given up, and made again from the dataset.
-import { type Clock, type Ids, type Logger, type Store, timestamp } from "#core"
+import { type Clock, type Ids, type Leases, type Logger, type Store, timestamp } from "#core"
 import type { Dataset, Datasets } from "../../datasets/index.ts"
-import { CopiedOrganizations, type Copy, type RowNote } from "../collections.ts"
+import { CopiedOrganizations, type Copy, type RowNote, SealingCollection } from "../collections.ts"
 import { SegmentMissing } from "../segments/segment-files.ts"
 import type { AnalyticsSettings } from "../settings.ts"
 import { CopyStore, type CopyStoreDeps, isConflict } from "./copy-store.ts"
 import { DayCheck } from "./day-check.ts"
-import { SealerHold } from "./lease.ts"
 import { LiveList } from "./live-list.ts"
 import { Sealer, type SealerDeps } from "./sealer.ts"
 
@@ -19,6 +18,7 @@ export interface PassesDeps extends CopyStoreDeps, Omit<SealerDeps, "segmentRows
   readonly datasets: Datasets
   readonly clock: Clock
   readonly ids: Ids
+  readonly leases: Leases
   readonly log: Logger
   readonly settings: AnalyticsSettings
   /** Kept to the organizations there are, for who watches rows. */
@@ -30,10 +30,12 @@ export interface PassesDeps extends CopyStoreDeps, Omit<SealerDeps, "segmentRows
 /** How long one organization's backlog may keep the others waiting. */
 const sliceMs = 1_500
 const notesEach = 2_000
+/** Renewed with each pass. Two nodes may hold it for a moment; then the copies' revisions refuse one, and work is lost, not rows. */
+const lease = { name: "page-analytics:sealer", ms: 15_000 }
+const stateId = "sealer"
 
 export class Passes {
   readonly #deps: PassesDeps
-  readonly #hold: SealerHold
   readonly #check: DayCheck
   readonly #list: LiveList
   readonly #sealers = new Map<string, Sealer>()
@@ -45,7 +47,6 @@ export class Passes {
 
   constructor(deps: PassesDeps) {
     this.#deps = deps
-    this.#hold = new SealerHold(deps)
     this.#check = new DayCheck({ ...deps, keepDays: deps.settings.keep_days })
     this.#list = new LiveList(deps.files)
   }
@@ -59,7 +60,7 @@ export class Passes {
     this.#stopped = true
     this.#cancel()
     await this.#under
-    if (this.#held) await this.#hold.release().catch(() => undefined)
+    if (this.#held) await this.#deps.leases.release(lease.name).catch(() => undefined)
   }
 
   #next(afterMs: number): void {
@@ -73,14 +74,14 @@ export class Passes {
   }
 
   async #pass(): Promise<void> {
-    const { store, clock, files, settings } = this.#deps
+    const { store, clock, files, leases, settings } = this.#deps
     const beganAt = timestamp(clock.now())
     const organizations: string[] = []
     for await (const { id } of store.open(CopiedOrganizations).stream({})) organizations.push(id)
     for (const id of organizations) this.#deps.copied.add(id)
     if (organizations.length === 0) return
     this.#deps.wanted()
-    const held = await this.#hold.claim()
+    const held = await leases.claim(lease.name, lease.ms)
     if (!held || !this.#held) this.#forget()
     this.#held = held
     if (held) {
@@ -89,9 +90,15 @@ export class Passes {
         if (this.#stopped) return
         whole = (await this.#one(organization)) && whole
       }
-      if (whole) await this.#hold.claim(beganAt)
+      if (whole && (await leases.claim(lease.name, lease.ms))) await this.#passed(beganAt)
     }
     await files.evict(clock.now(), settings.keep_replaced_ms)
+  }
+
+  async #passed(passed_at: string): Promise<void> {
+    const { store, ids } = this.#deps
+    const write = { kind: "update", collection: SealingCollection, id: stateId, update: { $set: { passed_at } }, upsert: true } as const
+    await store.commit({ id: ids.uuid(), writes: [write] })
   }
 
   /** Whatever another node may have done meanwhile is read again. */
@@ -214,4 +221,9 @@ export class Passes {
     this.#sealers.set(copies.organization, sealer)
     return sealer
   }
+}
+
+/** When the last whole pass began. */
+export async function passedAt(store: Store): Promise<string | null> {
+  return (await store.open(SealingCollection).get(stateId))?.passed_at ?? null
 }

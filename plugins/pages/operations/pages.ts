@@ -1,6 +1,6 @@
 // Making, reading, changing, publishing and unpublishing pages.
 import { z } from "zod"
-import { AppError, answered, defineOperation, Pager, pageInput, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { AppError, answered, defineOperation, Pager, pageInput, requireRevision, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { PagesCollection, pageStatuses, type StoredPage } from "../collections.ts"
 import { Pages } from "../pages.ts"
 import { type Owner, PageParts } from "../serving/parts.ts"
@@ -134,12 +134,7 @@ export const updatePage = defineOperation({
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, title, variants, status } = input
     const page = await deps.pages.require(caller.organization.id, slug)
-    if (expected_revision !== undefined && expected_revision !== page.revision) {
-      throw new AppError("aborted", `The page is at revision ${page.revision}, not ${expected_revision}; read it again.`, {
-        reason: "revision_mismatch",
-        current_revision: page.revision,
-      })
-    }
+    requireRevision("page", page.revision, expected_revision)
     if (variants?.length === 0 && (status ?? page.status) === "published") {
       throw new AppError("failed_precondition", "variants: a published page keeps at least one; unpublish it first.", {
         reason: "no_variants",

@@ -2,9 +2,9 @@
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { Clock, Ids, Store } from "#core"
-import { LeaseCollection, NotesCollection, SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
-import { SealerHold } from "../../../plugins/page-analytics/sealing/lease.ts"
+import { Clock, Ids, Leases, Store } from "#core"
+import { createLeases } from "../../../core/cluster/leases.ts"
+import { NotesCollection, SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
 import { runningMs } from "../../slowness.ts"
 import { expectWithin } from "../../tier.ts"
 import { until } from "../../waiting.ts"
@@ -162,19 +162,15 @@ describe("page analytics copy", () => {
     expect(await count()).to.equal(2)
   })
 
-  it("is sealed by one node at a time: whoever holds the lease, until it is released", async () => {
-    // Nothing is copied here, so that nobody else asks for the lease.
+  it("is sealed by one node at a time: the one that holds the lease", async () => {
     const { host } = await AnalyticsHost.start()
-    const deps = { store: host.get(Store), clock: host.get(Clock), ids: host.get(Ids) }
-    const [one, two] = [new SealerHold(deps), new SealerHold(deps)]
-    expect(await one.claim()).to.equal(true)
-    expect(await two.claim()).to.equal(false)
-    expect(await one.claim("2026-01-01T00:00:00.000Z")).to.equal(true)
-    const passed = await deps.store.open(LeaseCollection).get("sealer")
-    expect(passed?.passed_at).to.equal("2026-01-01T00:00:00.000Z")
-    await one.release()
-    expect(await two.claim()).to.equal(true)
-    await two.release()
+    const leases = host.get(Leases)
+    // Nothing is copied here, so that nobody else asks for the lease.
+    expect(await leases.claim("page-analytics:sealer", 15_000)).to.equal(true)
+    const other = createLeases({ store: host.get(Store), clock: host.get(Clock), ids: host.get(Ids), holder: "another node" })
+    expect(await other.claim("page-analytics:sealer", 15_000)).to.equal(false)
+    await leases.release("page-analytics:sealer")
+    expect(await other.claim("page-analytics:sealer", 15_000)).to.equal(true)
     await host.stop()
   })
 

@@ -1,6 +1,6 @@
 // Reads an event's body inside the isolate: parses it once, takes out proof fields, the page envelope and the test
 // marker, and says where a text stops being JSON.
-import { jsonFault } from "./json-fault.ts"
+import { jsonFault } from "../../../kernel/json-fault.ts"
 
 type Fields = Record<string, unknown>
 
@@ -42,7 +42,9 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new MalformedBody(jsonFault(text))
+    if (text.trim() === "") throw new MalformedBody("The body is empty; send JSON.")
+    const { fault, offset, line, column } = jsonFault(text)
+    throw new MalformedBody(`The body is not JSON: ${fault} at position ${offset} (line ${line}, column ${column}).`)
   }
 }
 

@@ -1,5 +1,5 @@
-// Where and why a text is not JSON, in words of our own: V8's message leaves the position out in some cases and quotes
-// the sender's data in others.
+// Where and why a text is not JSON, in words of our own: V8's message leaves the place out in some cases and quotes the
+// sender's data in others, which may hold secrets.
 
 const literals = ["true", "false", "null"]
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
@@ -15,19 +15,31 @@ class Fault extends Error {
   }
 }
 
-/** One sentence naming what was expected, with position (from 0), line and column (from 1). */
-export function jsonFault(text: string): string {
-  if (text.trim() === "") return "The body is empty; send JSON."
+export interface JsonFault {
+  /** From 0; the text's length where it only breaks off. */
+  readonly offset: number
+  /** From 1. */
+  readonly line: number
+  /** From 1. */
+  readonly column: number
+  /** What was expected there. */
+  readonly fault: string
+}
+
+/** The first place at which the text stops being JSON. For text that JSON.parse has refused. */
+export function jsonFault(text: string): JsonFault {
+  let at = text.length
+  let fault = "nothing is wrong"
   try {
     const end = skipSpace(text, readValue(text, skipSpace(text, 0), 0))
     if (end < text.length) throw new Fault("text follows the end of the JSON value", end)
   } catch (error) {
-    const at = error instanceof Fault ? error.at : 0
-    const reason = error instanceof Fault ? error.message : "it nests too deep"
-    const before = text.slice(0, at).split("\n")
-    return `The body is not JSON: ${reason} at position ${at} (line ${before.length}, column ${(before.at(-1) ?? "").length + 1}).`
+    if (!(error instanceof Fault)) throw error
+    at = error.at
+    fault = error.message
   }
-  return "The body is not JSON."
+  const before = text.slice(0, at)
+  return { offset: at, line: before.split("\n").length, column: at - before.lastIndexOf("\n"), fault }
 }
 
 function skipSpace(text: string, at: number): number {
