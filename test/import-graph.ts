@@ -17,7 +17,12 @@ export interface Module {
   readonly imports: readonly Import[]
 }
 
-const doors: Readonly<Record<string, string>> = { "#core": "core/index.ts", "#core/testing": "core/testing.ts" }
+const doors: Readonly<Record<string, string>> = {
+  "#core": "core/index.ts",
+  "#core/engine": "core/engine.ts",
+  "#core/commands": "core/commands.ts",
+  "#core/testing": "core/testing.ts",
+}
 
 /** Every TypeScript and JavaScript file under the folders, by path below the root. */
 export function readModules(folders: readonly string[], root = projectRoot): Map<string, Module> {

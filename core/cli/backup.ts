@@ -4,8 +4,8 @@ import { mkdirSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import type { Command } from "commander"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
+import { print, type Terminal } from "../kernel/terminal.ts"
 import { backUp, restore } from "../storage/sqlite/backup.ts"
-import { print, type Terminal } from "./terminal.ts"
 
 export function addBackupCommands(program: Command, config: () => CoreConfig, terminal: Terminal): void {
   program

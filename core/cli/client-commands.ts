@@ -1,12 +1,11 @@
 // Commands of whoever uses a service, beside its operations: keys, shell completion, MCP.
 import type { Command } from "commander"
-import type { Declarations } from "../bootstrap/plugins.ts"
 import { completionScript } from "./completion.ts"
 import { addLoginCommands } from "./login.ts"
-import { addOperationCommands, type CommandContext, told } from "./operations/commands.ts"
+import { type CommandContext, told } from "./operations/commands.ts"
 import { targetOf } from "./profiles.ts"
 
-export function addClientCommands(program: Command, context: CommandContext, declarations: () => Promise<Declarations>): void {
+export function addClientCommands(program: Command, context: CommandContext, addDeclared: () => Promise<void>): void {
   addLoginCommands(program, context)
   program
     .command("completion")
@@ -14,8 +13,7 @@ export function addClientCommands(program: Command, context: CommandContext, dec
     .argument("<shell>", "bash, zsh or fish")
     .action((shell: string) =>
       told({ context }, async () => {
-        const { registry } = await declarations()
-        addOperationCommands(program, registry, context)
+        await addDeclared()
         context.terminal.stdout.write(completionScript(shell, program))
       }),
     )

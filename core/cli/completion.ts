@@ -1,6 +1,6 @@
 // `millrace completion <shell>`: a script with every command and flag in it, so that completing a word starts nothing.
 import type { Command } from "commander"
-import { CommandProblem } from "./operations/problem.ts"
+import { CommandProblem } from "../kernel/command.ts"
 
 interface Place {
   /** Words that lead here: `datasets list-rows`. */

@@ -1,7 +1,7 @@
 // What a service's first start wrote into its data folder: where it is, and the key of its owner.
 import { z } from "zod"
+import { CommandProblem } from "../kernel/command.ts"
 import { readGiven } from "./given-file.ts"
-import { CommandProblem } from "./operations/problem.ts"
 
 const FirstStart = z.object({ base_url: z.string(), admin_key: z.string() })
 

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, relative } from "node:path"
 import type { GeneratedFile } from "../kernel/plugin.ts"
-import { print, printError, type Terminal } from "./terminal.ts"
+import { print, printError, type Terminal } from "../kernel/terminal.ts"
 
 /** Returns the exit code. */
 export function writeGenerated(files: readonly GeneratedFile[], terminal: Terminal): number {

@@ -1,6 +1,6 @@
 // Files that a command line names, which may not be there. What is wrong is one line: no stack helps whoever mistyped.
 import { readFileSync } from "node:fs"
-import { CommandProblem } from "./operations/problem.ts"
+import { CommandProblem } from "../kernel/command.ts"
 
 const causes: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",

@@ -5,12 +5,12 @@ import { Writable } from "node:stream"
 import type { Command } from "commander"
 import { z } from "zod"
 import { baseOf, createCaller } from "../client/caller.ts"
+import { CommandProblem } from "../kernel/command.ts"
+import { readAll, type Terminal } from "../kernel/terminal.ts"
 import { firstStart } from "./first-start.ts"
 import { type CommandContext, told } from "./operations/commands.ts"
-import { CommandProblem } from "./operations/problem.ts"
 import { tableText } from "./operations/show.ts"
 import { defaultUrl, type Profile, profilesFile, readProfiles, unknownProfile, writeProfiles } from "./profiles.ts"
-import { readAll, type Terminal } from "./terminal.ts"
 
 /** What the service says of a key; any service has it. */
 const who = { "me.get": { method: "GET", path: "/v1/me", repeatable: true } } as const

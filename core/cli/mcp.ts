@@ -3,10 +3,10 @@
 // offered, allowed and kept in its audit log, and speaks the revision that the client asks for.
 import { createInterface } from "node:readline"
 import { baseOf } from "../client/caller.ts"
+import type { Terminal } from "../kernel/terminal.ts"
 import { type Message, messagesOf, requestIdsOf } from "./mcp/message.ts"
 import { type Refusal, Service } from "./mcp/service.ts"
 import type { Target } from "./profiles.ts"
-import type { Terminal } from "./terminal.ts"
 
 /** What was asked for is answered within this time once standard input has ended. */
 const lastAnswersMs = 30_000

@@ -1,29 +1,40 @@
 // A command that a plugin declares, as commander takes it.
 import { Command, Option } from "commander"
-import type { PluginCommand } from "../kernel/plugin.ts"
-import type { CommandContext } from "./operations/commands.ts"
-import { print } from "./terminal.ts"
+import type { CommandContext, CommandOption, PluginCommand } from "../kernel/command.ts"
+import { print } from "../kernel/terminal.ts"
 
-export function addPluginCommand(
-  program: Command,
-  { name, group, summary, options = [], run }: PluginCommand,
-  { terminal, exit }: CommandContext,
-): void {
+export function addPluginCommand(program: Command, declared: PluginCommand, context: Omit<CommandContext, "args">): void {
+  const { name, group, summary, arguments: positional = [], options = [] } = declared
+  const parent = parentOf(program, group)
+  if (parent.commands.some((command) => command.name() === name)) return
   const made = new Command(name).description(summary).copyInheritedSettings(program)
-  for (const { flags, summary: says, mandatory } of options) made.addOption(new Option(flags, says).makeOptionMandatory(mandatory ?? false))
-  made.action(async (given: Record<string, string | boolean | undefined>) => {
-    const result = await run(given)
-    print(terminal, typeof result === "string" ? result : result.text)
-    if (typeof result !== "string") exit(result.exitCode)
+  for (const one of positional) made.argument(one.name, one.summary)
+  for (const option of options) made.addOption(optionOf(option))
+  made.action(async (...given: unknown[]) => {
+    const args = given
+      .slice(0, positional.length)
+      .flat()
+      .filter((one) => one !== undefined) as string[]
+    const result = await declared.run(given[positional.length], { ...context, args })
+    if (result === undefined) return
+    print(context.terminal, typeof result === "string" ? result : result.text)
+    if (typeof result !== "string") context.end(result.exitCode)
   })
-  parentOf(program, group).addCommand(made)
+  parent.addCommand(made)
 }
 
-function parentOf(program: Command, group: string | undefined): Command {
+function optionOf({ flags, summary, mandatory = false, choices, default: value }: CommandOption): Option {
+  const option = new Option(flags, summary).makeOptionMandatory(mandatory)
+  if (choices) option.choices(choices)
+  return value === undefined ? option : option.default(value)
+}
+
+function parentOf(program: Command, group: PluginCommand["group"]): Command {
   if (group === undefined) return program
-  const existing = program.commands.find((command) => command.name() === group)
-  if (existing) return existing
-  const made = new Command(group).copyInheritedSettings(program)
-  program.addCommand(made)
+  const { name, summary } = typeof group === "string" ? { name: group, summary: "" } : group
+  const existing = program.commands.find((command) => command.name() === name)
+  const made = existing ?? new Command(name).copyInheritedSettings(program).showSuggestionAfterError()
+  if (summary !== "") made.description(summary)
+  if (!existing) program.addCommand(made)
   return made
 }

@@ -3,9 +3,9 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { z } from "zod"
+import { CommandProblem } from "../kernel/command.ts"
 import { didYouMean } from "../kernel/guess.ts"
-import { CommandProblem } from "./operations/problem.ts"
-import { configFolder } from "./terminal.ts"
+import { configFolder } from "../kernel/terminal.ts"
 
 const Profile = z.object({ url: z.string(), key: z.string(), organization: z.string().optional() })
 const ProfilesFile = z.object({ current: z.string(), profiles: z.record(z.string(), Profile) })

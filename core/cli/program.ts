@@ -2,25 +2,31 @@
 // their own, which are looked up when a name is none of these.
 import { join, resolve } from "node:path"
 import { Command, CommanderError } from "commander"
-import { type Declarations, frameworkIsSource, frameworkRoot, loadDeclarations, loadPlugins } from "../bootstrap/plugins.ts"
+import {
+  type Declarations,
+  frameworkIsSource,
+  frameworkRoot,
+  type LoadedPlugin,
+  loadDeclarations,
+  loadPlugins,
+} from "../bootstrap/plugins.ts"
+import { CommandProblem, type CommandContext as PluginCommandContext } from "../kernel/command.ts"
 import { BootError, type LoadedConfig, loadConfig } from "../kernel/config.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
+import { print, printError, processTerminal, type Terminal } from "../kernel/terminal.ts"
 import { addBackupCommands } from "./backup.ts"
 import { addClientCommands } from "./client-commands.ts"
 import { describeConfig } from "./describe-config.ts"
 import { addDev } from "./dev.ts"
 import { checkGenerated, writeGenerated } from "./generate.ts"
 import { generatedFiles } from "./generated-files.ts"
-import { addOperationCommands, type CommandContext } from "./operations/commands.ts"
-import { CommandProblem } from "./operations/problem.ts"
+import { addOperationCommands } from "./operations/commands.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
-import { addPipelineCommands } from "./pipelines/commands.ts"
 import { addPluginCommand } from "./plugin-command.ts"
 import { addRotateMasterKey } from "./rotate-master-key.ts"
 import { addScaffoldCommands } from "./scaffold/commands.ts"
 import { schemaFiles } from "./schema-files.ts"
-import { print, printError, processTerminal, type Terminal } from "./terminal.ts"
 
 const defaults = join(frameworkRoot, "config/default.yaml")
 
@@ -90,10 +96,11 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   addScaffoldCommands(program, { root: process.cwd(), declarations, refresh: (isFramework) => refresh(isFramework, terminal), terminal })
   addBackupCommands(program, config, terminal)
   addRotateMasterKey(program, config, terminal)
-  addPipelineCommands(program, { config, root: process.cwd(), terminal, end })
   program.showSuggestionAfterError()
-  addClientCommands(program, { terminal, exit: end }, declarations)
-  if (needsPlugins(program, args)) await addDeclaredCommands(program, { terminal, exit: end })
+  const context = { config, root: process.cwd(), terminal, end }
+  addClientCommands(program, { terminal, exit: end }, () => addDeclaredCommands(program, context))
+  if (!isKnown(program, args)) await addShippedCommands(program, context)
+  if (!isKnown(program, args)) await addDeclaredCommands(program, context)
   try {
     await program.parseAsync(args, { from: "user" })
   } catch (error) {
@@ -122,15 +129,24 @@ async function refresh(isFramework: boolean, terminal: Terminal): Promise<void> 
   writeGenerated(files, terminal)
 }
 
-/** Plugins are loaded where a name is none of the core's own commands. */
-function needsPlugins(program: Command, [first = "", second = ""]: readonly string[]): boolean {
+function isKnown(program: Command, [first = "", second = ""]: readonly string[]): boolean {
   const known = program.commands.find((command) => command.name() === first)
-  if (!known || known.commands.length === 0) return !known
-  return !known.commands.some((command) => command.name() === second)
+  if (!known || known.commands.length === 0) return known !== undefined
+  return known.commands.some((command) => command.name() === second)
 }
 
-async function addDeclaredCommands(program: Command, context: CommandContext): Promise<void> {
+/** Commands of the plugins that ship: there whatever is wrong with the project's configuration or its own plugins. */
+async function addShippedCommands(program: Command, context: Omit<PluginCommandContext, "args">): Promise<void> {
+  const { config } = loadConfig({ defaults, env: {} })
+  addPluginCommands(program, await loadPlugins({ config, root: frameworkRoot }), context)
+}
+
+async function addDeclaredCommands(program: Command, context: Omit<PluginCommandContext, "args">): Promise<void> {
   const { plugins, registry } = await ownDeclarations(context.terminal.env)
+  addPluginCommands(program, plugins, context)
+  addOperationCommands(program, registry, { terminal: context.terminal, exit: context.end })
+}
+
+function addPluginCommands(program: Command, plugins: readonly LoadedPlugin[], context: Omit<PluginCommandContext, "args">): void {
   for (const command of plugins.flatMap(({ plugin }) => plugin.commands ?? [])) addPluginCommand(program, command, context)
-  addOperationCommands(program, registry, context)
 }

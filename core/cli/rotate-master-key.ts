@@ -7,9 +7,9 @@ import { MasterKeys } from "../bootstrap/vault.ts"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
 import { createLog } from "../kernel/log.ts"
 import { adoptNextMasterKey, nextMasterKey } from "../kernel/master-keys.ts"
+import { print, type Terminal } from "../kernel/terminal.ts"
 import { createVault } from "../kernel/vault.ts"
 import { checkMasterKey, resealAll } from "../storage/master-key.ts"
-import { print, type Terminal } from "./terminal.ts"
 
 export function addRotateMasterKey(program: Command, config: () => CoreConfig, terminal: Terminal): void {
   program

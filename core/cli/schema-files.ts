@@ -2,8 +2,8 @@
 import { join } from "node:path"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import type { Registry } from "../kernel/registry.ts"
+import { testFileSchema } from "../rehearsal/test-document.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
-import { testFileSchema } from "./pipelines/test/test-document.ts"
 
 export function schemaFiles(registry: Registry, folder: string): GeneratedFile[] {
   return [

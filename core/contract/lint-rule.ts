@@ -1,5 +1,6 @@
 // A rule that pipeline documents are held against: what it refuses or warns of, why, and what to do. The pages under
 // docs/rules are made of these, and tests compile every example.
+import type { ExtensionPoint } from "../kernel/registry.ts"
 
 /** A rule that documents are held against; its page under docs/rules is made of it. */
 export interface LintRule {
@@ -12,3 +13,22 @@ export interface LintRule {
   readonly bad: string
   readonly good: string
 }
+
+/** A document that compiles, as rules over several documents see it. */
+export interface LintedDocument {
+  readonly slug: string
+  readonly active: boolean
+  readonly pipeline: readonly Readonly<Record<string, unknown>>[]
+  readonly upserts: readonly { readonly dataset: string; readonly key: string }[]
+  /** Slugs of the datasets that it writes to. */
+  readonly writesTo: readonly string[]
+}
+
+/** A rule that a document breaks only beside others. */
+export interface CrossDocumentRule extends LintRule {
+  readonly id: string
+  /** `others` are those that lie beside it. undefined where the document keeps the rule. Pure. */
+  check(document: LintedDocument, others: readonly LintedDocument[]): { readonly message: string; readonly pointer: string } | undefined
+}
+
+export const CrossDocumentRules: ExtensionPoint<CrossDocumentRule> = { kind: "lint rule", nameOf: ({ id }) => id }

@@ -8,6 +8,7 @@ import { type AnyAuthMode, AuthModes } from "./auth-mode.ts"
 import { type Channel, Channels } from "./channel.ts"
 import { type CollectionSpec, Collections } from "./collection.ts"
 import { type AnyJob, Jobs } from "./job.ts"
+import { type CrossDocumentRule, CrossDocumentRules } from "./lint-rule.ts"
 import { type AnyOperation, Operations } from "./operation.ts"
 import { type RehearsalFixture, RehearsalFixturePoint } from "./rehearsal.ts"
 import { type AnyRoute, Routes } from "./route.ts"
@@ -25,6 +26,7 @@ export interface Registrar {
   jobs(...jobs: AnyJob[]): void
   channels(...channels: Channel[]): void
   routes(...routes: AnyRoute[]): void
+  lintRules(...rules: CrossDocumentRule[]): void
   /** What a rehearsal of pipelines makes or reads of this plugin's. */
   rehearsal(...fixtures: RehearsalFixture[]): void
 }
@@ -58,6 +60,7 @@ export function registrarFor(plugin: string, container: Container, registry: Reg
     jobs: add(Jobs),
     channels: add(Channels),
     routes: add(Routes),
+    lintRules: add(CrossDocumentRules),
     rehearsal: add(RehearsalFixturePoint),
   }
 }

@@ -7,6 +7,7 @@ import type { Document, Json } from "./collection.ts"
 import type { Operation } from "./operation.ts"
 import type { Store } from "./store.ts"
 
+/** What a rehearsal fixture is given. */
 export interface RehearsalContext {
   /** Who may do everything in the organization of the rehearsal. */
   readonly caller: Caller
@@ -18,6 +19,7 @@ export interface RehearsalContext {
   call<I extends z.ZodType, O extends z.ZodType>(operation: Operation<I, O, any>, input: z.input<I>): Promise<z.output<O>>
 }
 
+/** An integration that a rehearsal connects. */
 export interface RehearsedConnection {
   /** What pipelines name it by. */
   readonly slug: string

@@ -1,6 +1,7 @@
 // The shape of a plugin, free of what plugins of this service can declare: that is the registrar's business
 // (contract/registrar.ts), so that the kernel knows no operation, action or collection.
 import type { z } from "zod"
+import type { PluginCommand } from "./command.ts"
 
 export interface Plugin<R, C extends z.ZodType = z.ZodType> {
   /** Unique among the loaded plugins; kebab-case. Its settings stand under this name in the configuration. */
@@ -15,22 +16,6 @@ export interface Plugin<R, C extends z.ZodType = z.ZodType> {
   /** Files of the plugin that are made from others and kept with them; `millrace generate` writes them. */
   generates?(): Promise<readonly GeneratedFile[]>
 }
-
-/** A command of `millrace` that a plugin adds, beside those made of its operations. */
-export interface PluginCommand {
-  /** kebab-case. */
-  readonly name: string
-  /** The command that this one stands under, such as `pipelines`. */
-  readonly group?: string
-  readonly summary: string
-  /** `--name`, or `--name VALUE` for one that takes a value; a mandatory one must be given. */
-  readonly options?: readonly { readonly flags: string; readonly summary: string; readonly mandatory?: boolean }[]
-  /** `options` by name in camel case. Returns what is printed, and the exit code where it is not 0. */
-  run(options: Readonly<Record<string, string | boolean | undefined>>): Promise<CommandResult> | CommandResult
-}
-
-/** What a command prints, and its exit code where that is not 0. */
-export type CommandResult = string | { readonly text: string; readonly exitCode: number }
 
 export interface GeneratedFile {
   /** Absolute. */

@@ -20,6 +20,7 @@ export interface TemplateScope {
 /** A compiled template, expression or config: no parsing left to do. Throws AppError when it cannot render. */
 export type Evaluate<T> = (scope: TemplateScope) => T
 
+/** A compiled step of a pipeline. */
 export interface Step {
   readonly id: string
   readonly action: AnyAction
@@ -38,6 +39,7 @@ export interface Step {
   readonly config: Evaluate<unknown>
 }
 
+/** A compiled pipeline. */
 export interface Graph {
   /** Of document and action versions: the same document compiled twice gives the same. */
   readonly digest: string

@@ -3,6 +3,7 @@
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 
+/** What a file in a folder of pipelines holds. */
 export type FileKind = "pipeline" | "test"
 
 /** Whether a path names the tests of a pipeline. */

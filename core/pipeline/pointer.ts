@@ -1,5 +1,6 @@
 // JSON pointers (RFC 6901): how findings name places in a document.
 
+/** The pointer to a field or element of what `parent` points to. */
 export function childPointer(parent: string, key: PropertyKey): string {
   return `${parent}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
 }

@@ -1,6 +1,7 @@
 // Who changed what: the audit log of the organization, newest first.
 import { z } from "zod"
-import { AppError, AuditLog, type AuditRecord, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
+import { AppError, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
+import { AuditLog, type AuditRecord } from "#core/engine"
 
 const Summary = z
   .json()

@@ -7,6 +7,7 @@ import { createDataset, getDataset, listDatasets, updateDataset } from "./operat
 import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
 import { rehearsedRows } from "./rehearsal.ts"
 import { rowsChannel } from "./row-news.ts"
+import { splitLeads } from "./split-leads.ts"
 
 export type { Dataset, Row } from "./collections.ts"
 export { DatasetReference } from "./dataset-reference.ts"
@@ -14,6 +15,7 @@ export { Datasets, type NewDataset, type ReservedDataset } from "./datasets.ts"
 export type { RowOrigin } from "./row-identity.ts"
 export { problemOfName } from "./row-values.ts"
 export type { RowToWrite, RowWatcher } from "./row-writer.ts"
+export { bareDataset, type LeadCapture, leadTargets, splitLeadsWarning } from "./split-leads.ts"
 
 export default definePlugin({
   id: "datasets",
@@ -27,6 +29,7 @@ export default definePlugin({
   register(reg, config) {
     reg.collections(DatasetsCollection, RowsCollection)
     reg.channels(rowsChannel)
+    reg.lintRules(splitLeads)
     reg.rehearsal({ name: "rows", run: rehearsedRows })
     reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
     reg.provide(Datasets, {

@@ -2,7 +2,8 @@
 // first event.
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
-import { type CoreConfig, type Listening, type Logger, passedOver, type Works } from "#core"
+import type { CoreConfig, Listening, Logger, Works } from "#core"
+import { passedOver } from "#core/engine"
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
 import type { EventPipelines, Organization } from "./pipelines.ts"

@@ -1,5 +1,6 @@
 // What the area keeps: pipelines, and each revision of a document, since deferred work runs as it was when its event came.
-import { type Document, defineCollection, type Json, type PipelineDocument, type Sealed } from "#core"
+import { type Document, defineCollection, type Json, type Sealed } from "#core"
+import type { PipelineDocument } from "#core/engine"
 
 export interface KeptSecret {
   id: string

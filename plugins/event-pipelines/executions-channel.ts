@@ -1,5 +1,6 @@
 // The live channel `executions`. Its messages are not kept: the journal tells them again to whoever lost the connection.
-import { defineChannel, EntryCollection, type RecallArgs, type RecalledMessage, recalledAnnouncement, timestamp } from "#core"
+import { defineChannel, type RecallArgs, type RecalledMessage, timestamp } from "#core"
+import { EntryCollection, recalledAnnouncement } from "#core/engine"
 import { Pipelines } from "./collections.ts"
 
 /** Without payloads: what became of each event, as it is journalled. */

@@ -2,11 +2,13 @@
 // became of events.
 
 import { z } from "zod"
-import { Clock, Coherence, definePlugin, Listening, Log, PipelineSource, Settings, Store, Works } from "#core"
+import { Clock, Coherence, definePlugin, Listening, Log, Settings, Store, Works } from "#core"
+import { PipelineSource } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
 import { FilesAtBoot } from "./boot.ts"
 import { Endpoints, Pipelines, Revisions } from "./collections.ts"
+import { pipelineCommands } from "./commands/commands.ts"
 import { executionsChannel } from "./executions-channel.ts"
 import { applyPipelines, planPipelines } from "./operations/applying.ts"
 import { listActionTypes, listAuthModes } from "./operations/declarations.ts"
@@ -24,6 +26,7 @@ export default definePlugin({
   id: "event-pipelines",
   needs: ["organizations", "datasets", "pages"],
   config: z.strictObject({}),
+  commands: pipelineCommands,
   register(registrar) {
     registrar.collections(Pipelines, Endpoints, Revisions)
     registrar.provide(EventPipelinesService, { inject: dependencies, create: (deps) => new EventPipelines(deps) })

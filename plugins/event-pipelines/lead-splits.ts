@@ -1,9 +1,8 @@
 // Leads of one organization that lie in several places, because its pipelines put them there: a warning to whoever saves
 // one of them.
-import { leadTargets, type Store, splitLeadsWarning } from "#core"
+import type { Store } from "#core"
+import { type LeadCapture, leadTargets, splitLeadsWarning } from "../datasets/index.ts"
 import { type PipelineRecord, Pipelines } from "./collections.ts"
-
-type LeadCapture = Parameters<typeof splitLeadsWarning>[0]
 
 const capturing = { purpose: "record_capture", state: "active" } as const
 

@@ -1,5 +1,6 @@
 // What a document needs before it is saved: that it compiles, its datasets, its page, a secret of the right form.
-import { AppError, type Caller, type Declared, type Finding, type PipelineDocument, type PipelineEngine, type Work } from "#core"
+import { AppError, type Caller, type Declared, type Work } from "#core"
+import type { Finding, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { Datasets } from "../datasets/index.ts"
 import type { Pages } from "../pages/index.ts"
 import type { PipelineRecord } from "./collections.ts"

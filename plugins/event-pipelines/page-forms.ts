@@ -1,5 +1,6 @@
 // Where a page's forms go: the newest active pipeline that captures its records and that a browser can send to.
-import { type Coherence, everyKey, pipelineTopic } from "#core"
+import { type Coherence, everyKey } from "#core"
+import { pipelineTopic } from "#core/engine"
 import { problemOfName } from "../datasets/index.ts"
 import type { PageParts } from "../pages/index.ts"
 import type { PipelineRecord } from "./collections.ts"

@@ -8,10 +8,7 @@ import {
   Declared,
   Ids,
   Pager,
-  type PipelineDocument,
-  PipelineEngine,
   PublicUrl,
-  pipelineTopic,
   requireRevision,
   Store,
   slugOf,
@@ -20,6 +17,7 @@ import {
   Vault,
   type Work,
 } from "#core"
+import { type PipelineDocument, PipelineEngine, pipelineTopic } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
 import { Pages } from "../pages/index.ts"
 import { type AppliedFile, Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"

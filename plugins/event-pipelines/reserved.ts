@@ -1,6 +1,7 @@
 // Pipelines that the service makes for itself (specification 2.11, page events): callers may rename and disable one;
 // what it does stays as it was made.
-import { AppError, type PipelineDocument } from "#core"
+import { AppError } from "#core"
+import type { PipelineDocument } from "#core/engine"
 
 export interface Reserved {
   readonly purpose: "page_events"

@@ -1,6 +1,7 @@
 // Rules of a save that the compiler cannot know: purposes and promotion (specification 2.11), what is fixed at creation,
 // what the auth mode says about secrets.
-import { AppError, AuthModes, type Caller, type Declared, type PipelineDocument } from "#core"
+import { AppError, AuthModes, type Caller, type Declared } from "#core"
+import type { PipelineDocument } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 import { redactedSecret } from "./wire.ts"
 

@@ -1,16 +1,6 @@
 // Hands the engine the pipelines it runs: by endpoint, by id, by slug, and as they were at an earlier revision.
-import {
-  AppError,
-  type Clock,
-  type Coherence,
-  type PipelineDocument,
-  type PipelineSource,
-  pipelineTopic,
-  type Store,
-  type StoredPipeline,
-  timestamp,
-  type Works,
-} from "#core"
+import { AppError, type Clock, type Coherence, type Store, timestamp, type Works } from "#core"
+import { type PipelineDocument, type PipelineSource, pipelineTopic, type StoredPipeline } from "#core/engine"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import type { EventPipelines } from "./pipelines.ts"
 import { stillApplied } from "./rules.ts"

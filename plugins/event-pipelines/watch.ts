@@ -2,7 +2,8 @@
 // invalid one is reported and what was there stays.
 import { type FSWatcher, watch } from "node:fs"
 import { join } from "node:path"
-import { AppError, type Finding, type Logger } from "#core"
+import { AppError, type Logger } from "#core"
+import type { Finding } from "#core/engine"
 import { type ApplyDeps, applyFile, describeFindings, pipelineFiles, type ReadFile, readPipelineFile } from "./files.ts"
 import type { Organization } from "./pipelines.ts"
 

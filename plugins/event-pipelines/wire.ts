@@ -1,7 +1,8 @@
 // The resource as callers see it (specification 2.11 and 4.18): flat, and without secrets.
 
 import { z } from "zod"
-import { documentFields, PipelineState, Purpose, Slug, SourceKind, Timestamp, Uuid } from "#core"
+import { Slug, Timestamp, Uuid } from "#core"
+import { documentFields, PipelineState, Purpose, SourceKind } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 
 export const redactedSecret = "[redacted]"

@@ -1,21 +1,8 @@
 // The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
 // until someone has it tried again.
 import { z } from "zod"
-import {
-  AppError,
-  answered,
-  defineOperation,
-  JobCollection,
-  type JobDocument,
-  JobQueue,
-  Pager,
-  PipelineEngine,
-  PipelineSource,
-  pageInput,
-  Store,
-  Timestamp,
-  Uuid,
-} from "#core"
+import { AppError, answered, defineOperation, JobQueue, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
+import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 import { executionOf, stageRetry } from "./retry.ts"
 
 const State = z.enum(["queued", "dead"])

@@ -1,7 +1,8 @@
 // Trying a dead job again. The job of deferred steps is only half of the story: what failed stands in the journal entry
 // too, so the engine, which knows both, does that.
 import { z } from "zod"
-import { AppError, type JobDocument, type JobQueue, type PipelineEngine, type PipelineSource, type Work } from "#core"
+import { AppError, type JobQueue, type Work } from "#core"
+import type { JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 
 const deferredType = "pipeline.deferred"
 const DeferredPayload = z.object({ pipeline_id: z.uuid(), execution_id: z.uuid() })

@@ -1,18 +1,7 @@
 // Takes what browsers send: each element gets its own verdict and its own entry, a bad one rejects itself only, and rows,
 // entries, the session and what follows from it are one commit.
-import {
-  AppError,
-  type Arrival,
-  type Ids,
-  type Intake,
-  type Json,
-  type Live,
-  type ReplayArgs,
-  type Reply,
-  StagedWork,
-  type StoredPipeline,
-  timestamp,
-} from "#core"
+import { AppError, type Ids, type Json, type Live, type Reply, StagedWork, timestamp } from "#core"
+import type { Arrival, Intake, ReplayArgs, StoredPipeline } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
 import { chooseVariant, type Pages, type StoredPage, shownVariant, type Visitors } from "../pages/index.ts"
 import { type AuthoredNames, namesHeld } from "./authored-names.ts"

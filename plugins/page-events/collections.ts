@@ -1,7 +1,8 @@
 // What is kept of visits: sessions while they are open and for as long as a page that stayed open may go on with them,
 // which sessions became leads, and each request that brought events, as long as payloads are kept. None of it holds an
 // address or an agent.
-import { type Document, defineCollection, type Json, type RequestStamp } from "#core"
+import { type Document, defineCollection, type Json } from "#core"
+import type { RequestStamp } from "#core/engine"
 import type { SessionState } from "./session.ts"
 import type { DerivedKind } from "./vocabulary.ts"
 

@@ -1,6 +1,7 @@
 // Where a page's events go: the endpoint of its page-events pipeline while that is active. Kept in memory until the
 // pipeline changes, since every visit asks.
-import { type Coherence, everyKey, pipelineTopic, token } from "#core"
+import { type Coherence, everyKey, token } from "#core"
+import { pipelineTopic } from "#core/engine"
 import type { EventPipelines } from "../event-pipelines/index.ts"
 import { pipelineIdOf } from "./pipeline.ts"
 

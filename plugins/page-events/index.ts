@@ -1,6 +1,7 @@
 // Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
 // and rows, sessions and what follows from them are kept here.
-import { AcceptedEvents, Clock, Coherence, definePlugin, Ids, Intakes, JobQueue, Live, Settings, Store, Tally, token, Vault } from "#core"
+import { Clock, Coherence, definePlugin, Ids, JobQueue, Live, Settings, Store, Tally, token, Vault } from "#core"
+import { AcceptedEvents, Intakes } from "#core/engine"
 import { Datasets, type ReservedDataset } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { PageParts, Pages, Serving, Visitors } from "../pages/index.ts"

@@ -1,15 +1,7 @@
 // Writes a page's `lead` by what the service kept, not by what a browser says: in the commit of each submission that the
 // page's pipeline accepts, whatever sent it (a form, a script, a frame), and so once for each and never for a refused one.
-import {
-  type AcceptedEvent,
-  type AcceptedEvents,
-  isUuid,
-  type Json,
-  type Live,
-  type RequestStamp,
-  type StoredPipeline,
-  type Work,
-} from "#core"
+import { isUuid, type Json, type Live, type Work } from "#core"
+import type { AcceptedEvent, AcceptedEvents, RequestStamp, StoredPipeline } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
 import type { Pages } from "../pages/index.ts"
 import type { AuthoredNames } from "./authored-names.ts"

@@ -1,6 +1,7 @@
 // The page-events pipeline of a page (specification 2.11): made with the page's first publication, once; whoever
 // disables it turns first-party analytics off for the page, and it is not made again.
-import { derivedUuid, freeSlug, PipelineDocument, type Work } from "#core"
+import { derivedUuid, freeSlug, type Work } from "#core"
+import { PipelineDocument } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
 import type { EventPipelines } from "../event-pipelines/index.ts"
 import type { StoredPage } from "../pages/index.ts"

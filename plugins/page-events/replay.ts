@@ -2,18 +2,8 @@
 // shared dataset and the row is there afterwards. Anything else fails closed: no receipt, and an entry that failed and
 // says why. So the row is committed first (a second time it is the same row) and the entry once it is known to be there.
 import { createHmac } from "node:crypto"
-import {
-  AppError,
-  type Clock,
-  type EventAnswer,
-  type Json,
-  type ReplayArgs,
-  StagedWork,
-  type Store,
-  timestamp,
-  type Vault,
-  type Work,
-} from "#core"
+import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type Vault, type Work } from "#core"
+import type { EventAnswer, ReplayArgs } from "#core/engine"
 import type { Datasets, ReservedDataset } from "../datasets/index.ts"
 import { BatchesCollection, placeOf } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"

@@ -1,5 +1,6 @@
 // The verdict on each element of a request, with its journal entry, and the answer that lists them all.
-import { AppError, type Arrival, type Ids, type JournalEntry, type Json, type Reply } from "#core"
+import { AppError, type Ids, type Json, type Reply } from "#core"
+import type { Arrival, JournalEntry } from "#core/engine"
 import type { Batch } from "./batch.ts"
 import { campaignIn, envelopeOf, pageUrl } from "./rows.ts"
 import { type ReadEvent, readEvent, type SubmittedEvent } from "./vocabulary.ts"

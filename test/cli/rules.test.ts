@@ -1,12 +1,14 @@
 // Every lint rule, of the compiler and of the actions that ship: its bad example has the finding as the real compiler
 // makes it, its good one has not, and its page says both.
+
 import { join } from "node:path"
 import { expect } from "chai"
 import { type Declarations, loadDeclarations } from "../../core/bootstrap/plugins.ts"
-import { compilerFor, type LocalCompiler } from "../../core/cli/pipelines/compiler.ts"
 import { allRules, findingsOf, type NamedRule, rulePages } from "../../core/cli/reference/rules.ts"
 import { Actions } from "../../core/contract/action.ts"
+import { CrossDocumentRules } from "../../core/contract/lint-rule.ts"
 import { loadConfig } from "../../core/kernel/config.ts"
+import { compilerFor, type LocalCompiler } from "../../core/rehearsal/compiler.ts"
 import { projectRoot, readModules } from "../import-graph.ts"
 
 const { config } = loadConfig({ defaults: join(projectRoot, "config/default.yaml"), env: {} })
@@ -20,7 +22,7 @@ describe("lint rules as they are compiled", () => {
   before(async () => {
     declarations = await loadDeclarations({ config, root: projectRoot })
     compiler = compilerFor(declarations, config, "acme")
-    rules = allRules(declarations.registry.items(Actions))
+    rules = allRules(declarations.registry.items(Actions), declarations.registry.items(CrossDocumentRules))
   })
   after(() => compiler.stop())
 

@@ -1,8 +1,8 @@
 // Flags of a command, from the input schema of its operation: a name, a kind, and how its text becomes a value.
 import type { AnyOperation } from "../../contract/operation.ts"
+import { CommandProblem } from "../../kernel/command.ts"
 import { didYouMean } from "../../kernel/guess.ts"
 import { type JsonObject, wireSchema } from "../../surface/wire-schema.ts"
-import { CommandProblem } from "./problem.ts"
 
 export type FlagKind = "text" | "integer" | "number" | "boolean" | "scalar" | "json"
 

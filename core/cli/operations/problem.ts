@@ -1,18 +1,7 @@
 // What goes wrong in a command, as a person would like to read it, and the exit code that says which kind it was.
 import type { ClientError } from "../../client/error.ts"
 import type { ErrorCode } from "../../kernel/errors.ts"
-import { harmless } from "../terminal.ts"
-
-/** A problem on this side: the command line, a file, a profile. */
-export class CommandProblem extends Error {
-  readonly exitCode: number
-
-  constructor(message: string, exitCode = 1) {
-    super(message)
-    this.name = "CommandProblem"
-    this.exitCode = exitCode
-  }
-}
+import { harmless } from "../../kernel/terminal.ts"
 
 /** Exit codes by error code; 0 is success and 1 a problem on this side. */
 export const exitCodeOf: Readonly<Record<ErrorCode, number>> = {

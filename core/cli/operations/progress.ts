@@ -1,5 +1,5 @@
 // A line on standard error that says what is going on, for what takes longer than a second; only where a person looks.
-import type { Terminal } from "../terminal.ts"
+import type { Terminal } from "../../kernel/terminal.ts"
 
 export interface Progress {
   /** Shown from the next second on. */

@@ -1,8 +1,8 @@
 // The input of a call from a command line: the file given, then path parameters, then flags; the later wins.
 import { parse } from "yaml"
+import { CommandProblem } from "../../kernel/command.ts"
+import { readAll, type Terminal } from "../../kernel/terminal.ts"
 import { readGiven } from "../given-file.ts"
-import { readAll, type Terminal } from "../terminal.ts"
-import { CommandProblem } from "./problem.ts"
 
 export interface GivenInput {
   readonly positional: readonly string[]

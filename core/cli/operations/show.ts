@@ -1,6 +1,6 @@
 // Answers for people: a list as a table that fits the terminal, anything else as YAML.
 import { stringify } from "yaml"
-import { harmless } from "../terminal.ts"
+import { harmless } from "../../kernel/terminal.ts"
 
 const maxCell = 60
 const gap = "  "

@@ -16,6 +16,7 @@ export interface PublicName {
 /** Doors by the name that they are imported under, and their file. */
 export const doors: Readonly<Record<string, string>> = {
   "#core": "core/index.ts",
+  "#core/engine": "core/engine.ts",
   "#core/testing": "core/testing.ts",
   "millrace/client": "client/index.ts",
   "millrace/live": "client/live.ts",

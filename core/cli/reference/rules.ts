@@ -2,15 +2,14 @@
 import { join } from "node:path"
 import { type Declarations, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { Actions, type AnyAction } from "../../contract/action.ts"
-import type { LintRule } from "../../contract/lint-rule.ts"
+import { type CrossDocumentRule, CrossDocumentRules, type LintRule } from "../../contract/lint-rule.ts"
 import { loadConfig } from "../../kernel/config.ts"
+import { codeFrame } from "../../pipeline/code-frame.ts"
 import type { Finding } from "../../pipeline/findings.ts"
 import { rules as compilerRules } from "../../pipeline/lint/rules.ts"
 import { parseText } from "../../pipeline/parse.ts"
+import { compilerFor, type LocalCompiler } from "../../rehearsal/compiler.ts"
 import { byName, fenced, generatedNote, pageOf, table } from "../markdown.ts"
-import { findingsAcross } from "../pipelines/across.ts"
-import { codeFrame } from "../pipelines/code-frame.ts"
-import { compilerFor, type LocalCompiler } from "../pipelines/compiler.ts"
 
 export interface NamedRule extends LintRule {
   readonly id: string
@@ -18,19 +17,20 @@ export interface NamedRule extends LintRule {
   readonly action: string | undefined
 }
 
-/** Of the compiler and of every action type, by name. */
-export function allRules(actions: readonly AnyAction[]): NamedRule[] {
+/** Of the compiler, of every action type and of plugins, by name. */
+export function allRules(actions: readonly AnyAction[], crossDocument: readonly CrossDocumentRule[]): NamedRule[] {
   const own = Object.entries<LintRule>(compilerRules).map(([id, rule]) => ({ ...rule, id, action: undefined }))
   const theirs = actions.flatMap(({ type, rules = {} }) =>
     Object.entries<LintRule>(rules).map(([id, rule]) => ({ ...rule, id, action: type })),
   )
-  return byName([...own, ...theirs], ({ id }) => id)
+  const across = crossDocument.map((rule) => ({ ...rule, action: undefined }))
+  return byName([...own, ...theirs, ...across], ({ id }) => id)
 }
 
 /** Texts by path. The examples are compiled as documents of an organization "acme". */
 export async function rulePages(declarations: Declarations): Promise<Record<string, string>> {
   const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: {} })
-  const rules = allRules(declarations.registry.items(Actions))
+  const rules = allRules(declarations.registry.items(Actions), declarations.registry.items(CrossDocumentRules))
   const compiler = compilerFor(declarations, config, "acme")
   try {
     const pages: Record<string, string> = { "docs/rules/README.md": indexPage(rules) }
@@ -81,7 +81,7 @@ function documentsOf(example: string): string[] {
 export async function findingsOf(example: string, compiler: LocalCompiler): Promise<{ text: string; finding: Finding }[]> {
   const texts = documentsOf(example)
   const compiled = await Promise.all(texts.map((text) => compiler.compile(text)))
-  const across = findingsAcross(
+  const across = compiler.across(
     compiled.map(({ compilation, document }, index) => ({
       path: `example-${index + 1}.yaml`,
       document,

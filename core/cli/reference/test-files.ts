@@ -1,9 +1,9 @@
 // docs/reference/tests.md: the fields of a pipeline's test file, and of all that stands in it, with a file that the page's
 // test has run.
 import type { z } from "zod"
+import { matchers } from "../../rehearsal/matching.ts"
+import * as parts from "../../rehearsal/test-document.ts"
 import { fenced, fieldsOf, fieldTable, generatedNote, pageOf, table } from "../markdown.ts"
-import { matchers } from "../pipelines/test/matching.ts"
-import * as parts from "../pipelines/test/test-document.ts"
 
 const pipeline = `# pipelines/rate.yaml
 name: Rate

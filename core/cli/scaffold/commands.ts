@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path"
 import type { Command } from "commander"
 import type { Declarations } from "../../bootstrap/plugins.ts"
-import { print, type Terminal } from "../terminal.ts"
+import { print, type Terminal } from "../../kernel/terminal.ts"
 import { makeProject } from "./init.ts"
 import { kinds } from "./kinds.ts"
 import { makePlugin } from "./new.ts"
@@ -37,12 +37,20 @@ export function addScaffoldCommands(program: Command, { root, declarations, refr
       .argument("<name>", "words in lower case with - between")
       .action(async (given: string) => {
         const project = projectAt(root)
-        const commands = program.commands.map((command) => command.name())
-        const made = makePlugin({ kind, given, project, declarations: await declarations(), commands })
+        const declared = await declarations()
+        const commands = [...program.commands.map((command) => command.name()), ...groupsOf(declared)]
+        const made = makePlugin({ kind, given, project, declarations: declared, commands })
         for (const path of made) print(terminal, `made ${path}`)
         await refresh(project.isFramework)
         const test = made.find((path) => path.endsWith(".test.ts"))
         print(terminal, `\nNext: npx mocha ${test}, and \`npm run check\` for everything.`)
       })
   }
+}
+
+/** First words of the commands that plugins add. */
+function groupsOf({ plugins }: Declarations): string[] {
+  return plugins
+    .flatMap(({ plugin }) => plugin.commands ?? [])
+    .map(({ name, group = name }) => (typeof group === "string" ? group : group.name))
 }

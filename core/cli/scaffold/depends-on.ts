@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { frameworkIsSource, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { BootError } from "../../kernel/config.ts"
-import { print, type Terminal } from "../terminal.ts"
+import { print, type Terminal } from "../../kernel/terminal.ts"
 
 export interface Manifest {
   readonly version: string

@@ -84,12 +84,4 @@ export const actionRules = {
     bad: write("row: { a: 1 }"),
     good: write("id: save, row: { a: 1 }"),
   },
-  "split-leads-dataset": {
-    level: "warning",
-    summary: "Leads of one organization that land in several datasets.",
-    why: "One person who writes through two forms is then two rows that nobody brings together. It is found between files that are validated together, and at a save, against the active pipelines that are there. What is upserted by another column (payments, messages) is no lead and does not count.",
-    remedy: "Point every pipeline that upserts by an email column at one dataset, or disable the stale ones.",
-    bad: `state: active\n${write("key: email")}\n---\nstate: active\n${write("key: email").replace("leads", "leads-2")}`,
-    good: `state: active\n${write("key: email")}\n---\nstate: active\n${write("key: email")}\n---\nstate: active\n${write("key: payment").replace("leads", "payments")}`,
-  },
 } as const satisfies Record<string, Rule>

@@ -9,6 +9,8 @@ export type { Rule } from "./rule.ts"
 
 const all = { ...sourceRules, ...actionRules, ...flowRules }
 
+/** The id of a rule of the compiler. */
 export type RuleId = keyof typeof all
 
+/** The rules of the compiler, by id. */
 export const rules: Readonly<Record<RuleId, Rule>> = all

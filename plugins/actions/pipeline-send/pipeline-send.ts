@@ -2,7 +2,8 @@
 // makes a retry the same event.
 
 import { z } from "zod"
-import { AppError, defineAction, type Json, PipelineEngine, PipelineSource, Slug, template, templateJson } from "#core"
+import { AppError, defineAction, type Json, Slug, template, templateJson } from "#core"
+import { PipelineEngine, PipelineSource } from "#core/engine"
 
 const deepest = 5
 

@@ -1,7 +1,7 @@
 // Two documents field by field: what an apply would change, and what was changed on the server since the last one.
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
-import type { PipelineDocument } from "#core"
+import type { PipelineDocument } from "#core/engine"
 
 export const appliedFields = [
   "name",

@@ -2,7 +2,8 @@
 // what the variable holds comes beside it.
 import { createHash } from "node:crypto"
 import { z } from "zod"
-import { AppError, PipelineDocument, slugOf } from "#core"
+import { AppError, slugOf } from "#core"
+import { PipelineDocument } from "#core/engine"
 import type { AppliedFile } from "../collections.ts"
 import { internalAuth } from "../rules.ts"
 

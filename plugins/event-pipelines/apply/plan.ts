@@ -1,7 +1,8 @@
 // What applying a set of documents would do: made, changed field by field, disabled, left as it is; what was changed on
 // the server since the last apply; and what is refused.
 import { z } from "zod"
-import { AppError, type Caller, type PipelineDocument, type PipelineEngine, type Store } from "#core"
+import { AppError, type Caller, type Store } from "#core"
+import type { PipelineDocument, PipelineEngine } from "#core/engine"
 import { type PipelineRecord, Pipelines, Revisions } from "../collections.ts"
 import { refuseFixed } from "../rules.ts"
 import type { SecretKeeper } from "../secrets.ts"

@@ -1,6 +1,7 @@
 // Pipelines from a repository: what applying a set of documents would do, and doing it, in one commit.
 import { z } from "zod"
-import { type Caller, defineOperation, PipelineEngine, roleAtLeast, Store } from "#core"
+import { type Caller, defineOperation, roleAtLeast, Store } from "#core"
+import { PipelineEngine } from "#core/engine"
 import { changedMeanwhile, rehearse, stagePlan } from "../apply/apply.ts"
 import { GivenDocument } from "../apply/given.ts"
 import { type Planned, PlannedChange, plan } from "../apply/plan.ts"

@@ -1,20 +1,8 @@
 // The execution log: what came in, what was made of it, and running it again.
 
 import { z } from "zod"
-import {
-  AppError,
-  defineOperation,
-  EntryCollection,
-  type JournalEntry,
-  Pager,
-  PipelineEngine,
-  PipelineSource,
-  pageInput,
-  SlugOrId,
-  Store,
-  Timestamp,
-  Uuid,
-} from "#core"
+import { AppError, defineOperation, Pager, pageInput, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { seesPayloads } from "../rules.ts"
 import { notDelivered, taken } from "./examples.ts"

@@ -1,7 +1,8 @@
 // Create, read, change and list event pipelines (specification 4.18).
 
 import { z } from "zod"
-import { AppError, answered, defineOperation, PipelineDocument, PipelineState, Purpose, pageInput, Slug, SlugOrId, SourceKind } from "#core"
+import { AppError, answered, defineOperation, pageInput, Slug, SlugOrId } from "#core"
+import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { changeFields, createFields, EventPipeline, Secret, toWire, Warnings } from "../wire.ts"
 import { madePipeline } from "./examples.ts"

@@ -1,7 +1,8 @@
 // Trying a pipeline without an event from outside: validate a document, run one dry, send an event from inside.
 
 import { z } from "zod"
-import { AppError, defineOperation, PipelineEngine, PipelineSource, SlugOrId, Uuid } from "#core"
+import { AppError, defineOperation, SlugOrId, Uuid } from "#core"
+import { PipelineEngine, PipelineSource } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { document, madePipeline, taken } from "./examples.ts"
 

@@ -1,5 +1,6 @@
 // One request as verification reads it: headers and query fields without ambiguity, the body parsed at most once.
-import { type FormFields, formDocument, type InboundRequest, readForm } from "#core"
+import type { InboundRequest } from "#core"
+import { type FormFields, formDocument, readForm } from "#core/engine"
 import { parseLossless } from "./lossless-json.ts"
 import { parsePath, scalarsAt } from "./paths.ts"
 import { Refused } from "./refusal.ts"

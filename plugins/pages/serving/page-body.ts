@@ -1,6 +1,6 @@
 // The body of an event that was sent to a page's own address, with the page's envelope in it: as fields of a form, or as
 // the `_envelope` of a JSON object. What cannot be read is handed on as it came, to be refused where events are read.
-import { type FormFields, readForm } from "#core"
+import { type FormFields, readForm } from "#core/engine"
 
 /** Completes what the body itself says of the visit; what comes out wins. */
 export type Complete = (said: Readonly<Record<string, unknown>>) => Promise<Readonly<Record<string, unknown>>>

@@ -1,5 +1,6 @@
 // The public routes of pages.
-import { Clock, defineRoute, PipelineEngine, PublicUrl, token } from "#core"
+import { Clock, defineRoute, PublicUrl, token } from "#core"
+import { PipelineEngine } from "#core/engine"
 import { takeForm } from "./form.ts"
 import { PageParts } from "./parts.ts"
 import type { PageServing } from "./serve.ts"

@@ -3,7 +3,8 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
-import { JobCollection, Store } from "#core"
+import { Store } from "#core"
+import { JobCollection } from "#core/engine"
 import { testHost } from "#core/testing"
 import { eventFor, secretVariable } from "./documents.ts"
 

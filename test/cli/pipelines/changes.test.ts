@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { Changes } from "../../../core/cli/pipelines/test/changes.ts"
+import { Changes } from "../../../plugins/event-pipelines/commands/test/changes.ts"
 import { CommandFolder } from "./command.ts"
 
 describe("watched folders", () => {

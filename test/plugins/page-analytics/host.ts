@@ -1,7 +1,6 @@
 // A service whose copy is sealed several times a second, a way to write page events as their plugin does, and waiting for
 // the copy to hold what was committed.
-import type { Json } from "#core"
-import { Clock, Ids, timestamp, Works } from "#core"
+import { Clock, Ids, type Json, timestamp, Works } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { Datasets } from "../../../plugins/datasets/index.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"

@@ -1,0 +1,16 @@
+// What commands of plugins may import beside #core: the service that they call, and rehearsals of pipelines without one.
+
+export { frameworkRoot } from "./bootstrap/plugins.ts"
+export { firstStart } from "./cli/first-start.ts"
+export { type Reading, readGiven } from "./cli/given-file.ts"
+export { type Target, targetOf } from "./cli/profiles.ts"
+export { isStartedAgain, startedAgain } from "./cli/started-again.ts"
+export { connectLive } from "./client/live.ts"
+export type { CoreConfig } from "./kernel/config.ts"
+export { print, printError, type Terminal } from "./kernel/terminal.ts"
+export type { CapturedOutside } from "./rehearsal/captured-outside.ts"
+export { type LocalCompiler, openCompiler } from "./rehearsal/compiler.ts"
+export { asJson, type HarnessRow, type MadePipeline, type Outcome, PipelineHarness, type SentEvent } from "./rehearsal/harness.ts"
+export { type Difference, differences, kinds, matcherNames, writtenMatcher } from "./rehearsal/matching.ts"
+export { Rehearsal } from "./rehearsal/rehearsal.ts"
+export { type Answer, EventDocument, type Expectations, type Fixture, type TestDocument, TestFile } from "./rehearsal/test-document.ts"

@@ -1,0 +1,60 @@
+// What is wrong with documents only beside each other: two of one slug, and what the rules of plugins find.
+import { slugOf } from "../../contract/fields.ts"
+import type { CrossDocumentRule, LintedDocument } from "../../contract/lint-rule.ts"
+import type { PipelineDocument } from "../document.ts"
+import type { Finding } from "../findings.ts"
+import type { Graph } from "../graph.ts"
+import { finding } from "./finding.ts"
+
+/** A file that is checked beside others. */
+export interface FileAmongOthers {
+  readonly path: string
+  /** As it was read; undefined where the text holds none. */
+  readonly document: unknown
+  /** What a document that compiles became. */
+  readonly graph: Pick<Graph, "upserts" | "writesTo"> | undefined
+}
+
+/** Findings for each file, in the order of the files. */
+export function findingsAcross(files: readonly FileAmongOthers[], rules: readonly CrossDocumentRule[]): Finding[][] {
+  const slugs = new Map<string, string>()
+  const documents = files.map(lintedOf)
+  return files.map((file, index) => [...twinFinding(file, slugs), ...ruleFindings(documents[index], documents, rules)])
+}
+
+function lintedOf({ document, graph }: FileAmongOthers): LintedDocument | undefined {
+  if (!graph) return undefined
+  const { state, pipeline = [] } = document as Partial<PipelineDocument>
+  return { slug: slugIn(document), active: state === "active", pipeline, upserts: graph.upserts, writesTo: graph.writesTo }
+}
+
+function ruleFindings(
+  own: LintedDocument | undefined,
+  all: readonly (LintedDocument | undefined)[],
+  rules: readonly CrossDocumentRule[],
+): Finding[] {
+  if (!own) return []
+  const others = all.filter((other) => other !== undefined && other !== own) as LintedDocument[]
+  return rules.flatMap((rule) => {
+    const found = rule.check(own, others)
+    return found ? [{ rule: rule.id, level: rule.level, ...found }] : []
+  })
+}
+
+function twinFinding({ path, document }: FileAmongOthers, slugs: Map<string, string>): Finding[] {
+  const slug = slugIn(document)
+  if (slug === "") return []
+  const other = slugs.get(slug)
+  if (other === undefined) {
+    slugs.set(slug, path)
+    return []
+  }
+  const pointer = typeof (document as { slug?: unknown }).slug === "string" ? "/slug" : "/name"
+  return [finding("invalid-field", pointer, `The slug "${slug}" is that of ${other} already; give one of them a "slug" of its own.`)]
+}
+
+function slugIn(document: unknown): string {
+  const { slug, name } = (document ?? {}) as { slug?: unknown; name?: unknown }
+  if (typeof slug === "string") return slug
+  return typeof name === "string" ? slugOf(name, "pipeline") : ""
+}

@@ -1,0 +1,93 @@
+// Whether a value is what a test expects, and if not, where it differs.
+import { isDeepStrictEqual } from "node:util"
+import type { Json } from "../contract/collection.ts"
+
+export interface Difference {
+  /** Where, such as `response.body.ok` or `emails[0].subject`. */
+  readonly at: string
+  /** undefined: nothing was expected to be there. */
+  readonly expected: Json | undefined
+  /** undefined: nothing is there. */
+  readonly actual: Json | undefined
+  readonly note?: string
+}
+
+/** Objects match where they hold at least the expected fields; lists match element by element and in length. */
+export function differences(expected: Json, actual: Json | undefined, at: string): Difference[] {
+  const matcher = matcherOf(expected)
+  if (matcher) return matcher(actual) ? [] : [{ at, expected, actual }]
+  if (Array.isArray(expected)) return listDifferences(expected, actual, at)
+  if (typeof expected !== "object" || expected === null) return isDeepStrictEqual(expected, actual) ? [] : [{ at, expected, actual }]
+  if (typeof actual !== "object" || actual === null || Array.isArray(actual)) return [{ at, expected, actual }]
+  return Object.entries(expected).flatMap(([key, value]) => differences(value, actual[key], child(at, key)))
+}
+
+function listDifferences(expected: readonly Json[], actual: Json | undefined, at: string): Difference[] {
+  if (!Array.isArray(actual)) return [{ at, expected: [...expected], actual }]
+  const found = expected.flatMap((one, index) => {
+    if (index >= actual.length) return [{ at: `${at}[${index}]`, expected: one, actual: undefined, note: "missing" }]
+    return differences(one, actual[index], `${at}[${index}]`)
+  })
+  const extra = actual
+    .slice(expected.length)
+    .map((one, index) => ({ at: `${at}[${expected.length + index}]`, expected: undefined, actual: one, note: "not expected" }))
+  return [...found, ...extra]
+}
+
+function child(at: string, key: string): string {
+  return /^[\w$-]+$/.test(key) ? `${at}.${key}` : `${at}[${JSON.stringify(key)}]`
+}
+
+/** What `$any` may ask for. */
+export const kinds = ["string", "number", "boolean", "object", "list", "absent"]
+
+/** Objects of one field that stand for values: how each is written, and what it fits. */
+export const matchers: Readonly<Record<string, { readonly written: string; readonly fits: string }>> = {
+  $contains: { written: "{ $contains: text }", fits: "A text that holds this one; a list with an element that matches." },
+  $matches: { written: "{ $matches: regex }", fits: "A text that a regular expression fits." },
+  $any: { written: `{ $any: ${kinds.join(" | ")} }`, fits: "Any value of the kind; null counts as absent." },
+  $absent: { written: "{ $absent: true }", fits: "Nothing, or null; with `false` anything else." },
+  $exactly: { written: "{ $exactly: value }", fits: "This value and nothing beside it: an object's further fields are refused as well." },
+}
+
+export const matcherNames = Object.keys(matchers)
+
+type Matcher = (actual: Json | undefined) => boolean
+
+/** Name and value of an object whose one field begins with `$`. */
+export function writtenMatcher(expected: Json): readonly [name: string, value: Json] | undefined {
+  if (typeof expected !== "object" || expected === null || Array.isArray(expected)) return undefined
+  const [entry, ...others] = Object.entries(expected)
+  return entry?.[0].startsWith("$") && others.length === 0 ? entry : undefined
+}
+
+/** Throws for one that is not known; files that hold such are not run. */
+function matcherOf(expected: Json): Matcher | undefined {
+  const written = writtenMatcher(expected)
+  if (!written) return undefined
+  const [name, value] = written
+  switch (name) {
+    case "$contains":
+      return (actual) =>
+        typeof actual === "string"
+          ? actual.includes(String(value))
+          : Array.isArray(actual) && actual.some((one) => differences(value, one, "").length === 0)
+    case "$matches": {
+      const pattern = new RegExp(String(value))
+      return (actual) => typeof actual === "string" && pattern.test(actual)
+    }
+    case "$any":
+      return (actual) => kindOf(actual) === value
+    case "$absent":
+      return (actual) => (actual === undefined || actual === null) === (value === true)
+    case "$exactly":
+      return (actual) => isDeepStrictEqual(value, actual)
+    default:
+      throw new Error(`There is no matcher ${name}.`)
+  }
+}
+
+function kindOf(value: Json | undefined): string {
+  if (value === undefined || value === null) return "absent"
+  return Array.isArray(value) ? "list" : typeof value
+}

@@ -1,0 +1,88 @@
+// The rule split-leads-dataset (specification 4.18): leads of one customer that land in several datasets, because pipelines
+// that upsert by email write to different ones. It takes several documents to see it: a save looks at those that are
+// stored, `validate` at the files beside each other.
+import type { CrossDocumentRule, LintedDocument } from "#core"
+
+const emailColumn = /^(e[-_]?mail|email[-_]?address|lead[-_]?email|contact[-_]?email)$/i
+
+export interface LeadCapture {
+  readonly slug: string
+  readonly upserts: readonly { readonly dataset: string; readonly key: string }[]
+  /** Names of the datasets it writes to, all qualified by their organization or none. */
+  readonly targets: readonly string[]
+}
+
+/** The datasets that a pipeline upserts leads into, as it names them. */
+function leadDatasets({ upserts }: Pick<LeadCapture, "upserts">): string[] {
+  return upserts.filter(({ key }) => emailColumn.test(key)).map(({ dataset }) => dataset)
+}
+
+/** The same among `targets`: what a pipeline beside it writes to, when it captures the same leads. */
+export function leadTargets(saved: LeadCapture): string[] {
+  const bare = new Set(leadDatasets(saved).map(bareDataset))
+  return saved.targets.filter((target) => bare.has(bareDataset(target)))
+}
+
+/** What a save is told; `others` are the further active pipelines that capture records. undefined where all is well. */
+export function splitLeadsWarning(
+  saved: LeadCapture,
+  others: readonly Pick<LeadCapture, "slug" | "targets">[],
+): { readonly rule: "split-leads-dataset"; readonly message: string } | undefined {
+  const byEmail = leadDatasets(saved)
+  const own = new Set(leadTargets(saved))
+  const split = others
+    .filter(({ targets }) => !targets.some((target) => own.has(target)))
+    .flatMap(({ slug, targets }) => targets.map((target) => ({ slug, target })))
+  if (own.size === 0 || split.length === 0) return undefined
+  const listed = split.slice(0, 5).map(({ slug, target }) => `"${slug}" to ${target}`)
+  const suffixed = split.find(({ target }) => byEmail.some((dataset) => differsBySuffix(bareDataset(target), bareDataset(dataset))))
+  const hint = suffixed ? ` ${suffixed.target} looks like the same dataset with a collision suffix.` : ""
+  const message =
+    `"${saved.slug}" upserts leads by email into ${byEmail.join(", ")}, while other active lead-capture pipelines write elsewhere: ${listed.join(", ")}.` +
+    `${hint} Point every lead-capture pipeline of one customer at one dataset, or disable the stale ones.`
+  return { rule: "split-leads-dataset", message }
+}
+
+/** `leads` of `acme.leads`. */
+export function bareDataset(name: string): string {
+  return name.slice(name.indexOf(".") + 1)
+}
+
+function differsBySuffix(a: string, b: string): boolean {
+  const stem = (slug: string) => slug.replace(/-\d+$/, "")
+  return a !== b && stem(a) === stem(b)
+}
+
+const write = (dataset: string, key: string) => `pipeline:\n  - { type: dataset.write, dataset_slug: ${dataset}, key: ${key} }`
+
+export const splitLeads: CrossDocumentRule = {
+  id: "split-leads-dataset",
+  level: "warning",
+  summary: "Leads of one organization that land in several datasets.",
+  why: "One person who writes through two forms is then two rows that nobody brings together. It is found between files that are validated together, and at a save, against the active pipelines that are there. What is upserted by another column (payments, messages) is not a lead and does not count.",
+  remedy: "Point every pipeline that upserts by an email column at one dataset, or disable the stale ones.",
+  bad: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads-2", "email")}`,
+  good: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads", "email")}\n---\nstate: active\n${write("payments", "payment")}`,
+  check(document, others) {
+    const own = captureOf(document)
+    if (!own) return undefined
+    const captures = others.filter(({ active, slug }) => active && slug !== own.slug).flatMap((other) => captureOf(other) ?? [])
+    const warning = splitLeadsWarning(own, captures)
+    return warning && { message: warning.message, pointer: pointerOf(document, leadDatasets(own)[0]) }
+  },
+}
+
+/** undefined where it upserts by no email column: what it writes are not leads. */
+function captureOf({ slug, upserts, writesTo }: LintedDocument): LeadCapture | undefined {
+  const targets = leadTargets({ slug, upserts, targets: writesTo.map(bareDataset) })
+  return targets.length === 0 ? undefined : { slug, upserts, targets }
+}
+
+/** The field of the first step that names the dataset. */
+function pointerOf({ pipeline }: LintedDocument, dataset: string | undefined): string {
+  for (const [index, step] of pipeline.entries()) {
+    const field = Object.keys(step).find((key) => step[key] === dataset)
+    if (field !== undefined) return `/pipeline/${index}/${field.replaceAll("~", "~0").replaceAll("/", "~1")}`
+  }
+  return "/pipeline"
+}

@@ -1,0 +1,122 @@
+// `millrace pipelines …`: the commands of people who keep pipelines in a repository. What they run is loaded when one is
+// called, so that a service does not load it.
+import type { CommandOption, PluginCommand } from "#core"
+
+const group = { name: "pipelines", summary: "Pipelines as code: check, test, try, plan, apply, watch." }
+
+const remoteOptions: readonly CommandOption[] = [
+  { flags: "--profile <name>", summary: "of `millrace login`; MILLRACE_PROFILE, or the current one, or else the service of this folder" },
+  { flags: "--url <url>", summary: "the service; MILLRACE_URL, or that of the profile" },
+  { flags: "--key <key>", summary: "an API key; MILLRACE_KEY, or that of the profile" },
+  { flags: "--organization <slug>", summary: "the organization; MILLRACE_ORGANIZATION, or that of the profile or the key" },
+]
+const files = { name: "[files...]", summary: "files or folders; the configured folders where none is named" }
+const wholeFolders = { name: "[files...]", summary: "files or folders; the configured folders, as a whole, where none is named" }
+const file = { name: "<file>", summary: "the pipeline" }
+
+export const pipelineCommands: readonly PluginCommand[] = [
+  {
+    name: "validate",
+    group,
+    summary: "Compile pipeline files and report everything that is wrong with them; needs no service.",
+    arguments: [files],
+    options: [
+      { flags: "--format <format>", summary: "how to report", choices: ["text", "json", "sarif", "github"], default: "text" },
+      { flags: "--output <file>", summary: "write the report there instead of printing it" },
+    ],
+    run: async (options, context) => (await import("./validate-command.ts")).validate(options, context),
+  },
+  {
+    name: "test",
+    group,
+    summary: "Run the *.test.yaml files beside pipelines through the real engine; needs no service and no network.",
+    arguments: [{ name: "[files...]", summary: "test files, pipelines or folders; the configured folders where none is named" }],
+    options: [
+      { flags: "--watch", summary: "run again when a file changes" },
+      { flags: "--junit <file>", summary: "write the results as JUnit XML as well" },
+    ],
+    run: async (options, context) => (await import("./test/command.ts")).test(options, context),
+  },
+  {
+    name: "run",
+    group,
+    summary: "Put one event through a pipeline file and show each stage; needs no service and sends nothing.",
+    arguments: [file],
+    options: [
+      {
+        flags: "--event <file>",
+        summary: "an event as tests write it, a captured { method, url, headers, body }, or else a body; - reads standard input",
+      },
+      { flags: "--body <file>", summary: "a body, whatever is in it, sent byte by byte; - reads standard input" },
+      { flags: "--from-execution <id>", summary: "take the event of a journalled execution from a running service" },
+      { flags: "--clock <time>", summary: "RFC 3339 time at which the event arrives" },
+      { flags: "--json", summary: "print everything as JSON" },
+      ...remoteOptions,
+    ],
+    run: async (options, context) => (await import("./run/command.ts")).run(options, context),
+  },
+  {
+    name: "graph",
+    group,
+    summary: "Show a pipeline's steps, and which run before and after the reply.",
+    arguments: [file],
+    options: [{ flags: "--format <format>", summary: "how to show it", choices: ["text", "mermaid"], default: "text" }],
+    run: async (options, context) => (await import("./graph/command.ts")).graph(options, context),
+  },
+  {
+    name: "plan",
+    group,
+    summary:
+      "Show what applying pipeline files to a running service would make, change and disable. Exit code 1 when an apply would be refused.",
+    arguments: [wholeFolders],
+    options: [
+      { flags: "--force", summary: "plan the disabling of every pipeline too, where there is no file at all" },
+      {
+        flags: "--replay <count>",
+        summary: "run the last journalled events of each changed pipeline through the old and the new document",
+      },
+      { flags: "--json", summary: "print the plan as JSON" },
+      ...remoteOptions,
+    ],
+    run: async (options, context) => (await import("./plan/command.ts")).plan(options, context),
+  },
+  {
+    name: "apply",
+    group,
+    summary: "Make a running service's pipelines as the files say, all of them or none.",
+    arguments: [wholeFolders],
+    options: [
+      {
+        flags: "--force",
+        summary: "overwrite what was changed on the server since the last apply; disable everything where there is no file at all",
+      },
+      { flags: "--json", summary: "print what was done as JSON" },
+      ...remoteOptions,
+    ],
+    run: async (options, context) => (await import("./plan/command.ts")).apply(options, context),
+  },
+  {
+    name: "tail",
+    group,
+    summary: "Show a running service's events as they come; Ctrl-C ends it.",
+    options: [
+      { flags: "--pipeline <slug...>", summary: "only of these pipelines" },
+      { flags: "--status <status...>", summary: "only with these outcomes", choices: ["accepted", "rejected", "failed"] },
+      { flags: "--details", summary: "the whole journal entry below each line" },
+      { flags: "--json", summary: "one JSON object a line" },
+      ...remoteOptions,
+    ],
+    run: async (options, context) => (await import("./tail.ts")).tail(options, context),
+  },
+  {
+    name: "listen",
+    group,
+    summary: "Send each accepted event on to a local server while developing; Ctrl-C ends it.",
+    options: [
+      { flags: "--forward <url>", summary: "where to, such as http://127.0.0.1:3000/events", mandatory: true },
+      { flags: "--pipeline <slug...>", summary: "only of these pipelines" },
+      ...remoteOptions,
+    ],
+    run: async (options, context) => (await import("./listen.ts")).listen(options, context),
+  },
+]

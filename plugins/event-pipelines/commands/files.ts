@@ -1,0 +1,95 @@
+// Which files a command line means: those named, those in the folders named, or those of the configured folders.
+
+import { existsSync, statSync } from "node:fs"
+import { relative, resolve } from "node:path"
+import { CommandProblem, notUtf8, utf8Text } from "#core"
+import { frameworkRoot, printError, type Reading, readGiven, type Terminal } from "#core/commands"
+import { BootError, type FileKind, filesIn, isTestFile, passedOver } from "#core/engine"
+
+export interface WantedFiles {
+  /** As given on the command line; none: the configured folders. */
+  readonly given: readonly string[]
+  readonly configured: readonly string[]
+  readonly kind: FileKind
+}
+
+/** Absolute paths, sorted, each once. Throws BootError or CommandProblem naming what does not exist. */
+export function findFiles({ given, configured, kind }: WantedFiles): string[] {
+  const missing: string[] = []
+  const found = lookedAt({ given, configured, kind }).flatMap((path) => {
+    const file = resolve(path)
+    if (!existsSync(file)) {
+      if (given.length > 0) missing.push(`There is no file or folder ${path}.`)
+      return []
+    }
+    return statSync(file).isDirectory() ? filesIn(file, kind) : oneFile(file, kind)
+  })
+  if (missing.length > 0) throw new BootError(missing)
+  if (found.length === 0 && given.length > 0 && given.every(isTestFile)) {
+    throw new CommandProblem(
+      "Only tests are named: `millrace pipelines test` runs them. Name the pipelines beside them, or none for all.",
+      2,
+    )
+  }
+  if (found.length === 0 && given.length > 0 && kind === "pipeline")
+    throw new CommandProblem(`There are no pipeline files in ${given.join(", ")}.`, 2)
+  return [...new Set(found)].sort()
+}
+
+/** Says, on standard error, which files in the folders are not taken although they may be meant. */
+export function tellPassedOver(wanted: WantedFiles, terminal: Terminal): void {
+  const folders = lookedAt(wanted).filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory())
+  for (const { path, why } of folders.flatMap((folder) => passedOver(resolve(folder))))
+    printError(terminal, `Not taken: ${shownPath(path)} (${why}).`)
+}
+
+function lookedAt({ given, configured, kind }: WantedFiles): readonly string[] {
+  if (given.length > 0) return given
+  return kind === "test" ? configured.map(folderOf) : ownFolders(configured)
+}
+
+/** A shell's `pipelines/*.yaml` names the tests beside the pipelines too. */
+function oneFile(file: string, kind: FileKind): string[] {
+  if (kind === "test") return [testOf(file)]
+  return isTestFile(file) ? [] : [file]
+}
+
+/** The user's own: what ships with the framework is no document of theirs, to be checked or applied. */
+function ownFolders(configured: readonly string[]): readonly string[] {
+  const missing = configured.filter((path) => !existsSync(resolve(path)))
+  if (configured.length > 0 && missing.length === 0) return configured
+  const which = missing.length > 0 ? `There is no folder ${missing.join(" and none ")} here.` : "No folder of pipelines is configured."
+  throw new CommandProblem(
+    `${which} Name files, go to the project's folder, make it, or say in pipelines.paths of config/millrace.yaml where it is.`,
+    2,
+  )
+}
+
+/** What ends with 2 is not taken for what a pipeline did. Throws CommandProblem where it cannot be read. */
+export function readBytes(file: string, reading?: Pick<Reading, "orInput">): Buffer {
+  return readGiven(file, { ...reading, shown: shownPath(file), exitCode: 2 })
+}
+
+/** Throws CommandProblem where it cannot be read, or is not UTF-8. */
+export function readText(file: string, reading?: Pick<Reading, "orInput">): string {
+  const text = utf8Text(readBytes(file, reading))
+  if (text === undefined) throw new CommandProblem(`${shownPath(file)} cannot be read. ${notUtf8}`, 2)
+  return text
+}
+
+/** The user's folder, else the one that ships with the framework. */
+export function folderOf(path: string): string {
+  const own = resolve(path)
+  return existsSync(own) ? own : resolve(frameworkRoot, path)
+}
+
+/** The test beside a pipeline, when a pipeline is named where tests are wanted. */
+function testOf(file: string): string {
+  return isTestFile(file) ? file : file.replace(/\.(ya?ml|json)$/, ".test.$1")
+}
+
+/** As people name it: below the folder they are in where it is. */
+export function shownPath(file: string): string {
+  const path = relative(process.cwd(), file)
+  return path === "" || path.startsWith("..") ? file : path
+}

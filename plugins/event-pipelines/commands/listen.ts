@@ -1,0 +1,53 @@
+// `millrace pipelines listen`: each accepted event of a running service is sent on to a local server, while developing.
+import { AppError, type CommandContext } from "#core"
+import { print } from "#core/commands"
+import { BootError } from "#core/engine"
+import { hearEvents, type LiveEvent } from "./live-events.ts"
+import { openRemote, type Remote, type RemoteOptions } from "./remote.ts"
+import { eventLine, wanted } from "./tail.ts"
+
+interface ListenOptions extends RemoteOptions {
+  readonly forward: string
+  readonly pipeline?: string[]
+}
+
+export async function listen(options: ListenOptions, { config, terminal }: CommandContext): Promise<undefined> {
+  if (!URL.canParse(options.forward)) throw new BootError([`--forward: "${options.forward}" is no absolute URL.`])
+  const remote = openRemote(options, config().data_dir, terminal.env)
+  // One whose deferred steps were mended is told of again.
+  const forwarded = new Set<string>()
+  await hearEvents({
+    remote,
+    terminal,
+    greeting: `Sending accepted events of ${remote.url} on to ${options.forward}.`,
+    heard: async (event) => {
+      if (event.status !== "accepted" || !wanted(event, options) || forwarded.has(event.id)) return
+      forwarded.add(event.id)
+      print(terminal, `${eventLine(event)}  → ${await forward(event, remote, options.forward)}`)
+    },
+  })
+}
+
+/** Headers that belong to the connection that an event came over. */
+const ownHeaders = new Set(["host", "content-length", "connection", "accept-encoding", "transfer-encoding"])
+
+/** The event's own body and headers, less its proof, with what the service knows of it. Says what became of it. */
+async function forward(event: LiveEvent, remote: Remote, url: string): Promise<string> {
+  try {
+    const kept = await remote.payload(event.pipeline, event.id)
+    const headers = Object.fromEntries(Object.entries(kept.headers).filter(([name]) => !ownHeaders.has(name)))
+    const target = new URL(url)
+    for (const [name, value] of Object.entries(kept.query)) target.searchParams.set(name, String(value))
+    const response = await fetch(target, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json", "x-millrace-pipeline": event.pipeline, "x-millrace-execution": event.id },
+      body: kept.body,
+      signal: AbortSignal.timeout(30_000),
+    })
+    await response.body?.cancel()
+    return String(response.status)
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    return `not delivered (${(error as { cause?: { code?: string } }).cause?.code ?? (error as Error).message})`
+  }
+}

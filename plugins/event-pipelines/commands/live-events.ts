@@ -1,0 +1,63 @@
+// The events of a running service as they come: the live channel `executions`. What happens while the connection is lost
+// comes after it, once.
+
+import { styleText } from "node:util"
+import { AppError } from "#core"
+import { connectLive, printError, type Terminal } from "#core/commands"
+import type { Remote } from "./remote.ts"
+
+export interface LiveEvent {
+  readonly id: string
+  readonly pipeline: string
+  readonly status: "accepted" | "rejected" | "failed"
+  readonly cause: string
+  readonly received_at: string
+  readonly is_test: boolean
+}
+
+export interface LiveEventsArgs {
+  readonly remote: Remote
+  readonly terminal: Terminal
+  /** Called for one event after the other, never two at once. */
+  readonly heard: (event: LiveEvent) => Promise<void> | void
+  /** Said once events are being heard. */
+  readonly greeting: string
+}
+
+/** Until the process is asked to stop. Throws AppError where there is no service, or where it refuses the subscription. */
+export async function hearEvents({ remote, terminal, heard, greeting }: LiveEventsArgs): Promise<void> {
+  const { url, key: token, organization } = remote
+  await remote.reach()
+  const say = (text: string) => printError(terminal, styleText("dim", text))
+  let lost = false
+  const live = connectLive<{ executions: LiveEvent }>({
+    url,
+    token,
+    ...(organization === undefined ? {} : { organization }),
+    onState: (state) => {
+      if (state === "connecting") say(`The connection to ${url} is lost; trying again.`)
+      if (state === "connected" && lost) say("Connected again.")
+      lost = state === "connecting"
+    },
+  })
+  let work: Promise<void> = Promise.resolve()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const { ready } = live.subscribe(
+        "executions",
+        ({ data }) => {
+          work = work.then(() => heard(data)).catch(reject)
+        },
+        {
+          onGap: () => say("More events came meanwhile than the service keeps for this; read the rest by `executions`."),
+          onError: ({ code, message }) => reject(new AppError(code, message)),
+        },
+      )
+      ready.then(() => say(greeting), reject)
+      process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve())
+    })
+    await work
+  } finally {
+    live.close()
+  }
+}

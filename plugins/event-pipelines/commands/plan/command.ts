@@ -1,0 +1,115 @@
+// `millrace pipelines plan` and `apply`: files against a running service.
+import { type CommandContext, CommandProblem } from "#core"
+import { openCompiler, print, printError, Rehearsal } from "#core/commands"
+import { BootError } from "#core/engine"
+import { formatFindings } from "../finding-formats.ts"
+import { openRemote, type Remote, type RemoteOptions } from "../remote.ts"
+import { type LocalDocuments, localDocuments } from "./documents.ts"
+import { type Plan, planText } from "./plan-text.ts"
+import { type ReplayedPipeline, replayPipeline, replayText } from "./replay.ts"
+
+interface PlanOptions extends RemoteOptions {
+  readonly json?: boolean
+  readonly replay?: string
+  readonly force?: boolean
+}
+
+export async function plan(options: PlanOptions, context: CommandContext): Promise<undefined> {
+  const { args: given, terminal } = context
+  await withDocuments(given, options, context, async (documents, remote) => {
+    const plan = await planOf(documents, remote, options)
+    const replayed = options.replay === undefined ? [] : await replayAll(plan, documents, remote, countOf(options.replay), context)
+    if (options.json) print(terminal, JSON.stringify({ ...plan, ...(options.replay === undefined ? {} : { replayed }) }, null, 2))
+    else print(terminal, [planText(plan), ...(replayed.length > 0 ? ["", replayText(replayed)] : [])].join("\n"))
+    context.end(plan.blocked ? 1 : 0)
+  })
+}
+
+export async function apply(options: PlanOptions, context: CommandContext): Promise<undefined> {
+  const { args: given, terminal } = context
+  await withDocuments(given, options, context, async (documents, remote) => {
+    const plan = await planOf(documents, remote, options)
+    if (plan.blocked && (!options.force || plan.changes.some(({ action }) => action === "refused"))) {
+      print(terminal, options.json ? JSON.stringify(plan, null, 2) : planText(plan))
+      printError(
+        terminal,
+        "Nothing was applied. Take what was changed on the server into the files, or use --force to go over it; correct what is refused.",
+      )
+      return context.end(1)
+    }
+    const body = { ...bodyOf(documents), force: options.force ?? false }
+    const applied = await remote.call<Plan>("POST", "/v1/event-pipelines/apply", body, "changes")
+    print(terminal, options.json ? JSON.stringify(applied, null, 2) : planText(applied, { applied: true }))
+  })
+}
+
+/** Throws CommandProblem where folders without a file would disable all that was applied before, unless forced. */
+async function planOf(documents: LocalDocuments, remote: Remote, { force = false }: PlanOptions): Promise<Plan> {
+  const plan = await remote.call<Plan>("POST", "/v1/event-pipelines/plan", bodyOf(documents), "changes")
+  const gone = plan.changes.filter(({ action }) => action === "disable").map(({ slug }) => slug)
+  if (force || documents.sent.length > 0 || gone.length === 0) return plan
+  const pipelines = gone.length === 1 ? "the one pipeline" : `all ${gone.length} pipelines`
+  throw new CommandProblem(
+    `There are no pipeline files here: an apply would disable ${pipelines} applied from files before (${gone.join(", ")}). Go to the project's folder, or use --force.`,
+    2,
+  )
+}
+
+function bodyOf({ sent, complete }: LocalDocuments) {
+  return { documents: sent, complete }
+}
+
+async function withDocuments(
+  given: readonly string[],
+  options: PlanOptions,
+  { config, root, terminal, end }: CommandContext,
+  run: (documents: LocalDocuments, remote: Remote) => Promise<void>,
+): Promise<void> {
+  const settings = config()
+  const remote = openRemote(options, settings.data_dir, terminal.env)
+  const compiler = await openCompiler({ config: settings, root, env: terminal.env })
+  let documents: Awaited<ReturnType<typeof localDocuments>>
+  try {
+    documents = await localDocuments(given, { settings, compiler, terminal })
+  } finally {
+    await compiler.stop()
+  }
+  if ("refused" in documents) {
+    print(terminal, formatFindings(documents.refused, options.json ? "json" : "text"))
+    return end(1)
+  }
+  await run(documents, remote)
+}
+
+async function replayAll(
+  plan: Plan,
+  { bySlug }: LocalDocuments,
+  remote: Remote,
+  count: number,
+  { config, root }: CommandContext,
+): Promise<ReplayedPipeline[]> {
+  const changed = plan.changes
+    .filter(({ action }) => action === "change")
+    .flatMap(({ slug }) => {
+      const document = bySlug.get(slug)
+      return document ? [{ slug, document }] : []
+    })
+  if (changed.length === 0) return []
+  const rehearsal = await Rehearsal.open({ config: config(), root })
+  try {
+    const replayed: ReplayedPipeline[] = []
+    for (const one of changed) replayed.push(await replayPipeline({ ...one, count, remote, rehearsal }))
+    return replayed
+  } finally {
+    await rehearsal.stop()
+  }
+}
+
+/** Of each pipeline; they are read and run one by one. */
+const mostReplayed = 10_000
+
+function countOf(text: string): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count >= 1 && count <= mostReplayed) return count
+  throw new BootError([`--replay takes a number from 1 to ${mostReplayed}, not "${text}".`])
+}

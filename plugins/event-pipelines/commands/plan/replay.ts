@@ -1,0 +1,127 @@
+// What a changed document makes of events that really came: the last journalled ones run dry through the document that
+// the service has and the one of the file, here, and what differs is shown. Nothing is sent or written anywhere.
+
+import { styleText } from "node:util"
+import { AppError, type Json } from "#core"
+import { asJson, PipelineHarness, type Rehearsal } from "#core/commands"
+import { PipelineDocument, PipelineEngine, type StoredPipeline } from "#core/engine"
+import { lineDiff, yamlLines } from "../line-diff.ts"
+import type { Remote } from "../remote.ts"
+
+export interface ReplayedPipeline {
+  readonly slug: string
+  readonly events: number
+  /** Journal entries read to find them: repeats and replays of others too. */
+  readonly looked_through: number
+  /** Of those, events whose payload is no longer kept, or never was: what did not verify. */
+  readonly without_payload: number
+  readonly differing: readonly { readonly execution: string; readonly before: Json; readonly after: Json }[]
+}
+
+export interface ReplayArgs {
+  readonly slug: string
+  readonly document: PipelineDocument
+  readonly count: number
+  readonly remote: Remote
+  readonly rehearsal: Rehearsal
+}
+
+export async function replayPipeline({ slug, document, count, remote, rehearsal }: ReplayArgs): Promise<ReplayedPipeline> {
+  const current = PipelineDocument.parse(documentOf(await remote.call<Record<string, unknown>>("GET", `/v1/event-pipelines/${slug}`)))
+  const harness = await PipelineHarness.for(rehearsal, [current, document])
+  const [before, after] = [
+    await tried(harness, { ...current, slug: `${slug}-before` }, slug),
+    await tried(harness, { ...document, slug: `${slug}-after` }, slug),
+  ]
+  const differing: { execution: string; before: Json; after: Json }[] = []
+  let [events, looked, missing] = [0, 0, 0]
+  for await (const { id, replay_of, repeat_of } of remote.executions(slug)) {
+    if (events === count || looked === mostLookedThrough(count)) break
+    looked++
+    if (replay_of !== null || repeat_of !== null) continue
+    const event = await remote.payload(slug, id).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === "failed_precondition") return undefined
+      throw error
+    })
+    if (!event) {
+      missing++
+      continue
+    }
+    events++
+    const query = Object.fromEntries(Object.entries(event.query).map(([name, value]) => [name, String(value)]))
+    const origin = { id, receivedAt: Date.parse(event.received_at), eventId: event.event_id ?? "", eventType: event.event_type ?? "" }
+    const dry = { payload: asJson(event.body), headers: { ...event.headers }, query, origin }
+    const [one, other] = [await outcomeOf(rehearsal, before, dry), await outcomeOf(rehearsal, after, dry)]
+    if (JSON.stringify(one) !== JSON.stringify(other)) differing.push({ execution: id, before: one, after: other })
+  }
+  return { slug, events, looked_through: looked, without_payload: missing, differing }
+}
+
+/** So many entries that cannot be replayed do not keep the others from being found, and a journal of nothing else has an end. */
+function mostLookedThrough(count: number): number {
+  return 10 * count + 1_000
+}
+
+/** What the resource shows, as the document that made it. */
+function documentOf(resource: Record<string, unknown>): Record<string, unknown> {
+  const { auth_config, ...rest } = Object.fromEntries(
+    Object.keys(PipelineDocument.shape).flatMap((key) => (key in resource ? [[key, resource[key]]] : [])),
+  )
+  const { secret: _, ...config } = (auth_config ?? {}) as Record<string, unknown>
+  return { ...rest, auth_config: config }
+}
+
+/** Made so that its datasets are there, and then the same pipeline to templates and rows, whichever document it has. */
+async function tried(harness: PipelineHarness, document: PipelineDocument, slug: string): Promise<StoredPipeline> {
+  const { stored } = await harness.make(document)
+  return { ...stored, slug, document: { ...stored.document, name: document.name } }
+}
+
+async function outcomeOf(rehearsal: Rehearsal, pipeline: StoredPipeline, event: Parameters<PipelineEngine["dryRun"]>[1]): Promise<Json> {
+  try {
+    const { schema_errors, transformed, would, steps } = await rehearsal.runtime.container.get(PipelineEngine).dryRun(pipeline, event)
+    if (schema_errors.length > 0) return { verdict: "rejected", schema_errors: [...schema_errors] }
+    const failed = steps.filter((step) => (step as { state?: string }).state === "failed")
+    const rows = would.rows.map((row) => ({ ...(row as Record<string, Json>) }))
+    const verdict = failed.length > 0 && would.answer === null ? "failed" : "accepted"
+    return plain({
+      verdict,
+      transformed: transformed === null ? null : "(an event)",
+      rows,
+      send: would.send,
+      broadcast: would.broadcast,
+      answer: would.answer,
+      failed,
+    })
+  } catch (error) {
+    if (error instanceof AppError) return { verdict: "failed", message: error.message }
+    throw error
+  }
+}
+
+/** Durations differ each time; ids of messages and of the pipeline say nothing. */
+function plain(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value, (key, one: unknown) => (key === "duration_ms" || key === "message_id" ? undefined : one))) as Json
+}
+
+const shownEvents = 5
+
+export function replayText(replayed: readonly ReplayedPipeline[]): string {
+  return replayed.map(pipelineText).join("\n")
+}
+
+function pipelineText({ slug, events, looked_through, without_payload, differing }: ReplayedPipeline): string {
+  const left = without_payload > 0 ? ` (${looked_through} looked through, ${without_payload} without a kept payload left out)` : ""
+  const counts = `${slug}: ${differing.length} of ${events} replayed events would differ${left}`
+  const shown = differing.slice(0, shownEvents).map(({ execution, before, after }) => {
+    const lines = changedLines(lineDiff(yamlLines(before), yamlLines(after)))
+    return [`  ${styleText("dim", execution)}`, ...lines.map((line) => `    ${line}`)].join("\n")
+  })
+  const more = differing.length > shownEvents ? [`  … and ${differing.length - shownEvents} more`] : []
+  return [differing.length > 0 ? styleText("yellow", counts) : counts, ...shown, ...more].join("\n")
+}
+
+/** The lines that differ, with the line that each stands under. */
+function changedLines(lines: readonly string[]): string[] {
+  return lines.filter((line, index) => !line.startsWith("  ") || lines[index + 1]?.startsWith("  ") === false)
+}

@@ -1,0 +1,132 @@
+// A running service as these commands use it: over REST, with a key. Which one, and with which key, is what every command
+// says: given, or of a profile, or the local service with its own key (data/bootstrap.json).
+
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { AppError, CommandProblem, type ErrorCode, type ErrorDetails, slugOf } from "#core"
+import { firstStart, type Target, targetOf } from "#core/commands"
+import type { PipelineDocument } from "#core/engine"
+
+export interface RemoteOptions {
+  readonly url?: string
+  readonly key?: string
+  readonly profile?: string
+  readonly organization?: string
+}
+
+export interface ExecutionSummary {
+  readonly id: string
+  readonly pipeline_slug: string
+  readonly status: string
+  readonly cause: string
+  readonly received_at: string
+  readonly is_test: boolean
+  readonly replay_of: string | null
+  readonly repeat_of: string | null
+  readonly response: { readonly status: number; readonly body: string } | null
+  readonly error: { readonly message: string } | null
+}
+
+export interface KeptPayload {
+  /** JSON text. */
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string | readonly string[]>>
+  readonly received_at: string
+  readonly event_id: string | null
+  readonly event_type: string | null
+}
+
+export class Remote {
+  readonly url: string
+  readonly key: string
+  readonly organization: string | undefined
+
+  constructor({ url, key, organization }: Target) {
+    this.url = url.replace(/\/+$/, "")
+    this.key = key
+    this.organization = organization
+  }
+
+  /**
+   * Throws AppError as the service said, or `unavailable` where there is none; CommandProblem where what answers is no
+   * Millrace: its answer is no object, or has no field `has`.
+   */
+  async call<T extends object>(method: string, path: string, body?: unknown, has?: keyof T & string): Promise<T> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.key}` }
+    if (body !== undefined) headers["content-type"] = "application/json"
+    if (this.organization !== undefined) headers["x-organization-id"] = this.organization
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    const response = await fetch(this.url + path, init).catch(this.#unreachable)
+    const answer = objectOf(await response.text().catch(this.#unreachable))
+    if (response.ok) {
+      if (answer !== undefined && (has === undefined || has in answer)) return answer as T
+      throw new CommandProblem(`${this.url} answers, but not as a Millrace service (${method} ${path}): is that its address?`, 2)
+    }
+    const { code, message, details } = (answer ?? {}) as { code?: ErrorCode; message?: string; details?: ErrorDetails }
+    const hint = code === "unauthenticated" ? " Run `millrace login`, or set MILLRACE_KEY." : ""
+    throw new AppError(code ?? "unknown", `${message ?? `${this.url} answered ${response.status}.`}${hint}`, details ?? {})
+  }
+
+  /** Throws AppError `unavailable` where nothing answers. */
+  async reach(): Promise<void> {
+    const response = await fetch(`${this.url}/healthz`).catch(this.#unreachable)
+    await response.body?.cancel()
+  }
+
+  readonly #unreachable = (error: unknown): never => {
+    throw new AppError("unavailable", `${this.url} cannot be reached (${causeOf(error)}). Is the service running?`)
+  }
+
+  payload(slug: string, execution: string): Promise<KeptPayload> {
+    const path = `/v1/event-pipelines/${encodeURIComponent(slug)}/executions/${encodeURIComponent(execution)}/payload`
+    return this.call<KeptPayload>("GET", path, undefined, "headers")
+  }
+
+  execution(slug: string, execution: string): Promise<Record<string, unknown>> {
+    return this.call("GET", `/v1/event-pipelines/${encodeURIComponent(slug)}/executions/${encodeURIComponent(execution)}`)
+  }
+
+  /** All there are, newest first, read as they are asked for. */
+  async *executions(slug: string): AsyncGenerator<ExecutionSummary> {
+    let cursor = ""
+    do {
+      const query = new URLSearchParams({ limit: "200", ...(cursor === "" ? {} : { cursor }) })
+      const path = `/v1/event-pipelines/${encodeURIComponent(slug)}/executions?${query.toString()}`
+      const page = await this.call<{ executions: ExecutionSummary[]; next_cursor: string }>("GET", path, undefined, "executions")
+      yield* page.executions
+      cursor = page.next_cursor
+    } while (cursor !== "")
+  }
+}
+
+/** Throws CommandProblem where there is no key for the service. */
+export function openRemote(options: RemoteOptions, dataDir: string, env: NodeJS.ProcessEnv): Remote {
+  const given = { ...(options.url && { MILLRACE_URL: options.url }), ...(options.key && { MILLRACE_KEY: options.key }) }
+  return new Remote(targetOf({ ...env, ...given }, { ...options, local: () => localService(dataDir) }))
+}
+
+function localService(dataDir: string): Target | undefined {
+  const file = join(dataDir, "bootstrap.json")
+  if (!existsSync(file)) return undefined
+  const { base_url, admin_key } = firstStart(file)
+  return { url: base_url, key: admin_key }
+}
+
+export function slugOfDocument({ slug, name }: Pick<PipelineDocument, "slug" | "name">): string {
+  return slug ?? slugOf(name, "pipeline")
+}
+
+function causeOf(error: unknown): string {
+  const cause = (error as { cause?: { code?: string; message?: string } }).cause
+  return cause?.code ?? cause?.message ?? (error as Error).message
+}
+
+function objectOf(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,112 @@
+// The story of one event, stage by stage, for the terminal.
+
+import { styleText } from "node:util"
+import type { Json } from "#core"
+import { asJson, type Outcome, type SentEvent } from "#core/commands"
+import { previewOfValue } from "#core/engine"
+import { lineDiff, yamlLines } from "../line-diff.ts"
+import type { Taken } from "./event-file.ts"
+
+/** What every call is answered in a try, as no system is asked. */
+export const madeUpAnswer = { status: 200, headers: { "content-type": "application/json" }, body: "{}" }
+
+export function storyOf(name: string, { sent, kind }: Pick<Taken, "sent" | "kind">, outcome: Outcome): string {
+  const { entry, response } = outcome
+  const { timings, verdict } = entry
+  const blocks = [
+    `${styleText("bold", name)}  ${styleText("dim", entry.id)}`,
+    stage(
+      "received",
+      `${sent.method}, ${sent.body.length} bytes, ${sent.headers["content-type"] ?? "no content type"}${kind === "body" ? "; the file is the body" : ""}`,
+    ),
+    stage("verdict", verdict.ok ? good(`verified (${verdict.mode})`) : bad(`${verdict.cause}: ${verdict.message}`), timings["verify"]),
+    ...(verdict.ok ? understood(sent, outcome) : []),
+    ...steps(outcome),
+    ...effects(outcome),
+    stage("answered", `${response.status} ${shown(response.body)}`),
+    stage(
+      "journal",
+      `${entry.status === "accepted" ? good("accepted") : bad(entry.status)}${entry.cause ? `, ${entry.cause}` : ""}${entry.error ? `: ${entry.error.message}` : ""}`,
+      total(timings),
+    ),
+  ]
+  return blocks.join("\n")
+}
+
+function understood(sent: SentEvent, { entry }: Outcome): string[] {
+  const problems = entry.schema_errors.map(({ pointer, message }) => `    ${bad(`${pointer || "/"}: ${message}`)}`)
+  const schema = problems.length > 0 ? [stage("schema", bad("does not fit")), ...problems] : [stage("schema", good("fits"))]
+  if (problems.length > 0 || entry.cause.startsWith("transform_")) return schema
+  const body = sent.headers["content-type"] === "application/x-www-form-urlencoded" ? formOf(sent) : asJson(sent.body.toString("utf8"))
+  // Cut as the entry is, so that the difference is the transform's alone.
+  const before = previewOfValue(body, JSON.stringify(body))
+  if (entry.transformed === null) return [...schema, stage("transform", "null: accepted, and nothing is to do", entry.timings["sandbox"])]
+  const diff = lineDiff(yamlLines(before), yamlLines(entry.transformed)).map((line) => `    ${line}`)
+  return [...schema, stage("transform", "", entry.timings["sandbox"]), ...diff]
+}
+
+function formOf(sent: SentEvent): Json {
+  return Object.fromEntries(new URLSearchParams(sent.body.toString("utf8")))
+}
+
+const marks: Readonly<Record<string, string>> = { done: "✓", skipped: "-", failed: "✗", pending: "…", running: "…" }
+
+function steps({ entry, calls }: Outcome): string[] {
+  const all = Object.entries(entry.steps)
+  if (all.length === 0) return []
+  const width = Math.max(...all.map(([id]) => id.length))
+  const lines = all.map(([id, { type, state, attempts, duration_ms, result, error }]) => {
+    const tries = attempts > 1 ? `, ${attempts} tries` : ""
+    const said = error ? bad(error.message) : state === "done" ? shown(result) + (calls.length > 0 && isMadeUp(result) ? madeUp : "") : ""
+    const mark = state === "failed" ? bad(marks[state] ?? "") : state === "done" ? good(marks[state] ?? "") : (marks[state] ?? "")
+    return `    ${mark} ${id.padEnd(width)}  ${type.padEnd(16)} ${state}${tries} ${took(duration_ms)}  ${said}`.trimEnd()
+  })
+  return [stage("steps", "", entry.timings["run"]), ...lines]
+}
+
+const madeUp = styleText("yellow", " (made up: nothing was sent)")
+
+/** The answer as a step's result holds it. */
+function isMadeUp(result: Json): boolean {
+  const { status, body } = (result ?? {}) as { status?: Json; body?: Json }
+  return status === madeUpAnswer.status && JSON.stringify(body) === madeUpAnswer.body
+}
+
+function effects({ rows, mails, calls, broadcasts }: Outcome): string[] {
+  return [
+    ...rows.map(({ dataset, values }) => stage("would write", `${dataset}  ${shown(values)}`)),
+    ...mails.map((mail) => stage("would mail", `${mail.to.join(", ")}  "${mail.subject}"`)),
+    ...calls.map(({ method, url, body }) =>
+      stage(
+        "would call",
+        `${method} ${url}${body === null ? "" : `  ${shown(asJson(body))}`}  -> ${madeUpAnswer.status} ${madeUpAnswer.body}${madeUp}`,
+      ),
+    ),
+    ...broadcasts.map(({ channel, event, data }) => stage("would tell", `${channel} (${event})  ${shown(data)}`)),
+  ]
+}
+
+function stage(title: string, text: string, milliseconds?: number): string {
+  return `  ${styleText("cyan", title.padEnd(12))} ${text}${milliseconds === undefined ? "" : ` ${took(milliseconds)}`}`.trimEnd()
+}
+
+function took(milliseconds: number): string {
+  return styleText("dim", `${milliseconds < 10 ? milliseconds.toFixed(2) : Math.round(milliseconds)} ms`)
+}
+
+function total(timings: Readonly<Record<string, number>>): number {
+  return Object.values(timings).reduce((sum, one) => sum + one, 0)
+}
+
+function shown(value: Json): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value)
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}
+
+function good(text: string): string {
+  return styleText("green", text)
+}
+
+function bad(text: string): string {
+  return styleText("red", text)
+}

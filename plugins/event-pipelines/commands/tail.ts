@@ -1,0 +1,44 @@
+// `millrace pipelines tail`: a running service's events as they come, one line each.
+
+import { styleText } from "node:util"
+import type { CommandContext } from "#core"
+import { print } from "#core/commands"
+import { yamlLines } from "./line-diff.ts"
+import { hearEvents, type LiveEvent } from "./live-events.ts"
+import { openRemote, type RemoteOptions } from "./remote.ts"
+
+interface TailOptions extends RemoteOptions {
+  readonly pipeline?: string[]
+  readonly status?: string[]
+  readonly details?: boolean
+  readonly json?: boolean
+}
+
+export async function tail(options: TailOptions, { config, terminal }: CommandContext): Promise<undefined> {
+  const remote = openRemote(options, config().data_dir, terminal.env)
+  await hearEvents({
+    remote,
+    terminal,
+    greeting: `Listening to ${remote.url}.`,
+    heard: async (event) => {
+      if (!wanted(event, options)) return
+      const entry = options.details ? await remote.execution(event.pipeline, event.id) : undefined
+      if (options.json) print(terminal, JSON.stringify(entry ?? event))
+      else print(terminal, [eventLine(event), ...(entry ? yamlLines(entry as never).map((line) => `    ${line}`) : [])].join("\n"))
+    },
+  })
+}
+
+export function wanted(
+  event: LiveEvent,
+  { pipeline, status }: { readonly pipeline?: readonly string[]; readonly status?: readonly string[] },
+): boolean {
+  return (pipeline === undefined || pipeline.includes(event.pipeline)) && (status === undefined || status.includes(event.status))
+}
+
+const colours = { accepted: "green", rejected: "yellow", failed: "red" } as const
+
+export function eventLine({ received_at, status, pipeline, cause, id, is_test }: LiveEvent): string {
+  const marks = [cause, is_test ? "test" : ""].filter((mark) => mark !== "").join(", ")
+  return `${styleText("dim", received_at)} ${styleText(colours[status], status.padEnd(8))} ${pipeline.padEnd(20)} ${styleText("dim", id)}${marks ? `  ${marks}` : ""}`
+}

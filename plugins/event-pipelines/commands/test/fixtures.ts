@@ -1,0 +1,39 @@
+// What the world answers in a test: other systems by the beginning of their URL, integrations by the path below their
+// base, and a mail server that may refuse at first.
+
+import { AppError } from "#core"
+import type { Answer, CapturedOutside, Fixture, TestDocument } from "#core/commands"
+
+export function setFixtures(outside: CapturedOutside, test: Pick<TestDocument, "http" | "integrations" | "mail">): void {
+  outside.clear()
+  for (const fixture of test.http) outside.fixtures.push(answering(fixture, fixture.url))
+  for (const { base_url, calls } of Object.values(test.integrations)) {
+    for (const fixture of calls) outside.fixtures.push(answering(fixture, base_url.replace(/\/$/, "") + fixture.url))
+  }
+  let refusals = test.mail?.fails ?? 0
+  outside.onMail = () => {
+    if (refusals-- > 0)
+      throw new AppError("unavailable", "The mail could not be handed over (the test refuses it).", { reason: "mail_failed" })
+  }
+}
+
+function answering({ method, answers, answer }: Fixture, url: string): CapturedOutside["fixtures"][number] {
+  const list = answers ?? [answer ?? { status: 200, headers: {} }]
+  let next = 0
+  return (call) => {
+    if (!begins(call.url, url) || (method !== undefined && method.toUpperCase() !== call.method)) return undefined
+    const given = list[Math.min(next++, list.length - 1)]
+    return given && answerOf(given)
+  }
+}
+
+/** The same URL, or one below it: `/leads` answers `/leads?x=1` and `/leads/7`, not `/leadsheet`. */
+function begins(url: string, start: string): boolean {
+  return url === start || (url.startsWith(start) && (start.endsWith("/") || /^[/?#]/.test(url.slice(start.length))))
+}
+
+function answerOf({ status, headers, json, body, fails }: Answer) {
+  if (fails !== undefined) throw new AppError("unavailable", `The call could not be made: ${fails}`, { reason: "unreachable" })
+  if (json === undefined) return { status, headers, body: body ?? "" }
+  return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(json) }
+}
