@@ -123,6 +123,41 @@ describe("live updates", () => {
     expect(client.data).to.deep.equal(["after", "heard"])
   })
 
+  it("refuse a channel beyond the hundredth of a socket, which goes on with those that it has", async () => {
+    const client = await dial({ token: "a-member" })
+    for (let n = 1; n <= 100; n++) expect(await client.subscribe(`many-${n}`)).to.deep.equal({ ok: true })
+    const refused = await client.subscribe("many-101")
+    expect([refused.code, refused.details?.["reason"]]).to.deep.equal(["resource_exhausted", "too_many_channels"])
+    expect(await client.subscribe("many-100"), "one that it holds").to.deep.equal({ ok: true })
+    await client.socket.emitWithAck("unsubscribe", { channel: "many-1" })
+    expect(await client.subscribe("many-101"), "after one was left").to.deep.equal({ ok: true })
+    await tell(orgA.id, { channel: "many-1", data: "unheard" })
+    await tell(orgA.id, { channel: "many-101", data: "heard" })
+    await client.received(1)
+    expect(client.data).to.deep.equal(["heard"])
+  })
+
+  it("refuse requests of a socket beyond twenty that wait, and serve those in turn", async () => {
+    const client = await dial({ token: "a-member" })
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => client.subscribe(`waiting-${n}`, house.ids.uuid())))
+    const refused = answers.filter(({ code }) => code !== undefined)
+    expect(refused).to.have.length.within(1, 40)
+    for (const { code, details } of refused) expect([code, details?.["reason"]]).to.deep.equal(["resource_exhausted", "too_many_waiting"])
+    expect(answers.slice(0, 20).map(({ ok }) => ok)).to.deep.equal(Array(20).fill(true))
+    expect(await client.subscribe("waiting-59")).to.deep.equal({ ok: true })
+  })
+
+  it("keep the service's own channels from those who have no credential, and say so", async () => {
+    const anyone = await dial({ endpoint_id: endpoint })
+    for (const channel of ["executions", "datasets:leads"]) {
+      const { code, details } = await anyone.subscribe(channel)
+      expect([channel, code, details?.["reason"]]).to.deep.equal([channel, "permission_denied", "reserved_channel"])
+    }
+    const member = await dial({ token: "a-member" })
+    const { code, details } = await member.subscribe("executions:made-up")
+    expect([code, details?.["reason"]]).to.deep.equal(["not_found", "reserved_channel"])
+  })
+
   it("answer a request that says nothing, or more than they read", async () => {
     const client = await dial({ token: "a-member" })
     const { socket } = client
