@@ -4,8 +4,10 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
 import { defineCollection } from "../../core/contract/collection.ts"
 import { backUp, restore, verifyBackup } from "../../core/storage/sqlite/backup.ts"
+import { runMillrace } from "../cli/command-line.ts"
 import type { Note } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
 
@@ -114,5 +116,46 @@ describe("backup", () => {
     const fresh = await openFile([pairs], { file: file("fresh.db") })
     expect(await fresh.store.open(pairs).count({})).to.equal(made.documents)
     await fresh.close()
+  })
+})
+
+describe("millrace backup and restore", () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-backup-"))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it("copy the store of a running service, and put the copy back while it is stopped, with what was there kept aside", async () => {
+    const dataDir = join(folder, "data")
+    const env = { MILLRACE_DATA_DIR: dataDir }
+    const copy = join(folder, "copies", "monday.db")
+    const slugs = async (host: TestHost) => {
+      const { body } = await host.api<{ datasets: { slug: string }[] }>("GET", "/v1/datasets")
+      return body.datasets.map(({ slug }) => slug)
+    }
+    let host = await testHost({ dataDir })
+    await host.api("POST", "/v1/datasets", { name: "Before" })
+    const made = await runMillrace(["backup", copy], { env })
+    expect([made.code, made.err]).to.deep.equal([0, ""])
+    expect(made.out).to.match(/monday\.db: \d+ documents, sha256 [0-9a-f]{64}\nThe master key .* is not in it/)
+    await host.api("POST", "/v1/datasets", { name: "After" })
+    expect(await slugs(host)).to.have.members(["before", "after"])
+
+    const running = (await runMillrace(["restore", copy], { env }).catch((error: unknown) => error)) as Error
+    expect(running.message).to.match(/stop/i)
+    expect(await slugs(host), "a refused restore changes nothing").to.have.members(["before", "after"])
+    await host.stop()
+
+    const restored = await runMillrace(["restore", copy], { env })
+    expect([restored.code, restored.err]).to.deep.equal([0, ""])
+    const [, aside = ""] = /What was there before is in (.*)\.$/m.exec(restored.out) ?? []
+    expect(existsSync(aside), aside).to.equal(true)
+    host = await testHost({ dataDir })
+    try {
+      expect(await slugs(host)).to.deep.equal(["before"])
+    } finally {
+      await host.stop()
+    }
   })
 })
