@@ -85,8 +85,8 @@ export function provideWork(container: Container, registry: Registry, node: stri
         ...more,
         ...declared(registry),
         authFacts,
-        compileProgram: (source) => container.get(Sandbox).compile(source),
-        ...(organization ? { organizationSlug: organization.slug } : {}),
+        compileProgram: (source) => container.get(Sandbox).compile({ ...source, organization: organization?.id ?? "" }),
+        ...(organization?.slug === undefined ? {} : { organizationSlug: organization.slug }),
       }),
   })
 }

@@ -59,7 +59,7 @@ export interface DryRun {
 /** The engine as plugins see it: compiles documents, and puts events through pipelines. */
 export interface PipelineEngine {
   /** Findings are data, never exceptions. */
-  compile(document: unknown, organization?: { readonly slug: string }): Promise<Compilation>
+  compile(document: unknown, organization?: { readonly id: string; readonly slug?: string }): Promise<Compilation>
   /** An event for an endpoint that came in by another door (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
   receive(endpointId: string, request: InboundRequest): Promise<ReceivedAnswer>
   submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventAnswer>

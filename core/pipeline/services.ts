@@ -65,7 +65,7 @@ class Engine {
     this.#intakes = args.intakes
     this.pipelines = new LivePipelines({
       source: () => container.get(PipelineSource),
-      compile: (document) => args.compile(document, undefined, { saved: true }),
+      compile: ({ document, organization: { id } }) => args.compile(document, { id }, { saved: true }),
       authMode: (name) => {
         const mode = registry.get(AuthModes, name)
         return mode && { mode, deps: () => container.all(mode.inject as TokenRecord | undefined) }
@@ -205,7 +205,7 @@ interface EngineArgs {
   readonly publicUrl: () => string
   readonly compile: (
     document: unknown,
-    organization?: { readonly slug: string },
+    organization?: { readonly id: string; readonly slug?: string },
     more?: Pick<CompileEnvironment, "saved">,
   ) => Promise<Compilation>
   readonly backoff: DeferredServices["backoff"]

@@ -44,7 +44,7 @@ export function compilerFor(declarations: Declarations, config: CoreConfig, orga
   const environment: CompileEnvironment = {
     ...declared(declarations.registry),
     authFacts,
-    compileProgram: (source) => sandbox.compile(source),
+    compileProgram: (source) => sandbox.compile({ ...source, organization: organization ?? "" }),
     ...(organization === undefined ? {} : { organizationSlug: organization }),
   }
   return {

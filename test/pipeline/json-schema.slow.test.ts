@@ -60,7 +60,7 @@ describe("JSON-Schema-Test-Suite", () => {
 
   async function check(name: string, each: Case, dialect: string): Promise<void> {
     const schema = withDialect(each.schema, dialect)
-    const { program, problems } = await sandbox.compile({ schema, transform: "function transform() { return {} }" })
+    const { program, problems } = await sandbox.compile({ organization: "acme", schema, transform: "function transform() { return {} }" })
     if (!program) {
       if (!problems.some((problem) => isRefusedByDesign(problem, each.schema))) failures.add(`${name} | refused`)
       return

@@ -3,13 +3,15 @@ import { expect } from "chai"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { Compiler } from "../../core/pipeline/sandbox/compiler.ts"
 
+const sourceOf = (schema: unknown, organization = "acme") => ({ organization, schema, transform: null })
+
 describe("the compiler's process", () => {
   it("is another one for what comes while an idle one is being ended", async () => {
     const clock = new MovableClock()
     const compiler = new Compiler(clock)
     try {
       for (const type of ["object", "string", "array"]) {
-        expect((await compiler.compile({ type }, null)).problems, type).to.deep.equal([])
+        expect((await compiler.compile(sourceOf({ type }))).problems, type).to.deep.equal([])
         clock.move(30_000)
       }
     } finally {
@@ -21,8 +23,8 @@ describe("the compiler's process", () => {
     const clock = new MovableClock()
     const compiler = new Compiler(clock)
     try {
-      expect((await compiler.compile({ type: "object" }, null)).problems).to.deep.equal([])
-      const compiling = compiler.compile({ type: "string" }, null)
+      expect((await compiler.compile(sourceOf({ type: "object" }))).problems).to.deep.equal([])
+      const compiling = compiler.compile(sourceOf({ type: "string" }))
       clock.move(10_000)
       expect((await compiling).problems).to.deep.equal([])
     } finally {
@@ -33,7 +35,7 @@ describe("the compiler's process", () => {
   it("says all that is wrong with a schema at once, each at its own place and once", async () => {
     const compiler = new Compiler(new MovableClock())
     try {
-      const pointersOf = async (schema: unknown) => (await compiler.compile(schema, null)).problems.map(({ pointer }) => pointer)
+      const pointersOf = async (schema: unknown) => (await compiler.compile(sourceOf(schema))).problems.map(({ pointer }) => pointer)
       const schema = {
         type: "objekt",
         properties: { pattern: { pattern: "(" }, "a/b": { minimum: "3", required: "x" }, c: { const: { pattern: "(" } } },
@@ -42,7 +44,7 @@ describe("the compiler's process", () => {
       expect((await pointersOf(schema)).sort()).to.deep.equal(
         ["/patternProperties/[", "/properties/a~1b/minimum", "/properties/a~1b/required", "/properties/pattern/pattern", "/type"].sort(),
       )
-      expect((await compiler.compile({ pattern: "(" }, null)).problems).to.deep.equal([
+      expect((await compiler.compile(sourceOf({ pattern: "(" }))).problems).to.deep.equal([
         { part: "schema", pointer: "/pattern", message: '"(" is no regular expression: Unterminated group.' },
       ])
       const references = {

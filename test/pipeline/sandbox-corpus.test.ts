@@ -45,7 +45,7 @@ describe("hostile transforms", () => {
   }
 
   async function outcomeOf(hostile: Hostile, pipelineId: string): Promise<Outcome> {
-    const { program } = await sandbox.compile({ schema: hostile.schema ?? null, transform: hostile.transform })
+    const { program } = await sandbox.compile({ organization: "acme", schema: hostile.schema ?? null, transform: hostile.transform })
     if (!program) return { kind: "refused", ms: 0, neighboursMs: 0 }
     const before = time.now()
     const [result, ...waits] = await Promise.all([

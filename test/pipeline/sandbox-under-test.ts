@@ -20,7 +20,7 @@ export function sandboxUnderTest(options: Partial<SandboxOptions> & { settings?:
 
 /** Compiles what is expected to compile. */
 export async function programOf(sandbox: Sandbox, transform: string | null, schema: unknown = null): Promise<Program> {
-  const { program, problems } = await sandbox.compile({ schema, transform })
+  const { program, problems } = await sandbox.compile({ organization: "acme", schema, transform })
   if (!program) throw new Error(`Does not compile: ${JSON.stringify(problems)}`)
   return program
 }

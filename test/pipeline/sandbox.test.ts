@@ -251,19 +251,23 @@ describe("sandbox", () => {
     ]
     for (const [name, transform, line, column] of refused) {
       it(name, async () => {
-        const { program, problems } = await sandbox.compile({ schema: null, transform })
+        const { program, problems } = await sandbox.compile({ organization: "acme", schema: null, transform })
         expect(program).to.equal(null)
         expect(problems[0]).to.include({ part: "transform", line, column })
       })
     }
 
     it("a text without a function named transform", async () => {
-      const { problems } = await sandbox.compile({ schema: null, transform: "const other = (event) => event" })
+      const { problems } = await sandbox.compile({ organization: "acme", schema: null, transform: "const other = (event) => event" })
       expect(problems[0]?.message).to.include("function transform(event)")
     })
 
     it("a schema, with a pointer to what is wrong, beside the transform", async () => {
-      const { program, problems } = await sandbox.compile({ schema: { properties: { a: { type: "sting" } } }, transform: "let a" })
+      const { program, problems } = await sandbox.compile({
+        organization: "acme",
+        schema: { properties: { a: { type: "sting" } } },
+        transform: "let a",
+      })
       expect(program).to.equal(null)
       expect(problems.map(({ part, pointer }) => [part, pointer])).to.deep.include.members([
         ["schema", "/properties/a/type"],
@@ -272,9 +276,13 @@ describe("sandbox", () => {
     })
 
     it("a reference that leads outside, and a schema of more than 256 KiB", async () => {
-      const outside = await sandbox.compile({ schema: { properties: { a: { $ref: "https://a.test/b.json" } } }, transform: null })
+      const outside = await sandbox.compile({
+        organization: "acme",
+        schema: { properties: { a: { $ref: "https://a.test/b.json" } } },
+        transform: null,
+      })
       expect(outside.problems[0]).to.include({ part: "schema", pointer: "/properties/a/$ref" })
-      const large = await sandbox.compile({ schema: { enum: ["x".repeat(262_144)] }, transform: null })
+      const large = await sandbox.compile({ organization: "acme", schema: { enum: ["x".repeat(262_144)] }, transform: null })
       expect(large.problems[0]?.message).to.include("262144")
     })
 
@@ -282,10 +290,10 @@ describe("sandbox", () => {
       const program = await programOf(sandbox, "function transform() { return { ok: 1 } }")
       const slow = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`p${i}`, { anyOf: [{ type: "string" }, { minimum: 3 }] }]))
       let compiled = false
-      const compiling = sandbox.compile({ schema: { properties: slow }, transform: null }).finally(() => {
+      const compiling = sandbox.compile({ organization: "acme", schema: { properties: slow }, transform: null }).finally(() => {
         compiled = true
       })
-      const behind = sandbox.compile({ schema: { type: "object" }, transform: null })
+      const behind = sandbox.compile({ organization: "acme", schema: { type: "object" }, transform: null })
       const result = await sandbox.run(callOf(program, {}))
       expect([result.ok, compiled]).to.deep.equal([true, false])
       const { program: made, problems } = await compiling

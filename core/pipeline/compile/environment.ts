@@ -20,7 +20,7 @@ export interface CompileEnvironment {
   readonly authModes: Named<AnyAuthMode>
   /** undefined when nothing is known; lints that depend on it then stay silent. */
   readonly authFacts?: (mode: AnyAuthMode, config: unknown) => AuthFacts | undefined
-  readonly compileProgram: Sandbox["compile"]
+  readonly compileProgram: (source: { schema: unknown; transform: string | null }) => ReturnType<Sandbox["compile"]>
   /** Slug of the organization the pipeline is for; `org-slug.dataset-slug` of another is refused. */
   readonly organizationSlug?: string
   /** Names of reserved channels; a trailing `:*` takes one more part. */

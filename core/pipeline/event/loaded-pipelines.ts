@@ -29,7 +29,7 @@ export interface LivePipeline {
 
 export interface LivePipelinesArgs {
   readonly source: () => PipelineSource
-  readonly compile: (document: unknown) => Promise<Compilation>
+  readonly compile: (stored: StoredPipeline) => Promise<Compilation>
   readonly authMode: (name: string) => { mode: AnyAuthMode; deps: () => Deps<TokenRecord> } | undefined
   readonly forget: (pipelineId: string) => void
   readonly clock: Clock
@@ -99,7 +99,7 @@ export class LivePipelines {
 
   async #prepare(stored: StoredPipeline): Promise<LivePipeline | null> {
     const { compile, authMode, log } = this.#args
-    const compilation = await compile(stored.document)
+    const compilation = await compile(stored)
     if (!compilation.ok) {
       log.error(
         { pipeline: stored.slug, organization: stored.organization.id, findings: compilation.findings },

@@ -1,13 +1,15 @@
 // One child process of the sandbox as its parent holds it: started under the same Node, with an environment of its own,
-// no files but the program's to read and no pipes but its own; frames go in and out.
+// no files but the program's to read and no pipes but its own, and confined once it has read them (child/confinement.ts);
+// frames go in and out.
 import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
 import type { Duplex, Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
+import { forbidDescriptors } from "./descriptor-limit.ts"
 import { FrameReader, frameOf } from "./wire.ts"
 
-/** Why a child is gone. `report` is what its watching thread said before it pulled the plug. */
+/** Why a child is gone. `report` is what it had in hand when it ended itself at the hard deadline. */
 export interface Loss {
   readonly signal: string | null
   readonly exitCode: number | null
@@ -15,7 +17,19 @@ export interface Loss {
   readonly stderr: string
 }
 
+export interface ChildProgram {
+  readonly entry: URL
+  /** Become its arguments. */
+  readonly parameters: readonly string[]
+  /** What its isolates are made of. */
+  readonly bundle: () => Promise<string>
+  /** Folders that it may read until it is confined, besides the sandbox's own. */
+  readonly readable?: readonly string[]
+}
+
 export interface LinkHandlers {
+  /** It may be sent work now. `undenied` is what this platform could not take from it, with the reason where there is one. */
+  onReady(undenied: readonly string[]): void
   onFrame(parts: string[]): void
   onLost(loss: Loss): void
 }
@@ -39,18 +53,16 @@ function readable(): string[] {
   return [here, project, ...packages, "/etc/alpine-release"]
 }
 
-let flags: string[] | undefined
+let ownFolders: string[] | undefined
 
-function nodeFlags(): string[] {
-  flags ??= [
-    "--no-warnings",
-    "--no-node-snapshot",
-    "--permission",
-    "--allow-addons",
-    "--allow-worker",
-    ...readable().map((path) => `--allow-fs-read=${path}`),
+function nodeFlags(more: readonly string[]): string[] {
+  ownFolders ??= readable()
+  return [
+    ...["--no-warnings", "--no-node-snapshot", "--no-experimental-sqlite", "--no-experimental-websocket", "--no-experimental-eventsource"],
+    // The one addon is isolated-vm; the permission to load it ends before the first foreign text is in.
+    ...["--permission", "--allow-addons"],
+    ...[...ownFolders, ...more].map((path) => `--allow-fs-read=${path}`),
   ]
-  return flags
 }
 
 export class ChildLink {
@@ -61,11 +73,9 @@ export class ChildLink {
   #stderr = ""
   #gone = false
 
-  /** `entry` is a file under child/; `parameters` become its arguments. */
-  constructor(entry: string, parameters: readonly string[], handlers: LinkHandlers) {
+  constructor({ entry, parameters, bundle, readable = [] }: ChildProgram, handlers: LinkHandlers) {
     this.#handlers = handlers
-    const file = fileURLToPath(new URL(`./child/${entry}`, import.meta.url))
-    this.#process = spawn(process.execPath, [...nodeFlags(), file, ...parameters], {
+    this.#process = spawn(process.execPath, [...nodeFlags(readable), fileURLToPath(entry), ...parameters], {
       cwd: fileURLToPath(new URL("./", import.meta.url)),
       // Transforms see UTC and en-US whatever the host speaks.
       env: { TZ: "UTC", LC_ALL: "en_US.UTF-8", LANG: "en_US.UTF-8" },
@@ -73,7 +83,21 @@ export class ChildLink {
     })
     this.#pipe = this.#process.stdio[3] as Duplex
     const watch = this.#process.stdio[4] as Readable
-    const frames = new FrameReader((parts) => handlers.onFrame(parts))
+    let ready = false
+    let limitless: string | undefined
+    const frames = new FrameReader((parts) => {
+      if (ready) handlers.onFrame(parts)
+      else if (parts[0] === "online") bundle().then((text) => this.send(["bundle", text]), this.#fail)
+      else if (parts[0] === "loaded") {
+        forbidDescriptors(this.#process.pid ?? 0).then((why) => {
+          limitless = why
+          this.send(["confine"])
+        }, this.#fail)
+      } else if (parts[0] === "ready") {
+        ready = true
+        handlers.onReady(limitless === undefined ? parts.slice(1) : [...parts.slice(1), limitless])
+      }
+    })
     this.#pipe.on("data", (chunk: Buffer) => frames.push(chunk))
     this.#pipe.on("error", () => this.kill())
     const reports = new FrameReader((parts) => {
@@ -109,10 +133,13 @@ export class ChildLink {
     this.#pipe.uncork()
   }
 
-  /** `why` becomes the last of what the loss says of its stderr. */
-  kill(why = ""): void {
-    if (why !== "") this.#stderr += `\n${why}`
+  kill(): void {
     this.#process.kill("SIGKILL")
+  }
+
+  readonly #fail = (error: Error): void => {
+    this.#stderr += error.message
+    this.kill()
   }
 
   #lost(exitCode: number | null, signal: string | null): void {

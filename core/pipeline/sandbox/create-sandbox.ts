@@ -4,7 +4,7 @@ import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Loss } from "./child-link.ts"
-import { Compiler } from "./compiler.ts"
+import { Compiler, type ProgramSource } from "./compiler.ts"
 import { isolateBundle } from "./isolate-bundle.ts"
 import { type Job, keyOf, unavailable } from "./job.ts"
 import { Lane, type LaneOptions } from "./lane.ts"
@@ -35,7 +35,7 @@ const mostWaiting = 20_000
 export function createSandbox({ config, log, clock, observe = () => {}, cacheFolder }: SandboxOptions): Sandbox {
   const offenders = new Offenders(clock)
   const programs = new ProgramCache(cacheFolder ?? null, log)
-  const compiler = new Compiler(clock)
+  const compiler = new Compiler(clock, (undenied) => sayUndenied(undenied))
   const compiling = new Map<string, ReturnType<Sandbox["compile"]>>()
 
   const punish = (job: Job, weight: number) => {
@@ -46,6 +46,12 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
       { organization: job.call.organization, pipeline: job.call.pipelineId, pause_ms: pause },
       "A pipeline keeps costing the sandbox and is paused.",
     )
+  }
+  let said = false
+  const sayUndenied = (undenied: readonly string[]) => {
+    if (said || undenied.length === 0) return
+    said = true
+    log.warn({ undenied }, "The sandbox's processes are not denied all that they should be here; isolates alone stand before these.")
   }
   const laneOptions: LaneOptions = {
     keepsSpare: true,
@@ -62,7 +68,10 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
       punish(job, strike)
     },
     onMisstep: punish,
-    onStarted: (milliseconds) => observe({ type: "child_started", milliseconds }),
+    onStarted: (milliseconds, undenied) => {
+      observe({ type: "child_started", milliseconds })
+      sayUndenied(undenied)
+    },
     onLost: (loss) => observe({ type: "child_lost", cause: causeOf(loss) }),
     onBatch: (events) => observe({ type: "batch", events }),
   }
@@ -70,10 +79,10 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   const lanes = Array.from({ length: config.processes }, () => new Lane(laneOptions))
   const laneOf = (key: string) => lanes[config.processes === 1 ? 0 : spread(key) % config.processes]
 
-  const compile = async (schema: unknown, transform: string | null, digest: string) => {
+  const compile = async (source: ProgramSource, digest: string) => {
     const known = await programs.get(digest)
     if (known) return { program: known, problems: [] }
-    const compiled = await compiler.compile(schema, transform)
+    const compiled = await compiler.compile(source)
     if (compiled.problems.length > 0) return { program: null, problems: compiled.problems }
     const program: Program = { digest, validator: compiled.validator, transform: compiled.transform }
     await programs.put(program)
@@ -81,11 +90,11 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   }
 
   return {
-    compile({ schema, transform }) {
-      const digest = digestOf(schema, transform)
+    compile(source) {
+      const digest = digestOf(source)
       let under = compiling.get(digest)
       if (!under) {
-        under = compile(schema, transform, digest).finally(() => compiling.delete(digest))
+        under = compile(source, digest).finally(() => compiling.delete(digest))
         compiling.set(digest, under)
       }
       return under

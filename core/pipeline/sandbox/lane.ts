@@ -20,7 +20,7 @@ export interface LaneOptions {
   /** An event cost a child. */
   readonly onCulprit: (job: Job, loss: Loss) => void
   readonly onMisstep: (job: Job, weight: number) => void
-  readonly onStarted: (milliseconds: number) => void
+  readonly onStarted: (milliseconds: number, undenied: readonly string[]) => void
   readonly onLost: (loss: Loss) => void
   readonly onBatch: (events: number) => void
 }
@@ -104,9 +104,9 @@ export class Lane {
     const child: RunChild = new RunChild(this.#options.config, this.#options.clock, this.#options.bundle, {
       onFrame: (parts) => this.#onFrame(parts),
       onLost: (loss, wasReady) => (child === this.#child ? this.#onLost(loss, wasReady) : this.#onSpareLost(child)),
-      onStarted: (milliseconds) => {
+      onStarted: (milliseconds, undenied) => {
         this.#failedStarts = 0
-        this.#options.onStarted(milliseconds)
+        this.#options.onStarted(milliseconds, undenied)
         if (child !== this.#child) return
         this.#flush()
         this.#keepSpare()
@@ -211,7 +211,7 @@ export class Lane {
     if (this.#waiting.count > 0 || wasReady) this.#ensureChild()
   }
 
-  /** The watching thread named group and event before it ended the child. */
+  /** The child named group and event before it ended itself. */
   #withoutNamed(groups: Group[], loss: Loss): Group[] {
     const [id, index] = loss.report ?? []
     const named = groups.find((group) => group.id === Number(id))

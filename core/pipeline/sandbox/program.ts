@@ -1,14 +1,15 @@
-// What makes a program the same: its digest covers schema, transform and the form of the compiled text, so that a
-// change of that form never meets programs of an older one.
+// What makes a program the same: its digest covers the organization, whose own process compiled it, schema, transform and
+// the form of the compiled text, so that a change of that form never meets programs of an older one.
 import { createHash } from "node:crypto"
+import type { ProgramSource } from "./compiler.ts"
 import type { Program } from "./sandbox.ts"
 import { withContextMark } from "./transform-mark.ts"
 
 /** Raise when compiled programs look different from before. */
-const form = "1"
+const form = "2"
 
-export function digestOf(schema: unknown, transform: string | null): string {
-  const text = JSON.stringify([form, schema ?? null, transform])
+export function digestOf({ organization, schema, transform }: ProgramSource): string {
+  const text = JSON.stringify([form, organization, schema ?? null, transform])
   return createHash("sha256").update(text).digest("hex")
 }
 

@@ -8,7 +8,8 @@ import type { Program } from "./sandbox.ts"
 export interface RunChildHandlers {
   onFrame(parts: string[]): void
   onLost(loss: Loss, wasReady: boolean): void
-  onStarted(milliseconds: number): void
+  /** `undenied` is what this platform could not take from it. */
+  onStarted(milliseconds: number, undenied: readonly string[]): void
 }
 
 const startMs = 30_000
@@ -34,20 +35,17 @@ export class RunChild {
     this.ready = ready.promise
     this.ready.catch(() => {})
     const parameters = [config.memory_mb, config.timeout_ms, config.hard_deadline_ms, config.max_isolates].map(String)
-    this.#link = new ChildLink("run-main.ts", parameters, {
+    const program = { entry: new URL("./child/run-main.ts", import.meta.url), parameters, bundle }
+    this.#link = new ChildLink(program, {
+      onReady: (undenied) => {
+        this.#cancelTimer()
+        this.#isReady = true
+        ready.resolve()
+        handlers.onStarted(clock.monotonic() - startedAt, undenied)
+      },
       onFrame: (parts) => {
-        if (parts[0] !== "ready") {
-          this.#answered()
-          handlers.onFrame(parts)
-          return
-        }
-        bundle().then((text) => {
-          this.#cancelTimer()
-          this.#link.send(["bundle", text])
-          this.#isReady = true
-          ready.resolve()
-          handlers.onStarted(clock.monotonic() - startedAt)
-        }, ready.reject)
+        this.#answered()
+        handlers.onFrame(parts)
       },
       onLost: (loss) => {
         this.#cancelTimer()

@@ -64,8 +64,12 @@ export type SandboxResult =
     }
 
 export interface Sandbox {
-  /** Compiles in the child, bounded in size (256 KiB) and time (2 s). Problems are data, not exceptions. */
-  compile(source: { schema: unknown; transform: string | null }): Promise<{ program: Program | null; problems: readonly ProgramProblem[] }>
+  /** Compiles in a child of the organization's own, bounded in size (256 KiB) and time (2 s). Problems are data, not exceptions. */
+  compile(source: {
+    organization: string
+    schema: unknown
+    transform: string | null
+  }): Promise<{ program: Program | null; problems: readonly ProgramProblem[] }>
   run(call: SandboxCall): Promise<SandboxResult>
   /** Lets go of a pipeline's isolate. */
   forget(pipelineId: string): void

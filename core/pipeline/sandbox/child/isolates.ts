@@ -44,31 +44,31 @@ export class Isolates {
     return runner
   }
 
-  make(key: string, digest: string, program: ProgramText): Runner {
-    const { bundle, memoryMb, shared, timeoutMs } = this.#options
+  /** Makes an isolate and lets go of it, so that what is loaded on first use is loaded. */
+  rehearse(): void {
+    const { isolate } = this.#sealed()
+    isolate.dispose()
+  }
+
+  /** Rejects where the program's own top level throws, or takes too long. */
+  async make(key: string, digest: string, program: ProgramText): Promise<Runner> {
+    const { timeoutMs } = this.#options
     this.#evict()
-    const isolate = new ivm.Isolate({ memoryLimit: memoryMb })
+    const { isolate, context, prepare } = this.#sealed()
     try {
-      const context = isolate.createContextSync()
-      const prepare = context.evalClosureSync(
-        `${bundle};millraceIsolate.seal($0);return millraceIsolate.prepare`,
-        [new ivm.ExternalCopy(shared).copyInto()],
-        {
-          result: { reference: true },
-          filename: "millrace.js",
-        },
-      ) as ivm.Reference<(validators: unknown, transform: unknown) => unknown>
-      const factory = (text: string, filename: string) =>
-        text === "" ? null : (context.evalSync(text, { reference: true, filename, timeout: timeoutMs }) as ivm.Reference).derefInto()
-      const runner = prepare.applySync(undefined, [factory(program.validator, "schema.js"), factory(program.transform, "transform.js")], {
+      const factory = async (text: string, filename: string) =>
+        text === "" ? null : ((await context.eval(text, { reference: true, filename, timeout: timeoutMs })) as ivm.Reference).derefInto()
+      const validators = await factory(program.validator, "schema.js")
+      const transform = await factory(program.transform, "transform.js")
+      const runner = (await prepare.apply(undefined, [validators, transform], {
         result: { reference: true },
         timeout: timeoutMs,
-      }) as ivm.Reference<{ run(batch: string): string; finished(): string }>
+      })) as ivm.Reference<{ run(batch: string): string; finished(): string }>
       const made = {
         isolate,
         digest,
-        run: runner.getSync("run", { reference: true }),
-        finished: runner.getSync("finished", { reference: true }),
+        run: await runner.get("run", { reference: true }),
+        finished: await runner.get("finished", { reference: true }),
       }
       this.#runners.set(key, made)
       return made
@@ -82,6 +82,19 @@ export class Isolates {
     const runner = this.#runners.get(key)
     this.#runners.delete(key)
     if (runner && !runner.isolate.isDisposed) runner.isolate.dispose()
+  }
+
+  /** An isolate with our own code in it, and nothing else yet. */
+  #sealed(): { isolate: ivm.Isolate; context: ivm.Context; prepare: ivm.Reference<(validators: unknown, transform: unknown) => unknown> } {
+    const { bundle, memoryMb, shared } = this.#options
+    const isolate = new ivm.Isolate({ memoryLimit: memoryMb })
+    const context = isolate.createContextSync()
+    const prepare = context.evalClosureSync(
+      `${bundle};millraceIsolate.seal($0);return millraceIsolate.prepare`,
+      [new ivm.ExternalCopy(shared).copyInto()],
+      { result: { reference: true }, filename: "millrace.js" },
+    ) as ivm.Reference<(validators: unknown, transform: unknown) => unknown>
+    return { isolate, context, prepare }
   }
 
   #evict(): void {

@@ -1,84 +1,93 @@
 // A run child: takes groups of events of one pipeline each, runs them in that pipeline's isolate under one timeout, and
 // sends their results back as they came out of it. What the timeout or the memory limit cut short is named; the rest of
 // such a group goes back untouched.
-import { Worker } from "node:worker_threads"
-import { cells, groupAt, idle, indexAt } from "./hand.ts"
-import { Isolates, type Runner } from "./isolates.ts"
-import { openPipe } from "./pipe.ts"
+import { cpuMs, Hand } from "./hand.ts"
+import { Isolates, type ProgramText, type Runner } from "./isolates.ts"
+import { openChild, type Send } from "./open-child.ts"
 
 const [memoryMb = "", timeout = "", hardDeadline = "", mostIsolates = ""] = process.argv.slice(2)
 const timeoutMs = Number(timeout)
 const hardDeadlineMs = Number(hardDeadline)
 /** Below this share of the timeout in CPU time an event was kept waiting rather than slow, and is given another try, twice as long. */
 const busyShare = 0.5
-/** Tries of one event, and what is done besides, end before the watching thread ends the process for its wall time (watchdog.ts). */
+/** Tries of one event, and what is done besides, end before the child ends itself for its wall time (hand.ts). */
 const mostTriesMs = hardDeadlineMs * 3
 
-const shared = new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT)
-const hand = new Int32Array(shared)
-let isolates: Isolates | undefined
-let groups = 0
-
-// The parent may send work only after "ready", and its first frame is the bundle.
-const send = openPipe((parts) => {
-  const [kind = "", a = "", b = "", c = "", d = "", e = "", f = ""] = parts
-  if (kind === "bundle") {
-    isolates = new Isolates({ bundle: a, memoryMb: Number(memoryMb), most: Number(mostIsolates), shared, timeoutMs: mostTriesMs })
-  } else if (kind === "forget") isolates?.drop(a)
-  else if (kind === "run" && isolates)
-    runGroup(isolates, { id: a, key: b, digest: c, program: d === "" ? null : { validator: e, transform: f }, batch: parts[7] ?? "" })
-})
+const hand = new Hand(hardDeadlineMs)
+let isolates: Isolates
 
 interface Group {
   readonly id: string
   readonly key: string
   readonly digest: string
-  readonly program: { validator: string; transform: string } | null
+  /** Null where the child has it already. */
+  readonly program: ProgramText | null
   readonly batch: string
 }
 
-/** Answers `done` (results of those that finished, the failure of the one that did not) or `need` (the program). */
-function runGroup(all: Isolates, group: Group): void {
-  hand[indexAt] = 0
-  groups = Number(group.id)
-  Atomics.store(hand, groupAt, groups)
-  Atomics.notify(hand, groupAt)
+const waiting: Group[] = []
+let running = false
+
+openChild({
+  load(bundle) {
+    isolates = new Isolates({
+      bundle,
+      memoryMb: Number(memoryMb),
+      most: Number(mostIsolates),
+      shared: hand.shared,
+      timeoutMs: mostTriesMs,
+    })
+    isolates.rehearse()
+  },
+  onFrame(parts, send) {
+    const [kind = "", a = "", b = "", c = "", d = "", e = "", f = "", g = ""] = parts
+    if (kind === "forget") isolates.drop(a)
+    if (kind !== "run") return
+    waiting.push({ id: a, key: b, digest: c, program: d === "" ? null : { validator: e, transform: f }, batch: g })
+    if (!running) void runWaiting(send)
+  },
+})
+
+/** One group after the other: their isolates share the process's deadline. */
+async function runWaiting(send: Send): Promise<void> {
+  running = true
+  for (let group = waiting.shift(); group; group = waiting.shift()) {
+    hand.take(group.id)
+    send(await outcomeOf(group))
+    hand.leave()
+  }
+  running = false
+}
+
+/** `done` (results of those that finished, the failure of the one that did not), `lost` (to blame for it) or `need` (the program). */
+async function outcomeOf(group: Group): Promise<string[]> {
   try {
-    const found = all.find(group.key, group.digest)
-    if (!found && !group.program) {
-      send(["need", group.id])
-      return
-    }
-    const runner = found ?? all.make(group.key, group.digest, group.program as { validator: string; transform: string })
-    answer(all, group, runner)
+    const found = isolates.find(group.key, group.digest)
+    if (!found && !group.program) return ["need", group.id]
+    const runner = found ?? (await isolates.make(group.key, group.digest, group.program as ProgramText))
+    return await results(group, runner)
   } catch (error) {
-    send(["done", group.id, "", failureOf(error)])
-  } finally {
-    Atomics.store(hand, groupAt, idle)
+    return ["done", group.id, "", failureOf(error)]
   }
 }
 
-function answer(all: Isolates, group: Group, runner: Runner): void {
+async function results(group: Group, runner: Runner): Promise<string[]> {
   for (let allowedMs = timeoutMs, triesMs = timeoutMs; ; allowedMs *= 2, triesMs += allowedMs) {
-    // The thread's, not the isolate's own, which counts what it waits for the processor as well.
-    const before = process.threadCpuUsage()
+    const before = cpuMs()
     try {
-      send(["done", group.id, runner.run.applySync(undefined, [group.batch], { timeout: allowedMs }), ""])
-      return
+      return ["done", group.id, await runner.run.apply(undefined, [group.batch], { timeout: allowedMs }), ""]
     } catch (error) {
       if (runner.isolate.isDisposed) {
-        all.drop(group.key)
+        isolates.drop(group.key)
         // Results of the others went with the isolate; the event in hand is the one to blame.
-        send(["lost", group.id, String(hand[indexAt]), JSON.stringify({ kind: "memory", message: "The transform ran out of memory." })])
-        return
+        return ["lost", group.id, String(hand.index), JSON.stringify({ kind: "memory", message: "The transform ran out of memory." })]
       }
-      const { user, system } = process.threadCpuUsage(before)
-      const finished = runner.finished.applySync(undefined, [], { timeout: mostTriesMs })
-      const kept = (user + system) / 1_000 < timeoutMs * busyShare
+      const usedMs = cpuMs() - before
+      const finished = await runner.finished.apply(undefined, [], { timeout: mostTriesMs })
+      const kept = usedMs < timeoutMs * busyShare
       if (finished === "\n" && isTimeout(error) && kept && triesMs + allowedMs * 2 <= mostTriesMs) continue
       // Behind others it had less than its time: it goes back and stands first in its next group.
-      send(["done", group.id, finished === "\n" ? "" : finished, finished === "\n" ? failureOf(error) : ""])
-      return
+      return ["done", group.id, finished === "\n" ? "" : finished, finished === "\n" ? failureOf(error) : ""]
     }
   }
 }
@@ -94,9 +103,3 @@ function failureOf(error: unknown): string {
     return JSON.stringify({ kind: "memory", message: "The transform ran out of memory." })
   return JSON.stringify({ kind: "threw", message: message.slice(0, 500) })
 }
-
-const watchdog = new Worker(new URL("./watchdog.ts", import.meta.url), { workerData: { shared, hardDeadlineMs } })
-watchdog.once("online", () => send(["ready"]))
-watchdog.once("error", (error) => {
-  throw error
-})

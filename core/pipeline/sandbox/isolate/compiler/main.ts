@@ -1,6 +1,6 @@
 // The compiler as it stands in its isolate: takes a schema and a transform as text, answers JSON of the program's two
 // sources or of what is wrong with them. ajv makes functions from text here, and nowhere else.
-import type { Compiled } from "../../compiler.ts"
+import type { Compiled } from "../../compile-child.ts"
 import { transformSource } from "./transform-source.ts"
 import { validatorSource } from "./validator-source.ts"
 

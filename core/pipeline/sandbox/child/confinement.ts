@@ -1,0 +1,94 @@
+// The second wall: what a sandbox child gives up once its own code is loaded and before any foreign text is in, so that
+// code which broke out of an isolate finds nothing to reach for. The parent has lowered the limit of open files to none
+// by then (descriptor-limit.ts), which denies files and the network in the kernel; here go the permissions, the user and
+// the functions that signal other processes. Each denial is then tried, and what is not denied is said.
+import { spawnSync } from "node:child_process"
+import { closeSync, openSync } from "node:fs"
+import { connect } from "node:net"
+import { Worker } from "node:worker_threads"
+
+/** Holds nothing and owns nothing on common systems, by convention. */
+const nobody = 65_534
+const permissions = ["fs", "child", "worker", "wasi", "inspector", "addon"]
+/** What signals, loads or hands out what the process holds. */
+const removed = [
+  ...["abort", "binding", "dlopen", "kill", "setegid", "seteuid", "setgid", "setgroups", "setuid", "initgroups"],
+  ...["_debugEnd", "_debugProcess", "_getActiveHandles", "_getActiveRequests", "_kill", "_linkedBinding", "_rawDebug"],
+]
+
+/** What `process.kill` calls; answers an error number, 0 where it is done. */
+const { _kill: signal } = process as unknown as { _kill(pid: number, signal: number): number }
+const sigkill = 9
+const dlopen = process.dlopen.bind(process)
+
+/** Answers what this platform does not deny; empty where everything is. */
+export function confine(): Promise<string[]> {
+  if (process.getuid?.() === 0) {
+    process.setgroups?.([])
+    process.setgid?.(nobody)
+    process.setuid?.(nobody)
+  }
+  for (const scope of permissions) (process.permission as unknown as { drop(scope: string): void }).drop(scope)
+  for (const name of removed) Reflect.deleteProperty(process, name)
+  return undenied()
+}
+
+/** Ends this process at once. */
+export function endSelf(): void {
+  signal(process.pid, sigkill)
+}
+
+async function undenied(): Promise<string[]> {
+  const here = import.meta.filename
+  const tries: Readonly<Record<string, () => unknown>> = {
+    "reading files": () => closeSync(openSync(here, "r")),
+    "writing files": () => closeSync(openSync(here, "r+")),
+    "databases in files": () => process.getBuiltinModule("node:sqlite").DatabaseSync.name,
+    addons: () => {
+      try {
+        dlopen({ exports: {} }, here)
+      } catch (error) {
+        // Any other error comes of having looked at the file.
+        if ((error as NodeJS.ErrnoException).code === "ERR_ACCESS_DENIED") throw error
+      }
+    },
+    threads: () => new Worker(here).terminate(),
+    processes: () => {
+      const { error } = spawnSync(process.execPath, ["--version"])
+      if (error) throw error
+    },
+    "signals to the service": () => {
+      if (signal(process.ppid, 0) !== 0) throw new Error("of another user")
+    },
+    "the rights of root": () => {
+      if (process.getuid?.() !== 0) throw new Error("another user")
+    },
+  }
+  const found = Object.entries(tries).filter(([, attempt]) => works(attempt))
+  const names = found.map(([name]) => name)
+  if (await reachesNetwork()) names.push("the network")
+  return names
+}
+
+function works(attempt: () => unknown): boolean {
+  try {
+    attempt()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A refused connection has been on the network. */
+function reachesNetwork(): Promise<boolean> {
+  return new Promise((resolve) => {
+    try {
+      const socket = connect({ host: "127.0.0.1", port: 9 })
+      socket.once("connect", () => resolve(true))
+      socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "EMFILE" && code !== "ERR_ACCESS_DENIED"))
+      socket.once("close", () => resolve(true))
+    } catch {
+      resolve(false)
+    }
+  })
+}

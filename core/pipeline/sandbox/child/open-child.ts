@@ -1,0 +1,38 @@
+// How a child comes up: it asks for the bundle of its isolates, loads it, asks to be confined, and is ready once it is.
+// Work comes after that only. It is gone when its parent is.
+import { Socket } from "node:net"
+import { FrameReader, frameOf } from "../wire.ts"
+import { confine } from "./confinement.ts"
+
+const pipeFd = 3
+
+export type Send = (parts: readonly string[]) => void
+
+export interface ChildWork {
+  /** Loads what isolates are made of, and whatever is loaded on first use: nothing can be opened later. */
+  load(bundle: string): void
+  onFrame(parts: string[], send: Send): void
+}
+
+export function openChild({ load, onFrame }: ChildWork): void {
+  const socket = new Socket({ fd: pipeFd, readable: true, writable: true })
+  const send: Send = (parts) => {
+    socket.write(frameOf(parts))
+  }
+  let confined = false
+  const frames = new FrameReader((parts) => {
+    if (confined) onFrame(parts, send)
+    else if (parts[0] === "bundle") {
+      load(parts[1] ?? "")
+      send(["loaded"])
+    } else if (parts[0] === "confine") {
+      confined = true
+      // What fails here ends the process: a child that is not confined does no work.
+      void confine().then((undenied) => send(["ready", ...undenied]))
+    }
+  })
+  socket.on("data", (chunk: Buffer) => frames.push(chunk))
+  socket.on("close", () => process.exit(0))
+  socket.on("error", () => process.exit(0))
+  send(["online"])
+}

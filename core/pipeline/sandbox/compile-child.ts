@@ -1,0 +1,165 @@
+// A compile child as the compiler sees it: it serves one organization from its first program to its end, one program at
+// a time, so that nothing which one organization's schema does to it is there for another's.
+import { setPriority } from "node:os"
+import type { Clock } from "../../kernel/clock.ts"
+import { ChildLink, type Loss } from "./child-link.ts"
+import { isolateBundle } from "./isolate-bundle.ts"
+import type { ProgramProblem } from "./sandbox.ts"
+
+export interface Compiled {
+  readonly validator: string | null
+  readonly transform: string | null
+  readonly problems: readonly ProgramProblem[]
+}
+
+export interface CompileJob {
+  readonly organization: string
+  /** JSON text, or "" without one. */
+  readonly schema: string
+  readonly transform: string | null
+  readonly resolve: (compiled: Compiled) => void
+}
+
+export interface CompileChildHandlers {
+  /** The job in hand is answered, and the child has nothing to do. */
+  onIdle(): void
+  /** It is gone; its job is answered. */
+  onGone(): void
+  onReady(undenied: readonly string[]): void
+}
+
+/** Of the processor's time: a child that is not given it is not blamed. */
+const deadlineMs = 2_000
+/** For a start, and for a child that neither answers nor dies; longer than it lets one job last itself (child/hand.ts). */
+const silentMs = 30_000
+/** Of the isolate; a program that needs more is answered with a problem. */
+const memoryMb = 256
+
+export class CompileChild {
+  readonly organization: string
+  ended = false
+  readonly #clock: Clock
+  readonly #link: ChildLink
+  readonly #handlers: CompileChildHandlers
+  #ready = false
+  #job: CompileJob | null = null
+  #silent = false
+  #cancelTimer = () => {}
+
+  constructor(organization: string, clock: Clock, handlers: CompileChildHandlers) {
+    this.organization = organization
+    this.#clock = clock
+    this.#handlers = handlers
+    const entry = new URL("./child/compile-main.ts", import.meta.url)
+    const parameters = [String(deadlineMs), String(memoryMb)]
+    this.#link = new ChildLink(
+      { entry, parameters, bundle: () => isolateBundle("compiler") },
+      {
+        onReady: (undenied) => {
+          this.#ready = true
+          handlers.onReady(undenied)
+          this.#send()
+        },
+        onFrame: (parts) => this.#onFrame(parts),
+        onLost: (loss) => this.#onLost(loss),
+      },
+    )
+    yieldToEvents(this.#link.pid)
+  }
+
+  get idle(): boolean {
+    return this.#job === null
+  }
+
+  /** Only of an idle child, and of its organization. */
+  compile(job: CompileJob): void {
+    this.#job = job
+    this.#limit()
+    if (this.#ready) this.#send()
+  }
+
+  /** Ends it when it has had nothing to do for so long. */
+  endAfter(idleMs: number): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#clock.after(idleMs, () => this.end())
+  }
+
+  /** It takes no job any more, whether or not its process is gone yet. */
+  end(): void {
+    this.ended = true
+    this.#cancelTimer()
+    this.#link.kill()
+  }
+
+  #send(): void {
+    if (!this.#job) return
+    this.#limit()
+    const { schema, transform } = this.#job
+    this.#link.send(["job", schema, transform === null ? "0" : "1", transform ?? ""])
+  }
+
+  #limit(): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#clock.after(silentMs, () => {
+      this.#silent = true
+      this.#link.kill()
+    })
+  }
+
+  #onFrame([, kind = "", answer = ""]: string[]): void {
+    const job = this.#job
+    if (!job) return
+    this.#finish(kind === "compiled" ? (JSON.parse(answer) as Compiled) : notCompiled(job, kind, answer))
+    // An isolate that ran out of memory is gone, and one that threw may be in any state.
+    if (kind !== "compiled") this.end()
+    this.#handlers.onIdle()
+  }
+
+  #onLost({ signal, exitCode, report, stderr }: Loss): void {
+    this.#cancelTimer()
+    const job = this.#job
+    const why = `The compiler ended (${signal ?? `exit ${exitCode}`}) ${stderr.trim().split("\n").at(-1) ?? ""}`.trim()
+    if (job) this.#finish(report || (this.#silent && this.#ready) ? tooSlow(job) : failed(`${why}.`))
+    this.#handlers.onGone()
+  }
+
+  #finish(compiled: Compiled): void {
+    const job = this.#job
+    this.#job = null
+    this.#cancelTimer()
+    job?.resolve(compiled)
+  }
+}
+
+/** A niceness: a third of what events get of a processor that both want. */
+const priority = 5
+
+/** Programs are compiled when events leave time for it. */
+function yieldToEvents(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, priority)
+  } catch {
+    // It has ended already, which its link tells.
+  }
+}
+
+export function failed(message: string): Compiled {
+  return { validator: null, transform: null, problems: [{ part: "schema", message }] }
+}
+
+function notCompiled(job: CompileJob, kind: string, why: string): Compiled {
+  return kind === "memory"
+    ? refused(job, `took more than ${memoryMb} MB to compile; make it simpler`)
+    : refused(job, `can't be compiled: ${why}`)
+}
+
+function tooSlow(job: CompileJob): Compiled {
+  return refused(job, `took longer than ${deadlineMs / 1_000} s to compile; make it simpler`)
+}
+
+function refused(job: CompileJob, why: string): Compiled {
+  const isSchema = job.schema !== ""
+  const message = `${isSchema ? "request_schema" : "transform_js"} ${why}.`
+  const problem: ProgramProblem = isSchema ? { part: "schema", message, pointer: "" } : { part: "transform", message }
+  return { validator: null, transform: null, problems: [problem] }
+}
