@@ -1,6 +1,11 @@
 // Who may know whom (docs/architecture.md), proven from the import graph.
-import { basename, dirname } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { expect } from "chai"
+import { loadDeclarations } from "../core/bootstrap/plugins.ts"
+import { Actions } from "../core/contract/action.ts"
+import { Collections } from "../core/contract/collection.ts"
+import { Operations } from "../core/contract/operation.ts"
+import { loadConfig } from "../core/kernel/config.ts"
 import { circles, danglingImports, type Import, importsIn, type Module, projectRoot, readModules } from "./import-graph.ts"
 
 const rooms = ["storage", "jobs", "pipeline", "surface", "cluster"] as const
@@ -197,6 +202,53 @@ describe("architecture", () => {
     expect(new Set(ids).size).to.equal(pluginFolders.length)
   })
 })
+
+/** Texts that must compile with what ships: examples of lint rules and of the reference. */
+const examples = /^core\/(pipeline\/lint\/rules-\w+|cli\/reference\/[\w-]+)\.ts$/
+
+describe("core", () => {
+  it("names no operation, action, collection or plugin that ships", async () => {
+    const { config } = loadConfig({ defaults: join(projectRoot, "config/default.yaml"), env: {} })
+    const { plugins: shipped, registry } = await loadDeclarations({ config, root: projectRoot })
+    const ids = shipped.map(({ plugin }) => plugin.id)
+    const operations = registry.items(Operations).map(({ name }) => name)
+    const collections = registry.all(Collections).filter(({ plugin }) => ids.includes(plugin))
+    const names = new Set([
+      ...operations,
+      ...operations.map((name) => name.replaceAll(".", "_")),
+      ...registry.items(Actions).map(({ type }) => type),
+      ...collections.map(({ item }) => item.name),
+      // One word, such as "email", is a word of the language as well.
+      ...ids.filter((id) => id.includes("-")),
+    ])
+    expect(names.size).to.be.greaterThan(100)
+    const named = core
+      .filter(({ path }) => !examples.test(path))
+      .flatMap(({ path, text }) => textsIn(text).flatMap((literal) => namesIn(literal, names).map((name) => `${path} names ${name}`)))
+    expect(named).to.deep.equal([])
+  })
+
+  it("is searched in all of its texts", () => {
+    const names = new Set(["datasets.create", "datasets"])
+    const source =
+      'const a = "datasets.create"\n// "datasets"\nconst b = `use datasets.create, or not`\nconst c = "datasets"; datasets.create()'
+    expect(textsIn(source).flatMap((literal) => namesIn(literal, names))).to.deep.equal(["datasets.create", "datasets.create", "datasets"])
+  })
+})
+
+/** What stands in quotes or between backticks, comments left out. */
+function textsIn(source: string): string[] {
+  const code = source.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "")
+  return [...code.matchAll(/"((?:\\.|[^"\\\n])*)"|'((?:\\.|[^'\\\n])*)'|`((?:\\.|[^`\\])*)`/g)].map(
+    ([, one, two, three]) => one ?? two ?? three ?? "",
+  )
+}
+
+/** A name with a mark in it wherever it stands as a word; one that is a word of the language only as the whole text. */
+function namesIn(literal: string, names: ReadonlySet<string>): string[] {
+  const words = literal.match(/[\w-]+(\.[\w-]+)*/g) ?? []
+  return [...new Set(words)].filter((word) => names.has(word) && (/[._-]/.test(word) || word === literal))
+}
 
 describe("import graph", () => {
   it("sees every form of import and no comment", () => {

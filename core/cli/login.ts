@@ -13,7 +13,7 @@ import { tableText } from "./operations/show.ts"
 import { defaultUrl, type Profile, profilesFile, readProfiles, unknownProfile, writeProfiles } from "./profiles.ts"
 
 /** What the service says of a key; any service has it. */
-const who = { "me.get": { method: "GET", path: "/v1/me", repeatable: true } } as const
+const who = { whoami: { method: "GET", path: "/v1/me", repeatable: true } } as const
 const Me = z.object({ role: z.string(), organization: z.object({ slug: z.string() }) })
 
 interface LoginOptions {
@@ -54,7 +54,7 @@ async function login(options: LoginOptions, terminal: Terminal): Promise<void> {
   const key = started?.admin_key ?? (await askForKey(url, terminal))
   if (key === "") throw new CommandProblem("No key was given; nothing is kept.")
   const organization = options.organization
-  const me = Me.parse(await createCaller(who, { baseUrl: url, key, organization })("me.get"))
+  const me = Me.parse(await createCaller(who, { baseUrl: url, key, organization })("whoami"))
   const profile: Profile = { url, key, ...(organization === undefined ? {} : { organization }) }
   const before = readProfiles(env)
   writeProfiles(env, { current: options.profile, profiles: { ...before.profiles, [options.profile]: profile } })

@@ -85,6 +85,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   /** What a step that runs again, after a crash or in a replay, does a second time. `nothing`: what it leaves behind is there once. `marked`: it acts again, and sends the same key as before, by which the other side knows the repeat. Absent: neither is promised. */
   readonly repeats?: "nothing" | "marked"
   readonly inject?: R
+  /** Set where `run` may call `reply`; such a step runs before the reply goes out. */
+  readonly replies?: true
   /** Slugs of the datasets that this use writes to, for promotion, `write_target_datasets` and creation at save. The result of a run is then a RowResult, which the journal lists. */
   writesTo?(config: z.output<C>): readonly string[]
   /** Column by which this use upserts, when it does. */

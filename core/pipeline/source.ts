@@ -31,4 +31,4 @@ export interface PipelineSource {
 export const PipelineSource = token<PipelineSource>("PipelineSource")
 
 /** Coherence topic announced, with the pipeline's id as key, whenever a pipeline changes. */
-export const pipelineTopic = "event_pipelines"
+export const pipelineTopic = "pipelines"

@@ -142,7 +142,7 @@ export const TestFile = z.strictObject({
   with: z
     .array(z.string().min(1))
     .default([])
-    .describe("Files of further pipelines of the organization, such as those that pipeline.send feeds."),
+    .describe("Files of further pipelines of the organization, such as those that this one feeds."),
   clock: z.iso
     .datetime({ offset: true })
     .default("2026-01-15T09:30:00Z")

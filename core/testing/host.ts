@@ -133,7 +133,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
         .map(({ channel: name, event, data }) => ({ channel: name, event, data }))
     },
     async send<T>({ inbound_url }: { readonly inbound_url: string | null }, event: unknown, { headers = {}, secret }: SendOptions = {}) {
-      if (inbound_url === null) throw new Error("An internal pipeline has no endpoint; feed it by event_pipelines.send_event.")
+      if (inbound_url === null) throw new Error("An internal pipeline has no endpoint; send its events through the API.")
       const body = typeof event === "string" ? event : JSON.stringify(event)
       const signed = secret === undefined ? {} : { "x-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` }
       return answerOf<T>(

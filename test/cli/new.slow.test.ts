@@ -58,7 +58,9 @@ describe("millrace new", function () {
     const complaints = `${compiled.output}\n${used.output}`.split("\n").filter((line) => made.some((path) => line.includes(path)))
     expect(complaints).to.deep.equal([])
     const tests = made.filter((path) => path.endsWith(".test.ts"))
-    const tested = await bin("mocha", "--forbid-only", ...tests, "test/architecture.test.ts")
+    // What lists every operation takes one more as it is made.
+    const listing = ["test/surface/mcp/mcp.test.ts", "test/surface/openapi.test.ts", "test/cli/public-api.test.ts"]
+    const tested = await bin("mocha", "--forbid-only", ...tests, "test/architecture.test.ts", ...listing)
     expect(tested.code, tested.output).to.equal(0)
     expect(tested.output).to.match(/^\d{2,} passed, 0 failed$/m)
   })

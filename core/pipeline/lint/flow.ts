@@ -30,8 +30,8 @@ export function lintHandlers(drafts: readonly Draft[], handlers: readonly Draft[
 }
 
 export function lintResponds(drafts: readonly Draft[], handlers: readonly Draft[], deferred: ReadonlySet<string>, report: Report): void {
-  const responds = drafts.filter((draft) => draft.type === "respond")
-  for (const draft of [...responds, ...handlers.filter((handler) => handler.type === "respond")]) {
+  const responds = drafts.filter((draft) => draft.action?.replies)
+  for (const draft of [...responds, ...handlers.filter((handler) => handler.action?.replies)]) {
     if (!deferred.has(draft.id)) continue
     const message = `"${draft.id}" would run after the reply has gone out. It must not need, read or handle a deferred step.`
     report.add("deferred-respond", draft.pointer, message)

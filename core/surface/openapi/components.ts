@@ -46,7 +46,7 @@ export const sharedAnswers: Readonly<Record<string, SharedAnswer>> = {
     code: "permission_denied",
     description: "`permission_denied`: the token lacks the scope, or the credential's role is too low.",
     example: {
-      message: 'This token does not have the scope "datasets:write", which datasets.create needs.',
+      message: 'This token does not have the scope "notes:write", which notes.create needs.',
       details: { reason: "missing_scope", needed_scope: "datasets:write", scopes: ["datasets:read"] },
     },
   },

@@ -91,7 +91,7 @@ export function inboundPath(): Record<string, JsonObject> {
         },
         responses: {
           "200": {
-            description: "Accepted; or whatever the pipeline's `respond` action answers, with its own status.",
+            description: "Accepted; or the answer that the pipeline gives itself, with its own status.",
             headers: { "X-Request-Id": ref("headers", "RequestId") },
             content: {
               "application/json": {

@@ -38,6 +38,7 @@ type Config = Rendered<z.output<typeof config>>
 
 export const respond = defineAction({
   type: "respond",
+  replies: true,
   summary: "Answer the sender.",
   description: "Replaces the default answer. It is sent after the commit, so a 2xx still means that everything is on disk.",
   timing: "commit",
