@@ -25,6 +25,8 @@ export interface InternalEvent {
   readonly depth?: number
   /** Makes the execution id derived, so that the same send twice is one event. */
   readonly idempotencyKey?: string
+  /** Also where the pipeline is disabled. */
+  readonly force?: boolean
 }
 
 /** What became of an event from inside the service. */
@@ -46,6 +48,8 @@ export interface ReceivedAnswer {
 export interface DryRun {
   readonly verdict: Json
   readonly schema_errors: readonly Json[]
+  /** What of the event was left out. */
+  readonly warnings: readonly Json[]
   readonly transformed: Json
   readonly steps: readonly Json[]
   readonly would: {
@@ -73,7 +77,8 @@ export interface PipelineEngine {
       origin?: { id: string; receivedAt: number; eventId?: string; eventType?: string }
     },
   ): Promise<DryRun>
-  replay(pipeline: StoredPipeline, executionId: string, caller: Caller): Promise<EventAnswer>
+  /** `force`: also where the pipeline is disabled. */
+  replay(pipeline: StoredPipeline, executionId: string, caller: Caller, options?: { readonly force?: boolean }): Promise<EventAnswer>
   /** Stages that the deferred steps of an execution which failed for good are tried again. Returns their ids. */
   retry(pipeline: StoredPipeline, executionId: string, work: Work): Promise<readonly string[]>
 }

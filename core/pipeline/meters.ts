@@ -1,12 +1,22 @@
-// What the engine counts, for GET /metrics: events by outcome, time by stage, events under way.
+// What the engine counts, for GET /metrics: events by outcome, time by stage, events in flight.
 import { Counter, Gauge, Histogram } from "prom-client"
 import type { Metrics } from "../contract/metrics.ts"
+import type { JournalEntry } from "./journal/entry.ts"
+
+/** A time series each, and one a cause: kept within bounds. */
+const maxPipelines = 200
 
 export function meters(metrics: Metrics) {
   const events = new Counter({
     name: "millrace_events_total",
-    help: "Inbound events by status and cause.",
-    labelNames: ["status", "cause"],
+    help: `Inbound events by status, cause and pipeline id. Beyond ${maxPipelines} pipelines the label is "other".`,
+    labelNames: ["status", "cause", "pipeline"],
+    registers: [metrics],
+  })
+  const unserved = new Counter({
+    name: "millrace_events_unserved_total",
+    help: "Requests to endpoints that were answered 503 or 500 before they became events, by reason.",
+    labelNames: ["reason"],
     registers: [metrics],
   })
   const unknown = new Counter({
@@ -23,17 +33,29 @@ export function meters(metrics: Metrics) {
   })
   // Looked up by label once: the library's own look-up costs more than the counting.
   const byStage = new Map<string, { observe(seconds: number): void }>()
-  const byOutcome = new Map<string, { inc(): void }>()
+  const byPipeline = new Map<string, Map<string, { inc(): void }>>()
+  const outcomesOf = (pipeline: string) => {
+    const known = byPipeline.get(pipeline)
+    if (known) return known
+    const label = byPipeline.size < maxPipelines ? pipeline : "other"
+    return remembered(byPipeline, label, () => new Map())
+  }
+  const countEvent = (status: string, cause: string, pipeline: string) => {
+    const outcomes = outcomesOf(pipeline)
+    const label = byPipeline.has(pipeline) ? pipeline : "other"
+    remembered(outcomes, cause === "" ? status : `${status} ${cause}`, () => events.labels({ status, cause, pipeline: label })).inc()
+  }
   return {
     countUnknown: () => unknown.inc(),
-    observe: (status: string, cause: string, timings: Record<string, number>) => {
-      remembered(byOutcome, `${status} ${cause}`, () => events.labels({ status, cause })).inc()
+    countUnserved: (reason: string) => unserved.labels({ reason }).inc(),
+    observe: ({ status, cause, pipeline_id, timings }: Pick<JournalEntry, "status" | "cause" | "pipeline_id" | "timings">) => {
+      countEvent(status, cause, pipeline_id)
       for (const stage in timings) remembered(byStage, stage, () => stages.labels({ stage })).observe((timings[stage] ?? 0) / 1_000)
     },
     inFlight: (count: () => number) =>
       new Gauge({
         name: "millrace_events_in_flight",
-        help: "Inbound events under way.",
+        help: "Inbound events in flight.",
         registers: [metrics],
         collect() {
           this.set(count())

@@ -21,23 +21,27 @@ import { AcceptedEvents, createAcceptedEvents } from "./accepted-events.ts"
 import type { CompileEnvironment } from "./compile/environment.ts"
 import { type Compilation, PipelineEngine, type ReceivedAnswer } from "./engine.ts"
 import type { Answer } from "./event/answer.ts"
-import { Conclude } from "./event/commit.ts"
+import { StoreCommitter } from "./event/commit.ts"
 import { Dedupe } from "./event/dedupe.ts"
-import { LivePipelines } from "./event/loaded-pipelines.ts"
-import { EventLife } from "./event/process.ts"
+import { LoadedPipelines } from "./event/loaded-pipelines.ts"
+import { EventProcessor, type ProcessorServices } from "./event/process.ts"
 import { createIntakes, Intakes } from "./intake.ts"
 import { announcementOf } from "./journal/announcement.ts"
 import { Rejections } from "./journal/rejections.ts"
 import { meters } from "./meters.ts"
 import { DeferredServices } from "./run/deferred-payload.ts"
+import { runImmediate } from "./run/immediate.ts"
 import { storedIntents } from "./run/intents.ts"
 import { retryDeferred } from "./run/retry-deferred.ts"
 import { Sandbox } from "./sandbox/sandbox.ts"
-import { PipelineSource, pipelineTopic } from "./source.ts"
-import { dryRun } from "./sources/dry-run.ts"
-import { HttpInbound } from "./sources/http.ts"
-import { IntakeLife } from "./sources/intake.ts"
-import { InternalEvents, type InternalServices } from "./sources/internal.ts"
+import { PipelineSource, pipelineTopic, type StoredPipeline } from "./source.ts"
+import { DryRunSource } from "./sources/dry-run.ts"
+import { HttpSource } from "./sources/http.ts"
+import { IntakeSource } from "./sources/intake.ts"
+import { InternalSource } from "./sources/internal.ts"
+import { ReplaySource } from "./sources/replay.ts"
+import type { SourceServices } from "./sources/source-services.ts"
+import { UnservedRequests } from "./sources/unserved-requests.ts"
 import { RenderWorker } from "./template/render-worker.ts"
 import { TemplateRenderer } from "./template/renderer.ts"
 
@@ -45,14 +49,15 @@ const dayMs = 86_400_000
 
 /** Everything the three services share; made once. */
 class Engine {
-  readonly pipelines: LivePipelines
-  readonly internal: InternalEvents
-  readonly intakeLife: IntakeLife
-  readonly life: EventLife
-  readonly handler: HttpInbound
+  readonly pipelines: LoadedPipelines
+  readonly internal: InternalSource
+  readonly replay: ReplaySource
+  readonly dryRun: DryRunSource
+  readonly http: HttpSource
   readonly rejections: Rejections
   readonly compile: EngineArgs["compile"]
   readonly step: DeferredServices
+  readonly retry: PipelineEngine["retry"]
   readonly stopping = new AbortController()
   readonly templates: RenderWorker
 
@@ -60,81 +65,86 @@ class Engine {
     const { store, clock, ids, log, sandbox, coherence, config, container, registry, node, publicUrl, metrics } = args
     const depsOf = depsCache(container)
     const meter = meters(metrics)
-    this.templates = new RenderWorker(clock)
+    const source = () => container.get(PipelineSource)
+    const assertLive = () => coherence.assertLive()
+    const payloadsDays = config.retention.payloads_days
+    const { geo } = config.inbound
     this.compile = args.compile
-    this.#intakes = args.intakes
-    this.pipelines = new LivePipelines({
-      source: () => container.get(PipelineSource),
+    this.pipelines = new LoadedPipelines({
+      source,
       compile: ({ document, organization: { id } }) => args.compile(document, { id }, { saved: true }),
       authMode: (name) => {
         const mode = registry.get(AuthModes, name)
         return mode && { mode, deps: () => container.all(mode.inject as TokenRecord | undefined) }
       },
+      intakeOf: (purpose) => args.intakes.of(purpose),
       forget: (id) => sandbox.forget(id),
       clock,
       log,
       drainMs: config.server.drain_ms,
     })
     coherence.onChange(pipelineTopic, (key) => this.pipelines.drop(key === everyKey ? undefined : key))
+    this.templates = new RenderWorker(clock)
     const renderer = new TemplateRenderer(this.templates)
     const step = { clock, depsOf, backoff: args.backoff, renderer }
-    const dedupe = new Dedupe(store, clock)
-    const assertLive = () => coherence.assertLive()
-    const conclude = new Conclude({
+    const dedupe = new Dedupe(store, clock, renderer)
+    this.rejections = new Rejections({ store, clock, ids, log, node, perMinute: config.inbound.rejected_entries_per_minute })
+    const commit = new StoreCommitter({
       store,
-      clock,
       log,
       queue: () => container.get(JobQueue),
       live: () => container.get(Live),
       dedupe,
       accepted: args.accepted,
-      immediate: { ...step, intents: storedIntents({ store, clock, keepMs: config.retention.payloads_days * dayMs }) },
-      payloadsDays: config.retention.payloads_days,
-      signal: this.stopping.signal,
+      rejections: this.rejections,
+      payloadsDays,
       assertLive,
     })
-    this.rejections = new Rejections({ store, clock, ids, log, node, perMinute: config.inbound.rejected_entries_per_minute })
-    const services: InternalServices = {
+    const immediate = { ...step, intents: storedIntents({ store, clock, keepMs: payloadsDays * dayMs }) }
+    const parts: ProcessorServices = {
       clock,
-      ids,
       log,
       sandbox,
+      geo,
       dedupe,
-      rejections: this.rejections,
-      conclude,
-      config,
-      assertLive,
-      store,
-      pipelines: this.pipelines,
-      observe: meter.observe,
-      renderer,
-    }
-    this.internal = new InternalEvents(services)
-    this.intakeLife = new IntakeLife(services)
-    this.life = new EventLife(services)
-    const addressOf = clientAddressReader(config.server.trust_proxy)
-    const source = () => container.get(PipelineSource)
-    this.handler = new HttpInbound({
-      pipelines: this.pipelines,
-      life: this.life,
-      takeOver: (live, request, from) => {
-        const intake = args.intakes.of(live.stored.document.purpose)
-        return intake && this.intakeLife.handle(intake, live, request, addressOf(from))
+      commit,
+      run: (execution) => runImmediate(execution, immediate),
+      signal: this.stopping.signal,
+      observe: ({ entry, isCounted }) => {
+        if (isCounted) meter.observe(entry)
       },
+    }
+    const processor = new EventProcessor(parts)
+    const entriesDays = config.retention.entries_days
+    const services: SourceServices = { processor, pipelines: this.pipelines, store, clock, ids, entriesDays, payloadsDays }
+    const intakes = new IntakeSource({
+      ...services,
+      geo,
+      announce: ({ stored }, entry) => commit.announce(stored, entry),
+      observe: (_loaded, entry) => meter.observe(entry),
+      assertLive,
+    })
+    this.internal = new InternalSource(services)
+    this.replay = new ReplaySource(services, intakes)
+    this.dryRun = new DryRunSource(services, { ...parts, immediate: step })
+    this.http = new HttpSource({
+      ...services,
+      intakes,
       source,
-      clock,
       log,
       maxBodyBytes: config.inbound.max_body_bytes,
-      room: {
+      limits: {
         all: config.inbound.max_in_flight,
         organization: config.inbound.max_in_flight_per_organization,
         pipeline: config.inbound.max_in_flight_per_pipeline,
       },
       publicUrl,
+      addressOf: clientAddressReader(config.server.trust_proxy),
       countUnknown: meter.countUnknown,
+      unserved: new UnservedRequests(log, clock, meter.countUnserved),
       assertLive,
     })
-    meter.inFlight(() => this.handler.inFlight)
+    meter.inFlight(() => this.http.inFlight)
     this.step = {
       ...step,
       pipelineAt: async (organization, id, revision) => {
@@ -145,37 +155,18 @@ class Engine {
         if (entry.organization_id) container.get(Live).emit(entry.organization_id, announcementOf(entry))
       },
     }
+    const { pipelineAt, entryChanged } = this.step
     this.retry = (stored, executionId, work) =>
-      retryDeferred(
-        { store, queue: container.get(JobQueue), at: this.step.pipelineAt, entryChanged: this.step.entryChanged },
-        stored,
-        executionId,
-        work,
-      )
-    this.dry = (stored, event) => this.#live(stored).then((live) => dryRun(live, event, { ...services, step }))
+      retryDeferred({ store, queue: container.get(JobQueue), at: pipelineAt, entryChanged }, stored, executionId, work)
   }
 
-  readonly #intakes: Intakes
-  readonly dry: PipelineEngine["dryRun"]
-  readonly retry: PipelineEngine["retry"]
-
-  /** An event that comes in by another door than the endpoint's own, with what it needs to be verified. */
+  /** An event that comes in by another way than the endpoint's own, with what it needs to be verified. */
   async receive(endpointId: string, request: InboundRequest): Promise<ReceivedAnswer> {
-    const live = await this.pipelines.byEndpoint(endpointId)
-    if (live?.stored.document.state !== "active" || this.#intakes.of(live.stored.document.purpose)) {
-      throw new AppError("not_found", "There is no active pipeline at this address.")
-    }
-    const answer = await this.life.handle(live, request)
+    const loaded = await this.pipelines.byEndpoint(endpointId)
+    if (loaded?.stored.document.state !== "active" || loaded.intake)
+      throw new AppError("not_found", "There is no active pipeline at this address.", { reason: "no_active_pipeline" })
+    const answer = await this.http.receive(loaded, request)
     return { status: answer.status, headers: answer.headers ?? {}, body: answer.body, byDefault: isDefault(answer) }
-  }
-
-  async #live(stored: Parameters<PipelineEngine["dryRun"]>[0]) {
-    const live = await this.pipelines.of(stored)
-    if (!live) {
-      const message = `The pipeline "${stored.slug}" does not compile with the plugins that are loaded.`
-      throw new AppError("failed_precondition", message, { reason: "does_not_compile" })
-    }
-    return live
   }
 }
 
@@ -242,26 +233,27 @@ export function provideEngine(
   })
   container.provide(PipelineEngine, {
     inject: { engine: EngineToken, intakes: Intakes },
-    create: ({ engine, intakes }) => ({
-      compile: (document, organization) => engine.compile(document, organization),
-      receive: (endpointId, request) => engine.receive(endpointId, request),
-      submit: (stored, event) => {
+    create: ({ engine, intakes }) => {
+      const refuseIntake = (stored: StoredPipeline) => {
         if (intakes.of(stored.document.purpose)) throw takenAtItsEndpoint(stored.slug)
-        return engine.internal.submit(stored, event)
-      },
-      dryRun: (stored, event) => {
-        if (intakes.of(stored.document.purpose)) throw takenAtItsEndpoint(stored.slug)
-        return engine.dry(stored, event)
-      },
-      replay: (stored, executionId, caller) => {
-        const intake = intakes.of(stored.document.purpose)
-        if (intake) return engine.intakeLife.replay(intake, stored, executionId, caller)
-        return engine.internal.replay(stored, executionId, caller)
-      },
-      retry: engine.retry,
-    }),
+      }
+      return {
+        compile: (document, organization) => engine.compile(document, organization),
+        receive: (endpointId, request) => engine.receive(endpointId, request),
+        submit: async (stored, event) => {
+          refuseIntake(stored)
+          return await engine.internal.submit(stored, event)
+        },
+        dryRun: async (stored, event) => {
+          refuseIntake(stored)
+          return await engine.dryRun.run(stored, event)
+        },
+        replay: (stored, executionId, caller, options) => engine.replay.replay(stored, executionId, caller, options),
+        retry: engine.retry,
+      }
+    },
   })
-  container.provide(InboundHandler, { inject: { engine: EngineToken }, create: ({ engine }) => engine.handler })
+  container.provide(InboundHandler, { inject: { engine: EngineToken }, create: ({ engine }) => engine.http })
   container.provide(DeferredServices, { inject: { engine: EngineToken }, create: ({ engine }) => engine.step })
 }
 

@@ -1,6 +1,7 @@
 // Rules of a save that the compiler cannot know: purposes and promotion (specification 2.11), what is fixed at creation,
 // what the auth mode says about secrets.
-import { AppError, AuthModes, type Caller, type Declared } from "#core"
+import { z } from "zod"
+import { AppError, AuthModes, type Caller, type Declared, roleAtLeast } from "#core"
 import type { PipelineDocument } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 import { redactedSecret } from "./wire.ts"
@@ -107,4 +108,12 @@ export function invalid(path: string, message: string): AppError {
 /** Guests read no payloads, rows or previews. */
 export function seesPayloads(caller: Caller): boolean {
   return caller.role !== "guest"
+}
+
+export const Force = z.boolean().default(false).describe("Run it although the pipeline is disabled; for admins. The entry says so.")
+
+/** What a disabled pipeline does in spite of it is an admin's to decide. */
+export function refuseForce(force: boolean, { role }: Caller): void {
+  if (!force || roleAtLeast(role, "admin")) return
+  throw new AppError("permission_denied", `force takes the role admin; this key has the role ${role}.`, { reason: "role_too_low" })
 }

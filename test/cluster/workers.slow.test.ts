@@ -77,7 +77,9 @@ onMongo("two workers (mongodb)", () => {
     expect(entries).to.equal(taken.size)
     for (const door of doors) {
       const { text } = await door("GET", "/metrics")
-      expect(Number(/millrace_events_total\{status="accepted",cause=""\} (\d+)/.exec(text)?.[1])).to.equal(taken.size)
+      expect(Number(/millrace_events_total\{status="accepted",cause="",pipeline="[0-9a-f-]{36}"\} (\d+)/.exec(text)?.[1])).to.equal(
+        taken.size,
+      )
       expect(text).to.match(/^millrace_workers 2$/m)
     }
   })

@@ -93,10 +93,10 @@ describe("sandbox", () => {
       })
     })
 
-    it("takes the envelope from form fields, and their markers", async () => {
-      const result = await run(null, { a: "1", "_envelope.page_url": "https://a.test", "_envelope.__proto__": "x", is_test: "1" })
+    it("takes the envelope from form fields, and the marker where it is a boolean", async () => {
+      const result = await run(null, { a: "1", "_envelope.page_url": "https://a.test", "_envelope.__proto__": "x", is_test: true })
       expect(result).to.include({ ok: true, event: '{"a":"1"}', isTest: true, envelope: '{"page_url":"https://a.test","__proto__":"x"}' })
-      expect(await run(null, { is_test: "no" })).to.include({ event: "{}", isTest: null })
+      for (const is_test of ["no", "true", "1", 1]) expect(await run(null, { is_test })).to.include({ event: "{}", isTest: null })
       expect(await run(null, { is_test: false })).to.include({ event: "{}", isTest: false })
     })
 

@@ -7,7 +7,7 @@ import { expect } from "chai"
 import { Works } from "#core"
 import { testHost } from "#core/testing"
 import type { StoredPipeline } from "../../core/pipeline/source.ts"
-import { Room } from "../../core/pipeline/sources/concurrency-limiter.ts"
+import { ConcurrencyLimiter } from "../../core/pipeline/sources/concurrency-limiter.ts"
 import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
 import { runningMs } from "../slowness.ts"
 import { expectWithin } from "../tier.ts"
@@ -33,7 +33,7 @@ describe("a flood of one organization", () => {
       const flood = fork(join(import.meta.dirname, "flood.ts"), [loud.inbound_url, "120"])
       const turnedAway = async () => {
         const text = await (await fetch(`${host.url}/metrics`)).text()
-        return Number(/millrace_events_total\{status="rejected",cause="too_many"\} (\d+)/.exec(text)?.[1] ?? 0)
+        return Number(/millrace_events_total\{status="rejected",cause="too_many",pipeline="[0-9a-f-]{36}"\} (\d+)/.exec(text)?.[1] ?? 0)
       }
       await until(async () => (await turnedAway()) > 100)
       const waits: number[] = []
@@ -56,30 +56,30 @@ describe("a flood of one organization", () => {
   })
 })
 
-describe("room for events under way", () => {
+describe("the concurrency limiter", () => {
   const of = (organization: string, id: string) => ({ id, organization: { id: organization } }) as StoredPipeline
-  const enter = (room: Room, stored: StoredPipeline, times: number) => {
+  const enter = (limiter: ConcurrencyLimiter, stored: StoredPipeline, times: number) => {
     let entered = 0
-    for (let n = 0; n < times; n++) if (room.enter(stored)) entered++
+    for (let n = 0; n < times; n++) if (limiter.tryAcquire(stored)) entered++
     return entered
   }
 
   it("is bounded as a whole, for an organization and for a pipeline", () => {
-    const room = new Room({ all: 100, organization: 60, pipeline: 50 })
-    expect(enter(room, of("a", "a1"), 200)).to.equal(50)
-    expect(enter(room, of("a", "a2"), 200)).to.equal(10)
-    for (const each of ["b", "c", "d", "e"]) enter(room, of(each, each), 10)
-    expect(room.taken).to.equal(100)
-    expect(enter(room, of("f", "f1"), 1)).to.equal(0)
-    room.leave(of("a", "a1"))
-    expect(enter(room, of("f", "f1"), 2)).to.equal(1)
+    const limiter = new ConcurrencyLimiter({ all: 100, organization: 60, pipeline: 50 })
+    expect(enter(limiter, of("a", "a1"), 200)).to.equal(50)
+    expect(enter(limiter, of("a", "a2"), 200)).to.equal(10)
+    for (const each of ["b", "c", "d", "e"]) enter(limiter, of(each, each), 10)
+    expect(limiter.inFlight).to.equal(100)
+    expect(enter(limiter, of("f", "f1"), 1)).to.equal(0)
+    limiter.release(of("a", "a1"))
+    expect(enter(limiter, of("f", "f1"), 2)).to.equal(1)
   })
 
   it("keeps its last quarter for organizations below an even share", () => {
-    const room = new Room({ all: 100, organization: 100, pipeline: 100 })
-    enter(room, of("a", "a1"), 70)
-    expect(enter(room, of("b", "b1"), 1)).to.equal(1)
-    expect(enter(room, of("a", "a1"), 100)).to.equal(4)
-    expect(enter(room, of("b", "b1"), 100)).to.equal(25)
+    const limiter = new ConcurrencyLimiter({ all: 100, organization: 100, pipeline: 100 })
+    enter(limiter, of("a", "a1"), 70)
+    expect(enter(limiter, of("b", "b1"), 1)).to.equal(1)
+    expect(enter(limiter, of("a", "a1"), 100)).to.equal(4)
+    expect(enter(limiter, of("b", "b1"), 100)).to.equal(25)
   })
 })

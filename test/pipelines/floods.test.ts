@@ -39,7 +39,7 @@ onBothStores("a flood of rejections", ({ start }) => {
     await post(calm.inbound_url, {}, wrong)
     expect(await bench.entries("calm")).to.have.length(1)
     expect(await (await fetch(`${host.url}/metrics`)).text()).to.match(
-      /millrace_events_total\{status="rejected",cause="wrong_secret"\} 201/,
+      /millrace_events_total\{status="rejected",cause="wrong_secret",pipeline="[0-9a-f-]{36}"\} 200/,
     )
   })
 })

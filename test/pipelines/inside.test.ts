@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { until } from "../waiting.ts"
-import { Bench } from "./bench.ts"
+import { Bench, post } from "./bench.ts"
 import { outsideWorld } from "./outside-world.ts"
 import { onBothStores } from "./stores.ts"
 
@@ -72,6 +72,34 @@ onBothStores("events from inside", ({ start }) => {
     const { status, body } = await feed("asleep", {})
     expect([status, body.code, body.details.reason]).to.deep.equal([400, "failed_precondition", "not_active"])
     expect(await bench.entries("asleep")).to.have.length(0)
+  })
+
+  it("are taken by a disabled pipeline where an admin insists, which the entry tells; never by a proposed one", async () => {
+    const minted = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Member", role: "member" })
+    const member = { key: minted.body.secret }
+    const { inbound_url } = await bench.make({ name: "Stopped", pipeline: [{ type: "dataset.write", dataset_slug: "stopped" }] })
+    const first = await post(inbound_url, { n: 1 })
+    expect((await host.api("PUT", "/v1/event-pipelines/stopped", { state: "disabled" })).status).to.equal(200)
+    const path = `/v1/event-pipelines/stopped/executions/${first.body.execution_id}/replay`
+    type Answer = { execution_id: string; status: string; code: string; details: { reason: string } }
+    for (const [url, body] of [
+      [path, {}],
+      ["/v1/event-pipelines/stopped/events", { payload: { n: 2 } }],
+    ] as const) {
+      const refused = await host.api<Answer>("POST", url, body)
+      expect([refused.status, refused.body.details.reason], url).to.deep.equal([400, "not_active"])
+      const denied = await host.api<Answer>("POST", url, { ...body, force: true }, member)
+      expect([denied.status, denied.body.details.reason], url).to.deep.equal([403, "role_too_low"])
+      // A replay writes the same row.
+      expect(await bench.rows("stopped")).to.have.length(1)
+      const forced = await host.api<Answer>("POST", url, { ...body, force: true })
+      expect([forced.status, forced.body.status], url).to.deep.equal([200, "accepted"])
+      expect(await bench.entry("stopped", forced.body.execution_id)).to.include({ status: "accepted", forced: true })
+    }
+    expect(await bench.entry("stopped", first.body.execution_id)).to.include({ forced: false })
+    expect((await host.api("PUT", "/v1/event-pipelines/stopped", { state: "proposed" })).status).to.equal(200)
+    const proposed = await host.api<Answer>("POST", path, { force: true })
+    expect([proposed.status, proposed.body.details.reason]).to.deep.equal([400, "not_active"])
   })
 
   it("pass from pipeline to pipeline, five deep and no deeper, each once", async () => {

@@ -79,17 +79,23 @@ onBothStores("what becomes of an event", ({ start }) => {
     ["no signature", "missing_header", () => ({})],
   ]
   for (const [title, cause, headers] of unverified) {
-    it(`rejects ${title} with 401 and no hint, and keeps no payload`, async () => {
-      const body = '{"password":"hunter2"}'
+    it(`rejects ${title} with 401 and no hint, keeps no payload, and shows what came without secrets`, async () => {
+      const body = '{"password":"hunter2","n":1,"is_test":true}'
       let answer = { status: 0, text: "", body: {} as Record<string, unknown> }
       const grown = await growth(async () => {
         answer = await post(signed.inbound_url, body, headers(body))
       })
       expect(answer.status).to.equal(401)
-      expect(answer.body).to.deep.equal({ code: "unauthenticated", message: "The event could not be verified.", details: {} })
+      expect(answer.body).to.deep.equal({
+        code: "unauthenticated",
+        message: "The event could not be verified.",
+        details: { reason: "unverified" },
+      })
       const entry = await bench.newest("signed")
       expect([entry.status, entry.cause, entry.verdict.cause]).to.deep.equal(["rejected", cause, cause])
       expect(JSON.stringify(entry)).not.to.include("hunter2")
+      expect(JSON.parse(entry.payload_preview)).to.deep.equal({ password: "[redacted]", n: 1, is_test: true })
+      expect(entry.is_test).to.equal(true)
       expect(grown).to.deep.equal({ entries: 1 })
     })
   }
@@ -177,15 +183,15 @@ onBothStores("what becomes of an event", ({ start }) => {
     ["returns what is no event", { odd: true }, "transform_result"],
   ]
   for (const [title, flags, cause] of broken) {
-    it(`fails with 400 and the cause where the transform ${title}`, async () => {
+    it(`fails with 500, the cause and no internals where the transform ${title}`, async () => {
       let answer = { status: 0, body: {} as { code?: string; details?: Record<string, unknown> } }
       const grown = await growth(async () => {
         answer = await post(open.inbound_url, { email: "a@b.test", age: 1, ...flags })
       })
       const entry = await bench.newest("open")
-      expect([answer.status, answer.body.code, answer.body.details?.["reason"]]).to.deep.equal([400, "failed_precondition", cause])
-      expect(answer.body.details?.["execution_id"]).to.equal(entry.id)
-      if (flags === broken[0]?.[1]) expect(answer.body.details?.["cause"]).to.include("no such person")
+      expect([answer.status, answer.body.code]).to.deep.equal([500, "internal"])
+      expect(answer.body.details).to.deep.equal({ reason: cause, execution_id: entry.id })
+      if (flags === broken[0]?.[1]) expect(entry.error?.message).to.include("no such person").and.include("line 2")
       expect([entry.status, entry.cause]).to.deep.equal(["failed", cause])
       expect(grown).to.deep.equal({ entries: 1, payloads: 1 })
     })
@@ -229,8 +235,8 @@ onBothStores("what becomes of an event", ({ start }) => {
     expect(grown).to.deep.equal({})
     const metrics = await (await fetch(`${host.url}/metrics`)).text()
     expect(metrics).to.match(/^millrace_events_unknown_total 4$/m)
-    expect(metrics).to.match(/^millrace_events_total\{status="accepted",cause=""\} [1-9]/m)
-    expect(metrics).to.match(/^millrace_events_total\{status="rejected",cause="schema_mismatch"\} 2$/m)
+    expect(metrics).to.match(/^millrace_events_total\{status="accepted",cause="",pipeline="[0-9a-f-]{36}"\} [1-9]/m)
+    expect(metrics).to.match(/^millrace_events_total\{status="rejected",cause="schema_mismatch",pipeline="[0-9a-f-]{36}"\} 2$/m)
   })
 
   it("answers everything with the id of its request: the sender's own, or a minted one", async () => {

@@ -87,7 +87,7 @@ onBothStores("replay", ({ start }) => {
     })
     const failed = await post(inbound_url, { email: "a@b.test" })
     const rejected = await post(inbound_url, { mail: "c@d.test" })
-    expect([failed.status, rejected.status]).to.deep.equal([400, 400])
+    expect([failed.status, rejected.status]).to.deep.equal([500, 400])
     const change = { request_schema: null, transform_js: "function transform(event) { return { email: event.email || event.mail } }" }
     expect((await host.api("PUT", "/v1/event-pipelines/mended", change)).status).to.equal(200)
     for (const { id } of await bench.entries("mended")) expect((await replay("mended", id)).body.status).to.equal("accepted")

@@ -151,13 +151,38 @@ onBothStores("stamped columns", ({ start }) => {
     expect(told.find(({ k }) => k === "2")).to.include({ page: "none", at: true })
   })
 
-  it("refuse an envelope that is none, with where", async () => {
-    const answer = await post(url, { k: "x", _envelope: { page_url: 5, variant: "v".repeat(500) } })
-    expect([answer.status, answer.body.details.fields.map(({ path }: { path: string }) => path)]).to.deep.equal([
-      400,
-      ["/_envelope/page_url", "/_envelope/variant"],
-    ])
-    expect((await bench.newest("stamped")).cause).to.equal("schema_mismatch")
+  it("leave out fields of the envelope that are not as they should be, say so in the entry, and keep the row", async () => {
+    const { status, body } = await post(url, {
+      k: "odd",
+      _envelope: { page_url: 5, variant: "v".repeat(500), session_id: "s", visitor_id: null },
+    })
+    expect([status, body.status]).to.deep.equal([200, "accepted"])
+    const entry = await bench.newest("stamped")
+    expect(entry).to.deep.include({ status: "accepted", cause: "", schema_errors: [] })
+    expect(entry.warnings.map(({ pointer }) => pointer)).to.deep.equal(["/_envelope/page_url", "/_envelope/variant"])
+    expect(entry.envelope).to.include({ session_id: "s" }).and.not.to.have.any.keys("page_url", "variant", "visitor_id")
+    const row = (await bench.rows("stamped")).find(({ values }) => values["k"] === "odd")
+    expect(row?.values).to.include({ page_url: "", variant: "" })
+  })
+
+  it("take strings of JSON for text, not for test markers", async () => {
+    for (const marker of ["true", "1", 1]) {
+      await post(url, { k: `marker-${marker}`, is_test: marker })
+      expect((await bench.newest("stamped")).is_test, String(marker)).to.equal(false)
+    }
+  })
+
+  it("mark what is rejected as its tags say", async () => {
+    const { inbound_url } = await bench.make({ name: "Tagged", request_schema: { type: "object", required: ["n"] }, pipeline: [] })
+    for (const [body, headers, expected] of [
+      [{ is_test: true }, {}, true],
+      [{}, { "x-service-test": "1" }, true],
+      [{ is_test: "true" }, {}, false],
+    ] as const) {
+      expect((await post(inbound_url, body, headers)).status).to.equal(400)
+      expect((await bench.newest("tagged")).is_test).to.equal(expected)
+    }
+    expect(await bench.entries("tagged", "?is_test=true")).to.have.length(2)
   })
 
   it("take a viewer's claims over the body's envelope", async () => {

@@ -38,7 +38,7 @@ describe("tracing of events", () => {
       "http.response.status_code": 200,
     })
     const stages = inTrace().filter((span) => span.parentSpanContext?.spanId === event?.spanContext().spanId)
-    expect(stages.map(({ name }) => name).sort()).to.deep.equal(["commit", "run", "understand", "verify"])
+    expect(stages.map(({ name }) => name).sort()).to.deep.equal(["commit", "run", "transform", "verify"])
   })
 
   it("tells a refused event's cause, and nothing secret", async () => {

@@ -10,11 +10,8 @@ export interface Answer {
   readonly body: string
 }
 
-const jsonHeaders = { "content-type": "application/json" }
-
 export function answerError(error: AppError): Answer {
-  const headers = error.retryAfterS === undefined ? jsonHeaders : { ...jsonHeaders, "retry-after": String(error.retryAfterS) }
-  return { status: error.status, headers, body: JSON.stringify(error.toBody()) }
+  return answerReply(errorReply(error))
 }
 
 export function answerReply(reply: Reply): Answer {
@@ -29,5 +26,16 @@ export function acceptedReply(executionId: string): Reply {
 
 /** An error as a reply, for the journal and the answer alike. */
 export function errorReply(error: AppError): Reply {
-  return { status: error.status, headers: {}, body: error.toBody() as unknown as Json }
+  const headers = error.retryAfterS === undefined ? {} : { "retry-after": String(error.retryAfterS) }
+  return { status: error.status, headers, body: error.toBody() as unknown as Json }
+}
+
+/** The reply that a journal entry tells of. */
+export function parsedReply(response: { status: number; body: string } | null): Reply {
+  const { status, body } = response ?? { status: 200, body: "" }
+  try {
+    return { status, headers: {}, body: JSON.parse(body) as Json }
+  } catch {
+    return { status, headers: {}, body }
+  }
 }

@@ -1,23 +1,18 @@
 // Bodies as they come (JSON, forms, multipart fields, text that is JSON) made into one thing: JSON text, parsed later
-// and once, inside the sandbox. Form values stay strings, a repeated field becomes a list, nothing is coerced.
+// and once, inside the sandbox. Form values stay strings, a repeated field becomes a list; the test
+// marker alone is read, since a form has no booleans.
 import { isUtf8 } from "node:buffer"
 import { AppError } from "../../kernel/errors.ts"
 import { type FormFields, type FormProblem, formDocument, maxFormFields, readForm } from "./form.ts"
 
-export interface JsonBody {
-  readonly text: string
-  /** Forms mark tests and envelopes by strings. */
-  readonly form: boolean
-}
-
 /** Throws AppError `invalid_argument` (status 415 for types it does not take). A promise only for multipart. */
-export function toJsonText(body: Buffer, contentType: string | undefined): JsonBody | Promise<JsonBody> {
+export function toJsonText(body: Buffer, contentType: string | undefined): string | Promise<string> {
   const type = (contentType ?? "application/json").split(";", 1)[0]?.trim().toLowerCase() ?? ""
   if (type === "application/json" || type === "text/plain" || type === "application/csp-report" || type.endsWith("+json")) {
     if (body.length === 0)
       throw new AppError("invalid_argument", "The body is empty; a JSON object was expected.", { reason: "empty_body" })
     if (!isUtf8(body)) throw new AppError("invalid_argument", "The body is not valid UTF-8.", { reason: "not_utf8" })
-    return { text: body.toString("utf8"), form: false }
+    return body.toString("utf8")
   }
   const form = readForm(contentType ?? "", body)
   if (!form) throw unsupported(`The content type "${type}" is not taken. Send application/json, a form, or text/plain holding JSON.`)
@@ -29,9 +24,13 @@ function unsupported(message: string): AppError {
   return new AppError("invalid_argument", message, { reason: "unsupported_content_type" }, { status: 415 })
 }
 
-function formText(fields: FormFields, problem: FormProblem | undefined): JsonBody {
+function formText(fields: FormFields, problem: FormProblem | undefined): string {
   if (problem) throw refusalOf(problem)
-  return { text: JSON.stringify(formDocument(fields)), form: true }
+  const document: Record<string, unknown> = formDocument(fields)
+  const marker = document["is_test"]
+  if (marker === "true" || marker === "1") document["is_test"] = true
+  else if (marker === "false" || marker === "0") document["is_test"] = false
+  return JSON.stringify(document)
 }
 
 function refusalOf({ kind, detail }: FormProblem): AppError {

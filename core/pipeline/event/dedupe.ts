@@ -1,66 +1,72 @@
 // Repeats of an event, recognised by the key that its document asks for. Only an accepted event leaves a key; a repeat of
-// one still under way waits for it.
-
+// one still in flight waits for it.
 import type { Reply } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Work } from "../../contract/work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
+import { AppError, asAppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
+import type { TemplateScope } from "../graph.ts"
 import { SeenCollection, type SeenKey } from "../journal/collections.ts"
+import { noteOutcome } from "../journal/draft.ts"
 import type { StoredPipeline } from "../source.ts"
+import { turnUnits } from "../template/meter.ts"
+import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
+import type { EventContext } from "./event.ts"
 
-/** Thrown by a commit that lost to another event with the same key. */
-export class RepeatedEvent extends Error {
-  readonly seen: SeenKey
-
-  constructor(seen: SeenKey) {
-    super(`a repeat of ${seen.execution_id}`)
-    this.seen = seen
-  }
+/** A deduplication key that an event holds until its end. */
+export interface Claim {
+  /** Of the key's record. */
+  readonly id: string
+  readonly release: () => void
 }
 
 export class Dedupe {
   readonly #store: Store
   readonly #clock: Clock
-  readonly #underWay = new Map<string, Promise<void>>()
+  readonly #renderer: TemplateRenderer
+  readonly #inFlight = new Map<string, Promise<void>>()
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: Store, clock: Clock, renderer: TemplateRenderer) {
     this.#store = store
     this.#clock = clock
+    this.#renderer = renderer
   }
 
-  /** The accepted event with this key, when there is one inside its window; else takes the key until `release`. Waits while another event holds it, at most `waitMs`. */
-  async claim(
-    pipeline: StoredPipeline,
-    key: string,
-    waitMs: number,
-  ): Promise<{ seen: SeenKey } | { seen: null; id: string; release: () => void }> {
-    const id = derivedUuid(pipeline.id, key)
-    const deadline = this.#clock.monotonic() + waitMs
-    for (let other = this.#underWay.get(id); other; other = this.#underWay.get(id)) {
+  /**
+   * Claims the event's key, and resolves to the accepted event that it repeats, where there is one inside its window.
+   * Waits while another event holds the key. Throws `invalid_argument` where the key cannot be made.
+   */
+  claim(event: EventContext): undefined | Promise<SeenKey | undefined> {
+    const key = keyOf(event, this.#renderer)
+    if (key === "") return undefined
+    return typeof key === "string" ? this.#claim(event, key) : key.then((rendered) => this.#claim(event, rendered))
+  }
+
+  async #claim(event: EventContext, key: string): Promise<SeenKey | undefined> {
+    if (key === "") return undefined
+    const { stored, loaded } = event
+    event.entry.dedupe = { key, outcome: "first" }
+    const id = derivedUuid(stored.id, key)
+    const deadline = this.#clock.monotonic() + (loaded.verifier.ackTimeoutS ?? 30) * 1_000
+    for (let other = this.#inFlight.get(id); other; other = this.#inFlight.get(id)) {
       const left = deadline - this.#clock.monotonic()
       if (left <= 0) break
       await Promise.race([other, new Promise<void>((resolve) => this.#clock.after(left, resolve))])
     }
-    let settle: () => void = () => {}
-    const held = new Promise<void>((resolve) => {
-      settle = resolve
-    })
-    this.#underWay.set(id, held)
-    const release = () => {
-      if (this.#underWay.get(id) === held) this.#underWay.delete(id)
-      settle()
+    const { promise: held, resolve: settle } = Promise.withResolvers<void>()
+    this.#inFlight.set(id, held)
+    // Released at the event's end, however it ends.
+    event.claim = {
+      id,
+      release: () => {
+        if (this.#inFlight.get(id) === held) this.#inFlight.delete(id)
+        settle()
+      },
     }
-    try {
-      const seen = await this.find(pipeline, id)
-      if (!seen) return { seen: null, id, release }
-      release()
-      return { seen }
-    } catch (error) {
-      release()
-      throw error
-    }
+    event.identity = id
+    return this.find(stored, id)
   }
 
   async find(pipeline: StoredPipeline, id: string): Promise<SeenKey | undefined> {
@@ -69,26 +75,65 @@ export class Dedupe {
   }
 
   /** Stages the key with the event's commit; the commit fails as `aborted` or `already_exists` when another node accepted the event first. */
-  stage(
-    work: Work,
-    pipeline: StoredPipeline,
-    id: string,
-    first: { execution: string; isTest: boolean; reply: Reply },
-    windowMs: number,
-  ): void {
-    const { execution, isTest, reply } = first
+  stage(work: Work, { claim, stored, graph, entry }: EventContext, reply: Reply): void {
+    if (!claim || !graph.dedupe) return
     const now = this.#clock.now()
-    work.in(SeenCollection, pipeline.organization.id).update(
-      id,
+    work.in(SeenCollection, stored.organization.id).update(
+      claim.id,
       {
         $set: {
-          execution_id: execution,
-          is_test: isTest,
+          execution_id: entry.id,
+          is_test: entry.is_test,
           reply: { status: reply.status, headers: { ...reply.headers }, body: reply.body } as Json,
-          expires_at: timestamp(now + windowMs),
+          expires_at: timestamp(now + graph.dedupe.windowMs),
         },
       },
       { upsert: true, where: { expires_at: { $lte: timestamp(now) } } },
     )
   }
+}
+
+/** Turns the entry into that of a repeat; nothing that the event may have staged is kept. */
+export function noteRepeat({ entry, isTest }: EventContext, seen: SeenKey): void {
+  entry.repeat_of = seen.execution_id
+  if (entry.dedupe) entry.dedupe = { key: entry.dedupe.key, outcome: "repeat" }
+  entry.is_test = isTest || seen.is_test === true
+  entry.steps = {}
+  entry.rows = []
+  noteOutcome(entry, "accepted", "")
+}
+
+function keyOf({ graph, entry, visible, query, stored }: EventContext, renderer: TemplateRenderer): string | Promise<string> {
+  const { dedupe, reads } = graph
+  if (!dedupe) return ""
+  let payload: Json = null
+  if (reads.payload) {
+    try {
+      payload = JSON.parse(visible.body) as Json
+    } catch (cause) {
+      throw new AppError("invalid_argument", "The body is not JSON.", { reason: "malformed_body" }, { cause })
+    }
+  }
+  const { event_id, event_type } = entry.verdict
+  const scope: TemplateScope = {
+    event: null,
+    payload,
+    query,
+    headers: visible.headers,
+    envelope: { event_id: event_id ?? "", event_type: event_type ?? "", received_at: entry.received_at },
+    steps: {},
+    pipeline: { id: stored.id, slug: stored.slug, name: stored.document.name },
+    organization: stored.organization,
+  }
+  try {
+    const key = renderer.render(dedupe.key, scope, new StepBudget(stored.organization.id, { templateUnits: turnUnits }))
+    return typeof key === "string" ? key : key.catch(noKey)
+  } catch (cause) {
+    return noKey(cause)
+  }
+}
+
+function noKey(cause: unknown): never {
+  const message = `The deduplication key cannot be made of this event: ${asAppError(cause).message}`
+  throw new AppError("invalid_argument", message, { reason: "dedupe_key" }, { cause })
 }

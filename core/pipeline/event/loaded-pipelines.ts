@@ -1,40 +1,45 @@
-// The pipelines in use, compiled and their verification prepared, by endpoint. A change drops one; the drop is confirmed
-// when no event that was verified under the old revision is still uncommitted.
+// The pipelines in use, compiled and with a prepared verifier, by endpoint. A change drops one; the drop is confirmed when
+// no event that was verified under the old revision is still uncommitted.
 
 import type { AnyAuthMode, Verifier } from "../../contract/auth-mode.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import type { PipelineDocument } from "../document.ts"
 import type { Compilation } from "../engine.ts"
 import type { Graph } from "../graph.ts"
+import type { Intake } from "../intake.ts"
 import type { Program } from "../sandbox/sandbox.ts"
 import type { PipelineSource, StoredPipeline } from "../source.ts"
 
 /** A pipeline ready to take events. */
-export interface LivePipeline {
+export interface LoadedPipeline {
   readonly stored: StoredPipeline
   readonly graph: Graph
   readonly program: Program
   readonly verifier: Verifier
+  /** The plugin that takes requests to this pipeline itself, where one does. */
+  readonly intake: Intake | undefined
   /** Events verified under this revision and not yet committed. */
-  underWay: number
-  /** Called when `underWay` falls to zero after the pipeline was dropped. */
+  inFlight: number
+  /** Called when `inFlight` falls to zero after the pipeline was dropped. */
   idle: (() => void) | undefined
   /** Resolves when it is, or is waited for no longer; set by the drop. */
   drained: Promise<void> | undefined
-  /** Set when the drop waited no longer: what is still under way must not be committed. */
+  /** Set when the drop waited no longer: what is still in flight must not be committed. */
   ended: boolean
 }
 
-export interface LivePipelinesArgs {
+export interface LoadedPipelinesArgs {
   readonly source: () => PipelineSource
   readonly compile: (stored: StoredPipeline) => Promise<Compilation>
   readonly authMode: (name: string) => { mode: AnyAuthMode; deps: () => Deps<TokenRecord> } | undefined
+  readonly intakeOf: (purpose: PipelineDocument["purpose"]) => Intake | undefined
   readonly forget: (pipelineId: string) => void
   readonly clock: Clock
   readonly log: Logger
-  /** Milliseconds that a drop waits for events under way. */
+  /** Milliseconds that a drop waits for events in flight. */
   readonly drainMs: number
 }
 
@@ -43,49 +48,58 @@ const maxUnknown = 10_000
 /** Pipelines without an endpoint, and earlier revisions that deferred work still runs. */
 const maxOthers = 256
 
-export class LivePipelines {
-  readonly #args: LivePipelinesArgs
-  readonly #byEndpoint = new Map<string, LivePipeline | null>()
-  readonly #byId = new Map<string, LivePipeline>()
+export class LoadedPipelines {
+  readonly #args: LoadedPipelinesArgs
+  readonly #byEndpoint = new Map<string, LoadedPipeline | null>()
+  readonly #byId = new Map<string, LoadedPipeline>()
   /** By id and revision. */
-  readonly #others = new Map<string, LivePipeline>()
+  readonly #others = new Map<string, LoadedPipeline>()
   /** Dropped, with events still under way. */
-  readonly #draining = new Set<LivePipeline>()
-  readonly #loading = new Map<string, Promise<LivePipeline | null>>()
+  readonly #draining = new Set<LoadedPipeline>()
+  readonly #loading = new Map<string, Promise<LoadedPipeline | null>>()
   /** Counts drops, so that a load that began before one is not kept. */
   #generation = 0
 
-  constructor(args: LivePipelinesArgs) {
+  constructor(args: LoadedPipelinesArgs) {
     this.#args = args
   }
 
   /** The pipeline of an endpoint; null when there is none. A promise while it is being loaded: ask again after it, since what it loaded may have changed meanwhile. */
-  byEndpoint(endpointId: string): LivePipeline | null | Promise<LivePipeline | null> {
+  byEndpoint(endpointId: string): LoadedPipeline | null | Promise<LoadedPipeline | null> {
     const known = this.#byEndpoint.get(endpointId)
     return known === undefined ? this.#once(`endpoint ${endpointId}`, () => this.#loadEndpoint(endpointId)) : known
   }
 
   /** What is in memory, without loading anything. */
-  known(endpointId: string): LivePipeline | null | undefined {
+  known(endpointId: string): LoadedPipeline | null | undefined {
     return this.#byEndpoint.get(endpointId)
   }
 
+  /** For events from inside the service. Throws `failed_precondition` where it does not compile. */
+  async require(stored: StoredPipeline): Promise<LoadedPipeline> {
+    const loaded = await this.of(stored)
+    if (loaded) return loaded
+    throw new AppError("failed_precondition", `The pipeline "${stored.slug}" does not compile with the plugins that are loaded.`, {
+      reason: "does_not_compile",
+    })
+  }
+
   /** For events from inside the service, and for deferred work. */
-  of(stored: StoredPipeline): Promise<LivePipeline | null> {
+  of(stored: StoredPipeline): Promise<LoadedPipeline | null> {
     const key = `${stored.id} ${stored.revision}`
     const current = this.#byId.get(stored.id)
     const known = current?.stored.revision === stored.revision ? current : this.#others.get(key)
     return known ? Promise.resolve(known) : this.#once(`id ${key}`, () => this.#loadOther(key, stored))
   }
 
-  /** Lets go of a pipeline (of all, without an id) and waits for its events under way. */
+  /** Lets go of a pipeline (of all, without an id) and waits for its events in flight. */
   async drop(pipelineId: string | undefined): Promise<void> {
     this.#generation++
     for (const held of [this.#byId, this.#others]) {
       for (const [key, one] of held) {
         if (pipelineId !== undefined && one.stored.id !== pipelineId) continue
         held.delete(key)
-        if (one.underWay > 0) this.#drain(one)
+        if (one.inFlight > 0) this.#drain(one)
       }
     }
     for (const [endpoint, one] of this.#byEndpoint) {
@@ -97,8 +111,8 @@ export class LivePipelines {
     await Promise.all(draining.map((one) => one.drained))
   }
 
-  async #prepare(stored: StoredPipeline): Promise<LivePipeline | null> {
-    const { compile, authMode, log } = this.#args
+  async #prepare(stored: StoredPipeline): Promise<LoadedPipeline | null> {
+    const { compile, authMode, intakeOf, log } = this.#args
     const compilation = await compile(stored)
     if (!compilation.ok) {
       log.error(
@@ -127,42 +141,43 @@ export class LivePipelines {
       graph: compilation.graph,
       program: compilation.program,
       verifier,
-      underWay: 0,
+      intake: intakeOf(stored.document.purpose),
+      inFlight: 0,
       idle: undefined,
       drained: undefined,
       ended: false,
     }
   }
 
-  async #loadEndpoint(endpointId: string): Promise<LivePipeline | null> {
+  async #loadEndpoint(endpointId: string): Promise<LoadedPipeline | null> {
     const generation = this.#generation
     const stored = await this.#args.source().byEndpoint(endpointId)
-    const live = stored ? await this.#prepare(stored) : null
-    if (generation !== this.#generation) return live
+    const loaded = stored ? await this.#prepare(stored) : null
+    if (generation !== this.#generation) return loaded
     if (this.#byEndpoint.size > maxUnknown + this.#byId.size) this.#forgetUnknown()
-    this.#byEndpoint.set(endpointId, live)
-    if (live) this.#byId.set(live.stored.id, live)
-    return live
+    this.#byEndpoint.set(endpointId, loaded)
+    if (loaded) this.#byId.set(loaded.stored.id, loaded)
+    return loaded
   }
 
-  async #loadOther(key: string, stored: StoredPipeline): Promise<LivePipeline | null> {
+  async #loadOther(key: string, stored: StoredPipeline): Promise<LoadedPipeline | null> {
     const generation = this.#generation
-    const live = await this.#prepare(stored)
-    if (!live || generation !== this.#generation) return live
+    const loaded = await this.#prepare(stored)
+    if (!loaded || generation !== this.#generation) return loaded
     for (const oldest of this.#others.keys()) {
       if (this.#others.size < maxOthers) break
-      if (this.#others.get(oldest)?.underWay === 0) this.#others.delete(oldest)
+      if (this.#others.get(oldest)?.inFlight === 0) this.#others.delete(oldest)
       else break
     }
-    this.#others.set(key, live)
-    return live
+    this.#others.set(key, loaded)
+    return loaded
   }
 
   #forgetUnknown(): void {
-    for (const [endpoint, live] of this.#byEndpoint) if (live === null) this.#byEndpoint.delete(endpoint)
+    for (const [endpoint, loaded] of this.#byEndpoint) if (loaded === null) this.#byEndpoint.delete(endpoint)
   }
 
-  #once(name: string, load: () => Promise<LivePipeline | null>): Promise<LivePipeline | null> {
+  #once(name: string, load: () => Promise<LoadedPipeline | null>): Promise<LoadedPipeline | null> {
     const key = `${name} ${this.#generation}`
     const loading = this.#loading.get(key)
     if (loading) return loading
@@ -171,18 +186,18 @@ export class LivePipelines {
     return started
   }
 
-  #drain(live: LivePipeline): void {
-    this.#draining.add(live)
-    live.drained = new Promise((resolve) => {
+  #drain(loaded: LoadedPipeline): void {
+    this.#draining.add(loaded)
+    loaded.drained = new Promise((resolve) => {
       const done = () => {
-        this.#draining.delete(live)
+        this.#draining.delete(loaded)
         resolve()
       }
       const cancel = this.#args.clock.after(this.#args.drainMs, () => {
-        live.ended = true
+        loaded.ended = true
         done()
       })
-      live.idle = () => {
+      loaded.idle = () => {
         cancel()
         done()
       }
@@ -191,9 +206,9 @@ export class LivePipelines {
 }
 
 /** To be asked right before a commit. */
-export function refuseEnded(live: LivePipeline): void {
-  if (!live.ended) return
-  throw new AppError("unavailable", "The pipeline was changed while the event was under way; send it again.", {
+export function refuseEnded(loaded: LoadedPipeline): void {
+  if (!loaded.ended) return
+  throw new AppError("unavailable", "The pipeline was changed while the event was in flight; send it again.", {
     reason: "pipeline_changed",
   })
 }

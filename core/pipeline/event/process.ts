@@ -1,245 +1,253 @@
-// The life of one event, from a read request to its answer: verify, deduplicate, validate and transform, stamp, run,
-// commit, reply. Every way out leaves the entry that tells why; no 2xx is given before the commit.
-
-import type { InboundRequest, Verdict } from "../../contract/auth-mode.ts"
-import type { Json } from "../../contract/collection.ts"
+// The life of an event: verify, deduplicate, transform, run, commit, announce. Here is the order of its stages, whatever
+// its source, and the only place where an event begins and ends to be in flight. No 2xx is given before the commit.
+import type { Reply } from "../../contract/action.ts"
+import type { Verdict } from "../../contract/auth-mode.ts"
 import type { PageEnvelope } from "../../contract/envelope.ts"
 import type { Clock } from "../../kernel/clock.ts"
-import type { CoreConfig } from "../../kernel/config-schema.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
-import type { Ids } from "../../kernel/ids.ts"
-import { derivedUuid } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { inStage, isTracing } from "../../kernel/tracing.ts"
-import { draftEntry, notePayload, noteTiming, noteTransformed, noteVerdict } from "../journal/draft.ts"
-import type { JournalEntry } from "../journal/entry.ts"
-import type { Rejections } from "../journal/rejections.ts"
-import type { Sandbox } from "../sandbox/sandbox.ts"
-import { taggedAsTest } from "../stamp/stamp.ts"
-import type { TemplateRenderer } from "../template/renderer.ts"
-import type { Answer } from "./answer.ts"
-import { type JsonBody, toJsonText } from "./body.ts"
-import type { Conclude } from "./commit.ts"
-import type { Dedupe } from "./dedupe.ts"
-import type { LivePipeline } from "./loaded-pipelines.ts"
-import { type Held, oncePerKey } from "./once-per-key.ts"
-import { Refusals } from "./reject.ts"
-import { headersAndSize, queryOf, shownHeaders, withoutFields, withoutProof } from "./request.ts"
-import { tracedEvent } from "./traced-event.ts"
-import { understand } from "./transform.ts"
+import type { SeenKey } from "../journal/collections.ts"
+import { noteOutcome, notePayload, noteReply, noteTiming, noteVerdict } from "../journal/draft.ts"
+import { Execution, type Failure } from "../run/execution.ts"
+import { isPromise } from "../run/step.ts"
+import { acceptedReply } from "./answer.ts"
+import { toJsonText } from "./body.ts"
+import type { Committer } from "./commit.ts"
+import { type Dedupe, noteRepeat } from "./dedupe.ts"
+import type { EventContext } from "./event.ts"
+import type { LoadedPipeline } from "./loaded-pipelines.ts"
+import { noteActionFailed, Rejector } from "./reject.ts"
+import { shownHeaders, withoutFields, withoutProof } from "./request.ts"
+import { type TransformServices, transform } from "./transform.ts"
 
-export interface EventServices {
+export interface ProcessorServices extends TransformServices {
   readonly clock: Clock
-  readonly ids: Ids
   readonly log: Logger
-  readonly sandbox: Sandbox
   readonly dedupe: Dedupe
-  readonly rejections: Rejections
-  readonly conclude: Conclude
-  readonly config: CoreConfig
-  readonly observe: (status: JournalEntry["status"], cause: string, stage: Record<string, number>) => void
-  /** Throws `unavailable` when this node may not act on what it remembers. */
-  readonly assertLive: () => void
-  readonly renderer: TemplateRenderer
+  readonly commit: Committer
+  /** Runs the graph up to the reply. Returns what made the execution fail. */
+  readonly run: (execution: Execution) => Failure | null | Promise<Failure | null>
+  readonly signal: AbortSignal
+  readonly observe: (event: EventContext) => void
 }
 
-/** What came in, as far as it is known before the body is understood. */
-interface Arrival {
-  readonly live: LivePipeline
-  readonly request: InboundRequest
-  readonly entry: JournalEntry
+/** What a stage ends an event with; undefined where the next stage follows. */
+export type StageResult = Reply | undefined
+
+export interface Stage {
+  /** Name of its span; absent for stages that wait for nothing. */
+  readonly span?: string
+  /** Name under which the entry holds its duration. */
+  readonly timing?: string
+  /** A promise only where something is awaited: one a stage was a tenth of what an event costs. */
+  readonly take: (event: EventContext) => StageResult | Promise<StageResult>
 }
 
-/** What is known once the auth mode has said yes; without proof. */
-interface Verified {
-  readonly verdict: Verdict & { ok: true }
-  /** JSON text as it came, proof fields included where `verdict` names some. */
-  readonly body: string
-  /** JSON text without them. */
-  readonly shown: string
-  readonly headers: Record<string, string>
-  readonly query: Record<string, string | string[]>
-}
+export class EventProcessor {
+  readonly reject: Rejector
+  readonly #services: ProcessorServices
 
-export class EventLife {
-  readonly #services: EventServices
-  readonly #refusals: Refusals
+  readonly #verify: Stage = { span: "verify", timing: "verify", take: (event) => this.#takeVerdict(event) }
+  readonly #read: Stage = { take: (event) => this.#readBody(event) }
+  readonly #dedupe: Stage = { take: (event) => this.#deduplicate(event) }
+  readonly #transform: Stage = { span: "transform", timing: "sandbox", take: (event) => this.#transformed(event) }
+  readonly #run: Stage = { span: "run", timing: "run", take: (event) => this.#execute(event) }
+  readonly #commit: Stage = { span: "commit", take: (event) => this.#committed(event) }
+  readonly #announce: Stage = { take: (event) => this.#announced(event) }
 
-  constructor(services: EventServices) {
+  /** From a request at an endpoint. */
+  readonly fromOutside = [this.#verify, this.#read, this.#dedupe, this.#transform, this.#run, this.#commit, this.#announce]
+  /** From inside the service, where there is nothing to verify. */
+  readonly fromInside = [this.#dedupe, this.#transform, this.#run, this.#commit, this.#announce]
+  /** Again, from what was kept: its deduplication was decided the first time. */
+  readonly again = [this.#transform, this.#run, this.#commit, this.#announce]
+  /** Verified and read; what follows is a plugin's. */
+  handedTo(intake: Stage["take"]): readonly Stage[] {
+    return [this.#verify, this.#read, { span: "intake", take: intake }]
+  }
+
+  /** Refused by its source. */
+  endingWith(take: Stage["take"]): readonly Stage[] {
+    return [{ take }]
+  }
+
+  constructor(services: ProcessorServices) {
     this.#services = services
-    this.#refusals = new Refusals(services)
+    this.reject = new Rejector(services.commit, services.log)
   }
 
-  /** Never throws; counts the event as under way on its pipeline until it is committed. */
-  handle(live: LivePipeline, request: InboundRequest): Promise<Answer> {
-    return isTracing() ? tracedEvent(live, request, (ended) => this.#handle(live, request, ended)) : this.#handle(live, request)
-  }
-
-  async #handle(live: LivePipeline, request: InboundRequest, ended?: (entry: JournalEntry) => void): Promise<Answer> {
-    live.underWay++
-    const entry = this.#draft(live, request.receivedAt)
+  /** Never throws. The event is in flight on its pipeline until its reply is there. */
+  process(event: EventContext, stages: readonly Stage[]): Reply | Promise<Reply> {
+    event.loaded.inFlight++
+    let reply: Reply | Promise<Reply>
     try {
-      return await this.#run({ live, request, entry }, this.#services.clock.monotonic())
+      reply = this.#from(0, event, stages)
     } catch (error) {
-      return this.#refusals.broken(entry, error)
-    } finally {
-      this.#left(live, entry)
-      ended?.(entry)
+      reply = this.reject.broken(event, error)
     }
-  }
-
-  /** A request refused before its body was read: its headers and size are all that the entry holds. */
-  async refuse(live: LivePipeline, request: InboundRequest, error: AppError, size: number | undefined): Promise<Answer> {
-    live.underWay++
-    const entry = this.#draft(live, request.receivedAt)
-    entry.payload_preview = headersAndSize(request.headers, size)
-    try {
-      return await this.#refusals.rejected(live.stored, entry, error, String(error.details.reason ?? error.code))
-    } catch (fault) {
-      return this.#refusals.broken(entry, fault)
-    } finally {
-      this.#left(live, entry)
-    }
-  }
-
-  /** An event that there is no room for: counted in one entry a minute. */
-  turnAway(live: LivePipeline, receivedAt: number, error: AppError): void {
-    const entry = this.#draft(live, receivedAt)
-    this.#refusals.counted(live.stored, entry, error, "too_many")
-    this.#services.observe(entry.status, entry.cause, entry.timings)
-  }
-
-  #draft(live: LivePipeline, receivedAtMs: number): JournalEntry {
-    const { ids, config } = this.#services
-    const { stored, graph } = live
-    return draftEntry({ id: ids.uuid(), stored, digest: graph.digest, receivedAtMs, entriesDays: config.retention.entries_days })
-  }
-
-  #left(live: LivePipeline, entry: JournalEntry): void {
-    if (--live.underWay === 0) live.idle?.()
-    this.#services.observe(entry.status, entry.cause, entry.timings)
-  }
-
-  /** Not async, nor what it calls where nothing is waited for: a promise a stage was a tenth of what an event costs. */
-  #run(arrival: Arrival, started: number): Promise<Answer> {
-    const verdict = inStage("verify", () => arrival.live.verifier.verify(arrival.request))
-    if ("then" in verdict) return verdict.then((settled) => this.#verified(arrival, settled, started))
-    return this.#verified(arrival, verdict, started)
-  }
-
-  #verified(arrival: Arrival, verdict: Verdict, started: number): Promise<Answer> {
-    const { live, request, entry } = arrival
-    const settled = inTime(verdict, live, request.receivedAt)
-    noteVerdict(entry, settled)
-    noteTiming(entry, "verify", this.#services.clock.monotonic() - started)
-    if (!settled.ok) {
-      const error = new AppError("unauthenticated", "The event could not be verified.", {})
-      return this.#refusals.rejected(live.stored, entry, error, settled.cause)
-    }
-    let read: JsonBody | Promise<JsonBody>
-    try {
-      read = toJsonText(request.body, one(request.headers["content-type"]))
-    } catch (error) {
-      return this.#unread(arrival, error)
-    }
-    if (!("then" in read)) return this.#read(arrival, settled, read)
-    return read.then(
-      (body) => this.#read(arrival, settled, body),
-      (error: unknown) => this.#unread(arrival, error),
+    if (!isPromise(reply)) return this.#ended(event, reply)
+    return reply.then(
+      (settled) => this.#ended(event, settled),
+      (error: unknown) => this.#ended(event, this.reject.broken(event, error)),
     )
   }
 
-  #unread(arrival: Arrival, error: unknown): Promise<Answer> {
-    const { live, request, entry } = arrival
-    const refused = asAppError(error)
-    entry.payload_preview = headersAndSize(request.headers, request.body.length)
-    return this.#refusals.rejected(live.stored, entry, refused, String(refused.details.reason ?? "malformed_body"))
-  }
-
-  #read(arrival: Arrival, settled: Verdict & { ok: true }, body: JsonBody): Promise<Answer> {
-    const { live, request, entry } = arrival
-    const strip = settled.proof?.body
-    const hidden = strip !== undefined && strip.length > 0
-    const shown = hidden ? withoutFields(body.text, strip) : body.text
-    notePayload(entry, shown ?? "(not shown: it holds the proof, and is no JSON)")
-    const verified: Verified = {
-      verdict: settled,
-      body: body.text,
-      shown: shown ?? "",
-      headers: shownHeaders(request.headers, settled.proof?.headers),
-      query: withoutProof(queryOf(request), settled.proof?.query),
-    }
-    if (!live.graph.dedupe) return this.#transform(arrival, verified, undefined)
-    return this.#deduplicated(arrival, verified)
-  }
-
-  async #deduplicated(arrival: Arrival, verified: Verified): Promise<Answer> {
-    const { live, entry, request } = arrival
-    const { shown, headers, query } = verified
-    const isTest = taggedAsTest(request.headers)
+  /** Holds the pipeline in flight while `run` works on it without an event of its own. */
+  async holding<T>(loaded: LoadedPipeline, run: () => Promise<T>): Promise<T> {
+    loaded.inFlight++
     try {
-      const event = { live, entry, body: shown, query: query as Json, headers, isTest }
-      return await oncePerKey(event, this.#services, (held) => this.#transform(arrival, verified, held))
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== "invalid_argument") throw error
-      return this.#refusals.rejected(live.stored, entry, error, String(error.details.reason))
+      return await run()
+    } finally {
+      if (--loaded.inFlight === 0) loaded.idle?.()
     }
   }
 
-  async #transform(arrival: Arrival, verified: Verified, held: Held | undefined): Promise<Answer> {
-    const { live, request, entry } = arrival
-    const { sandbox, clock, config, conclude } = this.#services
-    const { verdict, body, headers, query } = verified
-    const began = clock.monotonic()
-    const strip = verdict.proof?.body
-    const incoming = {
-      live,
-      body,
-      rawHeaders: request.headers,
-      headers,
-      query,
-      receivedAt: request.receivedAt,
-      seed: entry.id,
-      strip,
-      over: verdict.claims as PageEnvelope | undefined,
-      eventId: verdict.eventId ?? "",
-      eventType: verdict.eventType ?? "",
+  #from(index: number, event: EventContext, stages: readonly Stage[]): Reply | Promise<Reply> {
+    const { clock } = this.#services
+    for (let at = index; at < stages.length; at++) {
+      const stage = stages[at] as Stage
+      const began = clock.monotonic()
+      const result = stage.span && isTracing() ? inStage(stage.span, () => stage.take(event)) : stage.take(event)
+      if (isPromise(result)) {
+        return (result as Promise<StageResult>).then((settled) => {
+          if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
+          return settled ?? this.#from(at + 1, event, stages)
+        })
+      }
+      if (stage.timing) noteTiming(event.entry, stage.timing, clock.monotonic() - began)
+      if (result) return result
     }
-    const understood = await inStage("understand", () => understand(incoming, sandbox, config.inbound.geo))
-    noteTiming(entry, "sandbox", clock.monotonic() - began)
-    const hidden = strip !== undefined && strip.length > 0
-    if (!understood.ok) {
-      entry.is_test = taggedAsTest(request.headers)
-      return this.#refusals.bySandbox(live.stored, entry, { body: verified.shown, headers, query }, understood)
+    return event.reply ?? acceptedReply(event.executionId)
+  }
+
+  #ended(event: EventContext, reply: Reply): Reply {
+    event.reply = reply
+    event.claim?.release()
+    if (--event.loaded.inFlight === 0) event.loaded.idle?.()
+    this.#services.observe(event)
+    return reply
+  }
+
+  #takeVerdict(event: EventContext): StageResult | Promise<StageResult> {
+    if (!event.request) return undefined
+    const verdict = event.loaded.verifier.verify(event.request)
+    return "then" in verdict ? verdict.then((settled) => this.#verified(event, settled)) : this.#verified(event, verdict)
+  }
+
+  #verified(event: EventContext, given: Verdict): StageResult | Promise<StageResult> {
+    const { entry, loaded, request } = event
+    if (!request) return undefined
+    const verdict = inTime(given, loaded, request.receivedAt)
+    noteVerdict(entry, verdict)
+    if (!verdict.ok) return this.reject.unverified(event)
+    event.verdict = verdict
+    return undefined
+  }
+
+  /** The body as JSON text, and the event as pipelines may see it: without the fields that held the proof. */
+  #readBody(event: EventContext): StageResult | Promise<StageResult> {
+    const { request } = event
+    if (!request) return undefined
+    const type = request.headers["content-type"]
+    try {
+      const text = toJsonText(request.body, typeof type === "string" ? type : type?.[0])
+      if (typeof text === "string") return this.#bodyRead(event, text)
+      return text.then(
+        (settled) => this.#bodyRead(event, settled),
+        (error: unknown) => this.reject.rejected(event, asAppError(error)),
+      )
+    } catch (error) {
+      return this.reject.rejected(event, asAppError(error))
     }
-    entry.is_test = understood.isTest
-    noteTransformed(entry, understood)
-    return conclude.run({
-      live,
-      entry,
-      depth: 0,
-      originId: entry.id,
-      identity: held ? derivedUuid(live.stored.id, held.key) : entry.id,
-      receivedAt: entry.received_at,
-      event: understood.event,
-      payload: understood.payload,
-      query: query as Json,
-      envelope: understood.envelope,
-      stamp: understood.stamp,
-      keep: { body: hidden ? (understood.payloadText ?? null) : body, headers, query },
-      seenId: held?.id,
-    })
+  }
+
+  #bodyRead(event: EventContext, text: string): undefined {
+    const { entry, request, verdict } = event
+    if (!request) return undefined
+    const proof = verdict?.proof
+    const hidden = proof?.body !== undefined && proof.body.length > 0
+    const body = hidden ? withoutFields(text, proof.body) : text
+    notePayload(entry, body ?? "(not shown: it holds the proof, and is not JSON)")
+    event.visible = {
+      // What is not JSON is refused in a moment, and kept nowhere.
+      body: body ?? text,
+      headers: shownHeaders(request.headers, proof?.headers),
+      query: withoutProof(request.query as Record<string, string | string[]>, proof?.query),
+    }
+    event.envelopeOverride = verdict?.claims as PageEnvelope | undefined
+    return undefined
+  }
+
+  #deduplicate(event: EventContext): StageResult | Promise<StageResult> {
+    if (!event.graph.dedupe) return undefined
+    try {
+      const claimed = this.#services.dedupe.claim(event)
+      return claimed?.then(
+        (seen) => seen && this.#repeated(event, seen),
+        (error: unknown) => this.#unclaimed(event, error),
+      )
+    } catch (error) {
+      return this.#unclaimed(event, error)
+    }
+  }
+
+  #unclaimed(event: EventContext, error: unknown): Reply | Promise<Reply> {
+    if (!(error instanceof AppError) || error.code !== "invalid_argument") throw error
+    return this.reject.rejected(event, error)
+  }
+
+  /** Answered as the first was, and journalled as its repeat. */
+  #repeated(event: EventContext, seen: SeenKey): Promise<Reply> {
+    const { reply } = seen
+    noteRepeat(event, seen)
+    noteReply(event.entry, reply)
+    return this.#services.commit.entryOnly(event, false).then(() => reply)
+  }
+
+  #transformed(event: EventContext): Promise<StageResult> {
+    if (event.entry.payload_preview === "") notePayload(event.entry, event.visible.body)
+    return transform(event, this.#services).then((failure) => failure && this.reject.bySandbox(event, failure))
+  }
+
+  #execute(event: EventContext): undefined | Promise<undefined> {
+    const { signal, log } = this.#services
+    const execution = new Execution(event, { signal, log })
+    event.execution = execution
+    // What the transform made nothing of is accepted, and nothing is done.
+    const failure = event.event === null ? null : this.#services.run(execution)
+    return isPromise(failure)
+      ? (failure as Promise<Failure | null>).then((settled) => this.#executed(event, execution, settled))
+      : this.#executed(event, execution, failure)
+  }
+
+  #executed(event: EventContext, execution: Execution, failure: Failure | null): undefined {
+    const { entry } = event
+    entry.steps = execution.steps
+    if (failure) noteActionFailed(event, failure)
+    else {
+      noteOutcome(entry, "accepted", "")
+      entry.rows = execution.rows
+      event.reply = execution.reply ?? acceptedReply(entry.id)
+    }
+    if (event.reply) noteReply(entry, event.reply)
+    return undefined
+  }
+
+  #committed(event: EventContext): Promise<StageResult> {
+    return this.#services.commit.commit(event).then((seen) => seen && this.#repeated(event, seen))
+  }
+
+  #announced({ stored, entry }: EventContext): undefined {
+    this.#services.commit.announce(stored, entry)
+    return undefined
   }
 }
 
 /** A secret that was rotated out counts until its overlap ends, whenever the pipeline was prepared. */
-function inTime(verdict: Verdict, live: LivePipeline, now: number): Verdict {
+function inTime(verdict: Verdict, loaded: LoadedPipeline, now: number): Verdict {
   if (!verdict.ok || verdict.secretId === undefined) return verdict
-  const endsAt = live.stored.secrets.find((secret) => secret.id === verdict.secretId)?.endsAt
+  const endsAt = loaded.stored.secrets.find((secret) => secret.id === verdict.secretId)?.endsAt
   if (endsAt === undefined || endsAt > now) return verdict
   return { ok: false, cause: "wrong_secret", message: "The secret was rotated out and its overlap is over." }
-}
-
-function one(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === "string" ? value : value?.[0]
 }

@@ -1,23 +1,17 @@
-// The ways in which an event ends other than by being carried out: each leaves the entry that tells why, and an answer
-// that tells its sender what to do.
-import { type Clock, timestamp } from "../../kernel/clock.ts"
+// Every way in which an event ends other than by being carried out, mapped to its journal entry and to what its sender is
+// answered. Whatever the event's source, one fault has one cause, one entry and one reason.
+import type { Reply } from "../../contract/action.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { noteOutcome, noteReply } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
-import type { KeptEvent } from "../journal/kept.ts"
-import type { Rejections } from "../journal/rejections.ts"
-import type { SandboxResult } from "../sandbox/sandbox.ts"
+import type { Failure } from "../run/execution.ts"
 import type { StoredPipeline } from "../source.ts"
-import { type Answer, answerError, errorReply } from "./answer.ts"
-import type { Conclude } from "./commit.ts"
-
-export interface RefusalServices {
-  readonly clock: Clock
-  readonly log: Logger
-  readonly rejections: Rejections
-  readonly conclude: Conclude
-}
+import { errorReply } from "./answer.ts"
+import type { Committer } from "./commit.ts"
+import type { EventContext } from "./event.ts"
+import type { SandboxFailure } from "./transform.ts"
+import { previewOfUnread, saysTest } from "./unread.ts"
 
 const transformCauses = {
   threw: "transform_threw",
@@ -26,93 +20,139 @@ const transformCauses = {
   bad_result: "transform_result",
 } as const
 
-export class Refusals {
-  readonly #services: RefusalServices
+const transient: ReadonlySet<string> = new Set(["unavailable", "resource_exhausted", "deadline_exceeded", "aborted"])
 
-  constructor(services: RefusalServices) {
-    this.#services = services
+/** Whether sending the event again later can help, so that nothing of it is kept. */
+export function isTransient({ code }: AppError): boolean {
+  return transient.has(code)
+}
+
+export class Rejector {
+  readonly #commit: Committer
+  readonly #log: Logger
+
+  constructor(commit: Committer, log: Logger) {
+    this.#commit = commit
+    this.#log = log
   }
 
-  /** The sender's fault. `keep`: what the event may be replayed from. */
-  async rejected(stored: StoredPipeline, entry: JournalEntry, error: AppError, cause: string, keep?: KeptEvent): Promise<Answer> {
-    const { rejections, conclude } = this.#services
-    if (rejections.takesOwnEntry(entry.pipeline_id)) {
-      noteRejection(entry, error, cause)
-      await conclude.entryOnly(stored, entry, keep)
-    } else this.counted(stored, entry, error, cause)
-    return answerError(error)
+  /** The proof did not hold. The entry tells why; the sender is given no hint. */
+  unverified(event: EventContext): Reply | Promise<Reply> {
+    const error = new AppError("unauthenticated", "The event could not be verified.", { reason: "unverified" })
+    return this.rejected(event, error, { cause: event.entry.verdict.cause })
+  }
+
+  /** The sender's fault. Beyond the cap of a minute it is counted in one entry a cause. */
+  rejected(
+    event: EventContext,
+    error: AppError,
+    { cause = reasonOf(error), replayable = false }: { cause?: string; replayable?: boolean } = {},
+  ): Reply | Promise<Reply> {
+    const { entry } = event
+    if (!this.#commit.takesOwnEntry(entry.pipeline_id)) return this.folded(event, error, cause)
+    if (entry.payload_preview === "") entry.payload_preview = previewOfUnread(event)
+    entry.is_test = saysTest(event)
+    const reply = noteRejection(entry, error, cause)
+    return this.#commit.entryOnly(event, replayable).then(() => reply)
   }
 
   /** One of many: counted in one entry a cause and minute. */
-  counted(stored: StoredPipeline, entry: JournalEntry, error: AppError, cause: string): void {
-    noteRejection(entry, error, cause)
-    this.#services.rejections.fold(stored.organization.id, entry)
+  folded(event: EventContext, error: AppError, cause: string): Reply {
+    const reply = noteRejection(event.entry, error, cause)
+    event.journalId = this.#commit.fold(event.stored, event.entry)
+    return reply
   }
 
-  /** What schema, transform or the sandbox itself made of it. `event` is as senders may see it, without proof. */
-  bySandbox(
-    stored: StoredPipeline,
-    entry: JournalEntry,
-    event: KeptEvent,
-    result: SandboxResult & { ok: false },
-  ): Promise<Answer> | Answer {
+  /** One of several events that came in one request. Returns whether it gets an entry of its own. */
+  rejectedPart(stored: StoredPipeline, entry: JournalEntry, error: AppError, cause: string, folded: boolean): boolean {
+    noteOutcome(entry, "rejected", cause, { code: error.code, message: error.message })
+    if (!folded && this.#commit.takesOwnEntry(entry.pipeline_id)) return true
+    this.#commit.fold(stored, entry)
+    return false
+  }
+
+  /** What schema, transform or the sandbox itself made of it. The sender learns of its own faults only; the entry has the rest. */
+  bySandbox(event: EventContext, result: SandboxFailure): Reply | Promise<Reply> {
+    const { entry } = event
     if (result.kind === "malformed" || result.kind === "invalid") {
       entry.schema_errors = result.errors.map(({ pointer, message }) => ({ pointer, message }))
       const fields = result.errors.map(({ pointer, message }) => ({ path: pointer, message }))
       const reason = result.kind === "malformed" ? "malformed_body" : "schema_mismatch"
       const error = new AppError("invalid_argument", result.message, { reason, fields })
-      return this.rejected(stored, entry, error, reason, result.kind === "malformed" ? undefined : event)
+      return this.rejected(event, error, { replayable: result.kind === "invalid" })
     }
     if (result.kind === "unavailable") {
-      noteOutcome(entry, "failed", "unavailable")
-      return answerError(new AppError("unavailable", "The event could not be processed now.", {}, { retryAfterS: result.retryAfterS ?? 1 }))
+      const options = { retryAfterS: result.retryAfterS ?? 1 }
+      throw new AppError("unavailable", "The event could not be processed now.", { reason: "sandbox_unavailable" }, options)
     }
     if (result.kind === "penalty") {
       const message = "This pipeline's code has run away repeatedly and is paused."
       const error = new AppError("resource_exhausted", message, { reason: "penalty" }, { retryAfterS: result.retryAfterS ?? 5 })
-      this.counted(stored, entry, error, "penalty")
-      return answerError(error)
+      event.fault = error
+      return this.folded(event, error, "penalty")
     }
     const cause = transformCauses[result.kind]
-    noteOutcome(entry, "failed", cause, { code: "failed_precondition", message: result.message })
-    const error = new AppError("failed_precondition", "The pipeline could not make sense of the event.", {
-      reason: cause,
-      cause: result.message,
-      ...lineOf(result),
-      execution_id: entry.id,
-    })
-    noteReply(entry, errorReply(error))
-    return this.#services.conclude.entryOnly(stored, entry, event).then(() => answerError(error))
+    const line = "line" in result ? ` (line ${result.line})` : ""
+    noteOutcome(entry, "failed", cause, { code: "failed_precondition", message: `${result.message}${line}` })
+    entry.is_test = saysTest(event)
+    const reply = failedReply({ reason: cause, execution_id: entry.id })
+    noteReply(entry, reply)
+    return this.#commit.entryOnly(event, true).then(() => reply)
   }
 
-  /** Our fault: storage is away, or there is a defect. */
-  broken(entry: JournalEntry, error: unknown): Answer {
+  /** Our fault: storage is down, or there is a defect. Nothing is kept. */
+  broken(event: EventContext, error: unknown): Reply {
+    const { entry } = event
     const known = asAppError(error)
-    if (known.code === "unavailable" || known.code === "resource_exhausted" || known.code === "deadline_exceeded") {
+    if (isTransient(known)) {
       noteOutcome(entry, "failed", "unavailable")
-      return answerError(
-        new AppError(
-          "unavailable",
-          "The event could not be stored now; send it again.",
-          { reason: known.details.reason ?? known.code },
-          { retryAfterS: known.retryAfterS ?? 1 },
-        ),
-      )
+      const options = { retryAfterS: known.retryAfterS ?? 1, cause: error }
+      const message = "The event could not be stored now; send it again."
+      event.fault = new AppError("unavailable", message, { reason: reasonOf(known) }, options)
+      return errorReply(event.fault)
     }
-    this.#services.log.error({ err: error, execution: entry.id }, "an event broke its way through the engine")
+    this.#log.error({ err: error, execution: entry.id }, "an event failed by a defect of the service")
     noteOutcome(entry, "failed", "internal")
-    return answerError(
-      new AppError("internal", "Something went wrong on our side.", { execution_id: entry.id, at: timestamp(this.#services.clock.now()) }),
+    event.fault = new AppError(
+      "internal",
+      "Something went wrong on our side.",
+      { reason: "internal", execution_id: entry.id },
+      { cause: error },
     )
+    return errorReply(event.fault)
   }
+}
+
+/** An action before the reply failed. */
+export function noteActionFailed(event: EventContext, failure: Failure): void {
+  const { entry } = event
+  noteOutcome(entry, "failed", "action_failed", failure)
+  event.failure = failure
+  event.reply = failedReply({ reason: "action_failed", execution_id: entry.id, step: failure.step })
+}
+
+/** A write that an action staged was refused. */
+export function noteCommitRefused(event: EventContext, error: AppError): void {
+  const { entry } = event
+  noteOutcome(entry, "failed", "commit_refused", { code: error.code, message: error.message })
+  entry.rows = []
+  event.reply = failedReply({ reason: "commit_refused", execution_id: entry.id })
+  noteReply(entry, event.reply)
+}
+
+/** What a sender is told where the pipeline failed: which execution, and no internals. */
+function failedReply(details: { reason: string; execution_id: string; step?: string }): Reply {
+  return errorReply(new AppError("internal", "The event was received, but could not be carried out.", details))
 }
 
 /** The verdict's own words, where it is what refuses, say more than the sender is told. */
-function noteRejection(entry: JournalEntry, error: AppError, cause: string): void {
+function noteRejection(entry: JournalEntry, error: AppError, cause: string): Reply {
   noteOutcome(entry, "rejected", cause, { code: error.code, message: entry.verdict.message || error.message })
-  noteReply(entry, errorReply(error))
+  const reply = errorReply(error)
+  noteReply(entry, reply)
+  return reply
 }
 
-function lineOf(result: SandboxResult): { line?: number } {
-  return "line" in result && result.line !== undefined ? { line: result.line } : {}
+function reasonOf({ details, code }: AppError): string {
+  return String(details.reason ?? code)
 }

@@ -25,10 +25,6 @@ export function shownHeaders(headers: InboundRequest["headers"], proof: readonly
   return out
 }
 
-export function queryOf(request: InboundRequest): Query {
-  return request.query as Query
-}
-
 const none: Query = Object.freeze({}) as Query
 
 /** A repeated parameter becomes a list. */
@@ -104,7 +100,9 @@ function remove(body: unknown, path: string): void {
   const names = path.split(".")
   const last = names.pop() ?? ""
   let at: unknown = body
-  for (const name of names) at = isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined
+  // A step through a list is its position.
+  for (const name of names)
+    at = typeof at === "object" && at !== null && Object.hasOwn(at, name) ? (at as Record<string, unknown>)[name] : undefined
   if (isRecord(at)) delete at[last]
 }
 

@@ -1,97 +1,79 @@
-// From a body to an event: schema and transform in the sandbox, then the page envelope and the stamped columns. The same
-// for events from outside, from inside, replayed and tried dry.
+// The transform stage: schema and transform in the sandbox, then the page envelope and the stamped columns.
 import type { Json } from "../../contract/collection.ts"
-import { type Envelope, PageEnvelope } from "../../contract/envelope.ts"
-import { timestamp } from "../../kernel/clock.ts"
+import { PageEnvelope } from "../../contract/envelope.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
+import { noteTransformed } from "../journal/draft.ts"
+import type { EntryWarning } from "../journal/entry.ts"
 import { wantsContext } from "../sandbox/program.ts"
 import type { Sandbox, SandboxResult } from "../sandbox/sandbox.ts"
-import type { Headers } from "../stamp/headers.ts"
-import { envelopeOf, stampedColumns, stampOf, taggedAsTest } from "../stamp/stamp.ts"
-import type { LivePipeline } from "./loaded-pipelines.ts"
+import { envelopeOf, stampedColumns, stampOf } from "../stamp/stamp.ts"
+import type { EventContext } from "./event.ts"
 
-export interface Incoming {
-  readonly live: Pick<LivePipeline, "stored" | "program" | "graph">
-  /** JSON text. */
-  readonly body: string
-  /** As they arrived; user agent, language and geography are read off them. */
-  readonly rawHeaders: Headers
-  /** What the transform may see of headers and query. */
-  readonly headers: Record<string, string>
-  readonly query: Readonly<Record<string, string | readonly string[]>>
-  readonly receivedAt: number
-  /** Seeds the transform's random numbers: the origin's id. */
-  readonly seed: string
-  readonly eventId: string
-  readonly eventType: string
-  /** Dotted paths of proof in the body, taken out before anything sees it. */
-  readonly strip?: readonly string[] | undefined
-  /** What wins over the body's envelope: a viewer's claims, or the envelope of a replayed event. */
-  readonly over?: Partial<PageEnvelope> | undefined
-  readonly isTest?: boolean
+export type SandboxFailure = SandboxResult & { ok: false }
+
+export interface TransformServices {
+  readonly sandbox: Sandbox
+  readonly geo: CoreConfig["inbound"]["geo"]
+  /** Whether the payload is wanted back even where no template reads it. */
   readonly wantsPayload?: boolean
 }
 
-export interface Understood {
-  readonly ok: true
-  readonly event: Json
-  /** The event's JSON text. */
-  readonly eventText: string
-  readonly payload: Json
-  /** The payload's JSON text where it was asked for or differs from the body. */
-  readonly payloadText: string | null
-  readonly envelope: Envelope
-  readonly stamp: Record<string, Json>
-  readonly isTest: boolean
+/** Leaves event, payload, envelope and stamp in the context. Resolves to what the sandbox refused it with. */
+export function transform(event: EventContext, services: TransformServices): Promise<SandboxFailure | undefined> {
+  const { loaded, visible, stored, graph } = event
+  const received_at = event.receivedAt
+  return services.sandbox
+    .run({
+      organization: stored.organization.id,
+      pipelineId: stored.id,
+      program: loaded.program,
+      body: visible.body,
+      context: wantsContext(loaded.program)
+        ? JSON.stringify({ headers: visible.headers, query: visible.query, envelope: event.envelopeOverride ?? {}, received_at })
+        : "{}",
+      receivedAt: Date.parse(received_at),
+      executionId: event.originId,
+      wantsPayload: services.wantsPayload === true || graph.reads.payload,
+    })
+    .then((result) => {
+      if (!result.ok) return result
+      accept(event, result, services.geo)
+      return undefined
+    })
 }
 
-const noEnvelope = { success: true, data: {} } as const
-
-export type Misunderstood = SandboxResult & { ok: false }
-
-export async function understand(
-  incoming: Incoming,
-  sandbox: Sandbox,
-  geo: CoreConfig["inbound"]["geo"],
-): Promise<Understood | Misunderstood> {
-  const { live, strip, receivedAt } = incoming
-  const stripped = strip !== undefined && strip.length > 0
-  const received_at = timestamp(receivedAt)
-  const result = await sandbox.run({
-    organization: live.stored.organization.id,
-    pipelineId: live.stored.id,
-    program: live.program,
-    body: incoming.body,
-    context: wantsContext(live.program)
-      ? JSON.stringify({ headers: incoming.headers, query: incoming.query, envelope: incoming.over ?? {}, received_at })
-      : "{}",
-    receivedAt,
-    executionId: incoming.seed,
-    ...(stripped ? { strip } : {}),
-    wantsPayload: incoming.wantsPayload === true || live.graph.reads.payload || stripped,
+function accept(event: EventContext, result: SandboxResult & { ok: true }, geo: TransformServices["geo"]): void {
+  const { entry, envelopeOverride } = event
+  const page = result.envelope === null ? {} : readEnvelope(JSON.parse(result.envelope) as Json, entry.warnings)
+  const pageEnvelope: PageEnvelope = envelopeOverride ? { ...page, ...envelopeOverride } : page
+  if (result.isTest === true) event.isTest = true
+  const request = stampOf(event.rawHeaders, geo)
+  event.event = JSON.parse(result.event) as Json
+  event.payload = result.payload === null ? null : (JSON.parse(result.payload) as Json)
+  event.envelope = envelopeOf(pageEnvelope, request, {
+    received_at: event.receivedAt,
+    is_test: event.isTest,
+    event_id: entry.verdict.event_id ?? "",
+    event_type: entry.verdict.event_type ?? "",
   })
-  if (!result.ok) return result
-  const page = result.envelope === null ? noEnvelope : PageEnvelope.safeParse(JSON.parse(result.envelope))
-  if (!page.success) {
-    const errors = page.error.issues.map((issue) => ({ pointer: `/${["_envelope", ...issue.path].join("/")}`, message: issue.message }))
-    return { ok: false, kind: "invalid", message: "The page envelope is not as it should be.", errors }
+  event.stamp = stampedColumns(pageEnvelope, request, event.isTest)
+  entry.is_test = event.isTest
+  noteTransformed(entry, event.event, result.event, event.envelope)
+}
+
+const fields = Object.entries(PageEnvelope.shape)
+
+/** Each field by itself: one that is not as it should be is left out, with a warning, and the event goes on. Null is unset. */
+function readEnvelope(given: Json, warnings: EntryWarning[]): PageEnvelope {
+  const whole = PageEnvelope.safeParse(given)
+  if (whole.success) return whole.data
+  const page: Record<string, string> = {}
+  for (const [name, schema] of fields) {
+    const value = (given as Record<string, Json>)[name]
+    if (value === undefined || value === null) continue
+    const read = schema.safeParse(value)
+    if (read.success && read.data !== undefined) page[name] = read.data
+    else warnings.push({ pointer: `/_envelope/${name}`, message: `Left out: ${read.error?.issues[0]?.message ?? "not a string"}.` })
   }
-  const isTest = incoming.isTest === true || taggedAsTest(incoming.rawHeaders) || result.isTest === true
-  const request = stampOf(incoming.rawHeaders, geo)
-  const pageEnvelope: PageEnvelope = incoming.over ? { ...page.data, ...incoming.over } : page.data
-  return {
-    ok: true,
-    event: JSON.parse(result.event) as Json,
-    eventText: result.event,
-    payload: result.payload === null ? null : (JSON.parse(result.payload) as Json),
-    payloadText: result.payload,
-    envelope: envelopeOf(pageEnvelope, request, {
-      received_at,
-      is_test: isTest,
-      event_id: incoming.eventId,
-      event_type: incoming.eventType,
-    }),
-    stamp: stampedColumns(pageEnvelope, request, isTest),
-    isTest,
-  }
+  return page
 }

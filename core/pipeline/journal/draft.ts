@@ -5,7 +5,6 @@ import type { Verdict } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import { timestamp } from "../../kernel/clock.ts"
-import type { Execution, Failure } from "../run/execution.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { EntryStatus, JournalEntry } from "./entry.ts"
 import { previewOfText, previewOfValue } from "./preview.ts"
@@ -40,12 +39,14 @@ export function draftEntry({ id, stored, digest, receivedAtMs, entriesDays, dept
     response: null,
     repeat_of: null,
     replay_of: replayOf ?? null,
+    forced: false,
     count: 1,
     first_at: receivedAt,
     last_at: receivedAt,
     verdict: { ok: false, mode: stored.document.auth_mode, cause: "", message: "", secret_id: null, event_id: null, event_type: null },
     dedupe: null,
     schema_errors: [],
+    warnings: [],
     transformed: null,
     steps: {},
     timings: {},
@@ -76,9 +77,9 @@ export function notePayload(entry: JournalEntry, text: string): void {
   entry.payload_preview = previewOfText(text)
 }
 
-export function noteTransformed(entry: JournalEntry, understood: { event: Json; eventText: string; envelope: Envelope }): void {
-  entry.transformed = previewOfValue(understood.event, understood.eventText)
-  entry.envelope = understood.envelope as unknown as Json
+export function noteTransformed(entry: JournalEntry, event: Json, eventText: string, envelope: Envelope): void {
+  entry.transformed = previewOfValue(event, eventText)
+  entry.envelope = envelope as unknown as Json
 }
 
 /** Milliseconds of a stage, to the microsecond. */
@@ -90,15 +91,6 @@ export function noteOutcome(entry: JournalEntry, status: EntryStatus, cause: str
   entry.status = status
   entry.cause = cause
   entry.error = error
-}
-
-export function noteExecution(entry: JournalEntry, execution: Execution, failure: Failure | null): void {
-  entry.steps = execution.steps
-  if (failure) noteOutcome(entry, "failed", "action_failed", failure)
-  else {
-    noteOutcome(entry, "accepted", "")
-    entry.rows = execution.rows
-  }
 }
 
 export function noteReply(entry: JournalEntry, reply: Reply): void {

@@ -16,6 +16,12 @@ export interface StepRecord {
   next_at?: string
 }
 
+/** Something of the event that was left out; the rest was carried out. */
+export interface EntryWarning {
+  pointer: string
+  message: string
+}
+
 /** The whole story of one event. */
 export interface JournalEntry extends Document {
   pipeline_id: string
@@ -34,6 +40,8 @@ export interface JournalEntry extends Document {
   /** The accepted entry whose repeat this is. */
   repeat_of: string | null
   replay_of: string | null
+  /** True when it was run although the pipeline was disabled, because an admin insisted. */
+  forced: boolean
   /** How many events a folded entry stands for; 1 otherwise. */
   count: number
   first_at: string
@@ -49,6 +57,7 @@ export interface JournalEntry extends Document {
   }
   dedupe: { key: string; outcome: "first" | "repeat" } | null
   schema_errors: { pointer: string; message: string }[]
+  warnings: EntryWarning[]
   transformed: Json
   /** By step id, in the order of the graph. */
   steps: Record<string, StepRecord>

@@ -3,14 +3,14 @@
 import type { Json } from "../../contract/collection.ts"
 import { secretNames } from "../../kernel/log.ts"
 
-const maxLength = 2_000
+const maxText = 2_000
 const maxResult = 4_000
 const secretName = new RegExp(`(${[...secretNames, "passwd", "pwd", "card_number", "cvc", "cvv", "ssn"].join("|")})["']?\\s*[:=]`, "i")
 const secretKey = new RegExp(`^(${[...secretNames, "passwd", "pwd", "card_number", "cvc", "cvv", "ssn"].join("|")})$`, "i")
 const redacted = "[redacted]"
 
 /** Of JSON text, as it is when nothing in it is named like a secret. */
-export function previewOfText(text: string): string {
+export function previewOfText(text: string, maxLength = maxText): string {
   if (!namesSecret(text, maxLength)) return cap(text, maxLength)
   try {
     return cap(JSON.stringify(redact(JSON.parse(text) as Json)), maxLength)
@@ -26,7 +26,7 @@ export function previewOfText(text: string): string {
 
 /** Of a value that has its JSON text at hand: the value itself when it is small and names no secret. */
 export function previewOfValue(value: Json, text: string): Json {
-  if (text.length > maxResult) return cap(namesSecret(text, maxLength) ? JSON.stringify(redact(value)) : text, maxLength)
+  if (text.length > maxResult) return cap(namesSecret(text, maxText) ? JSON.stringify(redact(value)) : text, maxText)
   return secretName.test(text) ? redact(value) : value
 }
 

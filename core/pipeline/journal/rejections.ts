@@ -71,18 +71,20 @@ export class Rejections {
     return fresh
   }
 
-  /** One entry a cause and minute, with a count; nothing is awaited. */
-  fold(organization: string, entry: JournalEntry): void {
+  /** One entry a cause and minute, with a count; nothing is awaited. Returns that entry's id. */
+  fold(organization: string, entry: JournalEntry): string {
     const key = `${entry.pipeline_id} ${entry.cause} ${this.#minute()}`
-    const folded = this.#folded.get(key)
+    let folded = this.#folded.get(key)
     if (folded) {
       folded.added++
       folded.entry.last_at = entry.last_at
     } else {
       const id = derivedUuidInOrder(this.#args.ids.uuid(), this.#args.node, key)
-      this.#folded.set(key, { organization, added: 1, written: false, entry: { ...entry, id, count: 0 } })
+      folded = { organization, added: 1, written: false, entry: { ...entry, id, count: 0 } }
+      this.#folded.set(key, folded)
     }
     this.#flushLater()
+    return folded.entry.id
   }
 
   #flushLater(): void {

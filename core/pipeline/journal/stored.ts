@@ -30,19 +30,26 @@ export function storedEntry(entry: JournalEntry): JournalEntry {
   if (entry.payload_preview !== "") stored.payload_preview = entry.payload_preview
   if (request !== null) stored.request = isEmpty(request.query) ? ({ headers: request.headers } as JournalEntry["request"]) : request
   if (entry.response !== null) stored.response = entry.response
-  if (entry.repeat_of !== null) stored.repeat_of = entry.repeat_of
-  if (entry.replay_of !== null) stored.replay_of = entry.replay_of
-  if (entry.count !== 1) stored.count = entry.count
-  if (entry.first_at !== received_at) stored.first_at = entry.first_at
-  if (entry.last_at !== received_at) stored.last_at = entry.last_at
   if (entry.dedupe !== null) stored.dedupe = entry.dedupe
   if (entry.schema_errors.length > 0) stored.schema_errors = entry.schema_errors
   if (entry.transformed !== null) stored.transformed = entry.transformed
   if (!isEmpty(steps)) stored.steps = storedSteps(steps)
   if (!sameRows(entry.rows, rowsOf(steps))) stored.rows = entry.rows
   if (isRecord(envelope)) stored.envelope = storedEnvelope(envelope, entry)
-  if (entry.depth !== 0) stored.depth = entry.depth
+  storeRare(stored, entry)
   return stored as JournalEntry
+}
+
+/** Of repeats, replays, counted rejections and what was left out. */
+function storeRare(stored: Stored, entry: JournalEntry): void {
+  if (entry.repeat_of !== null) stored.repeat_of = entry.repeat_of
+  if (entry.replay_of !== null) stored.replay_of = entry.replay_of
+  if (entry.forced) stored.forced = true
+  if (entry.count !== 1) stored.count = entry.count
+  if (entry.first_at !== entry.received_at) stored.first_at = entry.first_at
+  if (entry.last_at !== entry.received_at) stored.last_at = entry.last_at
+  if (entry.warnings.length > 0) stored.warnings = entry.warnings
+  if (entry.depth !== 0) stored.depth = entry.depth
 }
 
 /** The whole entry; fields that its document holds are left as they are. */
@@ -60,11 +67,13 @@ export function restoredEntry(document: JournalEntry): JournalEntry {
     response: null,
     repeat_of: null,
     replay_of: null,
+    forced: false,
     count: 1,
     first_at: received_at,
     last_at: received_at,
     dedupe: null,
     schema_errors: [],
+    warnings: [],
     transformed: null,
     timings: {},
     rows: rowsOf(steps),

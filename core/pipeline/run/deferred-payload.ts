@@ -2,9 +2,8 @@
 import { z } from "zod"
 import type { Json } from "../../contract/collection.ts"
 import { token } from "../../kernel/di.ts"
-import type { LivePipeline } from "../event/loaded-pipelines.ts"
 import type { JournalEntry } from "../journal/entry.ts"
-import type { Execution } from "./execution.ts"
+import type { Execution, Runnable } from "./execution.ts"
 import type { StepServices } from "./step.ts"
 
 export const DeferredPayload = z.object({
@@ -28,7 +27,7 @@ export type DeferredPayload = z.infer<typeof DeferredPayload>
 /** What the job needs of the engine. */
 export interface DeferredServices extends StepServices {
   /** The pipeline as it was at that revision; null when it is gone or no longer compiles. */
-  pipelineAt(organization: string, pipelineId: string, revision: number): Promise<LivePipeline | null>
+  pipelineAt(organization: string, pipelineId: string, revision: number): Promise<Runnable | null>
   /** Announces that an entry has another status than was announced. */
   entryChanged(entry: JournalEntry): void
 }
@@ -36,21 +35,21 @@ export interface DeferredServices extends StepServices {
 export const DeferredServices = token<DeferredServices>("DeferredServices")
 
 export function deferredPayload(execution: Execution, revision: number): DeferredPayload {
-  const { args, scope } = execution
+  const { input, scope } = execution
   return {
-    organization: args.stored.organization.id,
-    pipeline_id: args.stored.id,
+    organization: input.stored.organization.id,
+    pipeline_id: input.stored.id,
     revision,
-    execution_id: args.id,
-    origin_id: args.originId,
-    identity: args.identity,
-    received_at: args.receivedAt,
-    event: args.event,
-    payload: args.graph.reads.payload ? args.payload : null,
-    query: args.graph.reads.query ? args.query : null,
-    envelope: args.envelope as unknown as Record<string, Json>,
-    stamp: { ...args.stamp },
-    depth: args.depth,
+    execution_id: input.executionId,
+    origin_id: input.originId,
+    identity: input.identity,
+    received_at: input.receivedAt,
+    event: input.event,
+    payload: input.graph.reads.payload ? input.payload : null,
+    query: input.graph.reads.query ? input.query : null,
+    envelope: input.envelope as unknown as Record<string, Json>,
+    stamp: { ...input.stamp },
+    depth: input.depth,
     results: scope.steps as Record<string, Json>,
   }
 }

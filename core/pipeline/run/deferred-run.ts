@@ -8,21 +8,20 @@ import { StagedWork } from "../../contract/work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
-import type { LivePipeline } from "../event/loaded-pipelines.ts"
 import type { Step } from "../graph.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry, StepRecord } from "../journal/entry.ts"
 import type { DeferredPayload, DeferredServices } from "./deferred-payload.ts"
-import { Execution } from "./execution.ts"
+import { Execution, type Runnable } from "./execution.ts"
 import { behindHandled } from "./immediate.ts"
-import { attemptStep, withDeadline } from "./step.ts"
+import { attemptStep, recordOutcome, withDeadline } from "./step.ts"
 
 /** Causes of a failed entry that running its deferred steps again can mend. */
 export const deferredCauses: ReadonlySet<string> = new Set(["action_failed", "deferred_failed"])
 
 export interface DeferredRunArgs {
   readonly payload: DeferredPayload
-  readonly live: LivePipeline
+  readonly pipeline: Runnable
   readonly entry: JournalEntry
   readonly services: DeferredServices
   readonly store: Store
@@ -38,7 +37,7 @@ export class DeferredRun {
   constructor(args: DeferredRunArgs) {
     this.#args = args
     this.#execution = executionOf(args)
-    this.#steps = [...args.live.graph.deferred, ...args.live.graph.handlers.values()]
+    this.#steps = [...args.pipeline.graph.deferred, ...args.pipeline.graph.handlers.values()]
   }
 
   /** Throws Postponed while steps wait for their next try, and an error that is not tried again when one failed for good. */
@@ -81,28 +80,22 @@ export class DeferredRun {
     const execution = this.#execution
     const attempts = (execution.steps[step.id]?.attempts ?? 0) + 1
     const started = services.clock.monotonic()
-    const work = new StagedWork(`${execution.args.id}:${step.id}:${attempts}:${started}`)
+    const work = new StagedWork(`${execution.input.executionId}:${step.id}:${attempts}:${started}`)
     if (behindHandled(execution, step) || this.#behindFailed(step)) {
       execution.skipped(step)
       return this.#keep(step, work)
     }
     const outcome = await withDeadline(step, signal, services.clock, (stop) => attemptStep(execution, step, attempts, services, work, stop))
-    const duration = Math.round((services.clock.monotonic() - started) * 1_000) / 1_000
-    if (outcome.ok) {
-      if ("skipped" in outcome) execution.skipped(step)
-      else execution.finished(step, attempts, duration, outcome.result)
-      return this.#keep(step, work)
-    }
     // Stopped, not failed: this try does not count.
-    if (signal.aborted) return
-    const { code, message, details } = outcome.error
-    execution.failed(step, attempts, duration, { code, message })
-    const over = attempts >= step.retry.max_attempts || details["retryable"] === false
+    if (!outcome.ok && signal.aborted) return
+    const failure = recordOutcome(execution, step, outcome, attempts, started, services.clock)
+    if (outcome.ok) return this.#keep(step, work)
+    const over = attempts >= step.retry.max_attempts || outcome.error.details["retryable"] === false
     if (!over) {
       const next_at = timestamp(services.clock.now() + services.backoff(step.retry, attempts))
       execution.steps[step.id] = { ...this.#record(step), state: "pending", next_at }
     }
-    const handler = over && typeof step.onError === "object" ? execution.args.graph.handlers.get(step.onError.handler) : undefined
+    const handler = over ? failure?.handler : undefined
     // Kept as pending with the failure itself, so that a node that dies in between leaves it to be found.
     if (handler) execution.pending(handler)
     await this.#keep(step, new StagedWork(work.id), handler)
@@ -111,9 +104,9 @@ export class DeferredRun {
 
   /** A step that failed for good takes its dependents along, and theirs. */
   #behindFailed(step: Step): boolean {
-    const { steps, args } = this.#execution
+    const { steps, input } = this.#execution
     return step.needs.some((id) => {
-      const need = args.graph.byId.get(id)
+      const need = input.graph.byId.get(id)
       if (need?.onError !== "fail" || !need.deferred) return need ? steps[id]?.state === "skipped" && this.#behindFailed(need) : false
       return steps[id]?.state === "failed" || (steps[id]?.state === "skipped" && this.#behindFailed(need))
     })
@@ -128,31 +121,32 @@ export class DeferredRun {
   /** The step's outcome and what it staged, in one commit. */
   async #keep(step: Step, work: StagedWork, handler?: Step): Promise<void> {
     const { payload, store } = this.#args
-    const { args } = this.#execution
+    const { executionId } = this.#execution.input
     const entries = work.in(EntryCollection, payload.organization)
     const $set = Object.fromEntries(
       [step, ...(handler ? [handler] : [])].map((one) => [`steps.${one.id}`, this.#record(one) as unknown as Json]),
     )
-    entries.update(args.id, { $set }, { optional: true })
+    entries.update(executionId, { $set }, { optional: true })
     await work.commitTo(store)
   }
 
   /** Turns the entry to `failed` when a step failed for good; throws so that the job is kept as dead. */
   async #conclude(): Promise<void> {
     const { payload, store, services } = this.#args
-    const { steps, args } = this.#execution
+    const { steps, input } = this.#execution
+    const { executionId } = input
     const bad = this.#steps.find((step) => steps[step.id]?.state === "failed" && step.onError === "fail")
     const entries = store.open(EntryCollection, payload.organization)
-    const before = await entries.get(args.id)
+    const before = await entries.get(executionId)
     const mended = !bad && before?.status === "failed" && deferredCauses.has(before.cause)
     if (bad || mended) {
       const error = bad ? { ...(steps[bad.id]?.error ?? { code: "unknown", message: "" }), step: bad.id } : null
-      const work = new StagedWork(`${args.id}:concluded:${services.clock.monotonic()}`)
+      const work = new StagedWork(`${executionId}:concluded:${services.clock.monotonic()}`)
       const $set: Record<string, Json> = { status: bad ? "failed" : "accepted", cause: bad ? "action_failed" : "", error }
-      work.in(EntryCollection, payload.organization).update(args.id, { $set }, { optional: true })
+      work.in(EntryCollection, payload.organization).update(executionId, { $set }, { optional: true })
       await store.commit(work.commit)
     }
-    const changed = bad || mended ? await entries.get(args.id) : undefined
+    const changed = bad || mended ? await entries.get(executionId) : undefined
     if (changed) services.entryChanged(changed)
     if (!bad) return
     const message = `The step "${bad.id}" failed: ${steps[bad.id]?.error?.message ?? ""}`
@@ -160,24 +154,22 @@ export class DeferredRun {
   }
 }
 
-function executionOf({ payload, live, entry, signal, log }: DeferredRunArgs): Execution {
-  const execution = new Execution({
-    id: payload.execution_id,
+function executionOf({ payload, pipeline, entry, signal, log }: DeferredRunArgs): Execution {
+  const input = {
+    executionId: payload.execution_id,
     originId: payload.origin_id,
     identity: payload.identity,
     receivedAt: payload.received_at,
-    stored: live.stored,
-    graph: live.graph,
+    stored: pipeline.stored,
+    graph: pipeline.graph,
     event: payload.event,
     payload: payload.payload,
     query: payload.query,
     envelope: payload.envelope as unknown as Envelope,
     stamp: payload.stamp,
     depth: payload.depth,
-    signal,
-    log,
-    results: { ...payload.results },
-  })
+  }
+  const execution = new Execution(input, { signal, log, results: { ...payload.results } })
   for (const [id, record] of Object.entries(entry.steps)) {
     execution.steps[id] = record
     if (record.state === "done" && !(id in execution.scope.steps)) execution.scope.steps[id] = record.result

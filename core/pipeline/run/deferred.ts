@@ -5,11 +5,11 @@ import { Store } from "../../contract/store.ts"
 import type { Work } from "../../contract/work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
-import type { LivePipeline } from "../event/loaded-pipelines.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import { DeferredPayload, DeferredServices } from "./deferred-payload.ts"
 import { DeferredRun } from "./deferred-run.ts"
+import type { Runnable } from "./execution.ts"
 
 export const deferredJob = defineJob({
   type: "pipeline.deferred",
@@ -20,11 +20,11 @@ export const deferredJob = defineJob({
   inject: { services: DeferredServices, store: Store },
   async run({ payload, deps, signal, log }) {
     const { organization, pipeline_id, revision, execution_id } = payload
-    const live = await deps.services.pipelineAt(organization, pipeline_id, revision)
-    if (!live) throw gone("The pipeline is gone, or no longer compiles with the plugins that are loaded.")
+    const pipeline = await deps.services.pipelineAt(organization, pipeline_id, revision)
+    if (!pipeline) throw gone("The pipeline is gone, or no longer compiles with the plugins that are loaded.")
     const entry = await deps.store.open(EntryCollection, organization).get(execution_id)
     if (!entry) throw gone(`The journal entry ${execution_id} is gone.`)
-    await new DeferredRun({ payload, live, entry, services: deps.services, store: deps.store, signal, log }).run()
+    await new DeferredRun({ payload, pipeline, entry, services: deps.services, store: deps.store, signal, log }).run()
   },
   // Its own retries are for faults of this service; what they cannot mend is written into the entry.
   async exhausted({ payload, deps, work }, error) {
@@ -47,8 +47,8 @@ export function deferredJobId(executionId: string): string {
 }
 
 /** Stages that the steps which failed for good, and those skipped behind them, are to be tried again. Returns their ids. */
-export function stageAgain(work: Work, organization: string, live: LivePipeline, entry: JournalEntry): string[] {
-  const { deferred, handlers, byId } = live.graph
+export function stageAgain(work: Work, organization: string, pipeline: Runnable, entry: JournalEntry): string[] {
+  const { deferred, handlers, byId } = pipeline.graph
   const again = new Set<string>()
   for (const step of [...deferred, ...handlers.values()]) {
     const state = entry.steps[step.id]?.state

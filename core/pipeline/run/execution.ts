@@ -12,22 +12,31 @@ import type { StoredPipeline } from "../source.ts"
 import { turnUnits } from "../template/meter.ts"
 import type { Turn } from "../template/renderer.ts"
 
-export interface ExecutionArgs {
-  readonly id: string
-  /** The first execution of the event, when this is a replay; else `id`. */
+/** A pipeline with its compiled graph. */
+export interface Runnable {
+  readonly stored: StoredPipeline
+  readonly graph: Graph
+}
+
+/** What the steps of an event are run on. */
+export interface ExecutionInput extends Runnable {
+  readonly executionId: string
+  /** The first execution of the event, when this is a replay; else `executionId`. */
   readonly originId: string
   /** What idempotency keys are derived from: the origin's id, or the deduplication key where there is one, so that a sender's retry gets the same. */
   readonly identity: string
   /** RFC 3339, of the origin. */
   readonly receivedAt: string
-  readonly stored: StoredPipeline
-  readonly graph: Graph
   readonly event: Json
   readonly payload: Json
   readonly query: Json
   readonly envelope: Envelope
   readonly stamp: Readonly<Record<string, Json>>
   readonly depth: number
+}
+
+export interface ExecutionOptions {
+  /** Aborted when the service stops. */
   readonly signal: AbortSignal
   readonly log: Logger
   /** Results of steps that ran before, for deferred work. */
@@ -41,7 +50,9 @@ export interface Failure {
 }
 
 export class Execution implements Turn {
-  readonly args: ExecutionArgs
+  readonly input: ExecutionInput
+  readonly signal: AbortSignal
+  readonly log: Logger
   readonly scope: TemplateScope
   readonly steps: Record<string, StepRecord> = {}
   readonly rows: WrittenRow[] = []
@@ -54,24 +65,26 @@ export class Execution implements Turn {
   pendingSteps = 0
   templateUnits = turnUnits
 
-  constructor(args: ExecutionArgs) {
-    this.args = args
-    this.work = new StagedWork(args.id)
-    this.kept = new StagedWork(args.id)
-    const { stored } = args
+  constructor(input: ExecutionInput, { signal, log, results = {} }: ExecutionOptions) {
+    this.input = input
+    this.signal = signal
+    this.log = log
+    this.work = new StagedWork(input.executionId)
+    this.kept = new StagedWork(input.executionId)
+    const { stored } = input
     this.scope = {
-      event: args.event,
-      payload: args.payload,
-      query: args.query,
-      envelope: args.envelope,
-      steps: args.results ?? {},
+      event: input.event,
+      payload: input.payload,
+      query: input.query,
+      envelope: input.envelope,
+      steps: results,
       pipeline: { id: stored.id, slug: stored.slug, name: stored.document.name },
       organization: stored.organization,
     }
   }
 
   context(step: Step, item: Json | undefined, itemIndex: number, attempt: number, signal: AbortSignal): StepContext {
-    return new Context(this.args, step.id, item === undefined ? this.args.event : item, itemIndex, attempt, signal)
+    return new Context(this, step.id, item === undefined ? this.input.event : item, itemIndex, attempt, signal)
   }
 
   /** Keeps a step's result where templates find it, and the rows it names. */
@@ -118,23 +131,23 @@ class Context implements StepContext {
   readonly log: Logger
   readonly #identity: string
 
-  constructor(args: ExecutionArgs, stepId: string, event: Json, itemIndex: number, attempt: number, signal: AbortSignal) {
-    const { stored } = args
+  constructor({ input, log }: Execution, stepId: string, event: Json, itemIndex: number, attempt: number, signal: AbortSignal) {
+    const { stored } = input
     this.organization = stored.organization
     this.pipeline = { id: stored.id, slug: stored.slug, name: stored.document.name, endpoint_id: stored.endpoint_id }
-    this.executionId = args.id
-    this.originId = args.originId
-    this.receivedAt = args.receivedAt
+    this.executionId = input.executionId
+    this.originId = input.originId
+    this.receivedAt = input.receivedAt
     this.stepId = stepId
     this.itemIndex = itemIndex
     this.event = event
-    this.envelope = args.envelope
-    this.stamp = args.stamp
+    this.envelope = input.envelope
+    this.stamp = input.stamp
     this.attempt = attempt
-    this.depth = args.depth
+    this.depth = input.depth
     this.signal = signal
-    this.log = args.log
-    this.#identity = args.identity
+    this.log = log
+    this.#identity = input.identity
   }
 
   get idempotencyKey(): string {

@@ -4,7 +4,7 @@
 import type { Step } from "../graph.ts"
 import type { Execution, Failure } from "./execution.ts"
 import type { Intents } from "./intents.ts"
-import { attemptStep, isPromise, type Outcome, runWithRetries, type StepServices } from "./step.ts"
+import { attemptStep, isPromise, type Outcome, recordOutcome, runWithRetries, type StepServices } from "./step.ts"
 
 export interface ImmediateServices extends StepServices {
   readonly intents: Intents
@@ -12,7 +12,7 @@ export interface ImmediateServices extends StepServices {
 
 /** Resolves to what made the execution fail, or null. Deferred steps are marked pending (or skipped, behind a handled failure). */
 export function runImmediate(execution: Execution, services: ImmediateServices): Failure | null | Promise<Failure | null> {
-  const { graph } = execution.args
+  const { graph } = execution.input
   const finish = (failure: Failure | null) => {
     if (failure === null) for (const step of graph.deferred) markDeferred(execution, step)
     return failure
@@ -21,7 +21,7 @@ export function runImmediate(execution: Execution, services: ImmediateServices):
   for (const [index, step] of graph.immediate.entries()) {
     if (index === first) return runConcurrently(execution, graph.immediate.slice(index), services).then(finish)
     const started = services.clock.monotonic()
-    const outcome = attemptStep(execution, step, 1, services, execution.work, execution.args.signal)
+    const outcome = attemptStep(execution, step, 1, services, execution.work, execution.signal)
     if (isPromise(outcome)) {
       return outcome
         .then((settled) => settle(execution, step, settled, 1, started, services))
@@ -47,7 +47,7 @@ async function runConcurrently(execution: Execution, steps: readonly Step[], ser
   let failure: Failure | null = null
   while (waiting.size > 0 || running.size > 0) {
     for (const step of failure ? [] : [...waiting]) {
-      if (step.needs.some((need) => !(need in execution.steps) && execution.args.graph.byId.has(need))) continue
+      if (step.needs.some((need) => !(need in execution.steps) && execution.input.graph.byId.has(need))) continue
       waiting.delete(step)
       running.set(step.id, runAwaited(execution, step, services))
     }
@@ -66,19 +66,12 @@ async function runAwaited(execution: Execution, step: Step, services: ImmediateS
   }
   const started = services.clock.monotonic()
   if (step.action.timing !== "deferred") {
-    return settle(
-      execution,
-      step,
-      await attemptStep(execution, step, 1, services, execution.work, execution.args.signal),
-      1,
-      started,
-      services,
-    )
+    return settle(execution, step, await attemptStep(execution, step, 1, services, execution.work, execution.signal), 1, started, services)
   }
   const earlier = await services.intents.begin(execution, step)
   if (earlier) return settle(execution, step, { ok: true, result: earlier.result }, 0, started, services)
   const { outcome, attempts } = await runWithRetries(execution, step, services, execution.work)
-  if (outcome.ok && !("skipped" in outcome)) services.intents.finish(execution, step, outcome.result)
+  if (outcome.ok && "result" in outcome) services.intents.finish(execution, step, outcome.result)
   return settle(execution, step, outcome, attempts, started, services)
 }
 
@@ -91,19 +84,10 @@ function settle(
   started: number,
   services: ImmediateServices,
 ): Failure | null | Promise<Failure | null> {
-  const duration = Math.round((services.clock.monotonic() - started) * 1_000) / 1_000
-  if (outcome.ok) {
-    if ("skipped" in outcome) execution.skipped(step)
-    else execution.finished(step, attempts, duration, outcome.result)
-    return null
-  }
-  const { code, message } = outcome.error
-  execution.failed(step, attempts, duration, { code, message })
-  if (step.onError === "continue") return null
-  const failure: Failure = { code, message, step: step.id }
-  if (step.onError === "fail") return failure
-  const handler = execution.args.graph.handlers.get(step.onError.handler)
-  if (!handler) return failure
+  const failure = recordOutcome(execution, step, outcome, attempts, started, services.clock)
+  if (!failure) return null
+  const { handler } = failure
+  if (!handler) return { code: failure.code, message: failure.message, step: failure.step }
   if (handler.deferred) {
     execution.pending(handler)
     return null
@@ -113,7 +97,7 @@ function settle(
 
 /** True when a step that this one needs failed into a handler: dependents of it are skipped. */
 export function behindHandled(execution: Execution, step: Step): boolean {
-  const { byId } = execution.args.graph
+  const { byId } = execution.input.graph
   return step.needs.some((id) => {
     const need = byId.get(id)
     if (!need) return false

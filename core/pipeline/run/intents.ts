@@ -20,17 +20,17 @@ export interface Intents {
 export function storedIntents({ store, clock, keepMs }: { store: Store; clock: Clock; keepMs: number }): Intents {
   return {
     async begin(execution, step) {
-      const organization = execution.args.stored.organization.id
-      const id = idempotencyKey(execution.args.identity, step.id, 0)
-      const fresh = execution.args.identity === execution.args.id
+      const organization = execution.input.stored.organization.id
+      const id = idempotencyKey(execution.input.identity, step.id, 0)
+      const fresh = execution.input.identity === execution.input.executionId
       const earlier = !fresh ? await store.open(IntentCollection, organization).get(id) : undefined
       if (earlier?.state === "done") return { result: earlier.result }
-      const work = new StagedWork(`${execution.args.id}:intent:${step.id}`)
+      const work = new StagedWork(`${execution.input.executionId}:intent:${step.id}`)
       const now = clock.now()
       work.in(IntentCollection, organization).insert(
         {
           id,
-          execution_id: execution.args.id,
+          execution_id: execution.input.executionId,
           step: step.id,
           state: "started",
           result: null,
@@ -43,8 +43,8 @@ export function storedIntents({ store, clock, keepMs }: { store: Store; clock: C
       return undefined
     },
     finish(execution, step, result) {
-      const organization = execution.args.stored.organization.id
-      const id = idempotencyKey(execution.args.identity, step.id, 0)
+      const organization = execution.input.stored.organization.id
+      const id = idempotencyKey(execution.input.identity, step.id, 0)
       execution.kept.in(IntentCollection, organization).update(id, { $set: { state: "done", result: result as Json } }, { optional: true })
     },
   }

@@ -22,10 +22,12 @@ export async function retryDeferred(services: Services, stored: StoredPipeline, 
   const entry = await services.store.open(EntryCollection, organization).get(executionId)
   if (!entry || entry.pipeline_id !== stored.id)
     throw new AppError("not_found", `The pipeline "${stored.slug}" has no execution ${executionId}.`)
-  const live = await services.at(organization, stored.id, entry.revision)
+  const pipeline = await services.at(organization, stored.id, entry.revision)
   const mendable = entry.status === "failed" && deferredCauses.has(entry.cause)
-  const waits = Object.entries(entry.steps).some(([id, { state }]) => state === "failed" && live?.graph.byId.get(id)?.deferred !== false)
-  if (!live || !mendable || !(waits || entry.cause === "deferred_failed")) {
+  const waits = Object.entries(entry.steps).some(
+    ([id, { state }]) => state === "failed" && pipeline?.graph.byId.get(id)?.deferred !== false,
+  )
+  if (!pipeline || !mendable || !(waits || entry.cause === "deferred_failed")) {
     throw new AppError(
       "failed_precondition",
       "Only deferred steps that failed for good can be tried again, and this execution has none. To run the whole event again, replay it.",
@@ -34,5 +36,5 @@ export async function retryDeferred(services: Services, stored: StoredPipeline, 
   }
   work.afterCommit(() => services.entryChanged({ ...entry, status: "accepted", cause: "", error: null }))
   services.queue.revive(work, deferredJobId(executionId))
-  return stageAgain(work, organization, live, entry)
+  return stageAgain(work, organization, pipeline, entry)
 }

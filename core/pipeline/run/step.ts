@@ -11,7 +11,7 @@ import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Evaluate, Step, TemplateScope } from "../graph.ts"
 import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
-import type { Execution } from "./execution.ts"
+import type { Execution, Failure } from "./execution.ts"
 
 export interface StepServices {
   readonly clock: Clock
@@ -19,11 +19,15 @@ export interface StepServices {
   /** Milliseconds to wait after a failed attempt. */
   readonly backoff: (retry: RetryPolicy, attempt: number) => number
   readonly renderer: TemplateRenderer
+  /** Stands in for deferred actions in a dry run, which must not act. */
+  readonly rehearse?: (execution: Execution, step: Step) => Promise<Outcome>
 }
 
 export type Outcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: true; readonly skipped: true }
+  /** Not run, but rehearsed. */
+  | { readonly ok: true; readonly pending: true }
   | { readonly ok: false; readonly error: AppError }
 
 /** Runs the step once for each element it is for; `work` takes what it stages. */
@@ -35,6 +39,7 @@ export function attemptStep(
   work: Work,
   signal: AbortSignal,
 ): Outcome | Promise<Outcome> {
+  if (services.rehearse && step.action.timing === "deferred") return services.rehearse(execution, step)
   const run = new Attempt(execution, step, attempt, services, work, signal)
   try {
     const wanted = step.when === null || run.render(step.when, execution.scope)
@@ -74,7 +79,7 @@ class Attempt {
     this.#services = services
     this.#work = work
     this.#signal = signal
-    this.#budget = new StepBudget(execution.args.stored.organization.id, execution)
+    this.#budget = new StepBudget(execution.input.stored.organization.id, execution)
   }
 
   render<T>(evaluate: Evaluate<T>, scope: TemplateScope): T | Promise<T> {
@@ -125,10 +130,10 @@ export async function runWithRetries(
   work: Work,
 ): Promise<{ outcome: Outcome; attempts: number }> {
   for (let attempt = 1; ; attempt++) {
-    const outcome = await withDeadline(step, execution.args.signal, services.clock, (signal) =>
+    const outcome = await withDeadline(step, execution.signal, services.clock, (signal) =>
       attemptStep(execution, step, attempt, services, work, signal),
     )
-    if (outcome.ok || attempt >= step.retry.max_attempts || outcome.error.details["retryable"] === false || execution.args.signal.aborted)
+    if (outcome.ok || attempt >= step.retry.max_attempts || outcome.error.details["retryable"] === false || execution.signal.aborted)
       return { outcome, attempts: attempt }
     await sleep(services.clock, services.backoff(step.retry, attempt))
   }
@@ -160,6 +165,34 @@ export async function withDeadline(
     cancel()
     parent.removeEventListener("abort", stopped)
   }
+}
+
+/** What follows from a step that failed for good: the execution fails, or a handler runs. */
+export interface StepFailure extends Failure {
+  readonly handler: Step | undefined
+}
+
+/** Records what became of a step. Returns what follows from its failure; undefined when nothing does. */
+export function recordOutcome(
+  execution: Execution,
+  step: Step,
+  outcome: Outcome,
+  attempts: number,
+  startedMs: number,
+  clock: Clock,
+): StepFailure | undefined {
+  const duration = Math.round((clock.monotonic() - startedMs) * 1_000) / 1_000
+  if (outcome.ok) {
+    if ("skipped" in outcome) execution.skipped(step)
+    else if ("pending" in outcome) execution.pending(step)
+    else execution.finished(step, attempts, duration, outcome.result)
+    return undefined
+  }
+  const { code, message } = outcome.error
+  execution.failed(step, attempts, duration, { code, message })
+  if (step.onError === "continue") return undefined
+  const handler = step.onError === "fail" ? undefined : execution.input.graph.handlers.get(step.onError.handler)
+  return { code, message, step: step.id, handler }
 }
 
 export function isPromise(value: unknown): value is Promise<unknown> {

@@ -1,31 +1,34 @@
-// Room for events under way, and whose it is: bounded as a whole, for one organization and for one pipeline, so that the
-// flood of one leaves the others their share. The last quarter is for organizations that hold less than an even share.
+// Limits events in flight: as a whole, for one organization and for one pipeline, so that the flood of one leaves the
+// others their share. The last quarter is for organizations that hold less than an even share.
 import type { StoredPipeline } from "../source.ts"
 
-export interface RoomLimits {
-  /** Events under way at once. */
+export interface ConcurrencyLimits {
+  /** Events in flight at once. */
   readonly all: number
   readonly organization: number
   readonly pipeline: number
 }
 
-export class Room {
-  readonly #limits: RoomLimits
+export class ConcurrencyLimiter {
+  readonly #limits: ConcurrencyLimits
   readonly #organizations = new Map<string, number>()
   readonly #pipelines = new Map<string, number>()
   #all = 0
 
-  constructor(limits: RoomLimits) {
+  constructor(limits: ConcurrencyLimits) {
     this.#limits = limits
   }
 
-  /** Events under way. */
-  get taken(): number {
+  get inFlight(): number {
     return this.#all
   }
 
-  /** Whether there is a place for an event of the pipeline now. */
-  hasFor({ id, organization }: StoredPipeline): boolean {
+  get isFull(): boolean {
+    return this.#all >= this.#limits.all
+  }
+
+  /** Whether an event of the pipeline could start now. */
+  canAcquire({ id, organization }: StoredPipeline): boolean {
     const { all, organization: perOrganization, pipeline: perPipeline } = this.#limits
     const ofOrganization = this.#organizations.get(organization.id) ?? 0
     const ofPipeline = this.#pipelines.get(id) ?? 0
@@ -35,9 +38,9 @@ export class Room {
     return this.#all < (all * 3) / 4 || ofOrganization < share
   }
 
-  /** Takes a place, to be given back by `leave`; false when there is none. */
-  enter(pipeline: StoredPipeline): boolean {
-    if (!this.hasFor(pipeline)) return false
+  /** Takes a slot, to be given back by `release`; false when there is none. */
+  tryAcquire(pipeline: StoredPipeline): boolean {
+    if (!this.canAcquire(pipeline)) return false
     const { id, organization } = pipeline
     this.#all++
     this.#organizations.set(organization.id, (this.#organizations.get(organization.id) ?? 0) + 1)
@@ -45,14 +48,14 @@ export class Room {
     return true
   }
 
-  leave({ id, organization }: StoredPipeline): void {
+  release({ id, organization }: StoredPipeline): void {
     this.#all--
-    lessOne(this.#organizations, organization.id)
-    lessOne(this.#pipelines, id)
+    decrement(this.#organizations, organization.id)
+    decrement(this.#pipelines, id)
   }
 }
 
-function lessOne(counts: Map<string, number>, key: string): void {
+function decrement(counts: Map<string, number>, key: string): void {
   const count = counts.get(key) ?? 0
   if (count > 1) counts.set(key, count - 1)
   else counts.delete(key)

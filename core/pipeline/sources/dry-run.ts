@@ -1,18 +1,19 @@
-// A dry run: the real schema, transform, templates and staging, and nothing after. Actions that would reach outside say
-// what they would send instead.
-
+// A dry run: the event processor with a commit that only reports. Schema, transform, templates and staging are the real
+// ones; actions that would reach outside say what they would send instead.
 import type { Json } from "../../contract/collection.ts"
-import { timestamp } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { DryRun } from "../engine.ts"
-import { acceptedReply } from "../event/answer.ts"
-import type { LivePipeline } from "../event/loaded-pipelines.ts"
-import { understand } from "../event/transform.ts"
+import type { Committer } from "../event/commit.ts"
+import { EventContext } from "../event/event.ts"
+import { EventProcessor, type ProcessorServices } from "../event/process.ts"
 import type { Step } from "../graph.ts"
-import { Execution } from "../run/execution.ts"
-import { attemptStep, type StepServices } from "../run/step.ts"
-import { StepBudget } from "../template/renderer.ts"
-import type { InternalServices } from "./internal.ts"
+import type { Execution, Failure } from "../run/execution.ts"
+import { type ImmediateServices, runImmediate } from "../run/immediate.ts"
+import type { Intents } from "../run/intents.ts"
+import { type Outcome, recordOutcome } from "../run/step.ts"
+import type { StoredPipeline } from "../source.ts"
+import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
+import { newEntry, type SourceServices } from "./source-services.ts"
 
 export interface DryEvent {
   readonly payload: Json
@@ -22,111 +23,114 @@ export interface DryEvent {
   readonly origin?: { readonly id: string; readonly receivedAt: number; readonly eventId?: string; readonly eventType?: string }
 }
 
-type Services = Pick<InternalServices, "sandbox" | "config" | "clock" | "ids" | "log"> & { readonly step: StepServices }
-
-const noEvent: Pick<DryRun, "transformed" | "steps" | "would"> = {
-  transformed: null,
-  steps: [],
-  would: { rows: [], send: [], broadcast: [], answer: null },
+/** Keeps nothing, and tells nobody. */
+const report: Committer = {
+  takesOwnEntry: () => true,
+  fold: (_stored, entry) => entry.id,
+  entryOnly: async () => undefined,
+  commit: async () => undefined,
+  announce: () => undefined,
 }
 
-export async function dryRun(live: LivePipeline, event: DryEvent, services: Services): Promise<DryRun> {
-  const { sandbox, config, clock, ids } = services
-  const headers = lowerCased(event.headers ?? {})
-  const query = event.query ?? {}
-  const { origin } = event
-  const id = origin?.id ?? ids.uuid()
-  const now = origin?.receivedAt ?? clock.now()
+const noIntents: Intents = { begin: async () => undefined, finish: () => undefined }
+
+const nothing: DryRun["would"] = { rows: [], send: [], broadcast: [], answer: null }
+
+export class DryRunSource {
+  readonly #services: SourceServices
+  readonly #processor: (send: Json[]) => EventProcessor
+  readonly #renderer: TemplateRenderer
+
+  constructor(services: SourceServices, parts: ProcessorServices & { readonly immediate: Omit<ImmediateServices, "intents"> }) {
+    this.#services = services
+    this.#renderer = parts.immediate.renderer
+    this.#processor = (send) => {
+      const rehearse = (execution: Execution, step: Step) => rehearsed(execution, step, parts.immediate.renderer, send)
+      const immediate = { ...parts.immediate, intents: noIntents, rehearse }
+      const run = (execution: Execution) => runRehearsed(execution, immediate)
+      return new EventProcessor({ ...parts, commit: report, run, wantsPayload: true, observe: () => undefined })
+    }
+  }
+
+  async run(stored: StoredPipeline, given: DryEvent): Promise<DryRun> {
+    const { pipelines } = this.#services
+    const loaded = await pipelines.require(stored)
+    const { origin } = given
+    const entry = newEntry(this.#services, loaded, origin ? { id: origin.id, receivedAtMs: origin.receivedAt } : {})
+    entry.verdict = { ...entry.verdict, ok: true, event_id: origin?.eventId ?? null, event_type: origin?.eventType ?? null }
+    const headers = lowerCased(given.headers ?? {})
+    const visible = { body: JSON.stringify(given.payload), headers, query: { ...given.query } }
+    const event = new EventContext({ loaded, entry, headers, visible })
+    const send: Json[] = []
+    const processor = this.#processor(send)
+    await processor.process(event, processor.again)
+    if (event.fault) throw event.fault
+    return await reportOf(event, send, this.#renderer)
+  }
+}
+
+async function reportOf(event: EventContext, send: Json[], renderer: TemplateRenderer): Promise<DryRun> {
+  const { entry, execution } = event
   const verdict: Json = {
     checked: false,
-    mode: live.stored.document.auth_mode,
+    mode: event.stored.document.auth_mode,
     message: "A dry run does not verify; it starts after authentication.",
   }
-  const incoming = {
-    live,
-    body: JSON.stringify(event.payload),
-    rawHeaders: headers,
-    headers,
-    query,
-    receivedAt: now,
-    seed: id,
-    eventId: origin?.eventId ?? "",
-    eventType: origin?.eventType ?? "",
-    wantsPayload: true,
-  }
-  const understood = await understand(incoming, sandbox, config.inbound.geo)
-  if (!understood.ok) {
-    if ("errors" in understood)
-      return { verdict, schema_errors: understood.errors.map(({ pointer, message }) => ({ pointer, message })), ...noEvent }
-    throw new AppError(understood.kind === "unavailable" ? "unavailable" : "failed_precondition", understood.message, {
-      reason: `transform_${understood.kind}`,
-    })
-  }
-  const { event: transformed, envelope, stamp, payload } = understood
-  if (transformed === null) return { verdict, schema_errors: [], ...noEvent, would: { ...noEvent.would, answer: acceptedReply(id) } }
-  const fixed = {
-    id,
-    originId: id,
-    identity: id,
-    receivedAt: timestamp(now),
-    depth: 0,
-    signal: new AbortController().signal,
-    log: services.log,
-  }
-  const execution = new Execution({ ...fixed, stored: live.stored, graph: live.graph, event: transformed, payload, query, envelope, stamp })
-  const would = await rehearse(execution, live, services.step)
-  return {
-    verdict,
-    schema_errors: [],
-    transformed,
-    steps: Object.entries(execution.steps).map(([step, record]) => ({ id: step, ...record }) as unknown as Json),
-    would,
-  }
+  const schema_errors = entry.schema_errors as unknown as Json[]
+  const told = { verdict, schema_errors, warnings: entry.warnings as unknown as Json[], transformed: event.event }
+  if (entry.status === "rejected") return { ...told, transformed: null, steps: [], would: nothing }
+  if (!execution) throw new AppError("failed_precondition", entry.error?.message ?? "", { reason: entry.cause })
+  const steps = Object.entries(execution.steps).map(([id, record]) => ({ id, ...record }) as unknown as Json)
+  if (event.failure) return { ...told, steps, would: nothing }
+  const broadcast = await broadcastsOf(execution, renderer)
+  const would = { rows: rowsOf(execution), send, broadcast, answer: event.reply ?? null }
+  return { ...told, steps, would }
 }
 
-/** Stages what commit actions stage and previews what deferred ones would send, in the order of the graph. */
-async function rehearse(execution: Execution, live: LivePipeline, services: StepServices): Promise<DryRun["would"]> {
-  const send: Json[] = []
-  const broadcast: Json[] = []
-  for (const step of [...live.graph.immediate, ...live.graph.deferred]) {
-    if (step.action.timing === "deferred") send.push(...(await preview(execution, step, services)))
-    else {
-      if (step.action.broadcastsTo) broadcast.push(...(await preview(execution, step, services)))
-      const outcome = await attemptStep(execution, step, 1, services, execution.work, execution.args.signal)
-      if (outcome.ok) {
-        if ("skipped" in outcome) execution.skipped(step)
-        else execution.finished(step, 1, 0, outcome.result)
-      } else {
-        execution.failed(step, 1, 0, { code: outcome.error.code, message: outcome.error.message })
-        if (step.onError === "fail") return { rows: [], send: [], broadcast: [], answer: null }
-      }
-    }
+/** The graph up to the reply as it is, and then what would be done after it. */
+async function runRehearsed(execution: Execution, services: ImmediateServices): Promise<Failure | null> {
+  const failure = await runImmediate(execution, services)
+  if (failure) return failure
+  for (const step of execution.input.graph.deferred) {
+    if (execution.steps[step.id]?.state !== "pending") continue
+    const outcome = await services.rehearse?.(execution, step)
+    if (outcome) recordOutcome(execution, step, outcome, 1, services.clock.monotonic(), services.clock)
   }
-  return { rows: rowsOf(execution), send, broadcast, answer: execution.reply ?? acceptedReply(execution.args.id) }
+  return null
 }
 
-/** What the step would do, once an element; nothing when its condition says no. Records the step as it goes. */
-async function preview(execution: Execution, step: Step, { renderer }: StepServices): Promise<Json[]> {
-  const budget = new StepBudget(execution.args.stored.organization.id, execution)
+/** Instead of a deferred action: what it would do, once an element. */
+async function rehearsed(execution: Execution, step: Step, renderer: TemplateRenderer, send: Json[]): Promise<Outcome> {
   try {
-    if (step.when && !(await renderer.render(step.when, execution.scope, budget))) {
-      execution.skipped(step)
-      return []
-    }
-    const items = step.forEach && (await renderer.render(step.forEach, execution.scope, budget))
-    const scopes = items ? items.map((item) => ({ ...execution.scope, item })) : [execution.scope]
-    const shown: Json[] = []
-    for (const scope of scopes) {
-      const config: unknown = await renderer.render(step.config, scope, budget)
-      const would = step.action.preview ? step.action.preview(config as never) : (config as Json)
-      shown.push({ step: step.id, type: step.action.type, would })
-    }
-    execution.pending(step)
-    return shown
+    const shown = await previews(execution, step, renderer)
+    if (!shown) return { ok: true, skipped: true }
+    send.push(...shown)
+    return { ok: true, pending: true }
   } catch (error) {
-    execution.failed(step, 1, 0, { code: error instanceof AppError ? error.code : "unknown", message: (error as Error).message })
-    return []
+    const code = error instanceof AppError ? error.code : "unknown"
+    return { ok: false, error: new AppError(code, (error as Error).message, { retryable: false }, { cause: error }) }
   }
+}
+
+/** undefined where its condition says no. */
+async function previews(execution: Execution, step: Step, renderer: TemplateRenderer): Promise<Json[] | undefined> {
+  const { scope, input } = execution
+  const budget = new StepBudget(input.stored.organization.id, execution)
+  if (step.when && !(await renderer.render(step.when, scope, budget))) return undefined
+  const items = step.forEach && (await renderer.render(step.forEach, scope, budget))
+  const shown: Json[] = []
+  for (const one of items ? items.map((item) => ({ ...scope, item })) : [scope]) {
+    const config: unknown = await renderer.render(step.config, one, budget)
+    const would = step.action.preview ? step.action.preview(config as never) : (config as Json)
+    shown.push({ step: step.id, type: step.action.type, would })
+  }
+  return shown
+}
+
+async function broadcastsOf(execution: Execution, renderer: TemplateRenderer): Promise<Json[]> {
+  const steps = execution.input.graph.immediate.filter(({ id, action }) => action.broadcastsTo && execution.steps[id]?.state === "done")
+  const shown = await Promise.all(steps.map((step) => previews(execution, step, renderer)))
+  return shown.flatMap((each) => each ?? [])
 }
 
 function rowsOf(execution: Execution): Json[] {

@@ -2,22 +2,22 @@
 // question is stored once.
 import type { HandshakeAnswer, InboundRequest } from "../../contract/auth-mode.ts"
 import type { Answer } from "../event/answer.ts"
-import type { LivePipeline } from "../event/loaded-pipelines.ts"
+import type { LoadedPipeline } from "../event/loaded-pipelines.ts"
 import type { PipelineSource } from "../source.ts"
 
-/** undefined, at once, for what is no handshake. */
-export function takeHandshake(live: LivePipeline, request: InboundRequest, source: () => PipelineSource): Promise<Answer> | undefined {
-  const answer = live.verifier.handshake?.(request)
-  return answer && keepAndAnswer(answer, live, request, source())
+/** undefined, at once, for what is not a handshake. */
+export function takeHandshake(loaded: LoadedPipeline, request: InboundRequest, source: () => PipelineSource): Promise<Answer> | undefined {
+  const answer = loaded.verifier.handshake?.(request)
+  return answer && keepAndAnswer(answer, loaded, request, source())
 }
 
 async function keepAndAnswer(
   answer: HandshakeAnswer,
-  live: LivePipeline,
+  loaded: LoadedPipeline,
   request: InboundRequest,
   source: PipelineSource,
 ): Promise<Answer> {
-  if (answer.deliveredSecret !== undefined) await source.keepDeliveredSecret(live.stored, answer.deliveredSecret)
+  if (answer.deliveredSecret !== undefined) await source.keepDeliveredSecret(loaded.stored, answer.deliveredSecret)
   return {
     status: answer.status,
     headers: { "content-type": "text/plain; charset=utf-8", ...answer.headers },

@@ -9,36 +9,36 @@ export interface Refused {
   readonly size: number | undefined
 }
 
-/** Bytes of bodies that are not whole yet, of all requests together: senders who never end theirs must not fill the memory. */
-export class Unfinished {
-  readonly #most: number
+/** Bounds the bytes of incomplete bodies, of all requests together: senders who never end theirs must not fill the memory. */
+export class BufferBudget {
+  readonly #maxBytes: number
   #bytes = 0
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
   }
 
-  take(bytes: number): boolean {
-    if (this.#bytes + bytes > this.#most) return false
+  tryTake(bytes: number): boolean {
+    if (this.#bytes + bytes > this.#maxBytes) return false
     this.#bytes += bytes
     return true
   }
 
-  give(bytes: number): void {
+  giveBack(bytes: number): void {
     this.#bytes -= bytes
   }
 }
 
-export type Read = Buffer | Refused | "crowded" | "aborted"
+export type Read = Buffer | Refused | "no_capacity" | "aborted"
 
 interface Bounds {
   /** Bytes of one body. */
   readonly limit: number
-  readonly unfinished: Unfinished
+  readonly budget: BufferBudget
 }
 
-/** Calls `done` once, with the whole body; what to refuse it with; "crowded" where there is no room for it; or "aborted" when the sender went away. */
-export function readBody(request: IncomingMessage, { limit, unfinished }: Bounds, done: (read: Read) => void): void {
+/** Calls `done` once: with the whole body, with what to refuse it with, with "no_capacity" where the budget is spent, or with "aborted" when the sender went away. */
+export function readBody(request: IncomingMessage, { limit, budget }: Bounds, done: (read: Read) => void): void {
   const tooLarge = (size: number | undefined) => ({
     refused: new AppError(
       "resource_exhausted",
@@ -74,7 +74,7 @@ export function readBody(request: IncomingMessage, { limit, unfinished }: Bounds
   const end = (read: Read) => {
     if (ended) return
     ended = true
-    unfinished.give(held)
+    budget.giveBack(held)
     done(read)
   }
   request.on("data", (chunk: Buffer) => {
@@ -85,10 +85,10 @@ export function readBody(request: IncomingMessage, { limit, unfinished }: Bounds
       end(tooLarge(undefined))
       return
     }
-    if (!unfinished.take(chunk.length)) {
+    if (!budget.tryTake(chunk.length)) {
       request.removeAllListeners("data")
       request.resume()
-      end("crowded")
+      end("no_capacity")
       return
     }
     held += chunk.length

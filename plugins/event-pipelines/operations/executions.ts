@@ -4,7 +4,7 @@ import { z } from "zod"
 import { AppError, defineOperation, Pager, pageInput, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
-import { seesPayloads } from "../rules.ts"
+import { Force, refuseForce, seesPayloads } from "../rules.ts"
 import { notDelivered, taken } from "./examples.ts"
 
 const path = "/v1/event-pipelines/{slug}/executions"
@@ -55,6 +55,8 @@ export const ExecutionDetail = Execution.extend({
   }),
   dedupe: z.object({ key: z.string(), outcome: z.enum(["first", "repeat"]) }).nullable(),
   schema_errors: z.array(z.object({ pointer: z.string(), message: z.string() })),
+  warnings: z.array(z.object({ pointer: z.string(), message: z.string() })).describe("Parts of the event that were left out."),
+  forced: z.boolean().describe("Run on a disabled pipeline because an admin insisted."),
   transformed: z.json(),
   envelope: z.json(),
   steps: z.record(z.string(), StepWire),
@@ -76,11 +78,14 @@ function detail(entry: JournalEntry, payloads: boolean): z.input<typeof Executio
   const shown = pick(entry, detailFields)
   if (payloads) return shown
   const { dedupe } = entry
-  const steps = Object.fromEntries(Object.entries(entry.steps).map(([id, step]) => [id, { ...step, result: null }]))
+  const steps = Object.fromEntries(
+    Object.entries(entry.steps).map(([id, step]) => [id, { ...step, result: null, error: step.error && { ...step.error, message: "" } }]),
+  )
   return {
     ...shown,
     ...withoutPayload(entry),
     dedupe: dedupe && { ...dedupe, key: "" },
+    schema_errors: entry.schema_errors.map(({ pointer }) => ({ pointer, message: "" })),
     transformed: null,
     envelope: null,
     steps,
@@ -88,8 +93,9 @@ function detail(entry: JournalEntry, payloads: boolean): z.input<typeof Executio
   }
 }
 
-function withoutPayload({ response }: JournalEntry) {
-  return { payload_preview: "", response: response && { ...response, body: "" } }
+/** Messages of errors quote what came, as what a transform threw may do. */
+function withoutPayload({ response, error }: JournalEntry) {
+  return { payload_preview: "", response: response && { ...response, body: "" }, error: error && { ...error, message: "" } }
 }
 
 function pick<K extends keyof JournalEntry>(entry: JournalEntry, fields: readonly K[]): Pick<JournalEntry, K> {
@@ -169,21 +175,22 @@ export const replayExecution = defineOperation({
   http: { method: "POST", path: `${path}/{id}/replay` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-  input: z.strictObject({ slug: SlugOrId, id: Uuid }),
+  input: z.strictObject({ slug: SlugOrId, id: Uuid, force: Force }),
   output: z.object({
     execution_id: Uuid,
     status: Status,
     replay_of: Uuid,
     response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.json() }),
   }),
-  errors: ["not_found", "failed_precondition", "resource_exhausted"],
+  errors: ["not_found", "failed_precondition", "resource_exhausted", "permission_denied"],
   examples: [taken],
   inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps }) {
+    refuseForce(input.force, caller)
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
     const stored = await deps.source.byId(caller.organization.id, id)
     if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
-    const { execution_id, status, reply } = await deps.engine.replay(stored, input.id, caller)
+    const { execution_id, status, reply } = await deps.engine.replay(stored, input.id, caller, { force: input.force })
     return {
       execution_id,
       status,

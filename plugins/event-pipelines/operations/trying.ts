@@ -4,6 +4,7 @@ import { z } from "zod"
 import { AppError, defineOperation, SlugOrId, Uuid } from "#core"
 import { PipelineEngine, PipelineSource } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
+import { Force, refuseForce } from "../rules.ts"
 import { document, madePipeline, taken } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
@@ -53,6 +54,7 @@ export const testPipeline = defineOperation({
   output: z.object({
     verdict: z.json(),
     schema_errors: z.array(z.json()),
+    warnings: z.array(z.json()).describe("Parts of the event that would be left out."),
     transformed: z.json(),
     steps: z.array(z.json()),
     would: z.object({ rows: z.array(z.json()), send: z.array(z.json()), broadcast: z.array(z.json()), answer: z.json() }),
@@ -69,6 +71,7 @@ export const testPipeline = defineOperation({
     return {
       ...run,
       schema_errors: [...run.schema_errors],
+      warnings: [...run.warnings],
       steps: [...run.steps],
       would: {
         rows: [...run.would.rows],
@@ -87,20 +90,25 @@ export const sendEvent = defineOperation({
   http: { method: "POST", path: `${path}/{slug}/events` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-  input: z.strictObject({ slug: SlugOrId, payload: z.json(), is_test: z.boolean().default(false) }),
+  input: z.strictObject({ slug: SlugOrId, payload: z.json(), is_test: z.boolean().default(false), force: Force }),
   output: z.object({
     execution_id: Uuid,
     status: z.enum(["accepted", "rejected", "failed"]),
     response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.json() }),
   }),
-  errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted"],
+  errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "permission_denied"],
   examples: [{ ...madePipeline, input: taken.given.event.input }],
   inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps }) {
+    refuseForce(input.force, caller)
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
     const stored = await deps.source.byId(caller.organization.id, id)
     if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
-    const { execution_id, status, reply } = await deps.engine.submit(stored, { payload: input.payload, isTest: input.is_test })
+    const { execution_id, status, reply } = await deps.engine.submit(stored, {
+      payload: input.payload,
+      isTest: input.is_test,
+      force: input.force,
+    })
     return { execution_id, status, response: { status: reply.status, headers: { ...reply.headers }, body: reply.body } }
   },
 })

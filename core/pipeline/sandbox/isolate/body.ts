@@ -72,8 +72,8 @@ function takeOut(body: unknown, strip: readonly string[], text: string): Taken {
   if (text.includes('"_envelope.')) takeFormFields(body, taken)
   if (Object.hasOwn(body, "is_test")) {
     const marker = body["is_test"]
-    if (marker === true || marker === "true" || marker === "1") taken.test = "t"
-    else if (marker === false || marker === "false" || marker === "0") taken.test = "f"
+    if (marker === true) taken.test = "t"
+    else if (marker === false) taken.test = "f"
     delete body["is_test"]
     taken.changed = true
   }

@@ -1,0 +1,59 @@
+// What every source of events works with.
+import type { Store } from "../../contract/store.ts"
+import type { Clock } from "../../kernel/clock.ts"
+import { AppError } from "../../kernel/errors.ts"
+import type { Ids } from "../../kernel/ids.ts"
+import type { EventAnswer } from "../engine.ts"
+import { answerReply } from "../event/answer.ts"
+import type { EventContext } from "../event/event.ts"
+import type { LoadedPipeline, LoadedPipelines } from "../event/loaded-pipelines.ts"
+import type { EventProcessor, Stage } from "../event/process.ts"
+import { draftEntry } from "../journal/draft.ts"
+import type { JournalEntry } from "../journal/entry.ts"
+import type { StoredPipeline } from "../source.ts"
+
+export interface SourceServices {
+  readonly processor: EventProcessor
+  readonly pipelines: LoadedPipelines
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly entriesDays: number
+  readonly payloadsDays: number
+}
+
+/** An entry with nothing decided yet, of an event that came now unless told otherwise. */
+export function newEntry(
+  { clock, ids, entriesDays }: Pick<SourceServices, "clock" | "ids" | "entriesDays">,
+  { stored, graph }: Pick<LoadedPipeline, "stored" | "graph">,
+  more: { id?: string; receivedAtMs?: number; depth?: number; replayOf?: string } = {},
+): JournalEntry {
+  const { id = ids.uuid(), receivedAtMs = clock.now(), depth, replayOf } = more
+  return draftEntry({
+    id,
+    stored,
+    digest: graph.digest,
+    receivedAtMs,
+    entriesDays,
+    ...(depth === undefined ? {} : { depth }),
+    ...(replayOf === undefined ? {} : { replayOf }),
+  })
+}
+
+/** Processes an event from inside. Throws where it is to be tried again. */
+export async function answered(processor: EventProcessor, event: EventContext, stages: readonly Stage[]): Promise<EventAnswer> {
+  const reply = await processor.process(event, stages)
+  if (event.fault) throw event.fault
+  const headers = answerReply(reply).headers ?? {}
+  return { execution_id: event.journalId, status: event.entry.status, reply: { status: reply.status, headers, body: reply.body } }
+}
+
+/** Only an active pipeline takes events; a disabled one where the caller insists. */
+export function refuseInactive({ slug, document }: StoredPipeline, force: boolean): void {
+  const { state } = document
+  if (state === "active" || (force && state === "disabled")) return
+  const remedy = state === "disabled" ? "activate it, or let an admin pass force: true" : "activate it"
+  throw new AppError("failed_precondition", `The pipeline "${slug}" is ${state}; only an active one takes events: ${remedy}.`, {
+    reason: "not_active",
+  })
+}
