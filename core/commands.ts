@@ -1,9 +1,9 @@
 // What commands of plugins may import beside #core: the service that they call, and rehearsals of pipelines without one.
 
 export { frameworkRoot } from "./bootstrap/plugins.ts"
-export { firstStart } from "./cli/first-start.ts"
 export { type Reading, readGiven } from "./cli/given-file.ts"
-export { type Target, targetOf } from "./cli/profiles.ts"
+export { ownService } from "./cli/own-service.ts"
+export { type Target, targetLine, targetOf } from "./cli/profiles.ts"
 export { isStartedAgain, startedAgain } from "./cli/started-again.ts"
 export { connectLive } from "./client/live.ts"
 export type { CoreConfig } from "./kernel/config.ts"

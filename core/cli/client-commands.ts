@@ -25,7 +25,7 @@ export function addClientCommands(program: Command, context: CommandContext, add
     .action((asked: { profile?: string; organization?: string }) =>
       told({ context }, async () => {
         const { serveMcp } = await import("./mcp.ts")
-        await serveMcp(targetOf(context.terminal.env, asked), context.terminal)
+        await serveMcp(targetOf(context.terminal.env, { ...asked, own: await context.own?.() }), context.terminal)
       }),
     )
 }

@@ -56,9 +56,24 @@ async function login(options: LoginOptions, terminal: Terminal): Promise<void> {
   const organization = options.organization
   const me = Me.parse(await createCaller(who, { baseUrl: url, key, organization })("whoami"))
   const profile: Profile = { url, key, ...(organization === undefined ? {} : { organization }) }
-  const before = readProfiles(env)
-  writeProfiles(env, { current: options.profile, profiles: { ...before.profiles, [options.profile]: profile } })
+  const { profiles: kept } = readProfiles(env)
+  const replaced = kept[options.profile]
+  const moved = replaced && replaced.url !== url ? nameFor(replaced.url, kept) : undefined
+  writeProfiles(env, {
+    current: options.profile,
+    profiles: { ...kept, ...(replaced && moved && { [moved]: replaced }), [options.profile]: profile },
+  })
   stdout.write(`${url}: ${me.role} of ${me.organization.slug}. Kept as "${options.profile}" in ${profilesFile(env)}.\n`)
+  if (moved) stdout.write(`"${options.profile}" was ${replaced?.url} before; that is now "${moved}".\n`)
+}
+
+/** A profile of another service is not lost: it gets the name of its host. */
+function nameFor(url: string, kept: Readonly<Record<string, Profile>>): string {
+  const { host } = new URL(url)
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? host : `${host}-${n}`
+    if (!Object.hasOwn(kept, name)) return name
+  }
 }
 
 async function logout(name: string | undefined, { env, stdout }: Terminal): Promise<void> {

@@ -18,6 +18,16 @@ export interface Target {
   readonly organization?: string | undefined
 }
 
+/** The service of this folder. */
+export interface OwnService extends Target {
+  readonly runs: boolean
+}
+
+/** A target, and in words why it is this one. */
+export interface ChosenTarget extends Target {
+  readonly by: string
+}
+
 export const defaultUrl = "http://127.0.0.1:8080"
 
 export function profilesFile(env: NodeJS.ProcessEnv): string {
@@ -52,28 +62,49 @@ export function writeProfiles(env: NodeJS.ProcessEnv, profiles: Profiles): void 
 export interface AskedTarget {
   readonly profile?: string | undefined
   readonly organization?: string | undefined
-  /** The service of this folder, for commands that work in one: where neither a variable nor a profile says which. */
-  readonly local?: () => Target | undefined
+  /** Preferred to the current profile while it runs: a command in a project's folder means the project. */
+  readonly own?: OwnService | undefined
 }
 
 /** Throws CommandProblem where there is no key, or no such profile. */
-export function targetOf(env: NodeJS.ProcessEnv, asked: AskedTarget): Target {
+export function targetOf(env: NodeJS.ProcessEnv, asked: AskedTarget): ChosenTarget {
   const name = asked.profile ?? (env["MILLRACE_PROFILE"] || undefined)
   const [givenUrl, givenKey] = [env["MILLRACE_URL"] || undefined, env["MILLRACE_KEY"] || undefined]
-  const profile = givenUrl && givenKey && name === undefined ? undefined : profileNamed(env, name)
+  const isWhole = givenUrl !== undefined && givenKey !== undefined
+  const profile = isWhole && name === undefined ? undefined : profileNamed(env, name)
   // A profile's key goes to the profile's service, and nowhere else; so does that of the folder's own service.
-  const own = fits(profile, givenUrl)
-  const local = own || (givenUrl && givenKey) ? undefined : fits(asked.local?.(), givenUrl)
-  const url = givenUrl ?? own?.url ?? local?.url ?? defaultUrl
-  const key = givenKey ?? own?.key ?? local?.key
+  const kept = fits(profile, givenUrl)
+  const here = isWhole ? undefined : fits(asked.own, givenUrl)
+  const preferred = name === undefined && asked.own?.runs ? (here ?? kept) : (kept ?? here)
+  const url = givenUrl ?? preferred?.url ?? defaultUrl
+  const key = givenKey ?? preferred?.key
   if (key === undefined) throw new CommandProblem(`There is no key for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`, 3)
-  const organization = asked.organization ?? (env["MILLRACE_ORGANIZATION"] || (givenKey === undefined ? own?.organization : undefined))
-  return { url, key, organization }
+  const ofProfile = givenKey === undefined && preferred === kept ? kept : undefined
+  return {
+    url,
+    key,
+    organization: organizationOf(env, asked, ofProfile),
+    by: reasonOf(givenUrl, preferred !== undefined && preferred === here),
+  }
+}
+
+function organizationOf(env: NodeJS.ProcessEnv, asked: AskedTarget, profile: Profile | undefined): string | undefined {
+  return asked.organization ?? (env["MILLRACE_ORGANIZATION"] || profile?.organization)
+}
+
+function reasonOf(givenUrl: string | undefined, isHere: boolean): string {
+  if (givenUrl) return "as given"
+  return isHere ? "the service of this folder" : "from a profile"
 }
 
 function fits(target: Target | undefined, url: string | undefined): Target | undefined {
   const bare = (text: string) => text.replace(/\/+$/, "")
   return url === undefined || (target !== undefined && bare(url) === bare(target.url)) ? target : undefined
+}
+
+/** Which service a command talks to. */
+export function targetLine({ url, by, organization }: ChosenTarget): string {
+  return `Service: ${url} (${by})${organization === undefined ? "" : `, organization ${organization}`}`
 }
 
 function profileNamed(env: NodeJS.ProcessEnv, name: string | undefined): Profile | undefined {

@@ -22,6 +22,7 @@ import { addDev } from "./dev.ts"
 import { checkGenerated, writeGenerated } from "./generate.ts"
 import { generatedFiles } from "./generated-files.ts"
 import { addOperationCommands } from "./operations/commands.ts"
+import { ownService } from "./own-service.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
 import { addPluginCommand } from "./plugin-command.ts"
 import { addRotateMasterKey } from "./rotate-master-key.ts"
@@ -45,6 +46,16 @@ export async function runReported(args: readonly string[], terminal: Terminal = 
 export async function runCommand(args: readonly string[], terminal: Terminal = processTerminal()): Promise<number> {
   let exitCode = 0
   const config = () => ownConfig(terminal.env).config
+  const whole = () => loadConfig({ defaults, project: process.cwd(), env: terminal.env }).config
+  const own = async () => {
+    try {
+      return await ownService(config().data_dir)
+    } catch (error) {
+      // Commands against another service work wherever they are run.
+      if (error instanceof BootError || error instanceof CommandProblem) return undefined
+      throw error
+    }
+  }
   const declarations = () => ownDeclarations(terminal.env)
   const program = new Command("millrace")
     .description("Durable event pipelines: runs the service, and what goes with it.")
@@ -64,7 +75,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
     .description("Show the settings that hold, and where each comes from; secrets are masked.")
     .action(async () => {
       const loaded = ownConfig(terminal.env)
-      const plugins = await loadPlugins({ config: loaded.config, root: process.cwd() })
+      const plugins = await loadPlugins({ config: loaded.config, root: process.cwd(), unset: loaded.unset })
       print(terminal, describeConfig(loaded, plugins))
     })
 
@@ -94,11 +105,11 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   }
   addDev(program, process.cwd(), end)
   addScaffoldCommands(program, { root: process.cwd(), declarations, refresh: (isFramework) => refresh(isFramework, terminal), terminal })
-  addBackupCommands(program, config, terminal)
-  addRotateMasterKey(program, config, terminal)
+  addBackupCommands(program, whole, terminal)
+  addRotateMasterKey(program, whole, terminal)
   program.showSuggestionAfterError()
   const context = { config, root: process.cwd(), terminal, end }
-  addClientCommands(program, { terminal, exit: end }, () => addDeclaredCommands(program, context))
+  addClientCommands(program, { terminal, exit: end, own }, () => addDeclaredCommands(program, context))
   if (!isKnown(program, args)) await addShippedCommands(program, context)
   if (!isKnown(program, args)) await addDeclaredCommands(program, context)
   try {
@@ -111,11 +122,12 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
 }
 
 function ownConfig(env: NodeJS.ProcessEnv): LoadedConfig {
-  return loadConfig({ defaults, project: process.cwd(), env })
+  return loadConfig({ defaults, project: process.cwd(), env, unset: "placeholder" })
 }
 
 function ownDeclarations(env: NodeJS.ProcessEnv): Promise<Declarations> {
-  return loadDeclarations({ config: ownConfig(env).config, root: process.cwd() })
+  const { config, unset } = ownConfig(env)
+  return loadDeclarations({ config, root: process.cwd(), unset })
 }
 
 /** Made from what ships, whatever this machine's configuration says. */

@@ -64,6 +64,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   /** A reason keeps the operation off MCP. */
   readonly mcp?: { readonly absent: string } | { readonly clears: readonly string[] }
   readonly resource?: ResourceSpec
+  /** Of a list: the fields that people look for, first those they look for first. `error.message` is a field within one. */
+  readonly columns?: readonly string[]
   /** Output fields that hold a secret shown once: kept out of idempotency records, audit and logs. */
   readonly secretOutput?: readonly string[]
   /** Input fields that hold contents, such as rows or an event: the audit log keeps their count and size alone. */

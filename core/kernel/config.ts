@@ -14,6 +14,8 @@ export interface LoadedConfig {
   readonly config: CoreConfig
   /** Dotted path of each leaf, to the file or variable it came from. */
   readonly origins: ReadonlyMap<string, string>
+  /** Dotted paths whose variable is not set; empty unless `unset` was "placeholder". */
+  readonly unset: readonly string[]
 }
 
 /** Boot problems, told all at once. */
@@ -53,18 +55,21 @@ export interface ConfigArgs {
   readonly project?: string
   readonly file?: string | undefined
   readonly env: NodeJS.ProcessEnv
+  /** What a `from_env` without its variable is: a problem, or, for commands that do not start the service, a placeholder. */
+  readonly unset?: "problem" | "placeholder"
 }
 
 export function loadConfig(args: ConfigArgs): LoadedConfig {
   const problems: string[] = []
   const origins: Origins = new Map()
+  const unset: string[] = []
   const tree: Tree = {}
   merge(tree, readTree(args.defaults, problems), args.defaults, origins)
   const known = leaves(tree)
   const file = args.file ?? (args.env["MILLRACE_CONFIG"] || fileOf(args.project))
   if (file) {
     const over = readTree(file, problems)
-    const fromEnv = takeReferences(over, "", { env: args.env, file, problems })
+    const fromEnv = takeReferences(over, "", { env: args.env, file, problems, unset: args.unset === "placeholder" ? unset : undefined })
     merge(tree, over, file, origins)
     for (const [path, name] of fromEnv) origins.set(path, `${file}, from_env ${name}`)
   }
@@ -78,7 +83,7 @@ export function loadConfig(args: ConfigArgs): LoadedConfig {
     problems.push(...settingProblems({ schema: CoreConfig, value: tree, issues: parsed.error.issues, at: "", from }))
   }
   if (problems.length > 0 || !parsed.success) throw new BootError(problems)
-  return { config: parsed.data, origins }
+  return { config: parsed.data, origins, unset }
 }
 
 /** As messages name it. */
@@ -92,6 +97,7 @@ interface Reading {
   readonly env: NodeJS.ProcessEnv
   readonly file: string
   readonly problems: string[]
+  readonly unset: string[] | undefined
 }
 
 /** Puts the variable's value in place of each `{ from_env: NAME }`; returns path and name of each. */
@@ -102,6 +108,13 @@ function takeReferences(tree: Tree, prefix: string, reading: Reading): [path: st
     const name = value["from_env"]
     if (typeof name !== "string" || Object.keys(value).length !== 1) return takeReferences(value, `${path}.`, reading)
     const text = reading.env[name]
+    if ((text === undefined || text === "") && reading.unset) {
+      reading.unset.push(path)
+      // A core setting keeps its default; a plugin's may have none.
+      if (path.startsWith("plugins.settings.")) tree[key] = `(${name} is not set)`
+      else delete tree[key]
+      return [[path, `${name}, not set`]]
+    }
     if (text === undefined || text === "") {
       reading.problems.push(`${path} (from ${reading.file}) is to come from the variable ${name}, which is not set.`)
       delete tree[key]

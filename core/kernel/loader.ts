@@ -106,7 +106,13 @@ function isPlugin<R>(value: unknown): value is Plugin<R> {
 }
 
 /** Checked and in order; what is wrong goes to `problems`. */
-export function orderPlugins<R>(found: readonly FoundPlugin<R>[], settings: LoadArgs["settings"], problems: string[]): OrderedPlugin<R>[] {
+export function orderPlugins<R>(
+  found: readonly FoundPlugin<R>[],
+  settings: LoadArgs["settings"],
+  problems: string[],
+  /** Dotted paths of settings that a placeholder stands for. */
+  unset: readonly string[] = [],
+): OrderedPlugin<R>[] {
   const byId = new Map<string, FoundPlugin<R>>()
   for (const one of found) {
     const earlier = byId.get(one.plugin.id)
@@ -132,16 +138,20 @@ export function orderPlugins<R>(found: readonly FoundPlugin<R>[], settings: Load
       else problems.push(`The plugin "${id}" needs "${need}", which is not loaded.${didYouMean(need, [...byId.keys()])}`)
     }
     state.set(id, "done")
-    ordered.push({ ...one, config: checkSettings(one.plugin, Object.hasOwn(settings, id) ? settings[id] : undefined, problems) })
+    ordered.push({ ...one, config: checkSettings(one.plugin, Object.hasOwn(settings, id) ? settings[id] : undefined, problems, unset) })
   }
   for (const one of byId.values()) visit(one, [])
   return ordered
 }
 
-function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[]): unknown {
+/** Where a placeholder does not fit, the settings are taken as they are: what needs them all is not started. */
+function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[], unset: readonly string[]): unknown {
   const value = given ?? {}
   const parsed = plugin.config.safeParse(value)
   if (parsed.success) return parsed.data
-  problems.push(...settingProblems({ schema: plugin.config, value, issues: parsed.error.issues, at: `plugins.settings.${plugin.id}` }))
+  const at = `plugins.settings.${plugin.id}`
+  const issues = parsed.error.issues.filter(({ path }) => !unset.some((one) => one.startsWith([at, ...path].join("."))))
+  if (issues.length === 0) return value
+  problems.push(...settingProblems({ schema: plugin.config, value, issues, at }))
   return undefined
 }

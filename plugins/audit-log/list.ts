@@ -39,6 +39,7 @@ export const listAuditLog = defineOperation({
   http: { method: "GET", path: "/v1/audit-log" },
   access: { scope: "audit_log:read", role: "admin" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["at", "operation", "actor.surface", "actor.credential_id", "request_id"],
   input: z.strictObject({
     actor: Uuid.optional().describe("UUID of a key, a token or a user."),
     operation: z.string().min(1).max(100).optional().describe("Name of an operation, such as event_pipelines.update."),

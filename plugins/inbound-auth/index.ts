@@ -1,4 +1,4 @@
-// How inbound events prove where they come from: the six auth modes, and what others may ask about known providers.
+// How inbound events prove where they come from: the auth modes, and what others may ask about known providers.
 import { z } from "zod"
 import { type Capture, definePlugin, Outside } from "#core"
 import { Pages } from "../pages/index.ts"
@@ -10,6 +10,7 @@ import { noAuth } from "./modes/none.ts"
 import { providerSignature } from "./modes/provider-signature.ts"
 import { publicArtifactMode } from "./modes/public-artifact.ts"
 import { sharedSecretHeader } from "./modes/shared-secret-header.ts"
+import { timestampedSignature } from "./modes/timestamped-signature.ts"
 
 export { type CapturedArgs, type CapturedRequest, verifyCaptured } from "./captured.ts"
 export { KeyFetcher } from "./key-fetcher.ts"
@@ -20,12 +21,24 @@ export default definePlugin({
   needs: ["organizations", "pages"],
   config: z.strictObject({}),
   commands: [verifyCommand],
+  async generates() {
+    const { providerPage, providerPageFile } = await import("./provider-page.ts")
+    return [{ file: providerPageFile, text: providerPage() }]
+  },
   register(reg) {
     reg.provide(KeyFetcher, {
       inject: { outside: Outside },
       create: ({ outside }) => createKeyFetcher(outside.capture && captured(outside.capture)),
     })
-    reg.authModes(hmacSha256, sharedSecretHeader, providerSignature, authenticatedViewer, publicArtifactMode(Pages), noAuth)
+    reg.authModes(
+      hmacSha256,
+      sharedSecretHeader,
+      timestampedSignature,
+      providerSignature,
+      authenticatedViewer,
+      publicArtifactMode(Pages),
+      noAuth,
+    )
   },
 })
 

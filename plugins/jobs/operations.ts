@@ -43,6 +43,7 @@ export const listJobs = defineOperation({
   http: { method: "GET", path: "/v1/jobs" },
   access: { scope: "jobs:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["state", "type", "attempts", "run_at", "last_error", "id", "execution_id"],
   input: z.strictObject({
     state: State.default("dead"),
     type: z.string().min(1).max(200).optional().describe("Only jobs of this type."),

@@ -7,7 +7,7 @@ import type { Registry } from "../../kernel/registry.ts"
 import { OutputLost, type Terminal } from "../../kernel/terminal.ts"
 import { clientRoute } from "../client-operations.ts"
 import { byName } from "../markdown.ts"
-import { targetOf } from "../profiles.ts"
+import { type OwnService, targetLine, targetOf } from "../profiles.ts"
 import { exampleLines } from "./example-line.ts"
 import { type Flag, flagsOf, parseFlag, placeholderOf } from "./flags.ts"
 import { describeError, errorAsJson, exitCodeOf, exitCodesHelp, problemAsJson } from "./problem.ts"
@@ -17,6 +17,8 @@ import { runOperation } from "./run.ts"
 export interface CommandContext {
   readonly terminal: Terminal
   readonly exit: (code: number) => void
+  /** The service of this folder. */
+  readonly own?: () => Promise<OwnService | undefined>
 }
 
 interface OwnOptions {
@@ -66,9 +68,20 @@ function addCommand(group: Command, operation: AnyOperation, context: CommandCon
     await told({ context, flags, positional, json: own.json === true }, async () => {
       const values = await valuesOf(flags, command, context.terminal)
       const input = await readInput({ positional, words, values, file: own.file }, context.terminal)
-      const target = targetOf(context.terminal.env, own)
+      const target = targetOf(context.terminal.env, { ...own, own: await context.own?.() })
+      if (own.json !== true && context.terminal.stderr.isTTY) context.terminal.stderr.write(`${targetLine(target)}\n`)
       const { json = false, all = false, output } = own
-      await runOperation({ name: operation.name, route, input, target, terminal: context.terminal, json, all, output })
+      await runOperation({
+        name: operation.name,
+        route,
+        columns: operation.columns,
+        input,
+        target,
+        terminal: context.terminal,
+        json,
+        all,
+        output,
+      })
     })
   })
 }

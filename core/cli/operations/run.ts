@@ -16,6 +16,8 @@ import { recordText, tableText } from "./show.ts"
 export interface RunArgs {
   readonly name: string
   readonly route: ClientRoute
+  /** Fields that a list shows first. */
+  readonly columns?: readonly string[] | undefined
   readonly input: Fields
   readonly target: Target
   readonly terminal: Terminal
@@ -54,7 +56,7 @@ async function writeAnswer(answer: unknown, args: RunArgs, progress: Progress): 
   await writeTo(args, progress, async (write) => await write(`${text}\n`))
 }
 
-function textOf(answer: unknown, { route, terminal }: RunArgs): string {
+function textOf(answer: unknown, { route, terminal, columns }: RunArgs): string {
   const list = route.list ?? soleList(answer)
   if (list === undefined) return recordText(answer)
   const page = answer as Fields
@@ -65,7 +67,7 @@ function textOf(answer: unknown, { route, terminal }: RunArgs): string {
       : []
   const short =
     route.offset && Number(page["total"]) > items.length ? [`${items.length} of ${String(page["total"])}: --all, or --offset.`] : []
-  return [tableText(items, widthOf(terminal)), ...more, ...short].join("\n")
+  return [tableText(items, widthOf(terminal), columns), ...more, ...short].join("\n")
 }
 
 /** Of an answer that holds nothing but one list. */
@@ -89,7 +91,7 @@ async function writeAll(ask: (input: Fields) => Promise<unknown>, list: string, 
       if (!lines) kept.push(...items)
       else if (items.length > 0) await write(items.map((item) => `${harmless(JSON.stringify(item))}\n`).join(""))
     }
-    if (!lines) await write(`${tableText(kept, widthOf(args.terminal))}\n`)
+    if (!lines) await write(`${tableText(kept, widthOf(args.terminal), args.columns)}\n`)
   })
 }
 

@@ -9,11 +9,15 @@ export function recordText(answer: unknown): string {
   return harmless(typeof answer === "object" && answer !== null ? stringify(answer, { lineWidth: 0 }).trimEnd() : String(answer))
 }
 
-/** One line an item under a line of names; columns beyond the width are left out and named below. */
-export function tableText(items: readonly unknown[], width: number): string {
+/**
+ * One line an item under a line of names; `first` are the columns that people look for. Columns beyond the width are left
+ * out and named below.
+ */
+export function tableText(items: readonly unknown[], width: number, first: readonly string[] = []): string {
   if (items.length === 0) return "(none)"
   const rows = items.map((item) => cellsOf(item))
-  const names = slugFirst([...new Set(rows.flatMap((row) => [...row.keys()]))].filter((name) => rows.some((row) => row.get(name))))
+  const found = [...new Set(rows.flatMap((row) => [...row.keys()]))].filter((name) => rows.some((row) => row.get(name)))
+  const names = [...first.filter((name) => found.includes(name)), ...slugFirst(found.filter((name) => !first.includes(name)))]
   const columns = names.map((name) => {
     const cells = [name.toUpperCase(), ...rows.map((row) => row.get(name) ?? "")]
     return { name, cells, width: Math.max(...cells.map((cell) => cell.length)) }

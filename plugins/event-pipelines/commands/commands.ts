@@ -5,7 +5,10 @@ import type { CommandOption, PluginCommand } from "#core"
 const group = { name: "pipelines", summary: "Pipelines as code: check, test, try, plan, apply, watch." }
 
 const remoteOptions: readonly CommandOption[] = [
-  { flags: "--profile <name>", summary: "of `millrace login`; MILLRACE_PROFILE, or the current one, or else the service of this folder" },
+  {
+    flags: "--profile <name>",
+    summary: "of `millrace login`; MILLRACE_PROFILE, or the running service of this folder, or the current one",
+  },
   { flags: "--url <url>", summary: "the service; MILLRACE_URL, or that of the profile" },
   { flags: "--key <key>", summary: "an API key; MILLRACE_KEY, or that of the profile" },
   { flags: "--organization <slug>", summary: "the organization; MILLRACE_ORGANIZATION, or that of the profile or the key" },

@@ -1,10 +1,8 @@
 // A running service as these commands use it: over REST, with a key. Which one, and with which key, is what every command
 // says: given, or of a profile, or the local service with its own key (data/bootstrap.json).
 
-import { existsSync } from "node:fs"
-import { join } from "node:path"
 import { AppError, CommandProblem, type ErrorCode, type ErrorDetails, slugOf } from "#core"
-import { firstStart, type Target, targetOf } from "#core/commands"
+import { ownService, type Target, type Terminal, targetLine, targetOf } from "#core/commands"
 import type { PipelineDocument } from "#core/engine"
 
 export interface RemoteOptions {
@@ -100,17 +98,12 @@ export class Remote {
   }
 }
 
-/** Throws CommandProblem where there is no key for the service. */
-export function openRemote(options: RemoteOptions, dataDir: string, env: NodeJS.ProcessEnv): Remote {
+/** Says on standard error which service it is. Throws CommandProblem where there is no key for it. */
+export async function openRemote(options: RemoteOptions, dataDir: string, { env, stderr }: Terminal): Promise<Remote> {
   const given = { ...(options.url && { MILLRACE_URL: options.url }), ...(options.key && { MILLRACE_KEY: options.key }) }
-  return new Remote(targetOf({ ...env, ...given }, { ...options, local: () => localService(dataDir) }))
-}
-
-function localService(dataDir: string): Target | undefined {
-  const file = join(dataDir, "bootstrap.json")
-  if (!existsSync(file)) return undefined
-  const { base_url, admin_key } = firstStart(file)
-  return { url: base_url, key: admin_key }
+  const target = targetOf({ ...env, ...given }, { ...options, own: await ownService(dataDir) })
+  stderr.write(`${targetLine(target)}\n`)
+  return new Remote(target)
 }
 
 export function slugOfDocument({ slug, name }: Pick<PipelineDocument, "slug" | "name">): string {

@@ -15,7 +15,7 @@ interface TailOptions extends RemoteOptions {
 }
 
 export async function tail(options: TailOptions, { config, terminal }: CommandContext): Promise<undefined> {
-  const remote = openRemote(options, config().data_dir, terminal.env)
+  const remote = await openRemote(options, config().data_dir, terminal)
   await hearEvents({
     remote,
     terminal,

@@ -95,6 +95,7 @@ export const listPipelines = defineOperation({
   http: { method: "GET", path },
   access: { scope: "event_pipelines:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["slug", "state", "purpose", "source_kind", "auth_mode", "updated_at", "write_target_datasets", "inbound_url"],
   input: z.strictObject({ purpose: Purpose.optional(), state: PipelineState.optional(), source_kind: SourceKind.optional(), ...pageInput }),
   output: z.object({ event_pipelines: z.array(EventPipeline), next_cursor: z.string() }),
   errors: ["invalid_argument"],

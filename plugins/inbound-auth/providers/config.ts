@@ -11,7 +11,7 @@ export const ProviderConfig = settingFields.superRefine((config, context) => {
     context.addIssue({
       code: "custom",
       path: ["provider"],
-      message: `no provider "${config.provider}" is known.${guess} Senders that sign in the plain way fit auth_mode hmac_sha256.`,
+      message: `no provider "${config.provider}" is known.${guess} docs/reference/providers.md lists them all. A sender that is not there may fit auth_mode hmac_sha256 or timestamped_signature.`,
     })
     return
   }

@@ -1,9 +1,16 @@
 // The settings that providers take in `auth_config`, each on its own; which provider takes which is its row's business.
 import { z } from "zod"
 import { HeaderName } from "../modes/header-name.ts"
+import { providerSlugs } from "./table.ts"
 
 export const settingFields = z.strictObject({
-  provider: z.string().min(1).max(64).describe("Slug of the provider; one row of the provider table."),
+  provider: z
+    .string()
+    .min(1)
+    .max(64)
+    .describe("Slug of the provider, one of docs/reference/providers.md.")
+    // For editors and readers of the schema; what is wrong is told by config.ts, with the likely meant one.
+    .meta({ enum: [...providerSlugs] }),
   tolerance_s: z
     .int()
     .min(1)

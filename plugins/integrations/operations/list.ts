@@ -10,6 +10,7 @@ export const listIntegrations = defineOperation({
   http: { method: "GET", path: "/v1/integrations" },
   access: { scope: "integrations:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["slug", "app", "name", "status", "shared"],
   input: z.strictObject({ app: z.string().max(100).default("").describe("Only connections of this app."), ...pageInput }),
   output: z.object({ integrations: z.array(ConnectionView), next_cursor: z.string() }),
   errors: ["invalid_argument"],

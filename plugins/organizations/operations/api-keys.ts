@@ -101,6 +101,7 @@ export const listKeys = defineOperation({
   http: { method: "GET", path: "/v1/api-keys" },
   access: { scope: "api_keys:read", role: "admin" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["name", "kind", "role", "scopes", "last_used_at", "id"],
   input: z.strictObject(pageInput),
   output: z.object({ api_keys: z.array(ApiKey), next_cursor: z.string() }),
   errors: ["invalid_argument"],

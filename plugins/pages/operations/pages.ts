@@ -76,6 +76,7 @@ export const listPages = defineOperation({
   http: { method: "GET", path: "/v1/pages" },
   access: { scope: "pages:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["slug", "title", "status", "published_at", "updated_at"],
   input: z.strictObject({ status: z.enum(pageStatuses).optional(), ...pageInput }),
   output: z.object({ pages: z.array(PageSummary), next_cursor: z.string() }),
   errors: ["invalid_argument"],

@@ -286,10 +286,16 @@ onBothStores("event pipelines", ({ start }) => {
       "http.request",
       "pipeline.send",
     ])
-    const modes = await host.api<{ auth_modes: { mode: string }[] }>("GET", "/v1/auth-modes")
+    const modes = await host.api<{ auth_modes: { mode: string; config_schema: { properties: Record<string, { enum?: string[] }> } }[] }>(
+      "GET",
+      "/v1/auth-modes",
+    )
+    const known = modes.body.auth_modes.find(({ mode }) => mode === "provider_signature")
+    expect(known?.config_schema.properties["provider"]?.enum).to.include.members(["calendly", "stripe", "twilio", "hubspot"])
     expect(modes.body.auth_modes.map(({ mode }) => mode)).to.have.members([
       "hmac_sha256",
       "shared_secret_header",
+      "timestamped_signature",
       "provider_signature",
       "authenticated_viewer",
       "public_artifact",

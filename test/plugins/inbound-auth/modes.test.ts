@@ -7,6 +7,7 @@ import { hmacSha256 } from "../../../plugins/inbound-auth/modes/hmac-sha256.ts"
 import { noAuth } from "../../../plugins/inbound-auth/modes/none.ts"
 import { type PublishedPages, publicArtifactMode } from "../../../plugins/inbound-auth/modes/public-artifact.ts"
 import { sharedSecretHeader } from "../../../plugins/inbound-auth/modes/shared-secret-header.ts"
+import { timestampedSignature } from "../../../plugins/inbound-auth/modes/timestamped-signature.ts"
 import { causeOf, inbound, now, secretsOf } from "./requests.ts"
 
 const pipeline = { id: "p", organization_id: "org-1", owner_artifact_id: "page-1" as string | null }
@@ -67,6 +68,47 @@ describe("hmac_sha256", () => {
     for (const secret of ["", " x", "x\n"])
       expect(() => hmacSha256.checkSecret?.(secret, hmacSha256.config.parse({})), JSON.stringify(secret)).to.throw()
     expect(() => hmacSha256.checkSecret?.("It's fine", hmacSha256.config.parse({}))).not.to.throw()
+  })
+})
+
+describe("timestamped_signature", () => {
+  const secret = "whsec_of-a-sender-of-our-own"
+  const verifierOf = (config: object) =>
+    timestampedSignature.prepare({ config: timestampedSignature.config.parse(config), secrets: secretsOf(secret), pipeline, deps: {} })
+  const now = 1_768_469_400_000
+  const mac = (text: string, encoding: "hex" | "base64" = "hex") => createHmac("sha256", secret).update(text).digest(encoding)
+  const request = (name: string, value: string, body = '{"a":1}') => ({ ...inbound({ body, headers: { [name]: value } }), receivedAt: now })
+
+  it("reads time and signatures from one header, written as the pattern says", async () => {
+    const plain = verifierOf({ header: "Acme-Signature" })
+    const time = String(now / 1_000)
+    const good = mac(`${time}.{"a":1}`)
+    expect(causeOf(await plain.verify(request("acme-signature", `t=${time},v1=${good}`)))).to.equal("ok")
+    expect(causeOf(await plain.verify(request("acme-signature", `t=${time},v0=old,v1=${"0".repeat(64)},v1=${good}`)))).to.equal("ok")
+    expect(causeOf(await plain.verify(request("acme-signature", `t=${time},v1=${good}`, '{"a":2}')))).to.equal("wrong_secret")
+    const late = String(now / 1_000 - 301)
+    expect(causeOf(await plain.verify(request("acme-signature", `t=${late},v1=${mac(`${late}.{"a":1}`)}`)))).to.equal("timestamp_too_old")
+    expect(causeOf(await plain.verify(request("acme-signature", `v1=${good}`)))).to.equal("timestamp_missing")
+    const other = verifierOf({
+      header: "X-Proof",
+      pattern: "sig={signature};ts={timestamp}",
+      signed: "{timestamp}:{body}",
+      unit: "ms",
+      encoding: "base64",
+    })
+    expect(causeOf(await other.verify(request("x-proof", `sig=${mac(`${now}:{"a":1}`, "base64")};ts=${now}`)))).to.equal("ok")
+    expect(plain.coversBody).to.equal(true)
+  })
+
+  it("signs as it verifies, and refuses other patterns", async () => {
+    for (const given of [{ header: "Acme-Signature" }, { header: "X-Proof", pattern: "s={signature} at={timestamp}", unit: "ms" }]) {
+      const config = timestampedSignature.config.parse(given)
+      const unsigned = request("content-type", "application/json")
+      const { headers = {} } = (await timestampedSignature.sign?.({ config, secret, request: unsigned, pipeline, deps: {} })) ?? {}
+      expect(causeOf(await verifierOf(given).verify({ ...unsigned, headers: { ...unsigned.headers, ...headers } }))).to.equal("ok")
+    }
+    for (const pattern of ["{signature}", "t={timestamp}", "t={timestamp}v1={signature}", "a b={timestamp},v1={signature}"])
+      expect(() => timestampedSignature.config.parse({ header: "X-Proof", pattern }), pattern).to.throw(/t=\{timestamp\}/)
   })
 })
 

@@ -152,7 +152,7 @@ describe("the provider table", () => {
 })
 
 describe("the plugin", () => {
-  it("registers the six modes, after the plugins that it needs", () => {
+  it("registers the modes, after the plugins that it needs", () => {
     const modes: string[] = []
     const registrar = {
       provide: () => undefined,
@@ -162,6 +162,7 @@ describe("the plugin", () => {
     expect(modes).to.have.members([
       "hmac_sha256",
       "shared_secret_header",
+      "timestamped_signature",
       "provider_signature",
       "authenticated_viewer",
       "public_artifact",

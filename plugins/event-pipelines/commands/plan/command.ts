@@ -66,7 +66,7 @@ async function withDocuments(
   run: (documents: LocalDocuments, remote: Remote) => Promise<void>,
 ): Promise<void> {
   const settings = config()
-  const remote = openRemote(options, settings.data_dir, terminal.env)
+  const remote = await openRemote(options, settings.data_dir, terminal)
   const compiler = await openCompiler({ config: settings, root, env: terminal.env })
   let documents: Awaited<ReturnType<typeof localDocuments>>
   try {

@@ -32,7 +32,7 @@ export async function run(options: RunOptions, { args: [file = ""], config, root
       print(terminal, formatFindings([read.problem], "text"))
       return void end(1)
     }
-    const taken = filed ?? (await takeExecution(options, read.document, openRemote(options, settings.data_dir, terminal.env)))
+    const taken = filed ?? (await takeExecution(options, read.document, await openRemote(options, settings.data_dir, terminal)))
     const at = clock ?? taken.at
     const rehearsal = await Rehearsal.open({ config: settings, root })
     try {

@@ -1,0 +1,58 @@
+// docs/reference/providers.md: the provider table for readers.
+import { fileURLToPath } from "node:url"
+import { type ProviderFacts, providerFacts } from "./provider-facts.ts"
+
+export const providerPageFile = fileURLToPath(new URL("../../docs/reference/providers.md", import.meta.url))
+
+const secretWords = { none: "none", generated: "made here or there", provided: "made by the provider" } as const
+
+export function providerPage(): string {
+  const facts = providerFacts()
+  const rows = facts.map(
+    (one) => `| ${[`\`${one.provider}\``, one.name, proofOf(one), secretOf(one), windowOf(one), remarksOf(one)].map(cell).join(" | ")} |`,
+  )
+  return `<!-- Generated from the provider table; edit that and run npm run generate. -->
+
+# Providers
+
+The ${facts.length} senders that \`auth_mode: provider_signature\` knows, each by its slug in \`auth_config.provider\`:
+
+\`\`\`yaml
+auth_mode: provider_signature
+auth_config: { provider: calendly, secret: { from_env: CALENDLY_SECRET } }
+\`\`\`
+
+A sender that is not here may fit [\`hmac_sha256\`](auth-modes/hmac_sha256.md) (the body signed, in a header of its own), [\`timestamped_signature\`](auth-modes/timestamped_signature.md) (time and body signed, \`t=…,v1=…\` in one header) or [\`shared_secret_header\`](auth-modes/shared_secret_header.md); otherwise \`npx millrace new auth-mode NAME\` makes a mode of your own. \`millrace verify\` says why a captured request does not verify.
+
+| provider | | proof | secret | window | |
+|---|---|---|---|---|---|
+${rows.join("\n")}
+`
+}
+
+function proofOf({ proof, scheme }: ProviderFacts): string {
+  return proof.length === 0 ? scheme.replaceAll("_", " ") : proof.map((place) => `\`${place}\``).join(", ")
+}
+
+function secretOf({ secret, secret_name }: ProviderFacts): string {
+  return secret_name === null ? secretWords[secret] : `${secretWords[secret]}: ${secret_name}`
+}
+
+function windowOf({ tolerance_s }: ProviderFacts): string {
+  return tolerance_s === null ? "" : `${tolerance_s} s`
+}
+
+function remarksOf({ required_settings, answers_handshake, experimental, note }: ProviderFacts): string {
+  return [
+    required_settings.length > 0 ? `Needs ${required_settings.map((name) => `\`${name}\``).join(", ")}.` : "",
+    answers_handshake ? "Its setup handshake is answered." : "",
+    experimental ? "Experimental: known from third parties only." : "",
+    note ?? "",
+  ]
+    .filter(Boolean)
+    .join(" ")
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ")
+}

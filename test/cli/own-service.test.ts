@@ -1,0 +1,92 @@
+// Which service a command means: the one of this folder while it runs, a profile otherwise, and never another without a
+// word; and settings that only a start needs.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { z } from "zod"
+import { definePlugin } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { frameworkRoot, type LoadedPlugin } from "../../core/bootstrap/plugins.ts"
+import { targetLine, targetOf } from "../../core/cli/profiles.ts"
+import { BootError, loadConfig } from "../../core/kernel/config.ts"
+import { orderPlugins } from "../../core/kernel/loader.ts"
+import { runMillrace } from "./command-line.ts"
+
+describe("the service that a command means", () => {
+  let home: string
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), "millrace-home-"))
+  })
+  afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+  const keep = (env: { HOME: string }, url: string) => {
+    mkdirSync(join(env.HOME, ".config/millrace"), { recursive: true, mode: 0o700 })
+    const profiles = { current: "default", profiles: { default: { url, key: "mr_api_of_profile" } } }
+    writeFileSync(join(env.HOME, ".config/millrace/profiles.json"), JSON.stringify(profiles), { mode: 0o600 })
+  }
+  const own = (runs: boolean) => ({ url: "http://127.0.0.1:8090", key: "mr_api_own", runs })
+
+  it("is that of the folder while it runs, the profile else, and what is named in any case", () => {
+    const env = { HOME: home }
+    keep(env, "http://127.0.0.1:8080")
+    expect(targetOf(env, { own: own(true) })).to.include({ url: "http://127.0.0.1:8090", key: "mr_api_own" })
+    expect(targetLine(targetOf(env, { own: own(true) }))).to.equal("Service: http://127.0.0.1:8090 (the service of this folder)")
+    expect(targetOf(env, { own: own(false) })).to.include({ url: "http://127.0.0.1:8080", key: "mr_api_of_profile" })
+    expect(targetOf(env, { own: own(true), profile: "default" }).url).to.equal("http://127.0.0.1:8080")
+    expect(targetOf({ ...env, MILLRACE_URL: "http://127.0.0.1:8080" }, { own: own(true) }).key).to.equal("mr_api_of_profile")
+    expect(targetOf({ ...env, MILLRACE_KEY: "k", MILLRACE_URL: "http://x.test" }, { own: own(true) })).to.include({
+      url: "http://x.test",
+      key: "k",
+    })
+  })
+
+  describe("and login", () => {
+    let host: TestHost
+    before(async () => {
+      host = await testHost()
+    })
+    after(() => host.stop())
+
+    it("keeps the profile of another service under the name of its host, and says so", async () => {
+      const env = { HOME: home }
+      keep(env, "http://127.0.0.1:8080")
+      const { code, out } = await runMillrace(["login", "--url", host.url], { env, stdin: `${host.adminKey}\n` })
+      expect([code, out.includes('"default" was http://127.0.0.1:8080 before; that is now "127.0.0.1:8080".')]).to.deep.equal([0, true])
+      const { out: listed } = await runMillrace(["profiles"], { env })
+      expect(listed)
+        .to.match(/^127\.0\.0\.1:8080 +http:\/\/127\.0\.0\.1:8080 /m)
+        .and.to.include(host.url)
+    })
+  })
+})
+
+describe("settings from variables that are not set", () => {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-config-"))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, "millrace.yaml")
+  writeFileSync(
+    file,
+    "server: { port: { from_env: NO_PORT } }\nplugins: { settings: { sms: { token: { from_env: NO_TOKEN }, pin: { from_env: NO_PIN } } } }\n",
+  )
+  const args = { defaults: join(frameworkRoot, "config/default.yaml"), file, env: {} }
+  const plugin = definePlugin({
+    id: "sms",
+    config: z.strictObject({ token: z.string().min(5), pin: z.coerce.number() }),
+    register: () => {},
+  })
+
+  it("stop a start, and no other command", () => {
+    expect(() => loadConfig(args)).to.throw(BootError, /NO_TOKEN, which is not set/)
+    const { config, unset } = loadConfig({ ...args, unset: "placeholder" })
+    expect(config.server.port).to.equal(8080)
+    expect([...unset].sort()).to.deep.equal(["plugins.settings.sms.pin", "plugins.settings.sms.token", "server.port"])
+    const problems: string[] = []
+    const loaded: LoadedPlugin[] = orderPlugins([{ plugin, from: "here" }], config.plugins.settings, problems, unset)
+    expect(problems).to.deep.equal([])
+    expect(loaded).to.have.length(1)
+    const wrong = { sms: { token: "abc", pin: "(NO_PIN is not set)" } }
+    orderPlugins([{ plugin, from: "here" }], wrong, problems, ["plugins.settings.sms.pin"])
+    expect(problems.join(" ")).to.include("token")
+  })
+})
