@@ -12,7 +12,13 @@ export interface Click {
   readonly x: number
   readonly y: number
   readonly element: string
+  /** What is known of it: it selected text, or it used another form control than the click before. */
+  readonly how: ClickHow
 }
+
+export type ClickHow = "click" | "selects" | "uses"
+
+const hows: readonly ClickHow[] = ["click", "selects", "uses"]
 
 export interface Batch {
   readonly envelope: PageEnvelope
@@ -29,7 +35,13 @@ export interface Batch {
 }
 
 const Time = z.union([z.number().finite(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))])
-const ClickSignal = z.tuple([z.number().finite(), z.number().finite(), z.number().finite(), z.string().max(500)])
+const ClickSignal = z.tuple([
+  z.number().finite(),
+  z.number().finite(),
+  z.number().finite(),
+  z.string().max(500),
+  z.literal([0, 1, 2]).default(0),
+])
 const TouchSignal = z.tuple([z.string().max(500), z.string().max(500)])
 
 /** Signals that are not as they should be are left out: they promise nobody anything. */
@@ -68,7 +80,13 @@ export function readBatch(body: Json, authored: ReadonlySet<string>): Batch {
     isTest: is_test === true || is_test === "true" || is_test === "1",
     sentAt: sent.success ? sent.data : undefined,
     elements,
-    clicks: readable(ClickSignal, clicks, maxEvents).map(([at, x, y, name]) => ({ at, x, y, element: elementName(name, authored) })),
+    clicks: readable(ClickSignal, clicks, maxEvents).map(([at, x, y, name, how]) => ({
+      at,
+      x,
+      y,
+      element: elementName(name, authored),
+      how: hows[how] ?? "click",
+    })),
     touched: readable(TouchSignal, touched, 100).map(([form, field]) => ({
       form: elementName(form, authored),
       field: elementName(field, authored),

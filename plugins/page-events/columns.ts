@@ -34,6 +34,8 @@ export const baseColumns = {
 
 /** Present where the kind of event has them. */
 export const kindColumns = {
+  /** `pageview`: the view of a page that shows several. */
+  view: "string",
   /** `scroll_milestone`: 25, 50, 75, 90 or 100. */
   scroll_depth: "number",
   section: "string",
@@ -44,10 +46,12 @@ export const kindColumns = {
   form: "string",
   field: "string",
   video: "string",
+  /** `video_play`: it began by itself, muted, as a background does. */
+  autoplay: "boolean",
   vital_name: "string",
   vital_value: "number",
   vital_rating: "string",
-  /** `rage_click`: clicks in the burst when it was one. */
+  /** `rage_click`: clicks in the burst. */
   click_count: "number",
   /** `scroll_bail`: deepest scroll on any page, in percent of what could be scrolled. */
   max_scroll_depth: "number",

@@ -10,6 +10,8 @@ export const longestMs = 24 * 3_600_000
 const burstMs = 1_000
 const burstPx = 30
 const burstClicks = 3
+/** Two or three clicks select a word or a line: who goes on does not mean to. */
+const selectingClicks = 4
 const bailBelow = 25
 /** What one session may make the service remember. */
 const most = { pages: 30, forms: 10, names: 200 }
@@ -27,7 +29,18 @@ export interface PageVisit {
   /** Forms that were started, with their fields' names in the order of the first touch. */
   forms: { form: string; fields: string[] }[]
   /** The last click and how many came in a row before it, itself included; times by the browser's clock. */
-  burst: { at: number; x: number; y: number; count: number } | null
+  burst: Burst | null
+}
+
+interface Burst {
+  at: number
+  x: number
+  y: number
+  count: number
+  /** Whether it selected text. */
+  selects?: boolean
+  /** The row that it became: when, where and which of its kind. */
+  rage?: { at: number; number: number; x: number; y: number; element: string }
 }
 
 export interface SessionState {
@@ -175,26 +188,35 @@ function clicksOf(events: readonly SubmittedEvent[], signals: readonly Click[], 
   const asEvents = events.flatMap(({ kind, at, columns }) => {
     const { x, y, element } = columns
     if (kind !== "cta_click" || typeof x !== "number" || typeof y !== "number") return []
-    return [{ at: at ?? receivedAt, x, y, element: String(element ?? "") }]
+    return [{ at: at ?? receivedAt, x, y, element: String(element ?? ""), how: "click" as const }]
   })
   return [...asEvents, ...signals].sort((one, other) => one.at - other.at)
 }
 
-/** A click that is not later than the last one was told of before: a request that was repeated. */
+/** A click that is not later than the last one was told of before: a request that was repeated. A burst that goes on has its row written anew, as long as it is by then. */
 function bursts(state: SessionState, page: PageVisit, clicks: readonly Click[], timeOf: (at: number) => number): DerivedRow[] {
-  const rows: DerivedRow[] = []
-  for (const { at, x, y, element } of clicks) {
+  const rows = new Map<number, DerivedRow>()
+  for (const click of clicks) {
     const last = page.burst
-    if (last && at <= last.at) continue
+    if (last && click.at <= last.at) continue
     page.clicked = true
-    const near = last !== null && at - last.at < burstMs && Math.abs(x - last.x) + Math.abs(y - last.y) < burstPx
-    const count = near ? last.count + 1 : 1
-    page.burst = { at, x, y, count }
-    if (count !== burstClicks) continue
-    const columns = { element, x: Math.round(x), y: Math.round(y), click_count: count }
-    rows.push({ kind: "rage_click", number: next(state, "rage_click"), at: timeOf(at), base: page.base, columns })
+    const burst = continued(last, click)
+    page.burst = burst
+    if (burst.count < (burst.selects ? selectingClicks : burstClicks)) continue
+    const { x, y, element } = click
+    burst.rage ??= { at: timeOf(click.at), number: next(state, "rage_click"), x: Math.round(x), y: Math.round(y), element }
+    const { at, number, ...where } = burst.rage
+    rows.set(number, { kind: "rage_click", number, at, base: page.base, columns: { ...where, click_count: burst.count } })
   }
-  return rows
+  return [...rows.values()]
+}
+
+/** The burst that a click goes on with, or else begins. */
+function continued(last: Burst | null, { at, x, y, how }: Click): Burst {
+  const alone = { at, x, y, count: 1, selects: how === "selects" }
+  if (!last || how === "uses" || at - last.at >= burstMs || Math.abs(x - last.x) + Math.abs(y - last.y) >= burstPx) return alone
+  const selects = last.selects === true || alone.selects
+  return { ...alone, count: last.count + 1, selects, ...(last.rage ? { rage: last.rage } : {}) }
 }
 
 function next(state: SessionState, kind: DerivedKind): number {

@@ -20,18 +20,18 @@ export type DerivedKind = (typeof derivedKinds)[number]
 
 /** What an element is called; see `elementName` for what is kept of it. */
 const Name = z.string().max(500).default("")
-const nameColumns: ReadonlySet<string> = new Set(["section", "element", "form", "field", "video"])
+const nameColumns: ReadonlySet<string> = new Set(["view", "section", "element", "form", "field", "video"])
 
 const Coordinate = z.number().finite().min(-100_000).max(10_000_000).transform(Math.round).optional()
 
 const ofKind = {
-  pageview: z.object({}),
+  pageview: z.object({ view: Name.optional() }),
   scroll_milestone: z.object({ scroll_depth: z.literal([25, 50, 75, 90, 100], "one of 25, 50, 75, 90, 100") }),
   section_view: z.object({ section: Name }),
   cta_click: z.object({ element: Name, x: Coordinate, y: Coordinate }),
   form_start: z.object({ form: Name, field: Name }),
   lead: z.object({ form: Name }),
-  video_play: z.object({ video: Name }),
+  video_play: z.object({ video: Name, autoplay: z.boolean().optional() }),
   web_vital: z.object({ vital_name: z.enum(["LCP", "INP", "CLS"]), vital_value: z.number().finite().min(0).max(3_600_000) }),
 } satisfies Record<SubmittedKind, z.ZodType>
 

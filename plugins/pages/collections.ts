@@ -16,6 +16,8 @@ export interface StoredPage extends Document {
   title: string
   status: PageStatus
   variants: Variant[]
+  /** Whether it shows several views, one with each change of its history; absent in pages of earlier versions. */
+  single_page?: boolean
   revision: number
   created_at: string
   updated_at: string

@@ -22,9 +22,10 @@ export interface NewPage {
   /** Absent: made from the title, with -2, -3, ... where that is taken. */
   readonly slug?: string | undefined
   readonly variants?: Variant[] | undefined
+  readonly single_page?: boolean | undefined
 }
 
-export type PageChange = Partial<Pick<StoredPage, "title" | "status" | "variants" | "published_at">>
+export type PageChange = Partial<Pick<StoredPage, "title" | "status" | "variants" | "single_page" | "published_at">>
 
 /** Runs when a page is published, in the same unit of work. */
 export type PublishHook = (work: Work, organization: { id: string; slug: string }, page: StoredPage) => Promise<void> | void
@@ -132,6 +133,7 @@ export function createPages(deps: { store: Store; coherence: Coherence; clock: C
         title: given.title,
         status: "draft",
         variants: given.variants ?? [],
+        single_page: given.single_page ?? false,
         revision: 1,
         created_at: at,
         updated_at: at,

@@ -7,7 +7,7 @@ import { attribute, isOwn, named } from "./elements.ts"
 declare const vitalsPath: string
 
 /** Of what waits to be sent again; what is later is lost. */
-const most = 100
+const maxWaiting = 100
 
 const w = globalThis as unknown as Browser
 const d = w.document
@@ -27,7 +27,9 @@ safe(() => {
   const script = d.currentScript
   const given = JSON.parse(script?.getAttribute("data-mr") ?? "") as Given
   const page = given.e.page_url
-  if (given.g && w.navigator.globalPrivacyControl) return
+  // A second one stands in a page that was saved from a browser and published again: it would tell of the page that it was.
+  if (w.mrBeacon || (given.g && w.navigator.globalPrivacyControl)) return
+  w.mrBeacon = 1
 
   let events: object[] = []
   let clicks: unknown[] = []
@@ -35,39 +37,47 @@ safe(() => {
   let depth = 0
   let told = -1
   let timer: unknown
-  /** Asked to wait: what comes meanwhile is kept. */
-  let held = false
+  /** Whether the visitor has seen the page: it may have been opened in the background, or before it was asked for. */
+  let begun = false
+  /** Requests that failed in a row; while there are some, what comes meanwhile waits. */
+  let fails = 0
+  /** Told of once: in a visit, and in a view of the page. */
   const once = new Set<unknown>()
-  const first = (key: unknown) => !once.has(key) && once.add(key)
+  const inView = new Set<unknown>()
+  const first = (key: unknown, told = once) => !told.has(key) && told.add(key)
 
-  const flush = () => {
+  const flush = (leaving?: unknown) => {
     clearTimeout(timer as number)
     timer = 0
-    held = false
-    if (!events.length && !clicks.length && !touched.length && depth === told) return
+    if (!begun || (!events.length && !clicks.length && !touched.length && depth === told)) return
     told = depth
     const sent = [events, clicks, touched] as const
     const body = JSON.stringify({ _envelope: given.e, is_test: !!given.t, sent_at: Date.now(), events, clicks, touched, depth })
     events = []
     clicks = []
     touched = []
-    const second = safe(() => w.navigator.sendBeacon(given.u, body))
+    // Each event's id makes it one, however often it is sent.
+    const again = (seconds?: number) => {
+      events = [...sent[0], ...events].slice(0, maxWaiting)
+      clicks = [...sent[1], ...clicks].slice(0, maxWaiting)
+      touched = [...sent[2], ...touched].slice(0, maxWaiting)
+      told = -1
+      clearTimeout(timer as number)
+      timer = setTimeout(flush, (seconds || Math.min(60, 2 ** ++fails)) * (1000 + 500 * Math.random()))
+    }
+    // Where requests fail, what is sent this way may come through; nobody is told whether it did. A sandboxed page has no
+    // storage that the next one could read: what does not come through now is lost.
+    if (leaving === true && fails) safe(() => w.navigator.sendBeacon(given.u, body))()
     try {
       fetch(given.u, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
         safe(({ status, headers }: Answer) => {
-          if (status !== 429 && status !== 503) return
-          // Nothing of it was taken. Each event's id makes it one, however often it is sent.
-          events = [...sent[0], ...events].slice(0, most)
-          clicks = [...sent[1], ...clicks].slice(0, most)
-          touched = [...sent[2], ...touched].slice(0, most)
-          clearTimeout(timer as number)
-          held = true
-          timer = setTimeout(flush, (Number(headers.get("retry-after")) || 5) * (1000 + 500 * Math.random()))
+          if (status === 429 || status > 499) again(Number(headers.get("retry-after")))
+          else fails = 0
         }),
-        second,
+        safe(() => again()),
       )
     } catch {
-      second()
+      again()
     }
   }
   const soon = () => {
@@ -76,36 +86,67 @@ safe(() => {
   const tell = (event: string, more?: object) => {
     let event_id = ""
     for (const byte of w.crypto.getRandomValues(new Uint8Array(16))) event_id += (byte + 256).toString(16).slice(1)
-    if (events.push({ event, event_id, at: Date.now(), ...more }) > 19 && !held) flush()
+    if (events.push({ event, event_id, at: Date.now(), ...more }) > 19 && !fails) flush()
     else soon()
   }
 
-  /** How far the page can be scrolled. Its root's clientHeight would say nothing where there is no doctype. */
-  const room = () => (d.scrollingElement ?? d.documentElement).scrollHeight - w.innerHeight
-  /** The answer to the page's own form is no new view. It is known by the redirect: a sandboxed page has neither storage nor a referrer. */
-  let answer = w.location.hash === "#thank-you" && w.performance.getEntriesByType("navigation")[0]?.redirectCount
+  /** What scrolls: the page, or where that does not, what fills the middle of the window. */
+  const scroller = () => {
+    const root = d.scrollingElement ?? d.documentElement
+    // The root's clientHeight says nothing where there is no doctype.
+    if (root.scrollHeight > w.innerHeight) return { way: root.scrollHeight - w.innerHeight, at: w.scrollY }
+    for (let inner = d.elementFromPoint(w.innerWidth / 2, w.innerHeight / 2); inner; inner = inner.parentElement)
+      if (inner.scrollHeight > inner.clientHeight && /auto|scroll/.test(w.getComputedStyle(inner).overflowY))
+        return { way: inner.scrollHeight - inner.clientHeight, at: inner.scrollTop }
+    return { way: 0, at: 0 }
+  }
+  // Shares of a section at which it is looked at: a small one of a tall section fills the window.
+  const threshold: number[] = []
+  for (let share = 0.2; share > 0.001; share /= 1.5) threshold.push(share)
+  const watched = new Set<unknown>()
+  let observer: ReturnType<typeof observe> | undefined
+  const observe = () =>
+    new w.IntersectionObserver(
+      safe((seen) => {
+        for (const { intersectionRatio, intersectionRect, target } of seen)
+          if ((intersectionRatio >= 0.2 || intersectionRect.height > w.innerHeight / 2) && first(target, inView))
+            tell("section_view", { section: attribute(target, "data-section") || attribute(target, "id") })
+      }),
+      { threshold },
+    )
+  let looking: unknown
+  /** Watches the sections that there are by now. */
+  const look = safe(() => {
+    looking = 0
+    observer ??= observe()
+    for (const section of d.querySelectorAll("section[id],[data-section]")) if (first(section, watched)) observer.observe(section)
+  })
+
+  const visit = w.performance.getEntriesByType("navigation")[0]
+  /** The answer to the page's own form is no new view. It is known by the redirect, or as what was there before: a sandboxed page has neither storage nor a referrer. */
+  let answer: unknown = w.location.hash === "#thank-you" && visit && (visit.redirectCount || visit.type !== "navigate")
   /** Whether the visitor did something that may scroll: the browser scrolls to the answer by itself. */
   let moved = false
   const scrolled = () => {
     if (answer && moved) {
       answer = 0
-      watchSections()
+      look()
     }
-    const way = room()
-    const now = way > 0 ? Math.min(100, Math.round((w.scrollY / way) * 100)) : 0
+    const { way, at } = scroller()
+    const now = way > 0 ? Math.min(100, Math.round((at / way) * 100)) : 0
     if (now > depth) depth = now
     for (const scroll_depth of [25, 50, 75, 90, 100])
-      if (now >= scroll_depth && first(scroll_depth) && !answer) tell("scroll_milestone", { scroll_depth })
+      if (now >= scroll_depth && first(scroll_depth, inView) && !answer) tell("scroll_milestone", { scroll_depth })
   }
   /** A page that fits is seen whole by who leaves it; until then it may grow. */
   const leave = () => {
-    if (d.readyState === "complete" && room() <= 0) depth = 100
-    flush()
+    if (d.readyState === "complete" && scroller().way <= 0) depth = 100
+    flush(true)
   }
   const touch = ({ target }: PageEvent) => {
     const { form } = target
     const field = attribute(target, "name") || attribute(target, "id")
-    if (!form || !isOwn(form, page) || /^(submit|button|reset|image|hidden)$/.test(target.type ?? "")) return
+    if (!form || !isOwn(form, page)) return
     const name = named(form)
     if (first(form)) tell("form_start", { form: name, field })
     if (first(target)) {
@@ -114,9 +155,11 @@ safe(() => {
     }
   }
   const view = () => {
-    tell("pageview")
+    tell("pageview", given.v && { view: w.location.hash.replace(/^#[!/]*/, "").replace(/\//g, ".") })
     scrolled()
   }
+  /** What a person does; a script's clicks and input are its own. */
+  const done = (type: string, run: (event: PageEvent) => unknown) => on(w, type, (event) => event.isTrusted && run(event))
 
   on(w, "scroll", scrolled)
   for (const type of ["wheel", "keydown", "pointerdown"])
@@ -126,59 +169,75 @@ safe(() => {
   /** The field of the label that was clicked last, and where. */
   let field: Element | null | undefined
   let point = ""
-  on(w, "click", ({ target, clientX, clientY }) => {
+  let last: Element | null | undefined
+  done("click", ({ target, clientX, clientY }) => {
     const here = `${clientX} ${clientY}`
     // The browser clicks a label's field as well, at the same point.
     const again = target === field && here === point
-    const control = target.closest("label")?.control
+    const label = target.closest("label")
+    const control = label?.control
     field = again || control === target ? null : control
     point = here
     if (again) return
     const x = Math.round(clientX + w.scrollX)
     const y = Math.round(clientY + w.scrollY)
     const cta = target.closest("a,button,summary,[role=button],[type=submit],[data-cta]")
+    const used = control ?? target.closest("input,select,textarea")
+    // One control after another is use of them, and two or three clicks select text.
+    const selection = w.getSelection()
+    const selects = selection && !selection.isCollapsed && selection.containsNode(target, true)
+    const how = used && used !== last ? 2 : selects ? 1 : 0
+    last = used
     if (cta) tell("cta_click", { element: named(cta), x, y })
-    else if (clicks.push([Date.now(), x, y, named(target.closest("[id],[name]") ?? target)])) soon()
+    else if (clicks.push([Date.now(), x, y, named(target.closest("[id],[name]") ?? target), how])) soon()
   })
-  on(w, "focusin", touch)
-  on(w, "input", touch)
-  // What is sent by a form is told of by the service, which knows whether it was kept; what was done before counts first.
+  done("input", touch)
+  // What a form sends is told of by the service, which knows whether it was kept; what was done before comes first.
   on(w, "submit", flush)
+  const autoplays = new Set<unknown>()
   on(w, "play", ({ target }) => {
-    if (target.tagName === "VIDEO" && first(target)) tell("video_play", { video: named(target) })
+    const autoplay = !!target.muted && (!!target.autoplay || !w.navigator.userActivation?.isActive)
+    if (target.tagName === "VIDEO" && first(target, autoplay ? autoplays : once)) tell("video_play", { video: named(target), autoplay })
   })
+  on(w, "online", flush)
   on(w, "pageshow", (event) => event.persisted && view())
   on(w, "pagehide", leave)
-  on(d, "visibilitychange", () => d.visibilityState === "hidden" && leave())
-
-  const watchSections = () => {
-    // Shares of a section at which it is looked at: a small one of a tall section fills the window.
-    const threshold: number[] = []
-    for (let share = 0.2; share > 0.001; share /= 1.5) threshold.push(share)
-    const observer = new w.IntersectionObserver(
-      safe((seen) => {
-        for (const { intersectionRatio, intersectionRect, target } of seen) {
-          if (intersectionRatio < 0.2 && intersectionRect.height <= w.innerHeight / 2) continue
-          observer.unobserve(target)
-          tell("section_view", { section: attribute(target, "data-section") || attribute(target, "id") })
-        }
-      }),
-      { threshold },
-    )
-    for (const section of d.querySelectorAll("section[id],[data-section]")) observer.observe(section)
+  if (given.v) {
+    const navigated = safe(() => {
+      inView.clear()
+      watched.clear()
+      observer?.disconnect()
+      view()
+      look()
+    })
+    const push = w.history.pushState
+    w.history.pushState = (...args) => {
+      push.apply(w.history, args)
+      navigated()
+    }
+    // A link to a fragment is one as well.
+    on(w, "popstate", navigated)
   }
+
   const start = safe(() => {
+    if (begun || d.prerendering || d.visibilityState === "hidden") return
+    begun = true
     if (answer) scrolled()
     else {
       view()
-      watchSections()
+      look()
+      // Sections that a script makes later.
+      new w.MutationObserver(() => {
+        if (!looking) looking = setTimeout(look, 500)
+      }).observe(d, { childList: true, subtree: true })
+      import(new URL(vitalsPath, script?.getAttribute("src") ?? "").href)
+        .then((vitals: { watch(heard: (vital: Vital) => void): void }) =>
+          vitals.watch(safe(({ name, value }) => tell("web_vital", { vital_name: name, vital_value: value }))),
+        )
+        .catch(() => {})
     }
-    import(new URL(vitalsPath, script?.getAttribute("src") ?? "").href)
-      .then((vitals: { watch(heard: (vital: Vital) => void): void }) =>
-        vitals.watch(safe(({ name, value }) => tell("web_vital", { vital_name: name, vital_value: value }))),
-      )
-      .catch(() => {})
   })
-  if (d.prerendering) on(d, "prerenderingchange", start)
-  else start()
+  on(d, "visibilitychange", () => (d.visibilityState === "hidden" ? leave() : start()))
+  on(d, "prerenderingchange", start)
+  start()
 })()

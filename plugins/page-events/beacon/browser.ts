@@ -9,13 +9,21 @@ export interface Element extends Target {
   readonly form?: Element | null
   /** Of a label: its field. */
   readonly control?: Element | null
-  readonly type?: string
+  /** Of a video. */
+  readonly muted?: boolean
+  readonly autoplay?: boolean
+  readonly parentElement: Element | null
+  readonly scrollHeight: number
+  readonly clientHeight: number
+  readonly scrollTop: number
   closest(selector: string): Element | null
   getAttribute(name: string): string | null
 }
 
 export interface PageEvent {
   readonly target: Element
+  /** Done by a person or the browser, not by a script. */
+  readonly isTrusted: boolean
   readonly clientX: number
   readonly clientY: number
   readonly persisted: boolean
@@ -29,6 +37,11 @@ export interface Page extends Target {
   readonly scrollingElement: { readonly scrollHeight: number } | null
   readonly documentElement: { readonly scrollHeight: number }
   querySelectorAll(selector: string): Iterable<Element>
+  elementFromPoint(x: number, y: number): Element | null
+}
+
+interface PageHistory {
+  pushState: (...args: unknown[]) => void
 }
 
 export interface Seen {
@@ -47,15 +60,26 @@ export interface Browser extends Target {
   readonly scrollX: number
   readonly scrollY: number
   readonly innerHeight: number
+  readonly innerWidth: number
+  /** Set by the first beacon of the page. */
+  mrBeacon?: 1
+  readonly history: PageHistory
   readonly location: { readonly hash: string }
-  readonly performance: { getEntriesByType(type: "navigation"): readonly { readonly redirectCount: number }[] }
+  readonly performance: { getEntriesByType(type: "navigation"): readonly { readonly redirectCount: number; readonly type: string }[] }
   readonly document: Page
   readonly crypto: { getRandomValues(bytes: Uint8Array): Uint8Array }
-  readonly navigator: { readonly globalPrivacyControl?: boolean; sendBeacon(url: string, body: string): boolean }
+  readonly navigator: {
+    readonly globalPrivacyControl?: boolean
+    readonly userActivation?: { readonly isActive: boolean }
+    sendBeacon(url: string, body: string): boolean
+  }
+  getComputedStyle(element: Element): { readonly overflowY: string }
+  getSelection(): { readonly isCollapsed: boolean; containsNode(node: Element, inPart: boolean): boolean } | null
+  readonly MutationObserver: new (heard: () => void) => { observe(target: Target, options: { childList: true; subtree: true }): void }
   readonly IntersectionObserver: new (
     heard: (seen: readonly Seen[]) => void,
     options: { threshold: readonly number[] },
-  ) => { observe(element: Element): void; unobserve(element: Element): void }
+  ) => { observe(element: Element): void; disconnect(): void }
 }
 
 /** What the served page says to the beacon, in its script element. */
@@ -68,6 +92,8 @@ export interface Given {
   readonly t?: 1
   /** Global Privacy Control counts. */
   readonly g?: 1
+  /** The page shows several views: one more with each change of its history. */
+  readonly v?: 1
 }
 
 export interface Vital {

@@ -17,7 +17,7 @@ export const serveBeacon = defineRoute({
   origins: "any",
   document: {
     description:
-      "Put into every page that is published and takes events, as a deferred script element whose attribute `data-mr` holds the page's envelope and where its events go. Under 2 KB packed; sends batches to the page's inbound endpoint, keeps them and comes again when it is answered 429 or 503, and never throws into the page.",
+      "Put into every page that is published and takes events, as a deferred script element whose attribute `data-mr` holds the page's envelope and where its events go. Under 2.5 KB packed; sends batches to the page's inbound endpoint, keeps them and comes again when it is answered 429 or 5xx or not at all, and never throws into the page.",
     answers: scriptAnswers,
   },
   handle: ({ request }) => script(request, beacon, "public, max-age=3600, stale-while-revalidate=86400"),

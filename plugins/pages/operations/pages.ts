@@ -32,11 +32,18 @@ const Variants = z
 
 const Title = z.string().trim().min(1).max(300)
 
+const SinglePage = z
+  .boolean()
+  .describe(
+    "The page shows several views: `pushState` and each change of its fragment count as a page view of their own, named by the fragment.",
+  )
+
 const PageSummary = z.object({
   id: Uuid,
   slug: z.string(),
   title: z.string(),
   status: z.enum(pageStatuses),
+  single_page: SinglePage,
   revision: z.int(),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -62,6 +69,7 @@ export const createPage = defineOperation({
     title: Title,
     slug: Slug.optional().describe("Made from the title when absent, with -2 where that is taken."),
     variants: Variants.optional(),
+    single_page: SinglePage.default(false),
   }),
   output: PageResource,
   errors: ["invalid_argument", "already_exists"],
@@ -125,6 +133,7 @@ export const updatePage = defineOperation({
     ...bySlug,
     title: Title.optional(),
     variants: Variants.optional().describe("Replaces the list."),
+    single_page: SinglePage.optional(),
     status: z.enum(["draft", "archived"]).optional().describe("`draft` and `archived` are not public; publishing has its own operation."),
     expected_revision: z.int().optional().describe("Revision that the change was made for; refused when there is a newer one."),
   }),
@@ -133,7 +142,7 @@ export const updatePage = defineOperation({
   examples: [{ ...madePage, input: { ...madePage.input, title: "Summer offer", expected_revision: answered("page.revision") } }],
   inject: { pages: Pages, parts: PageParts },
   async handle({ input, caller, deps, work }) {
-    const { slug, expected_revision, title, variants, status } = input
+    const { slug, expected_revision, title, variants, single_page, status } = input
     const page = await deps.pages.require(caller.organization.id, slug)
     requireRevision("page", page.revision, expected_revision)
     if (variants?.length === 0 && (status ?? page.status) === "published") {
@@ -141,7 +150,12 @@ export const updatePage = defineOperation({
         reason: "no_variants",
       })
     }
-    const change = { ...(title === undefined ? {} : { title }), ...(variants ? { variants } : {}), ...(status ? { status } : {}) }
+    const change = {
+      ...(title === undefined ? {} : { title }),
+      ...(variants ? { variants } : {}),
+      ...(single_page === undefined ? {} : { single_page }),
+      ...(status ? { status } : {}),
+    }
     if (Object.keys(change).length === 0) return checked(deps.parts, caller.organization, page)
     return checked(deps.parts, caller.organization, deps.pages.update(work, caller.organization.id, page, change))
   },
@@ -192,5 +206,5 @@ async function checked(parts: PageParts, organization: Owner, page: StoredPage) 
 }
 
 function resourceOf({ organization_id: _organization, ...page }: StoredPage) {
-  return page
+  return { ...page, single_page: page.single_page ?? false }
 }

@@ -90,7 +90,8 @@ export class PageServing {
     const { visitor_id = "", session_id = "" } = envelope
     const shown = { organization: organization.id, page: page.id, visitor: visitor_id, session: session_id, variant: variant.key }
     const proved = { ...envelope, visitor_proof: visitors.prove(shown, session?.begins ?? false) }
-    const head = endpoint === undefined ? "" : this.#beacon(endpoint, proved, preview !== undefined)
+    const head =
+      endpoint === undefined ? "" : this.#beacon(endpoint, proved, { isTest: preview !== undefined, singlePage: page.single_page === true })
     const html = this.#filled(found, variant, { head, form: hiddenFields(proved, preview !== undefined) })
     return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
   }
@@ -135,12 +136,13 @@ export class PageServing {
     return may ? page.variants.find(({ key }) => key === wanted) : undefined
   }
 
-  #beacon(endpoint: string, envelope: object, isTest: boolean): string {
+  #beacon(endpoint: string, envelope: object, { isTest, singlePage }: { isTest: boolean; singlePage: boolean }): string {
     const base = this.origin
     const given = {
       u: `${base}/v1/inbound/${endpoint}`,
       e: envelope,
       ...(isTest ? { t: 1 } : {}),
+      ...(singlePage ? { v: 1 } : {}),
       ...(this.#deps.settings.honour_gpc ? { g: 1 } : {}),
     }
     return `<script defer src="${escapeAttribute(base)}/v1/beacon.js" data-mr="${escapeAttribute(JSON.stringify(given))}"></script>`

@@ -33,12 +33,15 @@ describe("the beacon in a browser", () => {
     expect(faults).to.deep.equal([])
   }
 
-  it("sends by sendBeacon where fetch fails", async () => {
-    await visit("globalThis.fetch = () => Promise.reject(new Error('offline'))", () => seen("pageview"))
-  })
-
-  it("sends by sendBeacon where fetch throws, as it does for bodies too large to be kept alive", async () => {
-    await visit("globalThis.fetch = () => { throw new TypeError('too large') }", () => seen("pageview"))
+  it("sends by sendBeacon what fetch failed to, or threw at, when the page is left", async () => {
+    for (const fails of ["Promise.reject(new Error('offline'))", "(() => { throw new TypeError('too large') })()"]) {
+      page = await loop.publish()
+      await visit(`globalThis.fetch = () => (globalThis.failed = true, ${fails})`, async (tab) => {
+        await until(() => tab.evaluate<boolean>("globalThis.failed"))
+        await tab.evaluate(hidden)
+        await seen("pageview")
+      })
+    }
   })
 
   it("sends what it has the moment that the page is hidden", async () => {

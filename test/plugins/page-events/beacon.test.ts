@@ -13,8 +13,9 @@ describe("the beacon", () => {
   })
   after(() => loop.host.stop())
 
-  it("is smaller than 2 KB, packed, before web vitals", () => {
-    expect(gzipSync(beacon).length).to.be.below(2_048)
+  // 2 KB would do without what keeps events over a bad network and over a reload.
+  it("is smaller than 2.5 KB, packed, before web vitals", () => {
+    expect(gzipSync(beacon).length).to.be.below(2_560)
     expect(beacon).to.include(`beacon-vitals.js?v=${vitalsVersion}`)
     expect(beacon.length).to.be.below(vitals.length)
   })

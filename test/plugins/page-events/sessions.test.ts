@@ -48,10 +48,11 @@ describe("a visitor's page events", () => {
   })
 
   it("show clicks in rage: three, each under a second and 30 px from the one before, once a burst", async () => {
-    const rage = async (clicks: [number, number, number][]) => {
+    const rage = async (clicks: [number, number, number, how?: number][]) => {
       const headers = someone()
       const view = event("pageview")
-      await loop.send(url, page, { sent_at: 50_000, events: [view], clicks: clicks.map((click) => [...click, "dead"]) }, headers)
+      const sent = clicks.map(([at, x, y, how]) => [at, x, y, "dead", ...(how === undefined ? [] : [how])])
+      await loop.send(url, page, { sent_at: 50_000, events: [view], clicks: sent }, headers)
       const { session_id } = (await rowOf(view)) ?? {}
       return (await loop.rows({ event: "rage_click" })).filter((row) => row["session_id"] === session_id)
     }
@@ -82,7 +83,13 @@ describe("a visitor's page events", () => {
         [1_100, 10, 10],
       ]),
     ).to.have.length(0)
-    expect(await rage(Array.from({ length: 9 }, (_, n) => [1_000 + n * 200, 10, 10]))).to.have.length(1)
+    const [long, ...more] = await rage(Array.from({ length: 9 }, (_, n) => [1_000 + n * 200, 10, 10]))
+    expect([long?.["click_count"], more]).to.deep.equal([9, []])
+    const selecting = (length: number) => rage(Array.from({ length }, (_, n) => [1_000 + n * 200, 10, 10, n > 0 ? 1 : 0]))
+    expect(await selecting(3), "a line that is selected").to.deep.equal([])
+    expect((await selecting(5))[0]).to.include({ click_count: 5 })
+    const controls = Array.from({ length: 5 }, (_, n): [number, number, number, number] => [1_000 + n * 200, 10, 10 + 20 * n, 2])
+    expect(await rage(controls), "one field after another").to.deep.equal([])
     const [two, other] = await rage([0, 1, 2, 30, 31, 32].map((n) => [1_000 + n * 300, 10, 10]))
     expect([two?.["event_id"], other?.["event_id"]].map((id) => String(id).split(":").slice(1).join(":")).sort()).to.deep.equal([
       "rage_click:1",
