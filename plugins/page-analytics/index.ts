@@ -1,7 +1,7 @@
 // Page analytics: a columnar copy of each organization's page events, and SQL over it in a process that can do nothing
 // else. The dataset `page-events` stays the source of truth.
 import { join } from "node:path"
-import { Clock, definePlugin, Ids, Leases, Log, Settings, Store, token, Works } from "#core"
+import { Clock, definePlugin, Ids, Leases, Log, Metrics, measureWaiting, Settings, Store, token, Works } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
@@ -40,9 +40,9 @@ export default definePlugin({
     })
     reg.provide(Engine, { create: () => new SegmentEngine(), stop: (engine) => engine.stop() })
     reg.provide(Pool, {
-      inject: { settings: Settings },
-      create: ({ settings }) =>
-        new QueryPool({
+      inject: { settings: Settings, metrics: Metrics },
+      create: ({ settings, metrics }) => {
+        const pool = new QueryPool({
           codeCache: join(settings.data_dir, "page-analytics", "code-cache"),
           threads: config.threads,
           memoryMb: config.memory_mb,
@@ -51,7 +51,10 @@ export default definePlugin({
           maxWaiting: config.max_waiting,
           idleMs: config.idle_ms,
           ready: config.ready_processes,
-        }),
+        })
+        measureWaiting(metrics, "analytics queries", () => pool.shares())
+        return pool
+      },
       stop: (pool) => pool.stop(),
     })
     reg.run("passes", {

@@ -95,7 +95,7 @@ export const analyticsStatus = defineOperation({
 export const rebuildAnalytics = defineOperation({
   name: "page_analytics.rebuild",
   summary: "Make the columnar copy of page events again from the dataset; queries go on meanwhile.",
-  http: { method: "POST", path: "/v1/page-analytics/rebuild", status: 202 },
+  http: { method: "POST", path: "/v1/page-analytics/rebuild" },
   access: { scope: "page_analytics:write", role: "admin" },
   hints: { readOnly: false, destructive: false, idempotent: true },
   input: z.strictObject({}),

@@ -8,7 +8,12 @@ export const AnalyticsSettings = z.strictObject({
     .max(64)
     .default(2)
     .describe("Queries at once on this node; an organization gets at most half of them, rounded up."),
-  max_waiting: z.int().min(0).max(10_000).default(32).describe("Queries that wait for their turn; a further one is refused."),
+  max_waiting: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(32)
+    .describe("Queries that wait for their turn. Beyond that, one of the organization that has most of them waiting is refused."),
   deadline_ms: z.int().min(100).max(300_000).default(10_000).describe("Time a query has; then its process is killed."),
   memory_mb: z.int().min(128).max(65_536).default(1_024).describe("Memory of one query."),
   threads: z.int().min(1).max(64).default(2).describe("Threads of one query."),

@@ -7,7 +7,7 @@ import { allowedFunctions, allowedTableFunctions } from "./functions.ts"
 /** The tables that a statement reads, in lower case; or why it is refused, as a sentence. */
 export function readTree(serialized: string): { readonly tables: ReadonlySet<string> } | { readonly problem: string } {
   const tree = JSON.parse(serialized) as { error: boolean; error_message?: string; statements?: unknown[] }
-  if (tree.error) return { problem: tree.error_message ?? "The statement could not be read." }
+  if (tree.error) return { problem: problemOf(tree.error_message ?? "The statement could not be read.") }
   const statements = tree.statements ?? []
   if (statements.length !== 1) return { problem: `Send exactly one statement; this is ${statements.length}.` }
   const tables = new Set<string>()
@@ -19,6 +19,12 @@ export function readTree(serialized: string): { readonly tables: ReadonlySet<str
     if (error instanceof RangeError) return { problem: "The statement is nested too deeply." }
     throw error
   }
+}
+
+/** The engine's own words; where it says only that it can't show what is no SELECT, what to do instead before them. */
+function problemOf(said: string): string {
+  if (!/only select statements/i.test(said)) return said
+  return `A query is one SELECT (or WITH … SELECT): it reads, and DELETE, EXPLAIN, COPY, PIVOT and all other statements are refused. The engine says: ${said}`
 }
 
 class Refused extends Error {}

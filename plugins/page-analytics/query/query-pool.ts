@@ -1,6 +1,7 @@
 // Query processes: a few are kept ready, so that nobody waits for a start; once an organization's query has run in one it
-// is that organization's until it is idle for a while or killed. Queries wait in a line with a bound.
-import { AppError } from "#core"
+// is that organization's until it is idle for a while or killed. Queries take turns by organization and wait within a
+// bound: at it, the organization that has most of them waiting is refused, and no other.
+import { AppError, FairLimiter, type Share } from "#core"
 import type { QueryTask } from "./protocol.ts"
 import { type ProcessLimits, type QueryOutcome, QueryProcess } from "./query-process.ts"
 
@@ -32,8 +33,7 @@ export class QueryPool {
   readonly #limits: PoolLimits
   /** Idle ones, by organization. */
   readonly #owned = new Map<string, Owned[]>()
-  readonly #waiting: { readonly organization: string; readonly go: () => void }[] = []
-  readonly #running = new Map<string, number>()
+  readonly #limiter: FairLimiter
   readonly #busy = new Set<QueryProcess>()
   #ready: QueryProcess[] = []
   #startLater: NodeJS.Timeout | undefined
@@ -43,6 +43,22 @@ export class QueryPool {
 
   constructor(limits: PoolLimits) {
     this.#limits = limits
+    const { concurrency, maxWaiting } = limits
+    this.#limiter = new FairLimiter({
+      slots: concurrency,
+      // So that one organization holds at most half of them while others may want theirs.
+      reservedSlots: Math.floor(concurrency / 2),
+      maxWaiting,
+      refusal: () => {
+        const message = `${maxWaiting} analytics queries wait already; try again in a few seconds.`
+        return new AppError("resource_exhausted", message, { reason: "too_many_queries" }, { retryAfterS: 5 })
+      },
+    })
+  }
+
+  /** What waits and runs, by organization. */
+  shares(): Share[] {
+    return this.#limiter.shares()
   }
 
   /** Has processes kept ready from now on; until then one is started by the query that needs it. */
@@ -52,26 +68,26 @@ export class QueryPool {
     this.#keepReady()
   }
 
-  /** Throws `resource_exhausted` when too many wait. An aborted query's process is killed. */
+  /** Throws `resource_exhausted` when too many wait. An aborted query leaves the line, or has its process killed. */
   async run(organization: string, task: Omit<QueryTask, "id">, signal: AbortSignal): Promise<QueryOutcome> {
     this.#wanted = true
-    await this.#turn(organization)
+    if (this.#stopped) throw stopping()
+    return this.#limiter.run({ organization, signal }, () => this.#run(organization, task, signal))
+  }
+
+  async #run(organization: string, task: Omit<QueryTask, "id">, signal: AbortSignal): Promise<QueryOutcome> {
+    if (this.#stopped) throw stopping()
+    const owned = this.#take(organization)
+    const abort = () => owned.process.kill()
+    if (signal.aborted) abort()
+    signal.addEventListener("abort", abort, { once: true })
+    this.#busy.add(owned.process)
     try {
-      if (this.#stopped) throw stopping()
-      const owned = this.#take(organization)
-      const abort = () => owned.process.kill()
-      if (signal.aborted) abort()
-      signal.addEventListener("abort", abort, { once: true })
-      this.#busy.add(owned.process)
-      try {
-        return await owned.process.run(task)
-      } finally {
-        signal.removeEventListener("abort", abort)
-        this.#busy.delete(owned.process)
-        this.#giveBack(organization, owned)
-      }
+      return await owned.process.run(task)
     } finally {
-      this.#release(organization)
+      signal.removeEventListener("abort", abort)
+      this.#busy.delete(owned.process)
+      this.#giveBack(organization, owned)
     }
   }
 
@@ -142,42 +158,6 @@ export class QueryPool {
     if (!oldest) return
     clearTimeout(oldest.one.idle)
     this.#retire(oldest.organization, oldest.one)
-  }
-
-  /** An organization holds at most half of the places while others may want theirs. */
-  #mayRun(organization: string): boolean {
-    const { concurrency } = this.#limits
-    const all = [...this.#running.values()].reduce((sum, count) => sum + count, 0)
-    return all < concurrency && (this.#running.get(organization) ?? 0) < Math.max(1, Math.ceil(concurrency / 2))
-  }
-
-  async #turn(organization: string): Promise<void> {
-    if (this.#stopped) throw stopping()
-    if (!this.#mayRun(organization)) {
-      if (this.#waiting.length >= this.#limits.maxWaiting) {
-        const message = `${this.#waiting.length} analytics queries wait already; try again in a few seconds.`
-        throw new AppError("resource_exhausted", message, { reason: "too_many_queries" }, { retryAfterS: 5 })
-      }
-      await new Promise<void>((go) => this.#waiting.push({ organization, go }))
-      return
-    }
-    this.#count(organization, 1)
-  }
-
-  #release(organization: string): void {
-    this.#count(organization, -1)
-    const next = this.#waiting.findIndex((waiting) => this.#mayRun(waiting.organization))
-    if (next < 0) return
-    const [first] = this.#waiting.splice(next, 1)
-    if (!first) return
-    this.#count(first.organization, 1)
-    first.go()
-  }
-
-  #count(organization: string, change: 1 | -1): void {
-    const count = (this.#running.get(organization) ?? 0) + change
-    if (count > 0) this.#running.set(organization, count)
-    else this.#running.delete(organization)
   }
 }
 

@@ -141,6 +141,28 @@ describe("containment of analytics queries", () => {
     await query.stop()
   })
 
+  it("refuses queries of the organization that has most of them waiting, and no other's", async () => {
+    const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 1 })
+    const gone = new AbortController()
+    const refusals: string[] = []
+    const ask = (organization: string, sql: string, signal: AbortSignal) =>
+      pool.run(organization, { ...task, sql }, signal).then(
+        ({ kind }) => kind,
+        (error: { code?: string }) => {
+          refusals.push(organization)
+          return error.code
+        },
+      )
+    const flood = Array.from({ length: 12 }, () => ask("busy", "SELECT count(*) FROM range(1000000000000)", gone.signal))
+    const quiet = [ask("quiet", "SELECT 1", never), ask("quiet", "SELECT 2", never)]
+    expect(pool.shares().map(({ organization, waiting, running }) => [organization, waiting, running])).to.deep.include(["quiet", 2, 0])
+    gone.abort()
+    expect(await Promise.all(quiet)).to.deep.equal(["table", "table"])
+    await Promise.all(flood)
+    expect(new Set(refusals)).to.deep.equal(new Set(["busy"]))
+    await pool.stop()
+  })
+
   it("refuses a query when too many wait, and serves those that wait in turn", async () => {
     const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 1, idleMs: 60_000, ready: 1 })
     const ask = (organization: string) => pool.run(organization, { ...task, sql: "SELECT 1" }, never)

@@ -227,6 +227,32 @@ describe("page analytics query", () => {
     expect(await empty.query("SELECT * FROM sessions")).to.deep.include({ rows: [], enabled: false, as_of: null, truncated: false })
   })
 
+  it("answers a manager key in its own organization, as any service key of its role", async () => {
+    const mint = (manager: boolean) =>
+      service.host
+        .get(Works)
+        .run((work) =>
+          service.host
+            .get(ApiKeys)
+            .mint(work, service.organization.id, { name: "service", kind: "api_key", role: "member", scopes: null, manager, user: null }),
+        )
+    for (const manager of [true, false]) {
+      const { text } = await mint(manager)
+      const answer = await service.host.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" }, { key: text })
+      expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+    }
+  })
+
+  it("says of a statement that is no query what one is, and what the engine says", async () => {
+    for (const query of ["DELETE FROM events", "EXPLAIN SELECT 1", "COPY events TO 'x.csv'"]) {
+      const { status, body } = await service.api<{ message: string; details: { reason: string } }>("POST", "/v1/page-analytics/query", {
+        query,
+      })
+      expect([status, body.details.reason]).to.deep.equal([400, "query_rejected"])
+      expect(body.message, query).to.match(/A query is one SELECT .*The engine says: Only SELECT statements/)
+    }
+  })
+
   it("asks again, at each call, whether the key's maker is a member", async () => {
     const { host } = service
     const organizations = host.get(Organizations)

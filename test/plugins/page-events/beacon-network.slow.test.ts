@@ -1,8 +1,10 @@
 // The beacon where requests fail, and where what happens on a page is done by scripts, by nobody, or elsewhere than a
 // simple page has it. One visit each, with many assertions: a browser costs seconds.
 import { expect } from "chai"
+import { ShiftedClock } from "../../shifted-clock.ts"
+import { until } from "../../waiting.ts"
 import { Chromium, type Page } from "./chromium.ts"
-import { desktopChrome, Loop, MovedClock, type Published, until } from "./loop.ts"
+import { desktopChrome, Loop, type Published } from "./loop.ts"
 
 const hidden =
   "Object.defineProperty(document,'visibilityState',{value:'hidden',configurable:true});document.dispatchEvent(new Event('visibilitychange'))"
@@ -11,7 +13,7 @@ const shown =
 const inboundPath = /\/v1\/inbound\//
 
 describe("the beacon on a bad network, and on pages that do things by themselves", () => {
-  const clock = new MovedClock()
+  const clock = new ShiftedClock()
   let loop: Loop
   let browser: Chromium
   before(async () => {
