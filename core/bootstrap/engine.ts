@@ -7,6 +7,7 @@ import { JobQueue, Jobs, Scheduler } from "../contract/job.ts"
 import { Leases } from "../contract/lease.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
+import { measureWaiting } from "../contract/waiting-metrics.ts"
 import { backoff } from "../jobs/backoff.ts"
 import { JobCollection } from "../jobs/jobs-collection.ts"
 import { DurableQueue } from "../jobs/queue.ts"
@@ -32,13 +33,17 @@ export function provideWork(container: Container, registry: Registry, node: stri
   registry.add(Jobs, deferredJob, "core")
   container.provide(Sandbox, {
     inject: { config: Settings, clock: Clock, log: Log, metrics: Metrics },
-    create: ({ config, metrics, ...deps }) =>
-      createSandbox({
+    create: ({ config, metrics, ...deps }) => {
+      const sandbox = createSandbox({
         ...deps,
         config: config.sandbox,
         observe: sandboxObserver(metrics),
         cacheFolder: join(config.data_dir, "cache", "programs"),
-      }),
+      })
+      measureWaiting(metrics, "sandbox", () => sandbox.shares().sandbox)
+      measureWaiting(metrics, "compiler", () => sandbox.shares().compiler)
+      return sandbox
+    },
     start: (sandbox) => sandbox.start(),
     stop: (sandbox) => sandbox.stop(),
   })

@@ -69,6 +69,7 @@ export const CoreConfig = z.strictObject({
       .max(60_000)
       .describe("Processor time after which a process that does not answer is killed; after twelve times that of any time it is, too."),
     max_isolates: z.int().min(1).describe("Isolates kept at once in one process; the least recently used one goes first."),
+    max_process_mb: z.int().min(64).describe("Resident memory of one process; one that has grown past it is replaced between events."),
   }),
   jobs: z.strictObject({
     concurrency: z.int().min(1).describe("Jobs that this node runs at once."),

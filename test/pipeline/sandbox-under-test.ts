@@ -11,6 +11,7 @@ export const sandboxConfig: CoreConfig["sandbox"] = {
   timeout_ms: 50,
   hard_deadline_ms: 250,
   max_isolates: 64,
+  max_process_mb: 384,
 }
 
 export function sandboxUnderTest(options: Partial<SandboxOptions> & { settings?: Partial<CoreConfig["sandbox"]> } = {}): Sandbox {

@@ -2,13 +2,14 @@
 // own or sent away.
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
+import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Loss } from "./child-link.ts"
 import { Compiler, type ProgramSource } from "./compiler.ts"
 import { isolateBundle } from "./isolate-bundle.ts"
-import { type Job, keyOf, unavailable } from "./job.ts"
+import { type Job, keyOf } from "./job.ts"
 import { Lane, type LaneOptions } from "./lane.ts"
-import { Offenders, strike } from "./offenders.ts"
+import { Offenders, organizationPenaltyFrom, strike } from "./offenders.ts"
 import { PenaltyLanes } from "./penalty-lanes.ts"
 import { digestOf } from "./program.ts"
 import { ProgramCache } from "./program-cache.ts"
@@ -30,15 +31,15 @@ export interface SandboxOptions {
   readonly cacheFolder?: string
 }
 
-const mostWaiting = 20_000
-
 export function createSandbox({ config, log, clock, observe = () => {}, cacheFolder }: SandboxOptions): Sandbox {
   const offenders = new Offenders(clock)
+  const organizations = new Offenders(clock, organizationPenaltyFrom)
   const programs = new ProgramCache(cacheFolder ?? null, log)
   const compiler = new Compiler(clock, (undenied) => sayUndenied(undenied))
   const compiling = new Map<string, ReturnType<Sandbox["compile"]>>()
 
   const punish = (job: Job, weight: number) => {
+    organizations.add(job.call.organization, "", weight)
     const pause = offenders.add(job.key, job.call.program.digest, weight)
     if (pause === 0) return
     observe({ type: "paused", pipelineId: job.call.pipelineId, milliseconds: pause })
@@ -73,6 +74,10 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
       sayUndenied(undenied)
     },
     onLost: (loss) => observe({ type: "child_lost", cause: causeOf(loss) }),
+    onRecycled: (megabytes) => {
+      observe({ type: "child_lost", cause: "recycled" })
+      log.info({ resident_mb: Math.round(megabytes) }, "A sandbox process has grown past max_process_mb and is replaced between events.")
+    },
     onBatch: (events) => observe({ type: "batch", events }),
   }
   const penalties = new PenaltyLanes(laneOptions)
@@ -105,9 +110,12 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
       const penalized = offenders.hasPenalty(key, call.program.digest)
       const pauseMs = penalized ? offenders.pauseMs(key) : 0
       if (pauseMs > 0) return Promise.resolve(paused(pauseMs))
-      const lane = penalized ? penalties.lane(key) : laneOf(key)
+      const lane = organizations.hasPenalty(call.organization, "")
+        ? penalties.lane(call.organization)
+        : penalized
+          ? penalties.lane(key)
+          : laneOf(key)
       if (!lane) return Promise.resolve(paused(1_000))
-      if (lane.size >= mostWaiting) return Promise.resolve(unavailable("Too many events wait for the sandbox."))
       return new Promise((resolve) => lane.add(newJob(key, call, resolve, clock.monotonic())))
     },
 
@@ -115,6 +123,8 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
       for (const lane of lanes) lane.forget(pipelineId)
       penalties.forget(pipelineId)
     },
+
+    shares: () => ({ sandbox: sumShares(lanes.map((lane) => lane.shares())), compiler: compiler.shares() }),
 
     async start() {
       await isolateBundle("runner")
@@ -130,6 +140,21 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
 
 function newJob(key: string, call: SandboxCall, resolve: (result: SandboxResult) => void, queuedAt: number): Job {
   return { key, call, resolve, queuedAt, losses: 0, alone: false }
+}
+
+/** An organization's pipelines may be spread over several lanes. */
+function sumShares(each: readonly (readonly Share[])[]): Share[] {
+  const sums = new Map<string, Share>()
+  for (const share of each.flat()) {
+    const { waiting = 0, running = 0, waitingMs = 0 } = sums.get(share.organization) ?? {}
+    sums.set(share.organization, {
+      organization: share.organization,
+      waiting: waiting + share.waiting,
+      running: running + share.running,
+      waitingMs: Math.max(waitingMs, share.waitingMs),
+    })
+  }
+  return [...sums.values()].sort((a, b) => b.waitingMs - a.waitingMs)
 }
 
 function paused(milliseconds: number): SandboxResult {

@@ -1,6 +1,6 @@
 // Keeps account of pipelines that cost others something: a child they took down is a strike, a timeout or a lost isolate
 // an eighth of one. Two strikes move a pipeline to a child of its own, with a pause that doubles with each further one;
-// good behaviour and a changed program clear it.
+// good behaviour and a changed program clear it. Organizations have such an account too, over all of their pipelines.
 import type { Clock } from "../../kernel/clock.ts"
 
 interface Record {
@@ -13,7 +13,9 @@ interface Record {
 
 export const strike = 1
 export const smallStrike = 1 / 8
-const penaltyFrom = 2
+const pipelinePenaltyFrom = 2
+/** An organization with so many strikes shares a child with no other. */
+export const organizationPenaltyFrom = 8
 const firstPauseMs = 1_000
 const longestPauseMs = 300_000
 const forgottenMs = 600_000
@@ -24,8 +26,11 @@ export class Offenders {
   readonly #clock: Clock
   readonly #records = new Map<string, Record>()
 
-  constructor(clock: Clock) {
+  readonly #penaltyFrom: number
+
+  constructor(clock: Clock, penaltyFrom = pipelinePenaltyFrom) {
     this.#clock = clock
+    this.#penaltyFrom = penaltyFrom
   }
 
   /** Whether it has done anything lately that would make neighbours wait. */
@@ -35,7 +40,7 @@ export class Offenders {
 
   hasPenalty(key: string, digest: string): boolean {
     const record = this.#find(key, digest)
-    return record !== undefined && record.strikes >= penaltyFrom
+    return record !== undefined && record.strikes >= this.#penaltyFrom
   }
 
   /** Milliseconds that the pipeline still pauses; 0 when it may run. */
@@ -56,8 +61,8 @@ export class Offenders {
     this.#records.set(key, record)
     if (this.#records.size > most) this.#forgetOldest()
     const whole = Math.floor(record.strikes)
-    if (whole < penaltyFrom || whole === before) return 0
-    const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(20, whole - penaltyFrom))
+    if (whole < this.#penaltyFrom || whole === before) return 0
+    const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(20, whole - this.#penaltyFrom))
     record.pausedUntil = now + pause
     return pause
   }

@@ -1,4 +1,5 @@
-// Children for those that can't be let near others: one a pipeline, few at once, gone when idle.
+// Children for those that can't be let near others: one a pipeline, or one for all of an organization's, few at once, gone
+// when idle.
 import type { Job } from "./job.ts"
 import { unavailable } from "./job.ts"
 import { Lane, type LaneOptions } from "./lane.ts"
@@ -14,7 +15,7 @@ export class PenaltyLanes {
     this.#options = { ...options, keepsSpare: false }
   }
 
-  /** The pipeline's own lane; undefined when all are taken by others at work. */
+  /** The lane of a pipeline, or of an organization, alone; undefined when all are taken by others at work. */
   lane(key: string): Lane | undefined {
     const own = this.#lanes.get(key)
     if (own) return own
@@ -47,7 +48,7 @@ export class PenaltyLanes {
 
   #endIdle(): boolean {
     for (const [key, lane] of this.#lanes) {
-      if (lane.size > 0) continue
+      if (lane.busy) continue
       this.#end(key, lane)
       return true
     }
@@ -57,7 +58,7 @@ export class PenaltyLanes {
   #endWhenIdle(key: string, lane: Lane): void {
     this.#options.clock.after(idleMs, () => {
       if (this.#lanes.get(key) !== lane) return
-      if (lane.size > 0) this.#endWhenIdle(key, lane)
+      if (lane.busy) this.#endWhenIdle(key, lane)
       else this.#end(key, lane)
     })
   }

@@ -9,11 +9,15 @@ export interface RunChildHandlers {
   onFrame(parts: string[]): void
   onLost(loss: Loss, wasReady: boolean): void
   /** `undenied` is what this platform could not take from it. */
+  /** What it has in hand takes longer than it may; it may be lost soon. */
+  onSlow(): void
   onStarted(milliseconds: number, undenied: readonly string[]): void
 }
 
 const startMs = 30_000
 const silentMs = 10_000
+const minTickMs = 25
+const slowTicks = 2
 
 export class RunChild {
   readonly ready: Promise<void>
@@ -24,10 +28,17 @@ export class RunChild {
   readonly #sent = new Map<string, string>()
   #isReady = false
   #unanswered = 0
+  readonly #tickMs: number
+  readonly #onSlow: () => void
+  /** Since its last answer, or since it got something to do. */
+  #ticks = 0
+  #ticking = false
   #cancelTimer: () => void
 
   constructor(config: CoreConfig["sandbox"], clock: Clock, bundle: () => Promise<string>, handlers: RunChildHandlers) {
     this.#clock = clock
+    this.#tickMs = Math.max(minTickMs, config.timeout_ms)
+    this.#onSlow = handlers.onSlow
     const startedAt = clock.monotonic()
     const gone = Promise.withResolvers<void>()
     const ready = Promise.withResolvers<void>()
@@ -69,7 +80,8 @@ export class RunChild {
     const known = this.#sent.get(key) === program.digest
     this.#sent.set(key, program.digest)
     const text = known ? ["", "", ""] : ["1", program.validator ?? "", program.transform ?? ""]
-    if (this.#unanswered++ === 0) this.#watch()
+    if (this.#unanswered++ === 0) this.#ticks = 0
+    if (!this.#ticking) this.#tick()
     this.#link.send(["run", String(id), key, program.digest, ...text, batch])
   }
 
@@ -101,11 +113,18 @@ export class RunChild {
 
   #answered(): void {
     this.#unanswered--
-    this.#watch()
+    this.#ticks = 0
   }
 
-  #watch(): void {
-    this.#cancelTimer()
-    this.#cancelTimer = this.#unanswered > 0 ? this.#clock.after(silentMs, () => this.#link.kill()) : () => {}
+  #tick(): void {
+    this.#ticking = true
+    this.#cancelTimer = this.#clock.after(this.#tickMs, () => {
+      this.#ticking = false
+      if (this.#unanswered === 0) return
+      this.#ticks++
+      if (this.#ticks === slowTicks) this.#onSlow()
+      if (this.#ticks * this.#tickMs >= silentMs) this.#link.kill()
+      else this.#tick()
+    })
   }
 }

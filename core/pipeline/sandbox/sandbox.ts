@@ -1,6 +1,7 @@
 // The sandbox as the rest of the engine sees it: foreign schemas and transforms go in as text, run in isolates of a
 // child process, and come back as data or as a cause. Whatever they do, this process goes on.
 import { token } from "../../kernel/di.ts"
+import type { Share } from "../../kernel/fair-scheduler.ts"
 
 /** A schema and a transform, compiled; the digest names the program. */
 export interface Program {
@@ -73,6 +74,8 @@ export interface Sandbox {
   run(call: SandboxCall): Promise<SandboxResult>
   /** Lets go of a pipeline's isolate. */
   forget(pipelineId: string): void
+  /** Who waits for what, those that wait longest first. */
+  shares(): { readonly sandbox: readonly Share[]; readonly compiler: readonly Share[] }
   start(): Promise<void>
   stop(): Promise<void>
 }

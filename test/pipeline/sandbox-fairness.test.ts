@@ -1,0 +1,121 @@
+// One organization's flood beside another's events and programs: by turns, counted in answers rather than in time.
+import { expect } from "chai"
+import type { SandboxSight } from "../../core/pipeline/sandbox/create-sandbox.ts"
+import type { Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
+import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
+
+describe("sandbox fairness", () => {
+  let sandbox: Sandbox
+  before(async () => {
+    sandbox = sandboxUnderTest()
+    await sandbox.start()
+  })
+  after(() => sandbox.stop())
+
+  it("answers an organization between two groups of another's, however many pipelines that has", async () => {
+    const slow = await programOf(sandbox, "function transform(event) { let n = 0; while (n < 1e7) n++; return { n } }")
+    const quick = await programOf(sandbox, "function transform(event) { return event }")
+    const [pipelines, events] = [40, 3]
+    let answered = 0
+    const flood = Array.from({ length: pipelines * events }, (_, i) =>
+      sandbox.run(callOf(slow, { i }, { organization: "hostile", pipelineId: `pipeline-${i % pipelines}` })).then((result) => {
+        answered++
+        return result
+      }),
+    )
+    const before: number[] = []
+    while (before.length < 10) {
+      const from = answered
+      expect(await sandbox.run(callOf(quick, { n: 1 }, { organization: "quiet" }))).to.include({ ok: true })
+      before.push(answered - from)
+    }
+    expect(answered).to.be.below(pipelines * events)
+    // What is sent before anyone knows that it is slow: six groups.
+    expect(before[0]).to.be.at.most(6 * events)
+    for (const count of before.slice(1)) expect(count).to.be.at.most(2 * events)
+    expect(sandbox.shares().sandbox.map(({ organization }) => organization)).to.deep.equal(["hostile"])
+    for (const result of await Promise.all(flood)) expect(result).to.include({ ok: true })
+  })
+
+  it("refuses the flood and nobody else at the bound", async () => {
+    const program = await programOf(sandbox, "function transform(event) { return event }")
+    const flood = Array.from({ length: 12_000 }, (_, i) =>
+      sandbox.run(callOf(program, { i }, { organization: "hostile", pipelineId: `pipeline-${i % 50}` })),
+    )
+    const quiet = Array.from({ length: 20 }, (_, i) => sandbox.run(callOf(program, { i }, { organization: "quiet" })))
+    for (const result of await Promise.all(quiet)) expect(result).to.include({ ok: true })
+    const refused = (await Promise.all(flood)).filter((result) => !result.ok)
+    expect(refused.length).to.be.within(1_000, 2_000)
+    for (const result of refused)
+      expect(result).to.include({ kind: "unavailable", message: "Too many events of this organization wait for the sandbox." })
+  })
+
+  it("gives an organization that keeps costing time a process that no other shares", async () => {
+    const impatient = sandboxUnderTest({ settings: { timeout_ms: 10, hard_deadline_ms: 100 } })
+    await impatient.start()
+    const endless = await programOf(sandbox, "function transform() { for (;;); }")
+    const quick = await programOf(sandbox, "function transform(event) { return event }")
+    const kinds = new Set<string>()
+    // Each pipeline runs away once only: none is paused for it by itself.
+    for (let i = 0; i < 64; i++) {
+      const result = await impatient.run(callOf(endless, {}, { organization: "runaway", pipelineId: `once-${i}` }))
+      kinds.add(result.ok ? "ok" : result.kind)
+    }
+    expect([...kinds]).to.deep.equal(["timeout"])
+    let answered = 0
+    const flood = Array.from({ length: 8 }, (_, i) =>
+      impatient.run(callOf(endless, {}, { organization: "runaway", pipelineId: `again-${i}` })).then(() => answered++),
+    )
+    for (let i = 0; i < 8; i++) {
+      expect(await impatient.run(callOf(quick, { i }, { organization: "quiet" }))).to.include({ ok: true })
+      expect(impatient.shares().sandbox).to.deep.equal([])
+    }
+    expect(answered).to.be.below(8)
+    await Promise.all(flood)
+    await impatient.stop()
+  })
+
+  it("compiles an organization's program between two of another's", async () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 150 }, (_, i) => [
+        `p${i}`,
+        {
+          anyOf: [
+            { type: "string", pattern: `^${i}` },
+            { type: "integer", minimum: i },
+          ],
+        },
+      ]),
+    )
+    let answered = 0
+    const flood = Array.from({ length: 4 }, (_, i) =>
+      sandbox.compile({ organization: "hostile", schema: { title: `slow ${i}`, properties }, transform: null }).then(() => answered++),
+    )
+    const { problems } = await sandbox.compile({ organization: "quiet", schema: { type: "object" }, transform: null })
+    expect(problems).to.deep.equal([])
+    expect(answered).to.be.at.most(2)
+    await Promise.all(flood)
+  })
+})
+
+describe("a sandbox process that has grown", () => {
+  it("is replaced between events, and refuses none", async () => {
+    const sights: SandboxSight[] = []
+    // Less than any process takes, so that each look finds one to replace.
+    const sandbox = sandboxUnderTest({ settings: { max_process_mb: 1 }, observe: (sight) => sights.push(sight) })
+    await sandbox.start()
+    try {
+      const program = await programOf(sandbox, "function transform(event) { return event }")
+      const recycled = () => sights.filter((sight) => sight.type === "child_lost").map((sight) => sight.cause)
+      for (let i = 0; recycled().length < 2; i++) {
+        const results = await Promise.all(
+          Array.from({ length: 20 }, (_, n) => sandbox.run(callOf(program, { i, n }, { pipelineId: `pipeline-${n}` }))),
+        )
+        for (const [n, result] of results.entries()) expect(result).to.include({ ok: true, event: JSON.stringify({ i, n }) })
+      }
+      expect(new Set(recycled())).to.deep.equal(new Set(["recycled"]))
+    } finally {
+      await sandbox.stop()
+    }
+  })
+})
