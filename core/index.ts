@@ -63,6 +63,7 @@ export { FairScheduler, type FairSchedulerOptions, type Share, type Turn } from 
 export { nearest } from "./kernel/guess.ts"
 export { derivedUuid, derivedUuidInOrder, Ids, isUuid } from "./kernel/ids.ts"
 export { Log, type Logger, secretNames } from "./kernel/log.ts"
+export { defineReasons, type Reason, type ReasonSpec, type Reasons } from "./kernel/reasons.ts"
 export { fromHeaders, inSpan, type Span, traceHeaders } from "./kernel/tracing.ts"
 export { type Sealed, Vault } from "./kernel/vault.ts"
 export { notUtf8, utf8Text } from "./pipeline/utf8.ts"

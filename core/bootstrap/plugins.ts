@@ -6,6 +6,7 @@ import { registrarFor } from "../contract/registrar.ts"
 import { BootError, type CoreConfig } from "../kernel/config.ts"
 import { Container } from "../kernel/di.ts"
 import { findPlugins, type OrderedPlugin, orderPlugins } from "../kernel/loader.ts"
+import { reasonConflicts } from "../kernel/reasons.ts"
 import { Registry } from "../kernel/registry.ts"
 
 /** The folder that holds `core/`: where the plugins and pipelines that ship with the framework are. */
@@ -36,6 +37,7 @@ export async function loadPlugins({ config, root, plugins = [], unset }: LoadPlu
   const found = await findPlugins<Registrar>({ paths, roots: [root, frameworkRoot] }, problems)
   const given = plugins.filter((plugin) => !found.some((one) => one.plugin === plugin)).map((plugin) => ({ plugin, from: "the host" }))
   const ordered = orderPlugins<Registrar>([...found, ...given], config.plugins.settings, problems, unset)
+  problems.push(...reasonConflicts(ordered.map(({ plugin }) => plugin)))
   if (problems.length > 0) throw new BootError(problems)
   return ordered
 }

@@ -29,7 +29,7 @@ export async function generatedFiles(declarations: Declarations): Promise<Genera
     "config/openapi.json": `${JSON.stringify(openApi(registry.items(Operations), { serverUrl: "http://127.0.0.1:8080", routes: registry.items(Routes) }), null, 2)}\n`,
     ...actionPages(registry.items(Actions)),
     ...(await authModePages(registry.items(AuthModes))),
-    "docs/reference/errors.md": errorsReference(),
+    "docs/reference/errors.md": errorsReference(plugins.map(({ plugin }) => plugin)),
     ...operationPages(registry.items(Operations)),
     "docs/reference/pipeline.md": pipelineReference(),
     "docs/reference/settings.md": settingsReference(plugins),

@@ -2,6 +2,8 @@
 // (Connect's table, https://connectrpc.com/docs/protocol#error-codes, plus three statuses of HTTP's own).
 // Code throws AppError; surfaces turn it into their own shape; anything else becomes `internal`.
 
+import type { Reason } from "./reasons.ts"
+
 /** The closed set of error codes, each with its HTTP status. */
 export const httpStatusOf = {
   invalid_argument: 400,
@@ -35,9 +37,9 @@ export interface FieldProblem {
   message: string
 }
 
-/** Always an object. `reason` is a stable word a program can switch on; `fields` names what was wrong where. */
+/** Always an object. `reason` is a stable word a program can switch on, registered in reasons.ts or by a plugin; `fields` names what was wrong where. */
 export interface ErrorDetails {
-  reason?: string
+  reason?: Reason
   fields?: FieldProblem[]
   [key: string]: unknown
 }

@@ -2,12 +2,15 @@
 // (contract/registrar.ts), so that the kernel knows no operation, action or collection.
 import type { z } from "zod"
 import type { PluginCommand } from "./command.ts"
+import type { Reasons } from "./reasons.ts"
 
 export interface Plugin<R, C extends z.ZodType = z.ZodType> {
   /** Unique among the loaded plugins; kebab-case. Its settings stand under this name in the configuration. */
   readonly id: string
   /** Ids of plugins whose exports this one uses. They register, start and migrate first. */
   readonly needs?: readonly string[]
+  /** The words that its errors hold in `details.reason` beside core's, made with `defineReasons`. */
+  readonly reasons?: Reasons
   /** Settings an operator may give; checked at boot, all problems in one report. */
   readonly config: C
   register(registrar: R, config: z.output<C>): void

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { Clock, definePlugin, Ids, Log, PublicUrl, Settings, token, Vault } from "#core"
 import { type BucketDriver, Buckets, createBuckets } from "./buckets.ts"
 import { folderDriver } from "./folder.ts"
+import { reasons } from "./reasons.ts"
 import { s3Driver } from "./s3.ts"
 import { readObject } from "./serve.ts"
 import { BucketSettings } from "./settings.ts"
@@ -13,6 +14,7 @@ const Driver = token<BucketDriver>("BucketDriver")
 
 export default definePlugin({
   id: "buckets",
+  reasons,
   config: BucketSettings,
   register(reg, config) {
     const { s3 } = config

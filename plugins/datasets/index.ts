@@ -5,6 +5,7 @@ import { DatasetsCollection, RowsCollection } from "./collections.ts"
 import { createDatasets, Datasets } from "./datasets.ts"
 import { createDataset, getDataset, listDatasets, updateDataset } from "./operations/datasets.ts"
 import { deleteRow, exportRows, insertRows, listRows } from "./operations/rows.ts"
+import { reasons } from "./reasons.ts"
 import { rehearsedRows } from "./rehearsal.ts"
 import { rowsChannel } from "./row-news.ts"
 import { splitLeads } from "./split-leads.ts"
@@ -19,6 +20,7 @@ export { bareDataset, type LeadCapture, leadTargets, splitLeadsWarning } from ".
 
 export default definePlugin({
   id: "datasets",
+  reasons,
   config: z.strictObject({
     max_scanned_rows: z
       .int()

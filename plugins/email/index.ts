@@ -6,6 +6,7 @@ import { OneMailAddress, parseAddresses } from "./addresses.ts"
 import { capturedTransport } from "./captured.ts"
 import { createMailer, Mailer } from "./mailer.ts"
 import { outboxTransport } from "./outbox.ts"
+import { reasons } from "./reasons.ts"
 import { Senders, sendersService } from "./senders.ts"
 import { smtpTransport } from "./smtp.ts"
 
@@ -30,6 +31,7 @@ const EmailConfig = z
 
 export default definePlugin({
   id: "email",
+  reasons,
   config: EmailConfig,
   // Imported only here, so that a running service needs no MJML.
   async generates() {

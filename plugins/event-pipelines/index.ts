@@ -18,12 +18,14 @@ import { getPayload } from "./operations/payload.ts"
 import { sendEvent, testPipeline, validatePipeline } from "./operations/trying.ts"
 import { connectPageForms } from "./page-forms.ts"
 import { dependencies, EventPipelines, EventPipelinesService } from "./pipelines.ts"
+import { reasons } from "./reasons.ts"
 import { pipelineSource } from "./source.ts"
 
 export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
 
 export default definePlugin({
   id: "event-pipelines",
+  reasons,
   needs: ["organizations", "datasets", "pages"],
   config: z.strictObject({}),
   commands: pipelineCommands,

@@ -102,7 +102,7 @@ function canonical(config: PipelineDocument["auth_config"]): string {
 }
 
 export function invalid(path: string, message: string): AppError {
-  return new AppError("invalid_argument", `${path}: ${message}`, { reason: "invalid_field", fields: [{ path, message }] })
+  return new AppError("invalid_argument", `${path}: ${message}`, { reason: "invalid_fields", fields: [{ path, message }] })
 }
 
 /** Guests read no payloads, rows or previews. */

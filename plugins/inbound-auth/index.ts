@@ -11,6 +11,7 @@ import { providerSignature } from "./modes/provider-signature.ts"
 import { publicArtifactMode } from "./modes/public-artifact.ts"
 import { sharedSecretHeader } from "./modes/shared-secret-header.ts"
 import { timestampedSignature } from "./modes/timestamped-signature.ts"
+import { reasons } from "./reasons.ts"
 
 export { type CapturedArgs, type CapturedRequest, verifyCaptured } from "./captured.ts"
 export { KeyFetcher } from "./key-fetcher.ts"
@@ -18,6 +19,7 @@ export { type ProviderFacts, providerFacts } from "./provider-facts.ts"
 
 export default definePlugin({
   id: "inbound-auth",
+  reasons,
   needs: ["organizations", "pages"],
   config: z.strictObject({}),
   commands: [verifyCommand],

@@ -11,6 +11,7 @@ import { createIntegrations, Integrations } from "./integrations.ts"
 import { connectIntegration } from "./operations/connect.ts"
 import { listIntegrations } from "./operations/list.ts"
 import { disconnectIntegration, getIntegration } from "./operations/one.ts"
+import { reasons } from "./reasons.ts"
 import { rehearsedConnection } from "./rehearsal.ts"
 
 export { defineIntegrationApp, type IntegrationApp, IntegrationApps, type IntegrationRequest } from "./app.ts"
@@ -19,6 +20,7 @@ export { type CallContext, Integrations } from "./integrations.ts"
 
 export default definePlugin({
   id: "integrations",
+  reasons,
   needs: ["organizations", "outgoing-http"],
   config: z.strictObject({}),
   register(registrar) {

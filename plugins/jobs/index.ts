@@ -3,9 +3,11 @@
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { getJob, listJobs, retryJob } from "./operations.ts"
+import { reasons } from "./reasons.ts"
 
 export default definePlugin({
   id: "jobs",
+  reasons,
   needs: [],
   config: z.strictObject({}),
   register: (registrar) => registrar.operations(listJobs, getJob, retryJob),

@@ -19,6 +19,7 @@ import { createKeyUse, type KeyUse } from "./key-use.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listManaged, listMembers } from "./operations/identity.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
+import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
 import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 
@@ -35,6 +36,7 @@ const KeyUses = token<KeyUse>("last use of keys")
 
 export default definePlugin({
   id: "organizations",
+  reasons,
   config: z.strictObject({}),
   commands: [{ name: "make-key", summary: "Print a fresh API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => drawKey("api_key").text }],
   register(reg) {

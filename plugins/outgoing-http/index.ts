@@ -4,6 +4,7 @@
 import { z } from "zod"
 import { definePlugin, Outside, Settings } from "#core"
 import { createOutgoingHttp, OutgoingHttp } from "./client.ts"
+import { reasons } from "./reasons.ts"
 import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"
 
 export { OutgoingHttp, type OutgoingRequest, type OutgoingResponse } from "./client.ts"
@@ -14,6 +15,7 @@ export { OutgoingSockets } from "./sockets.ts"
 
 export default definePlugin({
   id: "outgoing-http",
+  reasons,
   config: z.strictObject({}),
   register(registrar) {
     registrar.provide(OutgoingHttp, {

@@ -11,6 +11,7 @@ import { CopiedOrganizations, CopiesCollection, NotesCollection, SealingCollecti
 import { analyticsSchema, analyticsStatus, queryAnalytics, rebuildAnalytics } from "./operations.ts"
 import { createPageAnalytics, PageAnalytics } from "./page-analytics.ts"
 import { QueryPool } from "./query/query-pool.ts"
+import { reasons } from "./reasons.ts"
 import { eventsDataset, Passes } from "./sealing/passes.ts"
 import { rowNotes } from "./sealing/row-notes.ts"
 import { SegmentEngine } from "./sealing/segment-engine.ts"
@@ -25,6 +26,7 @@ const Pool = token<QueryPool>("analytics query pool")
 
 export default definePlugin({
   id: "page-analytics",
+  reasons,
   needs: ["buckets", "datasets", "event-pipelines", "organizations", "pages"],
   config: AnalyticsSettings,
   register(reg, config) {

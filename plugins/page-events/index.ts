@@ -15,6 +15,7 @@ import { createEventTargets, EventTargets } from "./event-targets.ts"
 import { connectLeads } from "./leads.ts"
 import { EventLimits } from "./limits.ts"
 import { onPublish } from "./pipeline.ts"
+import { reasons } from "./reasons.ts"
 import { replayer } from "./replay.ts"
 import { createSessions, endSession, Sessions } from "./sessions.ts"
 import { PageEventSettings } from "./settings.ts"
@@ -27,6 +28,7 @@ const Names = token<AuthoredNames>("names in pages")
 
 export default definePlugin({
   id: "page-events",
+  reasons,
   needs: ["datasets", "event-pipelines", "pages"],
   config: PageEventSettings,
   generates: generatedBeacon,

@@ -5,6 +5,7 @@ import { Organizations } from "../organizations/index.ts"
 import { PagesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
 import { createPages, Pages } from "./pages.ts"
+import { reasons } from "./reasons.ts"
 import { rehearsedPage } from "./rehearsal.ts"
 import { createPageParts, PageParts } from "./serving/parts.ts"
 import { Serving, sendForm, servePage } from "./serving/routes.ts"
@@ -22,6 +23,7 @@ export { type Shown, type ShownSession, type VisitorSessions, Visitors } from ".
 
 export default definePlugin({
   id: "pages",
+  reasons,
   needs: ["organizations"],
   config: PageSettings,
   register(reg, settings) {

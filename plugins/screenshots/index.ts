@@ -8,6 +8,7 @@ import { Pages, Serving } from "../pages/index.ts"
 import { ScreenshotCollection } from "./collection.ts"
 import { expireScreenshot, renderScreenshot } from "./jobs.ts"
 import { screenshotResult, startScreenshot } from "./operations.ts"
+import { reasons } from "./reasons.ts"
 import { createRenderer, type Renderer } from "./render/renderer.ts"
 import { createScreenshots, Screenshots } from "./screenshots.ts"
 import { ScreenshotSettings } from "./settings.ts"
@@ -17,6 +18,7 @@ const RendererToken = token<Renderer>("Renderer")
 
 export default definePlugin({
   id: "screenshots",
+  reasons,
   needs: ["buckets", "organizations", "outgoing-http", "pages"],
   config: ScreenshotSettings,
   register(reg, config) {

@@ -51,7 +51,7 @@ describe("HTTP", () => {
   it("says where JSON is malformed without repeating it, and wants an object", async () => {
     const malformed = await call(house, "POST", "/v1/notes", { body: '{"id": "x",\n "text": hunter2}' })
     expect(malformed.status).to.equal(400)
-    expect(malformed.json.details).to.deep.equal({ reason: "malformed_json", offset: 21, line: 2, column: 10 })
+    expect(malformed.json.details).to.deep.equal({ reason: "malformed_body", offset: 21, line: 2, column: 10 })
     expect(malformed.text).not.to.contain("hunter2")
     for (const [body, kind] of [
       ["[1]", "a list"],

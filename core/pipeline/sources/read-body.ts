@@ -43,7 +43,7 @@ export function readBody(request: IncomingMessage, { limit, budget }: Bounds, do
     refused: new AppError(
       "resource_exhausted",
       `The body is larger than ${limit} bytes.`,
-      { reason: "body_too_large", limit_bytes: limit },
+      { reason: "body_too_large", max_bytes: limit },
       { status: 413 },
     ),
     size,

@@ -54,6 +54,6 @@ function mismatch(collection: string, id: string, revision: unknown, where: obje
   }
   return new AppError("aborted", `${collection}: ${id} is no longer as the change expects it; read it again.`, {
     ...about,
-    reason: "condition_unmet",
+    reason: "condition_not_met",
   })
 }

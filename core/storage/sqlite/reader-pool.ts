@@ -151,5 +151,5 @@ function parsed(text: string): Json | undefined {
 }
 
 function unavailable(message: string): AppError {
-  return new AppError("unavailable", message, { reason: "storage_down" }, { retryAfterS: 1 })
+  return new AppError("unavailable", message, { reason: "storage_unavailable" }, { retryAfterS: 1 })
 }

@@ -125,5 +125,5 @@ export function faulty({ reason, message }: FileFault): AppError {
 }
 
 function unavailable(message: string): AppError {
-  return new AppError("unavailable", message, { reason: "storage_down" }, { retryAfterS: 5 })
+  return new AppError("unavailable", message, { reason: "storage_unavailable" }, { retryAfterS: 5 })
 }

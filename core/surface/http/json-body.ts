@@ -42,7 +42,7 @@ async function collect(request: IncomingMessage, maxBytes: number): Promise<Buff
 function checkType(request: IncomingMessage): void {
   const [type = "", ...parameters] = (request.headers["content-type"] ?? "").split(";").map((part) => part.trim())
   if (!jsonType.test(type))
-    throw unsupported(`The body's type is "${type || "not given"}"; send Content-Type: application/json.`, "unsupported_type")
+    throw unsupported(`The body's type is "${type || "not given"}"; send Content-Type: application/json.`, "unsupported_content_type")
   const charset = parameters
     .find((parameter) => /^charset=/i.test(parameter))
     ?.slice(8)
@@ -50,7 +50,7 @@ function checkType(request: IncomingMessage): void {
   if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`The body's charset is "${charset}"; send UTF-8.`, "unsupported_charset")
   const encoding = request.headers["content-encoding"]
   if (encoding && encoding !== "identity") {
-    throw unsupported(`The body's Content-Encoding is "${encoding}"; send it uncompressed.`, "unsupported_encoding")
+    throw unsupported(`The body's Content-Encoding is "${encoding}"; send it uncompressed.`, "unsupported_content_encoding")
   }
 }
 
@@ -59,14 +59,14 @@ function parse(bytes: Buffer): unknown {
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {
-    throw malformed("The body is not valid UTF-8.", "malformed_json")
+    throw malformed("The body is not valid UTF-8.", "malformed_body")
   }
   try {
     return JSON.parse(text)
   } catch {
     const { fault, ...position } = jsonFault(text)
     throw new AppError("invalid_argument", `The body is not valid JSON: ${fault} at line ${position.line}, column ${position.column}.`, {
-      reason: "malformed_json",
+      reason: "malformed_body",
       ...position,
     })
   }

@@ -60,7 +60,10 @@ export const sharedAnswers: Readonly<Record<string, SharedAnswer>> = {
     status: 415,
     code: "invalid_argument",
     description: "`invalid_argument`: the body is of a type, charset or encoding that is not read here.",
-    example: { message: 'The body\'s type is "text/plain"; send Content-Type: application/json.', details: { reason: "unsupported_type" } },
+    example: {
+      message: 'The body\'s type is "text/plain"; send Content-Type: application/json.',
+      details: { reason: "unsupported_content_type" },
+    },
   },
   RateLimited: {
     status: 429,

@@ -85,10 +85,10 @@ export class Scene {
 
   async refusesOtherBodies(): Promise<void> {
     for (const [headers, body, status, reason] of [
-      [{ "content-type": "text/plain" }, "{}", 415, "unsupported_type"],
+      [{ "content-type": "text/plain" }, "{}", 415, "unsupported_content_type"],
       [{ "content-type": "application/json; charset=latin1" }, "{}", 415, "unsupported_charset"],
-      [{ "content-encoding": "gzip" }, "{}", 415, "unsupported_encoding"],
-      [{}, "{", 400, "malformed_json"],
+      [{ "content-encoding": "gzip" }, "{}", 415, "unsupported_content_encoding"],
+      [{}, "{", 400, "malformed_body"],
       [{}, "[]", 400, "body_not_an_object"],
     ] as const) {
       const answer = await this.#call(this.#input, headers, undefined, body)

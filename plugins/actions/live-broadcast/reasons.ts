@@ -1,0 +1,7 @@
+// The stable words that this plugin's errors hold in `details.reason`.
+import { defineReasons } from "#core"
+
+export const reasons = defineReasons({
+  channel_refused: { codes: ["invalid_argument"], summary: "The channel is not one that a pipeline may send to." },
+  no_endpoint: { codes: ["failed_precondition"], summary: "The pipeline has no endpoint to send from." },
+})

@@ -1,0 +1,7 @@
+// The stable words that this plugin's errors hold in `details.reason`.
+import { defineReasons } from "#core"
+
+export const reasons = defineReasons({
+  form_not_connected: { codes: ["not_found"], summary: "The page's form leads to no active pipeline." },
+  no_variants: { codes: ["failed_precondition"], summary: "The page has no variant to publish." },
+})

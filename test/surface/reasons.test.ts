@@ -1,0 +1,80 @@
+// Reasons of errors, compared both ways: those that the source throws, and those that core and the plugins register and
+// the documentation explains.
+import { globSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { expect } from "chai"
+import { z } from "zod"
+import { definePlugin, defineReasons } from "#core"
+import { testHost } from "#core/testing"
+import { httpStatusOf } from "../../core/kernel/errors.ts"
+import { coreReasons, type Reasons } from "../../core/kernel/reasons.ts"
+import { projectRoot } from "../import-graph.ts"
+
+const read = (file: string) => readFileSync(join(projectRoot, file), "utf8")
+const sources = globSync("{core,plugins,client}/**/*.ts", { cwd: projectRoot }).filter((file) => !file.endsWith("/reasons.ts"))
+const texts = sources.map((file) => ({ file, text: read(file) }))
+const reasonFiles = globSync("plugins/**/reasons.ts", { cwd: projectRoot })
+
+/** An error with its code and its reason, as far as both are literals. */
+const thrown = texts.flatMap(({ file, text }) =>
+  [...text.matchAll(/new \w*(?:Error|Refused|Unverified)\(\s*"(\w+)",((?:(?!new \w*Error\()[\s\S]){0,900})/g)].flatMap(
+    ([, code = "", rest = ""]) => {
+      const reason = /reason: "(\w+)"/.exec(rest)?.[1]
+      return reason === undefined ? [] : [{ file, code, reason }]
+    },
+  ),
+)
+
+async function registered(): Promise<Map<string, { owner: string; spec: Reasons[string] }>> {
+  const owners: [string, Reasons][] = [["core", coreReasons]]
+  for (const file of reasonFiles) {
+    owners.push([dirname(file), ((await import(join(projectRoot, file))) as { reasons: Reasons }).reasons])
+  }
+  return new Map(owners.flatMap(([owner, reasons]) => Object.entries(reasons).map(([reason, spec]) => [reason, { owner, spec }] as const)))
+}
+
+describe("reasons of errors", () => {
+  it("that are thrown are registered, with the code that they are thrown with", async () => {
+    expect(thrown.length).to.be.greaterThan(120)
+    const known = await registered()
+    const wrong = thrown.filter(({ reason, code }) => !known.get(reason)?.spec.codes.includes(code as never))
+    expect(wrong).to.deep.equal([])
+    const literals = texts.flatMap(({ file, text }) =>
+      [...text.matchAll(/\breason: "(\w+)"/g)].map(([, reason = ""]) => ({ file, reason })),
+    )
+    expect(literals.filter(({ reason }) => !known.has(reason))).to.deep.equal([])
+  })
+
+  it("that core throws are core's own", () => {
+    expect(thrown.filter(({ file, reason }) => !file.startsWith("plugins/") && !(reason in coreReasons))).to.deep.equal([])
+  })
+
+  it("that are registered are thrown somewhere, by core where they are core's", async () => {
+    for (const [reason, { owner, spec }] of await registered()) {
+      // One plugin makes its words of a status.
+      const word = new RegExp(`["'\`]${reason}["'\`]|\`${reason.split("_")[0]}_\\$`)
+      const users = texts.filter(({ text }) => word.test(text)).filter(({ file }) => owner !== "core" || !file.startsWith("plugins/"))
+      expect(users.length, reason).to.be.greaterThan(0)
+      for (const code of spec.codes) expect(httpStatusOf, reason).to.have.property(code)
+      expect(spec.summary, reason).to.match(/^[A-Z].*\.$/)
+    }
+  })
+
+  it("are explained in the reference, each once", async () => {
+    const rows = [...read("docs/reference/errors.md").matchAll(/^\| `(\w+)` \| ((?:`\w+`(?:, )?)+) \|/gm)].map(([, reason]) => reason)
+    expect(rows).to.have.members([...(await registered()).keys()])
+  })
+
+  it("of a plugin outside the repository are registered with it; a word that is taken is refused at the start", async () => {
+    const plugin = (reasons: Reasons) =>
+      definePlugin({ id: "tides", reasons: defineReasons(reasons), config: z.strictObject({}), register() {} })
+    const host = await testHost({ plugins: [plugin({ ebb_tide: { codes: ["unavailable"], summary: "There is no water." } })] })
+    await host.stop()
+    const taken = testHost({ plugins: [plugin({ rate_limited: { codes: ["unavailable"], summary: "There is no water." } })] })
+    const problem = await taken.then(
+      (started) => started.stop().then(() => ""),
+      (error: Error) => error.message,
+    )
+    expect(problem).to.include('The reason "rate_limited" of the plugin "tides" is registered by core already')
+  })
+})
