@@ -1,6 +1,5 @@
 // respond, live.broadcast and pipeline.send: what they stage, answer and pass on, and what they refuse.
 import { expect } from "chai"
-import { contractOf } from "#core/testing"
 import type { LiveMessage } from "../../../core/contract/channel.ts"
 import type { Work } from "../../../core/contract/work.ts"
 import { liveBroadcast } from "../../../plugins/actions/live-broadcast/live-broadcast.ts"
@@ -8,12 +7,6 @@ import { pipelineSend } from "../../../plugins/actions/pipeline-send/pipeline-se
 import { respond } from "../../../plugins/actions/respond/respond.ts"
 import { failureOf } from "../../refusal.ts"
 import { compiled, executionId, findings, runStep } from "./step-bench.ts"
-
-const qualified = { name: "Qualified leads", source_kind: "internal", state: "active" }
-
-contractOf(respond)
-contractOf(liveBroadcast)
-contractOf(pipelineSend, { prepare: (world) => world.invoke("event_pipelines.create", qualified) })
 
 describe("respond", () => {
   const answered = async (yaml: string, event: object = {}) => (await runStep(respond, yaml, { event: event as never })).replies

@@ -1,6 +1,5 @@
 // email.send and http.request against real peers, and what every action type declares about itself.
 import { expect } from "chai"
-import { contractOf } from "#core/testing"
 import type { AnyAction } from "../../../core/contract/action.ts"
 import { emailSend } from "../../../plugins/actions/email-send/email-send.ts"
 import { httpRequest } from "../../../plugins/actions/http-request/http-request.ts"
@@ -16,10 +15,6 @@ import { failureOf } from "../../refusal.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { listen, outgoing, type Peer } from "../outgoing-http/loopback-peer.ts"
 import { compiled, findings, rendered, runStep } from "./step-bench.ts"
-
-contractOf(emailSend)
-contractOf(httpRequest)
-contractOf(integrationCall)
 
 describe("action types", () => {
   const actions: AnyAction[] = [emailSend, httpRequest, integrationCall, liveBroadcast, pipelineSend, respond]

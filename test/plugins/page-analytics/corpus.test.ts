@@ -1,114 +1,15 @@
-// Every hostile query does its harm where nothing guards the engine, and none here: it is refused, the machine is as
-// before, and the next query is answered.
-import { type ChildProcess, fork } from "node:child_process"
-import { readdirSync } from "node:fs"
-import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+// The hostile queries that tell, change, write or call; those that grow or hang, a process each, are in the slow tier.
 import { expect } from "chai"
-import { Ground } from "./corpus/ground.ts"
-import { type HostileQuery, hostileQueries, otherSecret, secret } from "./corpus/hostile-queries.ts"
-import { AnalyticsHost, type Answer, event } from "./host.ts"
+import { hostileQueries } from "./corpus/hostile-queries.ts"
+import { hostileQuerySuite } from "./corpus/suite.ts"
 
-const grownBytes = 600 * 2 ** 20
-
-describe("hostile analytics queries", () => {
-  let service: AnalyticsHost
-  let ground: Ground
-  before(async () => {
-    service = await AnalyticsHost.start({ deadline_ms: 1_200, memory_mb: 256, threads: 1 })
-    const other = await service.another()
-    await other.write([event("lead", { page_url: otherSecret })])
-    await service.write([event("pageview")])
-    await service.caughtUp()
-    await other.caughtUp()
-    ground = new Ground(join(service.host.dataDir, "ground"), segmentOf(service.host.organization.id), segmentOf(other.organization.id))
-    await ground.start()
-  })
-  after(async () => {
-    ground?.stop()
-    await service?.stop()
-  })
-
-  function segmentOf(organization: string): string {
-    const folder = join(service.host.dataDir, "buckets", organization)
-    const found = readdirSync(folder, { recursive: true })
-      .map(String)
-      .find((name) => name.endsWith(".parquet"))
-    return join(folder, found ?? "none")
-  }
-
-  /** Asked until its process has started: that counts towards the deadline, which is shorter than a busy machine may take. */
-  async function nextAnswer(): Promise<Answer> {
-    for (;;) {
-      const answer = await service.query("SELECT count(*) FROM events")
-      if (answer.code !== "deadline_exceeded") return answer
-    }
-  }
-
-  it("are at least sixty, each its own", () => {
-    expect(hostileQueries.length).to.be.greaterThanOrEqual(60)
+describe("the corpus of hostile queries", () => {
+  it("holds each once", () => {
     expect(new Set(hostileQueries.map(({ sql }) => sql)).size).to.equal(hostileQueries.length)
   })
-
-  for (const [index, hostile] of hostileQueries.entries()) {
-    const title = `${index + 1}: ${hostile.sql}`.slice(0, 150)
-    it(`does harm unguarded and none here: ${title}`, async () => {
-      ground.clear()
-      await showHarm(ground, hostile)
-      ground.clear()
-      const answer = await service.query(ground.fill(hostile.sql))
-      expect(answer.rows, "rows").to.equal(undefined)
-      expect(answer.code).to.be.oneOf(["invalid_argument", "deadline_exceeded"])
-      expect(answer.message).to.match(/\S/)
-      expect(JSON.stringify(answer)).not.to.contain(secret).and.not.to.contain(otherSecret)
-      expect(ground.written, "something was written").to.equal(false)
-      expect(ground.asked, "something was asked for").to.equal(0)
-      expect((await nextAnswer()).rows).to.deep.equal([[1]])
-    })
-  }
 })
 
-async function showHarm(ground: Ground, { sql, harm }: HostileQuery): Promise<void> {
-  if ("grows" in harm || "hangs" in harm) return watch(sql, "grows" in harm)
-  const { connection, close } = await ground.unguarded()
-  const run = async (text: string) => JSON.stringify((await connection.runAndReadAll(text)).getRowsJson())
-  try {
-    if ("tells" in harm) {
-      const told = await run(ground.fill(sql)).catch((error: Error) => error.message)
-      expect(told).to.contain(ground.fill(harm.tells))
-    } else if ("changes" in harm) {
-      const before = await run(harm.changes)
-      await connection.runAndReadAll(ground.fill(sql))
-      expect([before, await run(harm.changes)]).to.deep.equal(["[[false]]", "[[true]]"])
-    } else {
-      // An extension that is not there is an error, after it was asked for.
-      await connection.runAndReadAll(ground.fill(sql)).catch((error: unknown) => {
-        if (!("calls" in harm)) throw error
-      })
-      expect("writes" in harm ? ground.written : ground.asked > 0).to.equal(true)
-    }
-  } finally {
-    close()
-  }
-}
-
-/** Whether it passes the bound before it ends, or is still running after a second and a half. */
-async function watch(sql: string, growing: boolean): Promise<void> {
-  const child: ChildProcess = fork(fileURLToPath(new URL("./corpus/unguarded-main.ts", import.meta.url)), [sql], {
-    stdio: ["ignore", "ignore", "ignore", "ipc"],
-  })
-  try {
-    const outcome = await new Promise<string>((resolve) => {
-      const ends = growing ? undefined : setTimeout(() => resolve("hangs"), 1_500)
-      child.on("message", ({ done, rss, most = 0 }: { done?: boolean; rss: number; most?: number }) => {
-        if (growing && Math.max(rss, most) > grownBytes) resolve("grows")
-        else if (done) resolve("ended")
-        if (done) clearTimeout(ends)
-      })
-      child.once("exit", (code) => resolve(`exit ${code}`))
-    })
-    expect(outcome).to.equal(growing ? "grows" : "hangs")
-  } finally {
-    child.kill("SIGKILL")
-  }
-}
+hostileQuerySuite(
+  "hostile analytics queries",
+  hostileQueries.filter(({ harm }) => !("grows" in harm || "hangs" in harm)),
+)

@@ -1,0 +1,17 @@
+// The contract that every action type keeps, for those that ship.
+import { contractOf } from "#core/testing"
+import { emailSend } from "../../../plugins/actions/email-send/email-send.ts"
+import { httpRequest } from "../../../plugins/actions/http-request/http-request.ts"
+import { integrationCall } from "../../../plugins/actions/integration-call/integration-call.ts"
+import { liveBroadcast } from "../../../plugins/actions/live-broadcast/live-broadcast.ts"
+import { pipelineSend } from "../../../plugins/actions/pipeline-send/pipeline-send.ts"
+import { respond } from "../../../plugins/actions/respond/respond.ts"
+
+const qualified = { name: "Qualified leads", source_kind: "internal", state: "active" }
+
+contractOf(respond)
+contractOf(liveBroadcast)
+contractOf(pipelineSend, { prepare: (world) => world.invoke("event_pipelines.create", qualified) })
+contractOf(emailSend)
+contractOf(httpRequest)
+contractOf(integrationCall)
