@@ -69,10 +69,7 @@ async function pluginAt(folder: string): Promise<{ id?: unknown; needs?: readonl
 
 describe("architecture", () => {
   it("is read from all of the sources", () => {
-    expect(core.length).to.be.at.least(220)
-    expect(plugins.length).to.be.at.least(160)
-    expect(pluginFolders.length).to.be.at.least(14)
-    expect(all.flatMap(({ imports }) => imports).length).to.be.at.least(1_200)
+    expect(pluginFolders).to.not.deep.equal([])
     for (const room of Object.keys(mayImport))
       expect(
         core.some(({ path }) => roomOf(path) === room),
@@ -109,7 +106,7 @@ describe("architecture", () => {
 
   it("lets nothing but types, itself and socket.io's client into the client, which runs in browsers", () => {
     const client = all.filter(({ path }) => path.startsWith("client/") || path.startsWith("core/client/"))
-    expect(client.length).to.be.at.least(12)
+    expect(client.map(({ path }) => path)).to.include.members(["client/index.ts", "client/live.ts"])
     const wrong = refused(client, ({ target, typeOnly }, { path }) => {
       // `typeof import(…)` in the map of operations is a type.
       if (typeOnly || path === "client/operations.generated.ts") return false
@@ -142,7 +139,7 @@ describe("architecture", () => {
 
   it("keeps action plugins from knowing each other", () => {
     const actions = plugins.filter(({ path }) => path.startsWith("plugins/actions/"))
-    expect(actions.length).to.be.at.least(12)
+    expect(new Set(actions.map(({ path }) => pluginOf(path))).size).to.be.greaterThan(1)
     const wrong = refused(actions, ({ target }, { path }) => target.startsWith("plugins/actions/") && pluginOf(target) !== pluginOf(path))
     expect(wrong).to.deep.equal([])
   })

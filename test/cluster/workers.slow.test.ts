@@ -17,7 +17,7 @@ import { type Door, doorOf, patient } from "./doors.ts"
 const onMongo = mongoAvailable ? describe : describe.skip
 
 onMongo("two workers (mongodb)", () => {
-  const folder = freshFolder()
+  let folder: ReturnType<typeof freshFolder>
   const sockets: Socket[] = []
   let peer: Peer
   let url = ""
@@ -28,6 +28,7 @@ onMongo("two workers (mongodb)", () => {
 
   before(async function () {
     this.timeout(300_000)
+    folder = freshFolder()
     peer = await startPeer()
     const env = {
       MILLRACE_WORKERS: "2",

@@ -214,7 +214,10 @@ onBothStores("deferred steps", ({ start }) => {
 })
 
 onBothStores("deferred steps of a node that stops", ({ start, storage }) => {
-  const dataDir = mkdtempSync(join(tmpdir(), "millrace-stop-"))
+  let dataDir: string
+  before(() => {
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-stop-"))
+  })
   // Once the suite's hosts have stopped, which write to it until then.
   after(() => rmSync(dataDir, { recursive: true, force: true }))
 

@@ -78,8 +78,8 @@ describe("the pipelines that ship", () => {
     expect(refused).to.deep.equal([])
     expect(sent).to.be.greaterThan(300)
     expect((await bench.books()).entries).to.equal(sent - pings)
-    expect((await bench.rows("github-stars")).map(({ values }) => values["login"])).to.have.members([...stars.keys()])
     expect(stars.size).to.be.greaterThan(0)
+    expect((await bench.rows("github-stars")).map(({ values }) => values["login"])).to.have.members([...stars.keys()])
   })
 
   it("github-stars answers a redelivery as it was, and refuses another's signature", async () => {

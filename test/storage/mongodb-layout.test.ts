@@ -44,6 +44,6 @@ suite("storage: mongodb, its layout", () => {
 
   it("is refused at once for what does not pass", async () => {
     const error = await layOut(interrupted(client.db(), 13), specs).catch((thrown: unknown) => thrown)
-    expect(error).to.be.instanceOf(Error)
+    expect(error).to.be.instanceOf(Error).with.property("code", 13)
   })
 })

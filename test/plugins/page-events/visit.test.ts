@@ -116,7 +116,10 @@ describe("visits in a real browser", () => {
     expect(of("video_play")[0]).to.deep.include({ video: "film" })
     expect(of("rage_click")).to.have.length(1)
     expect(of("rage_click")[0]).to.deep.include({ element: "dead", click_count: 5, event_id: `${session as string}:rage_click:1` })
-    for (const vital of of("web_vital")) expect(vital["vital_rating"]).to.be.oneOf(["good", "needs-improvement", "poor"])
+    // Which of them a browser measures, and how well, is the machine's.
+    const vitals = of("web_vital")
+    expect(vitals.map((row) => row["vital_name"])).to.include("TTFB")
+    for (const { vital_rating } of vitals) expect(vital_rating).to.be.oneOf(["good", "needs-improvement", "poor"])
     expect(faults).to.deep.equal([])
     expect(await only("form_abandon")).to.deep.equal([])
 
