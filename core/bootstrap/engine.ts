@@ -3,17 +3,17 @@ import { join } from "node:path"
 import { Counter, Gauge, Histogram } from "prom-client"
 import { Collections } from "../contract/collection.ts"
 import { PublicUrl } from "../contract/inbound.ts"
-import { JobQueue, Jobs, Scheduler } from "../contract/job.ts"
-import { Leases } from "../contract/lease.ts"
+import { JobQueue, Jobs } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
+import { Scheduler, Schedules } from "../contract/schedule.ts"
 import { Store } from "../contract/store.ts"
 import { measureWaiting } from "../contract/waiting-metrics.ts"
 import { backoff } from "../jobs/backoff.ts"
 import { JobCollection } from "../jobs/jobs-collection.ts"
 import { DurableQueue } from "../jobs/queue.ts"
-import { CronScheduler } from "../jobs/schedule.ts"
+import { DurableScheduler, ScheduleCollection } from "../jobs/schedules.ts"
 import { Clock } from "../kernel/clock.ts"
-import { Settings } from "../kernel/config.ts"
+import { type CoreConfig, Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
@@ -27,9 +27,10 @@ import { provideEngine } from "../pipeline/services.ts"
 import { authFacts } from "./auth-facts.ts"
 
 const Queue = token<DurableQueue>("DurableQueue")
+const DueSchedules = token<DurableScheduler>("DurableScheduler")
 
 export function provideWork(container: Container, registry: Registry, node: string): void {
-  for (const collection of [...journalCollections, JobCollection]) registry.add(Collections, collection, "core")
+  for (const collection of [...journalCollections, JobCollection, ScheduleCollection]) registry.add(Collections, collection, "core")
   registry.add(Jobs, deferredJob, "core")
   container.provide(Sandbox, {
     inject: { config: Settings, clock: Clock, log: Log, metrics: Metrics },
@@ -76,10 +77,14 @@ export function provideWork(container: Container, registry: Registry, node: stri
     },
   })
   container.provide(JobQueue, { inject: { queue: Queue }, create: ({ queue }) => queue })
-  container.provide(Scheduler, {
-    inject: { log: Log, leases: Leases },
-    create: ({ log, leases }) => new CronScheduler({ log, claim: (name) => leases.claim(`schedule:${name}`, 55_000) }),
+  container.provide(DueSchedules, {
+    inject: { store: Store, queue: Queue, clock: Clock, ids: Ids, log: Log },
+    create: (deps) => {
+      const jobs = new Map(registry.items(Jobs).map((job) => [job.type, job]))
+      return new DurableScheduler({ ...deps, jobs, declared: registry.items(Schedules) })
+    },
   })
+  container.provide(Scheduler, { inject: { scheduler: DueSchedules }, create: ({ scheduler }) => scheduler })
   provideEngine(container, {
     registry,
     node,
@@ -96,19 +101,19 @@ export function provideWork(container: Container, registry: Registry, node: stri
   })
 }
 
-const QueueRunner = token<unknown>("QueueRunner")
+const QueueRunner = token<{ queue: DurableQueue; scheduler: DurableScheduler; config: CoreConfig }>("QueueRunner")
 
 /** Starts taking jobs once everything they use has started; stops before any of it does. */
 export function provideRunner(container: Container): void {
   container.provide(QueueRunner, {
-    inject: { queue: Queue, scheduler: Scheduler, config: Settings },
+    inject: { queue: Queue, scheduler: DueSchedules, config: Settings },
     create: (deps) => deps,
-    start: ({ queue, scheduler }) => {
+    start: async ({ queue, scheduler }) => {
       queue.start()
-      ;(scheduler as CronScheduler).start()
+      await scheduler.start()
     },
     stop: async ({ queue, scheduler, config }) => {
-      await (scheduler as CronScheduler).stop()
+      await scheduler.stop()
       await queue.stop(config.server.drain_ms)
     },
   })

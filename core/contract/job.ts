@@ -88,17 +88,3 @@ export class Postponed extends Error {
 }
 
 export const JobQueue = token<JobQueue>("JobQueue")
-
-/** Something done again and again on one node of the cluster: a cron expression (croner), UTC. */
-export interface Schedule {
-  readonly name: string
-  readonly cron: string
-  run(signal: AbortSignal): Promise<void>
-}
-
-/** Where a plugin offers what is to be done again and again. */
-export interface Scheduler {
-  add(schedule: Schedule): void
-}
-
-export const Scheduler = token<Scheduler>("Scheduler")

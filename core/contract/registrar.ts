@@ -12,6 +12,7 @@ import { type CrossDocumentRule, CrossDocumentRules } from "./lint-rule.ts"
 import { type AnyOperation, Operations } from "./operation.ts"
 import { type RehearsalFixture, RehearsalFixturePoint } from "./rehearsal.ts"
 import { type AnyRoute, Routes } from "./route.ts"
+import { type AnySchedule, Schedules } from "./schedule.ts"
 
 /** What a plugin's `register` is given: one method for each kind of thing that it can declare. */
 export interface Registrar {
@@ -24,6 +25,8 @@ export interface Registrar {
   authModes(...modes: AnyAuthMode[]): void
   collections(...collections: CollectionSpec[]): void
   jobs(...jobs: AnyJob[]): void
+  /** Jobs that run at times of a cron expression, as long as the plugin is loaded. */
+  schedules(...schedules: AnySchedule[]): void
   channels(...channels: Channel[]): void
   routes(...routes: AnyRoute[]): void
   lintRules(...rules: CrossDocumentRule[]): void
@@ -58,6 +61,7 @@ export function registrarFor(plugin: string, container: Container, registry: Reg
     authModes: add(AuthModes),
     collections: add(Collections),
     jobs: add(Jobs),
+    schedules: add(Schedules),
     channels: add(Channels),
     routes: add(Routes),
     lintRules: add(CrossDocumentRules),

@@ -1,0 +1,194 @@
+// The scheduler: a document for each schedule, and a timer to the earliest. A run is one commit that makes the job and
+// moves the schedule on, provided that it still stands at the time that was seen: of all nodes one succeeds. What was
+// missed while none was up is one late job, for the next time is looked for from now.
+import type { z } from "zod"
+import { type Document, defineCollection, type Json } from "../contract/collection.ts"
+import type { AnyJob, JobQueue, JobRef } from "../contract/job.ts"
+import type { AnySchedule, ScheduledJob, Scheduler, Timing } from "../contract/schedule.ts"
+import type { Store } from "../contract/store.ts"
+import { StagedWork, type Work } from "../contract/work.ts"
+import { type Clock, timestamp } from "../kernel/clock.ts"
+import { AppError } from "../kernel/errors.ts"
+import { derivedUuid, type Ids } from "../kernel/ids.ts"
+import type { Logger } from "../kernel/log.ts"
+import { followingTime, nextTime } from "./cron.ts"
+
+/** `id` is the job's type and the schedule's own id. */
+export interface ScheduleDocument extends Document {
+  type: string
+  payload: Json
+  organization: string | null
+  cron: string
+  timezone: string
+  next_at: string
+  declared: boolean
+}
+
+export const ScheduleCollection = defineCollection<ScheduleDocument>()({
+  name: "schedules",
+  scope: "global",
+  times: ["next_at"],
+  indexes: [{ fields: ["next_at"] }],
+})
+
+export interface SchedulerArgs {
+  readonly store: Store
+  readonly queue: JobQueue
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Logger
+  readonly jobs: ReadonlyMap<string, AnyJob>
+  readonly declared: readonly AnySchedule[]
+}
+
+/** A schedule that another node made is found within this time after that node has died. */
+const maxSleepMs = 30_000
+const retryMs = 1_000
+const maxDueAtOnce = 100
+
+export class DurableScheduler implements Scheduler {
+  readonly #args: SchedulerArgs
+  #cancel: () => void = () => {}
+  /** Monotonic time at which the timer looks next. */
+  #wakesAt = Number.POSITIVE_INFINITY
+  #looking: Promise<void> = Promise.resolve()
+  #stopped = true
+
+  constructor(args: SchedulerArgs) {
+    this.#args = args
+  }
+
+  next(timing: Timing, after = new Date(this.#args.clock.now())): Date {
+    return nextTime(timing, after)
+  }
+
+  set<P extends z.ZodType>(work: Work, schedule: ScheduledJob<P>): Date {
+    const next = this.next(schedule)
+    const { id, ...fields } = this.#documentOf(schedule, schedule.id, next)
+    work.in(ScheduleCollection).update(id, { $set: fields }, { upsert: true })
+    work.afterCommit(() => this.#wakeBy(next.getTime()))
+    return next
+  }
+
+  remove(work: Work, { type }: Pick<JobRef<z.ZodType>, "type">, id: string): void {
+    work.in(ScheduleCollection).remove(idOf(type, id), { optional: true })
+  }
+
+  /** Brings the declared schedules up to date, and runs what is due. */
+  async start(): Promise<void> {
+    this.#stopped = false
+    await this.#keepDeclared()
+    this.#wakeIn(0)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel()
+    await this.#looking
+  }
+
+  #documentOf(
+    { job, payload, organization, cron, timezone = "UTC" }: Omit<ScheduledJob<z.ZodType>, "id">,
+    id: string,
+    next: Date,
+    declared = false,
+  ): ScheduleDocument {
+    const [type, next_at] = [job.type, timestamp(next.getTime())]
+    return { id: idOf(type, id), type, payload: payload as Json, organization: organization ?? null, cron, timezone, next_at, declared }
+  }
+
+  /** One that is unchanged keeps its time, which may have passed while the service was down. */
+  async #keepDeclared(): Promise<void> {
+    const { store, ids, declared } = this.#args
+    const stored = new Map((await store.open(ScheduleCollection).find({ declared: true })).map((one) => [one.id, one]))
+    const work = new StagedWork(ids.uuid())
+    const schedules = work.in(ScheduleCollection)
+    for (const schedule of declared) {
+      const document = this.#documentOf(schedule, schedule.name, this.next(schedule), true)
+      const before = stored.get(document.id)
+      stored.delete(document.id)
+      if (!before) schedules.insert(document, { ifPresent: "keep" })
+      else if (changed(before, document)) {
+        const { id, ...fields } = document
+        schedules.update(id, { $set: fields }, { upsert: true })
+      }
+    }
+    for (const gone of stored.keys()) schedules.remove(gone, { optional: true })
+    if (work.writes.length > 0) await work.commitTo(store)
+  }
+
+  /** At a wall time, or sooner. */
+  #wakeBy(time: number): void {
+    this.#wakeIn(Math.max(0, time - this.#args.clock.now()))
+  }
+
+  #wakeIn(milliseconds: number): void {
+    if (this.#stopped) return
+    const { clock } = this.#args
+    const wait = Math.min(milliseconds, maxSleepMs)
+    const due = clock.monotonic() + wait
+    if (due >= this.#wakesAt) return
+    this.#cancel()
+    this.#wakesAt = due
+    this.#cancel = clock.after(wait, () => {
+      this.#wakesAt = Number.POSITIVE_INFINITY
+      this.#looking = this.#looking.then(() => this.#look())
+    })
+  }
+
+  async #look(): Promise<void> {
+    if (this.#stopped) return
+    const { store, clock, log } = this.#args
+    const schedules = store.open(ScheduleCollection)
+    try {
+      const due = await schedules.find({ next_at: { $lte: timestamp(clock.now()) } }, { sort: { next_at: 1 }, limit: maxDueAtOnce })
+      let failed = false
+      for (const schedule of due) failed = !(await this.#fired(schedule)) || failed
+      const earliest = await schedules.first({}, { sort: { next_at: 1 } })
+      // One that fails stays the earliest, and must not be tried without a pause.
+      if (earliest && !failed) this.#wakeBy(Date.parse(earliest.next_at))
+      this.#wakeIn(failed ? retryMs : maxSleepMs)
+    } catch (error) {
+      log.warn({ err: error }, "schedules could not be read; trying again")
+      this.#wakeIn(retryMs)
+    }
+  }
+
+  /** Never rejects: the others run whatever is wrong with this one. */
+  async #fired(schedule: ScheduleDocument): Promise<boolean> {
+    try {
+      await this.#fire(schedule)
+      return true
+    } catch (error) {
+      this.#args.log.error({ err: error, schedule: schedule.id }, "a scheduled job could not be made; trying again")
+      return false
+    }
+  }
+
+  async #fire(schedule: ScheduleDocument): Promise<void> {
+    const { store, queue, clock, ids, jobs, log } = this.#args
+    const { id, type, payload, organization, next_at } = schedule
+    const work = new StagedWork(ids.uuid())
+    const next = followingTime(schedule, new Date(clock.now()))
+    const schedules = work.in(ScheduleCollection)
+    if (next) schedules.update(id, { $set: { next_at: timestamp(next.getTime()) } }, { where: { next_at } })
+    else schedules.remove(id, { where: { next_at } })
+    const job = jobs.get(type)
+    if (job) queue.enqueue(work, job, payload, { id: derivedUuid(id, next_at), ...(organization === null ? {} : { organization }) })
+    else log.warn({ schedule: id, job: type }, "a scheduled job is not declared by any plugin; this run is left out")
+    try {
+      await work.commitTo(store)
+    } catch (error) {
+      // Another node has made this run, or the schedule is gone.
+      if (!(error instanceof AppError && (error.code === "aborted" || error.code === "not_found"))) throw error
+    }
+  }
+}
+
+function idOf(type: string, id: string): string {
+  return `${type}:${id}`
+}
+
+function changed(before: ScheduleDocument, { cron, timezone, payload }: ScheduleDocument): boolean {
+  return before.cron !== cron || before.timezone !== timezone || JSON.stringify(before.payload) !== JSON.stringify(payload)
+}
