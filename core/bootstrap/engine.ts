@@ -10,9 +10,9 @@ import { Store } from "../contract/store.ts"
 import { measureWaiting } from "../contract/waiting-metrics.ts"
 import { backoff } from "../jobs/backoff.ts"
 import { JobCollection } from "../jobs/jobs-collection.ts"
-import { DurableQueue } from "../jobs/queue.ts"
+import { DurableQueue, type QueueArgs } from "../jobs/queue.ts"
 import { DurableScheduler, ScheduleCollection } from "../jobs/schedules.ts"
-import { Clock } from "../kernel/clock.ts"
+import { Clock, timestamp } from "../kernel/clock.ts"
 import { type CoreConfig, Settings } from "../kernel/config.ts"
 import { type Container, token } from "../kernel/di.ts"
 import { Ids } from "../kernel/ids.ts"
@@ -64,15 +64,17 @@ export function provideWork(container: Container, registry: Registry, node: stri
       })
       new Gauge({
         name: "millrace_jobs_held",
-        help: "Jobs that this node holds, by what they do.",
+        help: "Jobs that this node holds: that wait for a slot, run, or sleep until their next try.",
         labelNames: ["state"],
         registers: [metrics],
         collect() {
           this.set({ state: "waiting" }, queue.depth.waiting)
           this.set({ state: "running" }, queue.depth.running)
+          this.set({ state: "sleeping" }, queue.depth.sleeping)
         },
       })
-      countJobs(deps.store, metrics)
+      measureWaiting(metrics, "jobs", () => queue.shares)
+      countJobs(deps, [...jobs.keys()], metrics)
       return queue
     },
   })
@@ -122,8 +124,8 @@ export function provideRunner(container: Container): void {
 /** More are not counted: a scrape must cost little, and so many of either are trouble. */
 const mostCounted = 10_000
 
-/** Looked up when asked for. All nodes see the same jobs, so the largest count is the one of all. */
-function countJobs(store: Store, metrics: Metrics): void {
+/** Looked up when asked for. All nodes see the same jobs, so the largest figure is the one of all. */
+function countJobs({ store, clock }: Pick<QueueArgs, "store" | "clock">, types: readonly string[], metrics: Metrics): void {
   new Gauge({
     name: "millrace_jobs",
     help: `Jobs in the store by state (dead: their tries are used up), up to ${mostCounted} of each.`,
@@ -139,6 +141,24 @@ function countJobs(store: Store, metrics: Metrics): void {
           .catch(() => undefined)
         if (count === undefined) this.remove({ state })
         else this.set({ state }, count)
+      }
+    },
+  })
+  new Gauge({
+    name: "millrace_jobs_overdue_seconds",
+    help: "For how long the oldest job that is due, and that no node holds, has waited, by what the job does; 0 where none waits.",
+    labelNames: ["type"],
+    aggregator: "max",
+    registers: [metrics],
+    async collect() {
+      for (const type of types) {
+        const overdue = { state: "queued", type, run_at: { $lte: timestamp(clock.now()) } }
+        const oldest = await store
+          .open(JobCollection)
+          .first(overdue, { sort: { run_at: 1 }, deadlineMs: 1_000 })
+          .catch(() => null)
+        if (oldest === null) this.remove({ type })
+        else this.set({ type }, oldest ? (clock.now() - Date.parse(oldest.run_at)) / 1_000 : 0)
       }
     },
   })

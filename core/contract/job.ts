@@ -2,6 +2,7 @@
 // work, so it exists exactly when its commit does.
 import type { z } from "zod"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
+import { AppError } from "../kernel/errors.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Work } from "./work.ts"
@@ -37,6 +38,8 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
   readonly summary: string
   readonly payload: P
   readonly retry?: RetryPolicy
+  /** How many of these a node runs at once; `jobs.concurrency` unless given. No other type's jobs wait for them. */
+  readonly slots?: number
   /** Deadline of one try. Default 60,000. */
   readonly timeoutMs?: number
   readonly inject?: R
@@ -58,6 +61,8 @@ export function defineJob<P extends z.ZodType, const R extends TokenRecord = Rec
 
 export interface EnqueueOptions {
   readonly organization?: string
+  /** Jobs of one organization take turns by this: a pipeline, say. */
+  readonly key?: string
   /** Derived where the same job may be staged twice; the second is then the same job. Default: drawn. */
   readonly id?: string
   /** Milliseconds since the epoch; default now. */
@@ -77,13 +82,32 @@ export interface JobQueue {
   revive(work: Work, jobId: string): void
 }
 
+/** How far a job is that counts its tries itself, as people see it. */
+export interface JobProgress {
+  readonly attempts: number
+  readonly max_attempts: number
+  readonly last_error: string
+}
+
 /** Thrown by a job that is not done but has not failed either: it runs again later, and the try does not count. */
 export class Postponed extends Error {
   readonly milliseconds: number
+  readonly progress: JobProgress | undefined
 
-  constructor(milliseconds: number) {
+  constructor(milliseconds: number, progress?: JobProgress) {
     super(`postponed by ${milliseconds} ms`)
     this.milliseconds = milliseconds
+    this.progress = progress
+  }
+}
+
+/** Thrown by a job that failed for good, with what it knows of its tries. */
+export class JobFailed extends AppError {
+  readonly progress: JobProgress | undefined
+
+  constructor(message: string, progress?: JobProgress) {
+    super("failed_precondition", message, { retryable: false })
+    this.progress = progress
   }
 }
 

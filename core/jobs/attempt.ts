@@ -1,5 +1,5 @@
 // One try of a job. What it staged is committed together with its end; what failed leaves it to be tried again, or dead.
-import { type AnyJob, Postponed } from "../contract/job.ts"
+import { type AnyJob, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/work.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
@@ -17,18 +17,23 @@ export interface AttemptArgs {
   /** Who holds the job. */
   readonly node: string
   readonly jobs: ReadonlyMap<string, { job: AnyJob; deps: () => Deps<TokenRecord> }>
+  /** Whether this node goes on holding a job that is due again after so long. */
+  readonly keeps?: (milliseconds: number) => boolean
   /** Told after each try, for metrics. */
   readonly observe?: (outcome: "done" | "retried" | "dead", type: string, milliseconds: number) => void
+}
+
+/** When a job is due again, and whether this node still holds it then. */
+export interface Next {
+  readonly milliseconds: number
+  readonly kept: boolean
 }
 
 /** What a job's `run` and `exhausted` are given alike. */
 type Handed = Omit<Parameters<AnyJob["run"]>[0], "payload" | "deps">
 
-/**
- * Never rejects. Resolves with the milliseconds after which the job is due again; undefined where it has ended, or where
- * its outcome could not be kept and its lease will run out.
- */
-export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortController): Promise<number | undefined> {
+/** Never rejects. Resolves to undefined where the job has ended, or where its outcome could not be kept and its lease will run out. */
+export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortController): Promise<Next | undefined> {
   const { clock, log, jobs, observe } = queue
   const started = clock.monotonic()
   const known = jobs.get(doc.type)
@@ -59,9 +64,9 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
     return undefined
   } catch (error) {
     try {
-      const againMs = await failed(queue, doc, error, handed)
-      told(againMs === undefined ? "dead" : "retried")
-      return againMs
+      const next = await failed(queue, doc, error, handed)
+      told(next ? "retried" : "dead")
+      return next
     } catch (fault) {
       handed.log.error({ err: fault }, "the outcome of a job could not be kept; its lease will run out")
       told("retried")
@@ -73,26 +78,29 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
 }
 
 /** Keeps what the failure means; returns as `attempt` does. */
-async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, handed: Handed): Promise<number | undefined> {
-  const { clock, jobs, node, store } = queue
+async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, handed: Handed): Promise<Next | undefined> {
+  const { clock, jobs, node, store, keeps } = queue
   const { attempt: number, last, signal, log } = handed
   const failure = asAppError(error)
   const postponed = error instanceof Postponed ? error.milliseconds : signal.reason instanceof Postponed ? 0 : undefined
+  const progress = progressOf(error)
   const ended = postponed === undefined && (last || failure.details["retryable"] === false)
   const work = new StagedWork(`${doc.id}:${number}:failed:${clock.monotonic()}`)
   const message = (error instanceof Error ? error.message : String(error)).slice(0, 2_000)
   const known = jobs.get(doc.type)
   if (ended && known?.job.exhausted) await known.job.exhausted({ ...handed, work, payload: doc.payload, deps: known.deps() }, error)
   const wait = postponed ?? backoff(doc.retry, number)
+  const kept = !ended && (keeps?.(wait) ?? false)
+  // Nothing has changed, and its lease is renewed while it is held.
+  if (kept && postponed !== undefined && !progress) return { milliseconds: wait, kept }
   work.in(JobCollection).update(
     doc.id,
     {
       $set: {
         state: ended ? "dead" : "queued",
-        run_at: timestamp(clock.now() + wait),
-        held_by: "",
-        attempts: postponed === undefined ? number : doc.attempts,
-        last_error: postponed === undefined ? message : doc.last_error,
+        ...(kept ? {} : { run_at: timestamp(clock.now() + wait), held_by: "" }),
+        ...(postponed === undefined ? { attempts: number, last_error: message } : {}),
+        ...(progress ? { progress: { ...progress } satisfies JobProgress } : {}),
       },
     },
     // Not where another node has claimed it since: this one's lease ran out.
@@ -101,7 +109,11 @@ async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, hand
   await work.commitTo(store)
   if (ended) log.error({ err: error, attempt: number }, "job failed for good")
   else if (postponed === undefined) log.warn({ err: error, attempt: number, again_in_ms: wait }, "job failed, will be tried again")
-  return ended ? undefined : wait
+  return ended ? undefined : { milliseconds: wait, kept }
+}
+
+function progressOf(error: unknown): JobProgress | undefined {
+  return error instanceof Postponed || error instanceof JobFailed ? error.progress : undefined
 }
 
 function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 // Where jobs wait: one document a job, gone when it is done, kept as `dead` when its tries are used up.
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
-import type { RetryPolicy } from "../contract/job.ts"
+import type { JobProgress, RetryPolicy } from "../contract/job.ts"
 
 /** A job that waits, runs, or has used up its tries (`dead`). */
 export interface JobDocument extends Document {
@@ -9,6 +9,8 @@ export interface JobDocument extends Document {
   organization: string | null
   payload: Json
   state: "queued" | "dead"
+  /** `<type>/<organization>/<key>`: jobs are claimed by organization in turn, and by key. Absent on jobs of earlier versions. */
+  lane?: string
   /** When it may run; while a node holds it, when its lease ends. */
   run_at: string
   /** The node that holds it, "" for none. */
@@ -17,6 +19,8 @@ export interface JobDocument extends Document {
   retry: RetryPolicy
   timeout_ms: number
   last_error: string | null
+  /** Set by jobs that count their tries themselves, in place of `attempts`, `retry` and `last_error`. */
+  progress?: JobProgress
   created_at: string
   /** Headers of the trace in which it was asked for; absent without one. */
   trace?: Record<string, string>
@@ -27,5 +31,14 @@ export const JobCollection = defineCollection<JobDocument>()({
   name: "jobs",
   scope: "global",
   times: ["run_at", "created_at"],
-  indexes: [{ fields: ["state", "run_at"] }, { fields: ["organization", "state", "created_at"] }],
+  indexes: [
+    { fields: ["state", "type", "run_at"] },
+    { fields: ["state", "lane", "run_at"] },
+    { fields: ["organization", "state", "created_at"] },
+  ],
 })
+
+/** Lanes of one type, and of one organization in it, lie next to each other. */
+export function laneOf(type: string, organization: string | null, key = ""): string {
+  return `${type}/${organization ?? ""}/${key}`
+}

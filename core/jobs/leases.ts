@@ -20,12 +20,6 @@ export class Leases {
     this.#args = args
   }
 
-  /** Jobs that nobody holds and whose time has come, longest due first. */
-  due(limit: number): Promise<JobDocument[]> {
-    const { store, clock } = this.#args
-    return store.open(JobCollection).find({ state: "queued", run_at: { $lte: timestamp(clock.now()) } }, { sort: { run_at: 1 }, limit })
-  }
-
   /** The job as it is held now; undefined where it is gone or another node has it. */
   async claim(doc: JobDocument): Promise<JobDocument | undefined> {
     const { clock, node, leaseMs } = this.#args

@@ -1,16 +1,20 @@
 // The durable queue. A job is a document, staged with the commit that asks for it. The node that commits a job holds it
 // from birth (its lease is part of the insert) and runs it at once; a job whose lease has run out, because its node died
-// or had no room, is claimed by whoever polls first. At least once: a job may run twice, never not at all.
+// or had no room, is claimed by whichever node has room first. At least once: a job may run twice, never not at all.
 
 import type { z } from "zod"
 import type { Json } from "../contract/collection.ts"
 import { defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
 import type { Work } from "../contract/work.ts"
+import { BoundedLog } from "../kernel/bounded-log.ts"
 import { timestamp } from "../kernel/clock.ts"
+import type { Turn } from "../kernel/fair-scheduler.ts"
 import type { Ids } from "../kernel/ids.ts"
 import { isTracing, traceHeaders } from "../kernel/tracing.ts"
-import { type AttemptArgs, attempt } from "./attempt.ts"
-import { JobCollection, type JobDocument } from "./jobs-collection.ts"
+import { type AttemptArgs, attempt, type Next } from "./attempt.ts"
+import { Claims } from "./claims.ts"
+import { HeldJobs } from "./held-jobs.ts"
+import { JobCollection, type JobDocument, laneOf } from "./jobs-collection.ts"
 import { Leases } from "./leases.ts"
 
 export interface QueueArgs extends AttemptArgs {
@@ -20,15 +24,19 @@ export interface QueueArgs extends AttemptArgs {
   readonly pollMs: number
 }
 
-/** How many jobs a node holds beyond those it runs; further ones stay in the store for whoever has room. */
-const heldPerSlot = 8
+/** Jobs that are due again within this time are kept in memory until then. */
+const maxSleepMs = 60_000
 
 export class DurableQueue implements JobQueue {
   readonly #args: QueueArgs
   readonly #leases: Leases
-  readonly #waiting: JobDocument[] = []
-  readonly #held = new Map<string, JobDocument>()
+  readonly #claims: Claims
+  readonly #held: HeldJobs
+  readonly #log: BoundedLog
+  readonly #excess: string[] = []
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
+  /** Types of which the store has more that are due. */
+  readonly #backlog = new Set<string>()
   #cancelPoll: () => void = () => {}
   /** Monotonic time of the next poll. */
   #pollDue = Number.POSITIVE_INFINITY
@@ -40,21 +48,35 @@ export class DurableQueue implements JobQueue {
   constructor(args: QueueArgs) {
     this.#args = args
     this.#leases = new Leases(args)
+    this.#claims = new Claims(args.store, args.clock)
+    this.#held = new HeldJobs(
+      (type) => args.jobs.get(type)?.job.slots ?? args.concurrency,
+      () => args.clock.monotonic(),
+    )
+    this.#log = new BoundedLog(args.log, args.clock)
   }
 
-  get depth(): { waiting: number; running: number } {
-    return { waiting: this.#waiting.length, running: this.#running.size }
+  get depth(): { waiting: number; running: number; sleeping: number } {
+    const { waiting, running, sleeping } = this.#held
+    return { waiting, running, sleeping }
+  }
+
+  /** By organization, those that wait longest first. */
+  get shares(): ReturnType<HeldJobs["shares"]> {
+    return this.#held.shares()
   }
 
   enqueue<P extends z.ZodType>(work: Work, job: JobRef<P>, payload: z.input<P>, options: EnqueueOptions = {}): string {
     const { clock, ids, leaseMs, node } = this.#args
     const now = clock.now()
     const due = options.runAt ?? now
-    const holds = due <= now && this.#hasRoom()
+    const organization = options.organization ?? null
+    const holds = due <= now && !this.#stopped && this.#held.hasRoom(job.type, organization)
     const doc: JobDocument = {
       id: options.id ?? ids.uuid(),
       type: job.type,
-      organization: options.organization ?? null,
+      organization,
+      lane: laneOf(job.type, organization, options.key),
       payload: payload as Json,
       state: "queued",
       run_at: timestamp(holds ? now + leaseMs : due),
@@ -67,16 +89,15 @@ export class DurableQueue implements JobQueue {
       ...(isTracing() ? { trace: traceHeaders() } : {}),
     }
     work.in(JobCollection).insert(doc, { ifPresent: "keep" })
-    if (holds) work.afterCommit(() => this.#take(doc))
-    else if (due <= now) work.afterCommit(() => this.#pollSoon(0))
-    else work.afterCommit(() => this.#pollSoon(Math.max(0, due - now)))
+    if (holds) work.afterCommit(() => this.#born(doc))
+    else work.afterCommit(() => this.#waits(doc.type, due - now))
     return doc.id
   }
 
   revive(work: Work, jobId: string): void {
     const run_at = timestamp(this.#args.clock.now())
     const $set = { state: "queued", run_at, held_by: "", attempts: 0, last_error: null }
-    work.in(JobCollection).update(jobId, { $set }, { where: { state: "dead" } })
+    work.in(JobCollection).update(jobId, { $set, $unset: { progress: true } }, { where: { state: "dead" } })
     work.afterCommit(() => this.#pollSoon(0))
   }
 
@@ -100,50 +121,100 @@ export class DurableQueue implements JobQueue {
     })
     await Promise.all(running.map((one) => one.done))
     cancel()
+    this.#giveBack()
     await this.#releasing
   }
 
-  #hasRoom(): boolean {
-    return !this.#stopped && this.#held.size < this.#args.concurrency * heldPerSlot
+  /** Of many that are committed at once, those for which there is no room after all go back to the store. */
+  #born(doc: JobDocument): void {
+    if (this.#stopped || this.#held.hasRoom(doc.type, doc.organization)) {
+      this.#take(doc)
+      return
+    }
+    this.#backlog.add(doc.type)
+    if (this.#excess.push(doc.id) > 1) return
+    setImmediate(() => this.#release(this.#excess.splice(0)))
   }
 
   #take(doc: JobDocument): void {
     if (this.#held.has(doc.id)) return
-    this.#held.set(doc.id, doc)
-    this.#waiting.push(doc)
+    this.#held.add(doc)
     if (this.#stopped) this.#giveBack()
     else this.#fill()
   }
 
-  /** Committed while the queue was being stopped. */
+  /** A job that the store keeps until it is due and there is room. */
+  #waits(type: string, milliseconds: number): void {
+    if (milliseconds <= 0) this.#backlog.add(type)
+    if (this.#held.wantsMore(type)) this.#pollSoon(Math.max(0, milliseconds))
+  }
+
+  /** What does not run, also what was committed while the queue was being stopped. */
   #giveBack(): void {
-    const given = this.#waiting.splice(0)
-    for (const doc of given) this.#held.delete(doc.id)
+    this.#release([...this.#excess.splice(0), ...this.#held.clear()])
+  }
+
+  #release(given: readonly string[]): void {
+    if (given.length === 0) return
     this.#releasing = this.#releasing
-      .then(() => this.#leases.release(given.map(({ id }) => id)))
+      .then(() => this.#leases.release(given))
       .catch((error: unknown) => this.#args.log.warn({ err: error }, "jobs could not be given back; their leases will run out"))
   }
 
   #fill(): void {
-    while (!this.#stopped && this.#running.size < this.#args.concurrency) {
-      const doc = this.#waiting.shift()
-      if (!doc) break
-      const stop = new AbortController()
-      const done = attempt(this.#args, doc, stop).then((againMs) => {
-        this.#running.delete(doc.id)
-        this.#held.delete(doc.id)
-        if (againMs !== undefined) this.#pollSoon(againMs)
-        this.#fill()
-        if (this.#waiting.length === 0 && this.#hasRoom()) this.#pollSoon(this.#args.pollMs)
-      })
-      this.#running.set(doc.id, { stop, done })
+    if (this.#stopped) return
+    for (const turn of this.#held.next()) this.#run(turn)
+  }
+
+  #run(turn: Turn<JobDocument>): void {
+    const [doc] = turn.items
+    if (!doc) return
+    const stop = new AbortController()
+    const args = { ...this.#args, keeps: (milliseconds: number) => this.#keeps(milliseconds) }
+    const done = attempt(args, doc, stop).then((next) => {
+      this.#running.delete(doc.id)
+      turn.done()
+      this.#held.release(doc)
+      if (next) this.#again(doc.id, next)
+      this.#fill()
+      if (this.#backlog.has(doc.type) && this.#held.wantsMore(doc.type)) this.#pollSoon(0)
+    })
+    this.#running.set(doc.id, { stop, done })
+  }
+
+  #keeps(milliseconds: number): boolean {
+    return !this.#stopped && milliseconds <= maxSleepMs && this.#held.maySleep
+  }
+
+  #again(id: string, { milliseconds, kept }: Next): void {
+    if (!kept || this.#stopped) {
+      this.#pollSoon(milliseconds)
+      if (kept) this.#held.sleep(id, () => undefined)
+      if (kept) this.#giveBack()
+      return
+    }
+    this.#held.sleep(
+      id,
+      this.#args.clock.after(milliseconds, () => void this.#wake(id)),
+    )
+  }
+
+  /** On time whatever waits before it in the store: it is held already. */
+  async #wake(id: string): Promise<void> {
+    const { store, node } = this.#args
+    try {
+      const doc = await store.open(JobCollection).get(id)
+      if (this.#held.wake(id) && doc?.state === "queued" && doc.held_by === node) this.#take(doc)
+    } catch (error) {
+      this.#held.wake(id)
+      this.#log.warn("wake", { err: error }, "a job could not be read for its next try; its lease will run out")
     }
   }
 
   /** Brings the next poll forward to at most that far from now. */
   #pollSoon(milliseconds: number): void {
     if (this.#stopped) return
-    const { clock, pollMs, log } = this.#args
+    const { clock, pollMs } = this.#args
     const wait = Math.max(0, Math.min(milliseconds, pollMs))
     const due = clock.monotonic() + wait
     if (due >= this.#pollDue) return
@@ -153,32 +224,46 @@ export class DurableQueue implements JobQueue {
       this.#pollDue = Number.POSITIVE_INFINITY
       if (this.#polling) return this.#pollSoon(10)
       this.#polling = this.#poll()
-        .catch((error: unknown) => log.warn({ err: error }, "jobs could not be polled"))
-        .finally(() => {
+        .then(
+          () => [...this.#backlog].some((type) => this.#held.wantsMore(type)),
+          (error: unknown) => {
+            this.#log.warn("poll", { err: error }, "due jobs could not be claimed; tried again every poll_ms")
+            return false
+          },
+        )
+        .then((goOn) => {
           this.#polling = undefined
-          this.#pollSoon(pollMs)
+          this.#pollSoon(goOn ? 0 : pollMs)
         })
     })
   }
 
   async #poll(): Promise<void> {
-    const room = this.#args.concurrency * heldPerSlot - this.#held.size
-    if (room <= 0) return
-    const due = await this.#leases.due(Math.min(room, 100))
-    await Promise.all(
-      due.map(async (doc) => {
-        if (this.#held.has(doc.id) || this.#stopped) return
-        const claimed = await this.#leases.claim(doc)
-        if (claimed) this.#take(claimed)
-      }),
-    )
+    for (const type of this.#args.jobs.keys()) {
+      const room = this.#held.room(type)
+      if (room <= 0 || this.#stopped) continue
+      const { jobs, more } = await this.#claims.due(type, room)
+      if (!more) this.#backlog.delete(type)
+      const claimed = await Promise.all(jobs.map((doc) => this.#claim(doc)))
+      // Where all that is due belongs to organizations that have their share, the rest waits until something of theirs ends.
+      if (more && claimed.includes(true)) this.#backlog.add(type)
+    }
+  }
+
+  /** Whether this node has it now. */
+  async #claim(doc: JobDocument): Promise<boolean> {
+    if (this.#held.has(doc.id) || this.#stopped || !this.#held.hasRoom(doc.type, doc.organization)) return false
+    const claimed = await this.#leases.claim(doc)
+    if (!claimed) return false
+    this.#take(claimed)
+    return true
   }
 
   #renewLater(): void {
     this.#cancelRenew = this.#args.clock.after(this.#args.leaseMs / 3, () => {
       this.#leases
-        .renew(this.#held.keys())
-        .catch((error: unknown) => this.#args.log.warn({ err: error }, "leases of jobs could not be renewed"))
+        .renew(this.#held.ids())
+        .catch((error: unknown) => this.#log.warn("renew", { err: error }, "leases of jobs could not be renewed"))
         .finally(() => {
           if (!this.#stopped || this.#running.size > 0) this.#renewLater()
         })

@@ -33,6 +33,7 @@ import { DeferredServices } from "./run/deferred-payload.ts"
 import { runImmediate } from "./run/immediate.ts"
 import { storedIntents } from "./run/intents.ts"
 import { retryDeferred } from "./run/retry-deferred.ts"
+import { StepSlots } from "./run/step-slots.ts"
 import { Sandbox } from "./sandbox/sandbox.ts"
 import { PipelineSource, pipelineTopic, type StoredPipeline } from "./source.ts"
 import { DryRunSource } from "./sources/dry-run.ts"
@@ -147,6 +148,7 @@ class Engine {
     meter.inFlight(() => this.http.inFlight)
     this.step = {
       ...step,
+      slots: new StepSlots({ slots: config.jobs.concurrency, clock, metrics }),
       pipelineAt: async (organization, id, revision) => {
         const stored = await source().atRevision(organization, id, revision)
         return stored ? this.pipelines.of(stored) : null

@@ -152,4 +152,88 @@ describe("the job queue", () => {
     expect([1, 2, 3, 4, 5, 60].map((attempt) => backoff(policy, attempt, () => 1))).to.deep.equal([100, 200, 400, 800, 1_000, 1_000])
     expect(backoff(policy, 5, () => 0)).to.equal(0)
   })
+
+  describe("behind a backlog", () => {
+    const running: string[] = []
+    const finished: string[] = []
+    let hang: (payload: string) => Promise<void> | void = () => {}
+    const types = ["test.fair", "test.other"].map((type) =>
+      defineJob({
+        type,
+        summary: "A job of the test.",
+        payload: z.string(),
+        retry: { max_attempts: 3, initial_delay_ms: 1, factor: 1, max_delay_ms: 1 },
+        async run({ payload, attempt }) {
+          running.push(payload)
+          if (payload === "twice" && attempt === 1) throw new Error("not yet")
+          await hang(payload)
+          finished.push(payload)
+        },
+      }),
+    )
+    const [fair, other] = types as [(typeof types)[0], (typeof types)[0]]
+    const jobPlugin = definePlugin({ id: "test-fair", config: z.strictObject({}), register: (registrar) => registrar.jobs(fair, other) })
+    // As good as never: what is done, is done without a poll.
+    const env = { MILLRACE_JOBS_POLL_MS: "3600000", MILLRACE_JOBS_CONCURRENCY: "4" }
+    let busy: TestHost
+    let letGo: () => void = () => {}
+    before(async () => {
+      busy = await testHost({ plugins: [jobPlugin as never], env })
+    })
+    beforeEach(() => {
+      for (const list of [running, finished]) list.splice(0)
+      const gate = new Promise<void>((resolve) => {
+        letGo = resolve
+      })
+      hang = (payload) => (payload.startsWith("hangs") ? gate : undefined)
+    })
+    afterEach(async () => {
+      letGo()
+      await until(async () => (await busy.get(Store).open(JobCollection).count({ state: "queued" })) === 0)
+    })
+    after(() => busy.stop())
+    const put = (payload: string, organization: string, { job: which = fair, key = "" } = {}) =>
+      busy.get(Works).run((work) => busy.get(JobQueue).enqueue(work, which, payload, { organization, key }))
+    const flood = (count: number, organization: string, payload = "hangs", key = "") =>
+      Promise.all(Array.from({ length: count }, (_, n) => put(`${payload} ${organization} ${n}`, organization, { key })))
+
+    it("takes up what waits as soon as there is room", async () => {
+      await flood(400, "alpha")
+      letGo()
+      await until(() => finished.length === 400)
+    })
+
+    it("runs another organization's job at once", async () => {
+      await flood(200, "alpha")
+      await put("innocent", "bravo")
+      await until(() => finished.includes("innocent"))
+      expect(finished).to.deep.equal(["innocent"])
+      letGo()
+      await until(() => finished.length === 201)
+    })
+
+    it("lets a pipeline's jobs pass between those of another of the same organization", async () => {
+      await flood(100, "alpha", "hangs", "flooding")
+      await flood(3, "alpha", "small", "quiet")
+      letGo()
+      await until(() => finished.length === 103)
+      const last = Math.max(...[0, 1, 2].map((n) => finished.indexOf(`small alpha ${n}`)))
+      expect(last).to.be.below(60)
+    })
+
+    it("runs jobs of another type in slots of their own", async () => {
+      await flood(200, "alpha")
+      await put("mail", "alpha", { job: other })
+      await until(() => finished.includes("mail"))
+      expect(finished).to.deep.equal(["mail"])
+    })
+
+    it("tries a job again on time", async () => {
+      await flood(200, "alpha")
+      await put("twice", "bravo")
+      await until(() => finished.includes("twice"))
+      expect(finished).to.deep.equal(["twice"])
+      expect(running.filter((payload) => payload === "twice").length).to.equal(2)
+    })
+  })
 })

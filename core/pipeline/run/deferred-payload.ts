@@ -5,6 +5,7 @@ import { token } from "../../kernel/di.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import type { Execution, Runnable } from "./execution.ts"
 import type { StepServices } from "./step.ts"
+import type { StepSlots } from "./step-slots.ts"
 
 export const DeferredPayload = z.object({
   organization: z.string(),
@@ -26,6 +27,7 @@ export type DeferredPayload = z.infer<typeof DeferredPayload>
 
 /** What the job needs of the engine. */
 export interface DeferredServices extends StepServices {
+  readonly slots: StepSlots
   /** The pipeline as it was at that revision; null when it is gone or no longer compiles. */
   pipelineAt(organization: string, pipelineId: string, revision: number): Promise<Runnable | null>
   /** Announces that an entry has another status than was announced. */

@@ -2,11 +2,10 @@
 // outcome into the journal entry in the commit of what the step staged, and comes back when the next try is due.
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
-import { Postponed } from "../../contract/job.ts"
+import { JobFailed, type JobProgress, Postponed } from "../../contract/job.ts"
 import type { Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/work.ts"
 import { timestamp } from "../../kernel/clock.ts"
-import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Step } from "../graph.ts"
 import { EntryCollection } from "../journal/collections.ts"
@@ -63,7 +62,7 @@ export class DeferredRun {
     }
     if (fault) throw fault.error
     const due = Object.values(steps).flatMap(({ state, next_at }) => (state === "pending" && next_at ? [Date.parse(next_at)] : []))
-    if (due.length > 0) throw new Postponed(Math.max(0, Math.min(...due) - this.#args.services.clock.now()))
+    if (due.length > 0) throw new Postponed(Math.max(0, Math.min(...due) - this.#args.services.clock.now()), this.#progress("pending"))
     await this.#conclude()
   }
 
@@ -79,13 +78,17 @@ export class DeferredRun {
     const { services, signal } = this.#args
     const execution = this.#execution
     const attempts = (execution.steps[step.id]?.attempts ?? 0) + 1
-    const started = services.clock.monotonic()
+    let started = services.clock.monotonic()
     const work = new StagedWork(`${execution.input.executionId}:${step.id}:${attempts}:${started}`)
     if (behindHandled(execution, step) || this.#behindFailed(step)) {
       execution.skipped(step)
       return this.#keep(step, work)
     }
-    const outcome = await withDeadline(step, signal, services.clock, (stop) => attemptStep(execution, step, attempts, services, work, stop))
+    const { organization, pipeline_id } = this.#args.payload
+    const outcome = await services.slots.run(step.action.type, { organization, key: pipeline_id, signal }, () => {
+      started = services.clock.monotonic()
+      return withDeadline(step, signal, services.clock, (stop) => attemptStep(execution, step, attempts, services, work, stop))
+    })
     // Stopped, not failed: this try does not count.
     if (!outcome.ok && signal.aborted) return
     const failure = recordOutcome(execution, step, outcome, attempts, started, services.clock)
@@ -110,6 +113,18 @@ export class DeferredRun {
       if (need?.onError !== "fail" || !need.deferred) return need ? steps[id]?.state === "skipped" && this.#behindFailed(need) : false
       return steps[id]?.state === "failed" || (steps[id]?.state === "skipped" && this.#behindFailed(need))
     })
+  }
+
+  /** Of the step that was tried most often and did not succeed. */
+  #progress(state: StepRecord["state"]): JobProgress | undefined {
+    let progress: JobProgress | undefined
+    for (const step of this.#steps) {
+      const record = this.#execution.steps[step.id]
+      if (record?.state !== state || !record.error || record.attempts <= (progress?.attempts ?? 0)) continue
+      const last_error = `${step.id}: ${record.error.message}`.slice(0, 2_000)
+      progress = { attempts: record.attempts, max_attempts: step.retry.max_attempts, last_error }
+    }
+    return progress
   }
 
   #record(step: Step): StepRecord {
@@ -150,7 +165,7 @@ export class DeferredRun {
     if (changed) services.entryChanged(changed)
     if (!bad) return
     const message = `The step "${bad.id}" failed: ${steps[bad.id]?.error?.message ?? ""}`
-    throw new AppError("failed_precondition", message, { retryable: false })
+    throw new JobFailed(message, this.#progress("failed"))
   }
 }
 

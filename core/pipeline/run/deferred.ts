@@ -17,6 +17,8 @@ export const deferredJob = defineJob({
   payload: DeferredPayload,
   retry: { max_attempts: 20, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 600_000 },
   timeoutMs: 900_000,
+  // Its steps wait for slots of their own (step-slots.ts).
+  slots: 128,
   inject: { services: DeferredServices, store: Store },
   async run({ payload, deps, signal, log }) {
     const { organization, pipeline_id, revision, execution_id } = payload

@@ -14,7 +14,7 @@ export interface ImmediateServices extends StepServices {
 export function runImmediate(execution: Execution, services: ImmediateServices): Failure | null | Promise<Failure | null> {
   const { graph } = execution.input
   const finish = (failure: Failure | null) => {
-    if (failure === null) for (const step of graph.deferred) markDeferred(execution, step)
+    if (failure === null) for (const step of graph.deferred) markDeferred(execution, step, services)
     return failure
   }
   const first = graph.immediate.findIndex((step) => step.action.timing === "deferred" || step.forEach !== null)
@@ -106,7 +106,16 @@ export function behindHandled(execution: Execution, step: Step): boolean {
   })
 }
 
-function markDeferred(execution: Execution, step: Step): void {
+function markDeferred(execution: Execution, step: Step, services: StepServices): void {
   if (behindHandled(execution, step)) execution.skipped(step)
-  else if (!(step.id in execution.steps)) execution.pending(step)
+  else if (!(step.id in execution.steps)) {
+    if (isUnwanted(execution, step, services)) execution.skipped(step)
+    else execution.pending(step)
+  }
+}
+
+/** Whether its condition is false already: such a step needs no job. What is not known yet, or takes long, is left to the job. */
+function isUnwanted(execution: Execution, step: Step, services: StepServices): boolean {
+  if (step.when === null || step.needs.some((need) => execution.steps[need]?.state === "pending")) return false
+  return services.renderer.renderNow(step.when, execution.scope, execution.input.stored.organization.id, execution)?.value === false
 }

@@ -51,6 +51,20 @@ export class TemplateRenderer {
     return this.#later(evaluate, scope, budget)
   }
 
+  /** The value where it fits into the turn; undefined where it does not, or cannot be rendered. */
+  renderNow<T>(evaluate: Evaluate<T>, scope: TemplateScope, organization: string, turn: Turn): { readonly value: T } | undefined {
+    const budget = new StepBudget(organization, turn)
+    const began = turn.templateUnits
+    try {
+      meter.begin(began, budget.output)
+      return { value: evaluate(scope) }
+    } catch {
+      return undefined
+    } finally {
+      this.#account(budget, began)
+    }
+  }
+
   /** Goes on where it stopped, once a turn, until all is rendered or the step's budget is spent. */
   async #later<T>(evaluate: Evaluate<T>, scope: TemplateScope, budget: StepBudget): Promise<T> {
     const results = new Map<object, unknown>()
