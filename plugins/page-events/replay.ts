@@ -2,6 +2,7 @@
 // shared dataset and the row is there afterwards. Anything else fails closed: no receipt, and an entry that failed and
 // says why. So the row is committed first (a second time it is the same row) and the entry once it is known to be there.
 import { createHmac } from "node:crypto"
+import { isDeepStrictEqual } from "node:util"
 import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type Vault, type Work } from "#core"
 import type { EventAnswer, ReplayArgs } from "#core/engine"
 import type { Datasets, ReservedDataset } from "../datasets/index.ts"
@@ -25,6 +26,7 @@ export function replayer(deps: ReplayDeps): (args: ReplayArgs) => Promise<EventA
   return async (args) => {
     try {
       const written = await writeAgain(deps, args)
+      args.draft.response = { status: 200, body: JSON.stringify({ status: "accepted", execution_id: args.draft.id }) }
       args.journal.accept(args.draft)
       await args.journal.commit(new StagedWork(`${args.draft.id}:receipt`))
       const receipt = { ...written, issued_at: timestamp(deps.clock.now()) }
@@ -65,6 +67,8 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   const row = await datasets.rows(organization.id).get(row_id)
   if (row?.dataset_id !== target.id || row.values[pageEventsKey] !== event_id)
     throw new ReceiptRefused("the row is not where it was written")
+  const displaced = Object.keys(values).filter((column) => !isDeepStrictEqual(row.values[column], values[column]))
+  if (displaced.length > 0) throw new ReceiptRefused(`a later event of the same event_id holds the row's ${displaced.join(", ")}`)
   draft.rows = [{ step: stepId, dataset: pageEventsDataset, row_id }]
   return { execution_id: draft.id, replay_of, dataset: `${organization.slug}.${pageEventsDataset}`, row_id, event_id }
 }

@@ -33,8 +33,10 @@ export function judge(arrival: Arrival, batch: Batch, { bot, authored, ids }: Ju
     entry.verdict = { ...entry.verdict, event_id, event_type: read.ok ? read.event.kind : null }
     const verdict = bot ? refusedBot : read
     if (verdict.ok) {
+      const result = { event_id, status: "accepted", execution_id: entry.id }
+      entry.response = { status: 200, body: JSON.stringify(result) }
       arrival.journal.accept(entry)
-      return { index, text, entry, event: verdict.event, result: { event_id, status: "accepted", execution_id: entry.id } }
+      return { index, text, entry, event: verdict.event, result }
     }
     entry.envelope = { batch_id: arrival.id, index, ...saidBy(arrival, batch) }
     return { index, text, entry, event: undefined, result: refuse(arrival, entry, verdict, oneIsGood) }
@@ -43,7 +45,11 @@ export function judge(arrival: Arrival, batch: Batch, { bot, authored, ids }: Ju
 
 type Refused = ReadEvent & { readonly ok: false }
 
-const refusedBot: Refused = { ok: false, cause: "bot", error: new AppError("permission_denied", "Events of bots are not counted.") }
+const refusedBot: Refused = {
+  ok: false,
+  cause: "bot",
+  error: new AppError("permission_denied", "Events of bots are not counted.", { reason: "bot" }),
+}
 
 /** What the answer says of it. Those of bots are counted in the minute's one entry. */
 function refuse({ journal }: Arrival, entry: JournalEntry, { cause, error }: Refused, oneIsGood: boolean): Record<string, Json> {

@@ -65,6 +65,9 @@ describe("entries of page events", () => {
         country: "BR",
         is_test: true,
       })
+      const { id, response } = entries[index] ?? {}
+      expect(response?.status).to.equal(200)
+      expect(JSON.parse(response?.body ?? "")).to.deep.equal({ event_id: sent.event_id, status: "accepted", execution_id: id })
       expect(entries[index]?.envelope).to.include({ event_id: sent.event_id, event_type: sent.event, session_id: row?.["session_id"] })
     }
   })

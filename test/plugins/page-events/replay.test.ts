@@ -79,6 +79,30 @@ describe("replays of page events", () => {
     expect((await replay(id)).status).to.equal(200)
   })
 
+  it("give none where a later event of the same id holds the row, which stays as it is", async () => {
+    const view = event("pageview")
+    const [id] = await sent(view)
+    await sent({ ...event("lead", { form: "contact" }), event_id: view.event_id })
+    const before = await loop.rowOf(view)
+    expect(before).to.include({ event: "lead" })
+    const refused = await replay(id)
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "receipt_refused"])
+    const [entry] = await replaysOf(id)
+    expect(entry).to.include({ status: "failed", cause: "receipt_refused" })
+    expect(await loop.rowOf(view)).to.deep.equal(before)
+  })
+
+  it("are refused while the page's pipeline is disabled; an admin may insist", async () => {
+    const [id] = await sent(event("pageview"))
+    await loop.call("PUT", `/v1/event-pipelines/${slug}`, { state: "disabled" })
+    const refused = await replay(id)
+    const at = `/v1/event-pipelines/${slug}/executions/${id as string}/replay`
+    const forced = await loop.host.api<Replayed>("POST", at, { force: true })
+    await loop.call("PUT", `/v1/event-pipelines/${slug}`, { state: "active" })
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "not_active"])
+    expect([forced.status, forced.body.status]).to.deep.equal([200, "accepted"])
+  })
+
   it("give none when the row is gone the moment after it was written, and no entry says that it was accepted", async () => {
     const view = event("pageview")
     const [id] = await sent(view)
