@@ -5,20 +5,42 @@ import { AppError, defineAction, type Json, type Rendered, template, templateJso
 import { checkHeaders, refusedHeaders } from "../../outgoing-http/index.ts"
 import { respondRules } from "./rules.ts"
 
-/** The server's own, beside what belongs to the connection: an answer must not set cookies or open origins for the service. */
+/** What a pipeline may set: what describes the body, its caching and where to go on. All else outlives the answer, or acts for the whole origin. */
+const allowed: ReadonlySet<string> = new Set([
+  "access-control-expose-headers",
+  "age",
+  "allow",
+  "cache-control",
+  "content-disposition",
+  "content-language",
+  "content-location",
+  "content-type",
+  "etag",
+  "expires",
+  "last-modified",
+  "location",
+  "pragma",
+  "retry-after",
+  "vary",
+])
+
+/** Refused when it runs as well: cookies and origins of the whole service. */
 const refused: ReadonlySet<string> = new Set([
   ...refusedHeaders,
   "access-control-allow-credentials",
   "access-control-allow-origin",
   "clear-site-data",
-  "content-encoding",
-  "date",
-  "server",
-  "service-worker-allowed",
   "set-cookie",
   "strict-transport-security",
-  "x-request-id",
 ])
+
+/** Of the names that begin with x-, those that proxies and browsers act on. */
+const reserved =
+  /^x-(?:accel-|forwarded-|original-|request-id$|rewrite-|sendfile|lighttpd-|frame-options$|content-type-options$|ua-compatible$)/
+
+function mayBeSet(name: string): boolean {
+  return allowed.has(name) || (name.startsWith("x-") && !reserved.test(name))
+}
 
 const policyHeader = "content-security-policy"
 /** What is made of what strangers sent must not run as a page of this service, whatever type it is said to be. */
@@ -69,8 +91,8 @@ headers: { Location: https://acme.test/thanks }`,
       const message = `The header "${policyHeader}" is the service's own: it keeps what strangers sent from running as a page of this service.`
       findings.push({ rule: "refused-header", level: "error" as const, message, field: "headers" })
     }
-    for (const name of names.filter((one) => refused.has(one))) {
-      const message = `The header "${name}" belongs to the connection or to the service and cannot be set by a pipeline.`
+    for (const name of names.filter((one) => one !== policyHeader && !mayBeSet(one))) {
+      const message = `The header "${name}" cannot be set by a pipeline; ${[...allowed].join(", ")} and names that begin with x- can.`
       findings.push({ rule: "refused-header", level: "error" as const, message, field: "headers" })
     }
     if (typeof status === "number" && redirects.has(status) && !names.includes("location")) {
@@ -93,23 +115,28 @@ headers: { Location: https://acme.test/thanks }`,
 
 function answerOf(config: Config) {
   const status = config.status ?? 200
-  const headers = checkHeaders(
-    Object.fromEntries(Object.entries(config.headers ?? {}).map(([name, value]) => [name, String(value)])),
-    refused,
-  )
+  // What a pipeline brings along from when it could set more is left out.
+  const given = Object.entries(config.headers ?? {}).filter(([name]) => mayBeSet(name.toLowerCase()) || refused.has(name.toLowerCase()))
+  const headers = checkHeaders(Object.fromEntries(given.map(([name, value]) => [name, String(value)])), refused)
   const location = headers["location"]
   if (location !== undefined) headers["location"] = safeLocation(location)
-  // In place of one that a pipeline brings along from when it could.
   headers[policyHeader] = containment
   return { status, headers, body: bodiless.has(status) ? null : (config.body ?? null) }
 }
 
-/** An http(s) URL, or a path on the same host. */
+/** An http(s) URL, or a path on the same host. Browsers skip tabs and line breaks, and would read another host out of them. */
 function safeLocation(location: string): string {
+  const shown = JSON.stringify(location.slice(0, 100))
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
+  if (/[\u0000-\u0020\u007f]/.test(location))
+    throw refusedLocation(`Location ${shown} is refused: it holds a space or a control character.`)
   const isPath = /^\/(?![/\\])/.test(location)
   if (isPath) return location
   const url = URL.canParse(location) ? new URL(location) : undefined
   if (url && (url.protocol === "http:" || url.protocol === "https:") && !url.username && !url.password) return url.href
-  const message = `Location ${JSON.stringify(location.slice(0, 100))} is refused: expected an http(s) URL without credentials, or a path that starts with one /.`
-  throw new AppError("invalid_argument", message, { reason: "location_refused", retryable: false })
+  throw refusedLocation(`Location ${shown} is refused: expected an http(s) URL without credentials, or a path that starts with one /.`)
+}
+
+function refusedLocation(message: string): AppError {
+  return new AppError("invalid_argument", message, { reason: "location_refused", retryable: false })
 }

@@ -5,7 +5,7 @@ export const respondRules = {
   "refused-header": {
     level: "error",
     summary: "A header that a pipeline cannot set.",
-    why: "It belongs to the connection or to the service: cookies, origins, lengths and what an answer may do in a browser are not for a pipeline to say.",
+    why: "A pipeline may describe its body, its caching and where to go on. Cookies, origins, lengths, reports and what an answer may do in a browser act for the whole service, or outlive the answer.",
     remedy: "Leave the header out.",
     bad: "pipeline:\n  - { type: respond, headers: { Set-Cookie: seen=1 } }",
     good: "pipeline:\n  - { type: respond, headers: { Cache-Control: no-store } }",

@@ -33,6 +33,10 @@ describe("respond", () => {
       "/\\evil.test",
       "https://u:p@evil.test/",
       "relative",
+      "/\t/evil.test",
+      "\t//evil.test",
+      "/\u0000/evil.test",
+      "https://a.test/\tb",
       "https://a.test/\r\nSet-Cookie: a=b",
     ]) {
       const error = await failureOf(answered(yaml, { to }))
@@ -66,6 +70,32 @@ describe("respond", () => {
       expect((await failureOf(answered(`headers: { ${name}: x }`))).details).to.include({ reason: "header_refused" })
     })
   }
+
+  for (const name of [
+    "NEL",
+    "Report-To",
+    "Reporting-Endpoints",
+    "Alt-Svc",
+    "Public-Key-Pins",
+    "WWW-Authenticate",
+    "Refresh",
+    "Origin-Trial",
+    "Link",
+    "X-Accel-Redirect",
+    "X-Request-Id",
+    "X-Forwarded-Host",
+  ]) {
+    it(`refuses the header ${name} when it is saved, and leaves out one that was saved before`, async () => {
+      expect(findings(respond, `headers: { ${name}: x }`)).to.deep.equal(["error refused-header"])
+      const [reply] = await answered(`headers: { ${name}: x, X-Own: "1" }\nbody: ok`)
+      expect(reply?.headers).to.include({ "x-own": "1" }).and.not.to.have.property(name.toLowerCase())
+    })
+  }
+
+  it("takes headers that describe the body, its caching and where to go on, and own ones", () => {
+    for (const name of ["Cache-Control", "Content-Disposition", "ETag", "Location", "Retry-After", "Vary", "X-Own"])
+      expect(findings(respond, `headers: { ${name}: x }`), name).to.deep.equal([])
+  })
 
   it("keeps a page made of what strangers sent from running as one of the service", async () => {
     const body = 'body: "<p>{{ event.name }}</p>"'
