@@ -18,6 +18,9 @@ export interface LintRule {
 export interface LintedDocument {
   readonly slug: string
   readonly active: boolean
+  /** Rules whose warnings its author has read and wants no more. */
+  readonly acknowledged: readonly string[]
+  readonly request_schema: unknown
   readonly pipeline: readonly Readonly<Record<string, unknown>>[]
   readonly upserts: readonly { readonly dataset: string; readonly key: string }[]
   /** Slugs of the datasets that it writes to. */

@@ -30,6 +30,7 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
   const report = new Report(environment.locate)
   const checked = checkDocument(given, report)
   if (!checked) return { ok: false, findings: report.findings }
+  report.acknowledged = new Set(checked.document.acknowledged_warnings)
   const programming = compileProgram(checked, environment, report)
   if (checked.sound("request_schema")) lintRequestSchema(checked.document.request_schema, report)
   const facts = checkSource(checked, environment, report)

@@ -92,6 +92,11 @@ export const documentFields = {
     .default(null)
     .describe("How a repeat of an event is recognised; a repeat is answered as the first was, and does nothing."),
   purpose: Purpose.default("custom").describe("What the pipeline is for."),
+  acknowledged_warnings: z
+    .array(z.string().regex(/^[a-z0-9-]{1,64}$/))
+    .max(50)
+    .optional()
+    .describe("Lint rules whose warnings about this pipeline were read and are not wanted again, such as `split-leads-dataset`."),
   owner_artifact_id: z
     .uuid()
     .toLowerCase()

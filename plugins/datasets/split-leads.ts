@@ -3,18 +3,34 @@
 // stored, `validate` at the files beside each other.
 import type { CrossDocumentRule, LintedDocument } from "#core"
 
-const emailColumn = /^(e[-_]?mail|email[-_]?address|lead[-_]?email|contact[-_]?email)$/i
+const emailColumn = /e[-_]?mail([-_]?addr(ess)?)?$/i
 
 export interface LeadCapture {
   readonly slug: string
   readonly upserts: readonly { readonly dataset: string; readonly key: string }[]
   /** Names of the datasets it writes to, all qualified by their organization or none. */
   readonly targets: readonly string[]
+  /** The document's steps and schema, from which its writes without a key are known. */
+  readonly pipeline: readonly Readonly<Record<string, unknown>>[]
+  readonly request_schema: unknown
 }
 
-/** The datasets that a pipeline upserts leads into, as it names them. */
-function leadDatasets({ upserts }: Pick<LeadCapture, "upserts">): string[] {
-  return upserts.filter(({ key }) => emailColumn.test(key)).map(({ dataset }) => dataset)
+/** The datasets that a pipeline writes leads into, as it names them: by a key whose values are emails, or rows that hold one. */
+function leadDatasets({ upserts, pipeline, request_schema }: Omit<LeadCapture, "slug" | "targets">): string[] {
+  const properties = propertiesOf(request_schema)
+  const isEmail = (name: string) => emailColumn.test(name) || (properties[name] as { format?: unknown } | undefined)?.format === "email"
+  const keyed = upserts.filter(({ key }) => isEmail(key)).map(({ dataset }) => dataset)
+  const unkeyed = pipeline.flatMap(({ type, key, row, dataset_slug }) => {
+    if (type !== "dataset.write" || key !== undefined || typeof dataset_slug !== "string") return []
+    const columns = Object.keys(typeof row === "object" && row !== null ? row : properties)
+    return columns.some(isEmail) ? [dataset_slug] : []
+  })
+  return [...new Set([...keyed, ...unkeyed])]
+}
+
+function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
+  const { properties } = (typeof schema === "object" && schema !== null ? schema : {}) as { properties?: unknown }
+  return typeof properties === "object" && properties !== null ? (properties as Record<string, unknown>) : {}
 }
 
 /** The same among `targets`: what a pipeline beside it writes to, when it captures the same leads. */
@@ -38,8 +54,8 @@ export function splitLeadsWarning(
   const suffixed = split.find(({ target }) => byEmail.some((dataset) => differsBySuffix(bareDataset(target), bareDataset(dataset))))
   const hint = suffixed ? ` ${suffixed.target} looks like the same dataset with a collision suffix.` : ""
   const message =
-    `"${saved.slug}" upserts leads by email into ${byEmail.join(", ")}, while other active lead-capture pipelines write elsewhere: ${listed.join(", ")}.` +
-    `${hint} Point every lead-capture pipeline of one customer at one dataset, or disable the stale ones.`
+    `"${saved.slug}" keeps leads in ${byEmail.join(", ")}, while other active lead-capture pipelines write elsewhere: ${listed.join(", ")}.` +
+    `${hint} Point every lead-capture pipeline of one customer at one dataset, or disable the stale ones. Where they belong apart, name this rule in \`acknowledged_warnings\`.`
   return { rule: "split-leads-dataset", message }
 }
 
@@ -59,23 +75,25 @@ export const splitLeads: CrossDocumentRule = {
   id: "split-leads-dataset",
   level: "warning",
   summary: "Leads of one organization that land in several datasets.",
-  why: "One person who writes through two forms is then two rows that nobody brings together. It is found between files that are validated together, and at a save, against the active pipelines that are there. What is upserted by another column (payments, messages) is not a lead and does not count.",
-  remedy: "Point every pipeline that upserts by an email column at one dataset, or disable the stale ones.",
+  why: "One person who writes through two forms is then two rows that nobody brings together. It is found between files that are validated together, and at a save, against the active pipelines that are there. What is keyed by another column (payments, messages) is not a lead and does not count.",
+  remedy:
+    "Point every pipeline that upserts by an email column at one dataset, or disable the stale ones. Where the datasets belong apart (bookings, demo requests), name the rule in the document: `acknowledged_warnings: [split-leads-dataset]`.",
   bad: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads-2", "email")}`,
   good: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads", "email")}\n---\nstate: active\n${write("payments", "payment")}`,
   check(document, others) {
-    const own = captureOf(document)
-    if (!own) return undefined
+    const own = document.active ? captureOf(document) : undefined
+    if (!own || document.acknowledged.includes("split-leads-dataset")) return undefined
     const captures = others.filter(({ active, slug }) => active && slug !== own.slug).flatMap((other) => captureOf(other) ?? [])
     const warning = splitLeadsWarning(own, captures)
     return warning && { message: warning.message, pointer: pointerOf(document, leadDatasets(own)[0]) }
   },
 }
 
-/** undefined where it upserts by no email column: what it writes are not leads. */
-function captureOf({ slug, upserts, writesTo }: LintedDocument): LeadCapture | undefined {
-  const targets = leadTargets({ slug, upserts, targets: writesTo.map(bareDataset) })
-  return targets.length === 0 ? undefined : { slug, upserts, targets }
+/** undefined where it keeps no emails: what it writes are not leads. */
+function captureOf({ slug, upserts, writesTo, pipeline, request_schema }: LintedDocument): LeadCapture | undefined {
+  const capture = { slug, upserts, pipeline, request_schema, targets: writesTo.map(bareDataset) }
+  const targets = leadTargets(capture)
+  return targets.length === 0 ? undefined : { ...capture, targets }
 }
 
 /** The field of the first step that names the dataset. */

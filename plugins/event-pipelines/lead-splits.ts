@@ -17,8 +17,9 @@ export class LeadSplits {
   async among(organization: string, slugs: ReadonlySet<string>): Promise<{ slug: string; warning: string }[]> {
     const records = await this.#store.open(Pipelines, organization).find(capturing, { limit: 10_000 })
     const captures = records.flatMap((record) => captureOf(record) ?? [])
+    const quiet = new Set(records.filter(acknowledges).map(({ slug }) => slug))
     return captures
-      .filter(({ slug }) => slugs.has(slug))
+      .filter(({ slug }) => slugs.has(slug) && !quiet.has(slug))
       .flatMap((capture) => {
         const warning = splitLeadsWarning(
           capture,
@@ -31,7 +32,8 @@ export class LeadSplits {
   /** Warnings for one that is being saved. */
   async of(organization: string, record: PipelineRecord): Promise<string[]> {
     const capture = captureOf(record)
-    if (!capture || record.purpose !== "record_capture") return []
+    // A pipeline that takes no events splits nothing; once it is made active, the warning is there.
+    if (!capture || record.purpose !== "record_capture" || record.state !== "active" || acknowledges(record)) return []
     const elsewhere = { ...capturing, id: { $ne: record.id }, write_target_datasets: { $nin: capture.targets } }
     const others = await this.#store.open(Pipelines, organization).find(elsewhere, { limit: 1_000 })
     const warning = splitLeadsWarning(
@@ -42,8 +44,14 @@ export class LeadSplits {
   }
 }
 
-/** undefined where it upserts by no email column: what it writes are no leads. */
-function captureOf({ slug, upserts, write_target_datasets: targets }: PipelineRecord): LeadCapture | undefined {
-  const leads = leadTargets({ slug, upserts, targets })
-  return leads.length === 0 ? undefined : { slug, upserts, targets: leads }
+function acknowledges({ document }: PipelineRecord): boolean {
+  return document.acknowledged_warnings?.includes("split-leads-dataset") ?? false
+}
+
+/** undefined where it keeps no emails: what it writes are not leads. */
+function captureOf({ slug, upserts, write_target_datasets: targets, document }: PipelineRecord): LeadCapture | undefined {
+  const { pipeline, request_schema } = document
+  const capture = { slug, upserts, targets, pipeline, request_schema }
+  const leads = leadTargets(capture)
+  return leads.length === 0 ? undefined : { ...capture, targets: leads }
 }

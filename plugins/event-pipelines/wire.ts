@@ -24,6 +24,7 @@ export const EventPipeline = z
     handlers: z.record(z.string(), ActionWire),
     dedupe: z.object({ key: z.string(), window: z.union([z.string(), z.number()]) }).nullable(),
     purpose: Purpose,
+    acknowledged_warnings: z.array(z.string()),
     owner_artifact_id: z.string().nullable(),
     write_target_datasets: z.array(z.string()).describe("Fully qualified: <org-slug>.<dataset-slug>."),
     endpoint_id: z.string().nullable(),
@@ -54,6 +55,7 @@ export function toWire(record: PipelineRecord, publicUrl: string): EventPipeline
     handlers: document.handlers as Record<string, Record<string, z.core.util.JSONType>>,
     dedupe: document.dedupe,
     purpose: record.purpose,
+    acknowledged_warnings: document.acknowledged_warnings ?? [],
     owner_artifact_id: record.owner_artifact_id,
     write_target_datasets: record.write_target_datasets,
     endpoint_id: record.endpoint_id,
@@ -90,4 +92,8 @@ export const changeFields = {
   dedupe: createFields.dedupe.unwrap().optional(),
   purpose: createFields.purpose.unwrap().optional(),
   owner_artifact_id: createFields.owner_artifact_id.unwrap().optional(),
+  acknowledged_warnings: createFields.acknowledged_warnings,
 }
+
+/** What a read shows and a change cannot set. */
+export const readOnlyFields = ["id", "endpoint_id", "inbound_url", "revision", "write_target_datasets", "created_at", "updated_at"] as const

@@ -144,7 +144,7 @@ describe("sandbox", () => {
       const result = await run("function transform(event) { throw new Error('not reached') }", { email: "no", tags: ["a", 1] }, {}, schema)
       if (result.ok || result.kind !== "invalid") throw new Error(JSON.stringify(result))
       expect(result.errors.map(({ pointer, keyword }) => [pointer, keyword])).to.deep.equal([
-        ["", "required"],
+        ["/name", "required"],
         ["/email", "format"],
         ["/tags/1", "type"],
       ])

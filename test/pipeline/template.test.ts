@@ -105,6 +105,11 @@ describe("templates", () => {
       "a | default: 3 4": /unexpected character/i,
       "event[a b]": /one value between/,
       "size(a)": /range/i,
+      "event.soon && event.paid": /Write "and"/,
+      "event.soon || event.paid": /Write "or"/,
+      "!event.canceled": /"!" is not an operator here.*"x == false"/,
+      "event.soon and !event.canceled": /== false/,
+      "event.kind = 'a'": /write "=="/,
       "": /empty/,
       "{{ event.a }}": /bare/,
     }

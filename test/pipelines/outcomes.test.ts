@@ -100,6 +100,22 @@ onBothStores("what becomes of an event", ({ start }) => {
     })
   }
 
+  it("points to the property that is missing, however deep, and that is too many", async () => {
+    const { inbound_url } = await bench.make({
+      name: "Missing",
+      request_schema: {
+        type: "object",
+        required: ["email"],
+        properties: { payload: { type: "object", required: ["a/b"], additionalProperties: false, properties: { "a/b": {} } } },
+      },
+    })
+    const answer = await post(inbound_url, { payload: { more: 1 } })
+    expect(answer.status).to.equal(400)
+    const { fields } = (answer.body as { details: { fields: { path: string; message: string }[] } }).details
+    expect(fields.map(({ path }) => path).sort()).to.deep.equal(["/email", "/payload/a~1b", "/payload/more"])
+    expect(fields.find(({ path }) => path === "/email")?.message).to.equal("is required")
+  })
+
   it("rejects against the schema with pointers, and can run it again later", async () => {
     let answer = { status: 0, text: "", body: {} as { code?: string; details?: { fields?: { path: string }[] } } }
     const grown = await growth(async () => {

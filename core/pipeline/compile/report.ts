@@ -13,6 +13,8 @@ export class Report {
   readonly #found: Finding[] = []
   #omitted = 0
   #hasErrors = false
+  /** Rules whose warnings the document's author has read. */
+  acknowledged: ReadonlySet<string> = new Set()
   readonly #locate: Locate | undefined
 
   constructor(locate: Locate | undefined) {
@@ -50,6 +52,7 @@ export class Report {
 
   push(found: Finding, inside?: Place): void {
     if (found.level === "error") this.#hasErrors = true
+    else if (this.acknowledged.has(found.rule)) return
     if (this.isFull) {
       this.#omitted++
       return

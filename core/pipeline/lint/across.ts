@@ -24,8 +24,16 @@ export function findingsAcross(files: readonly FileAmongOthers[], rules: readonl
 
 function lintedOf({ document, graph }: FileAmongOthers): LintedDocument | undefined {
   if (!graph) return undefined
-  const { state, pipeline = [] } = document as Partial<PipelineDocument>
-  return { slug: slugIn(document), active: state === "active", pipeline, upserts: graph.upserts, writesTo: graph.writesTo }
+  const { state, pipeline = [], request_schema = null, acknowledged_warnings: acknowledged = [] } = document as Partial<PipelineDocument>
+  return {
+    slug: slugIn(document),
+    active: state === "active",
+    acknowledged,
+    request_schema,
+    pipeline,
+    upserts: graph.upserts,
+    writesTo: graph.writesTo,
+  }
 }
 
 function ruleFindings(

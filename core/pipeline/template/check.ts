@@ -62,6 +62,7 @@ function tagProblems(token: TagToken): string[] {
 }
 
 function problemsBetween(text: string, begin: number, end: number): string[] {
+  if (/\|\|/.test(text.slice(begin, end).replaceAll(/'[^']*'|"[^"]*"/g, ""))) return ['"||" is not an operator here. Write "or".']
   const tokenizer = new Tokenizer(text, defaultOperators, undefined, [begin, end])
   try {
     const value: FilteredValueToken = tokenizer.readFilteredValue()
@@ -77,11 +78,26 @@ function problemsBetween(text: string, begin: number, end: number): string[] {
     return problems
   } catch (error) {
     const rest = text.slice(tokenizer.p > 0 ? tokenizer.p - 1 : 0, end).trim()
+    if (/^\s*!(?!=)/.test(text.slice(begin, end))) return [`"!" is not an operator here.${operatorHint("!")}`]
     if (error instanceof Error && error.message.startsWith('expected "|"')) {
-      return [`"${excerpt(rest)}" after the end of the expression is not understood.`]
+      return [`"${excerpt(rest)}" after the end of the expression is not understood.${operatorHint(rest)}`]
     }
     return [sentence(error)]
   }
+}
+
+/** What people write who know other languages. */
+const meant: readonly (readonly [RegExp, string])[] = [
+  [/^.?&&/, 'Write "and".'],
+  [/^.?!(?!=)|\s!(?!=)/, 'Write "x == false", or "not x".'],
+  [/^.?===/, 'Write "==".'],
+  [/^.?=(?!=)/, 'To compare, write "==".'],
+  [/^.?\?/, 'There is no "? :"; use {% if %}, or the filter "default".'],
+]
+
+function operatorHint(rest: string): string {
+  const found = meant.find(([form]) => form.test(rest))
+  return found ? ` ${found[1]}` : ""
 }
 
 /** Operands and operators must alternate; Liquid evaluates whatever is there and drops the rest. */

@@ -2,7 +2,7 @@
 // out of the document.
 
 import { z } from "zod"
-import { defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
+import { defineAction, type Json, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
 import { encodeBody, OutgoingHttp, outcomeOf, withQuery } from "../../outgoing-http/index.ts"
 import { httpRequestRules } from "./rules.ts"
 
@@ -61,6 +61,11 @@ await: true`,
       const message = `The header "${name}" looks like a credential, and would be kept readable in the document. Connect an integration and use integration.call.`
       findings.push({ rule: "credential-in-document", level: "warning" as const, message, field: "headers" })
     }
+    const url: unknown = config.url instanceof TemplateSlot ? config.url.source : config.url
+    if (typeof url === "string" && isRelative(url)) {
+      const message = `The url ${JSON.stringify(url.slice(0, 100))} is not absolute; begin it with https:// or http://.`
+      findings.push({ rule: "relative-url", level: "error" as const, message, field: "url" })
+    }
     if (config.body !== undefined && (config.method === "GET" || config.method === "HEAD")) {
       const message = `A ${config.method} request carries no body; use query, or another method.`
       findings.push({ rule: "body-without-method", level: "error" as const, message, field: "body" })
@@ -76,6 +81,13 @@ await: true`,
     return { method, url, headers, ...(body === undefined ? {} : { body }) }
   },
 })
+
+/** Whether the text before the first template shows that no absolute http(s) URL comes of it. */
+function isRelative(url: string): boolean {
+  const fixed = url.split(/\{[{%]/, 1)[0] ?? ""
+  if (fixed.length < url.length) return fixed !== "" && !/^\s*(h|ht|htt|http|https|https?:\/{0,2}|https?:\/\/.*)$/is.test(fixed)
+  return !URL.canParse(url) || !/^https?:\/\//i.test(url.trim())
+}
 
 function requestOf(config: Config) {
   const given = Object.fromEntries(Object.entries(config.headers ?? {}).map(([name, value]) => [name, String(value)]))

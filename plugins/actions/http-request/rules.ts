@@ -10,6 +10,14 @@ export const httpRequestRules = {
     bad: "pipeline:\n  - { type: http.request, url: https://api.example.com/leads, headers: { Authorization: Bearer 1234 } }",
     good: "pipeline:\n  - { type: integration.call, integration: crm, path: /leads }",
   },
+  "relative-url": {
+    level: "error",
+    summary: "A URL without its scheme and host.",
+    why: "The request could go nowhere; the step would fail for every event.",
+    remedy: "Write the whole URL, beginning with https:// or http://.",
+    bad: "pipeline:\n  - { type: http.request, url: api.example.com/leads }",
+    good: "pipeline:\n  - { type: http.request, url: https://api.example.com/leads }",
+  },
   "body-without-method": {
     level: "error",
     summary: "A body on a request whose method carries none.",

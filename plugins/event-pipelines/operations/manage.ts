@@ -1,10 +1,10 @@
 // Create, read, change and list event pipelines (specification 4.18).
 
 import { z } from "zod"
-import { AppError, answered, defineOperation, pageInput, Slug, SlugOrId } from "#core"
+import { AppError, answered, defineOperation, pageInput, readOnlyInput, Slug, SlugOrId, withoutReadOnly } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
-import { changeFields, createFields, EventPipeline, Secret, toWire, Warnings } from "../wire.ts"
+import { changeFields, createFields, EventPipeline, readOnlyFields, Secret, toWire, Warnings } from "../wire.ts"
 import { madePipeline } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
@@ -59,13 +59,21 @@ export const updatePipeline = defineOperation({
   http: { method: "PUT", path: `${path}/{slug}` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ slug: SlugOrId, expected_revision: z.int().min(1).optional(), ...changeFields }),
+  description: "Takes what a read answered: fields that cannot be changed may be sent back as they were.",
+  input: z.strictObject({
+    slug: SlugOrId,
+    expected_revision: z.int().min(1).optional(),
+    ...changeFields,
+    ...readOnlyInput(readOnlyFields),
+  }),
   output: SavedPipeline,
   errors: ["invalid_argument", "not_found", "aborted"],
   examples: [{ ...madePipeline, input: { ...madePipeline.input, state: "disabled", expected_revision: answered("pipeline.revision") } }],
   inject,
   async handle({ input, caller, deps, work }) {
-    const { slug, expected_revision, ...changes } = input
+    const { slug, expected_revision, ...fields } = input
+    const shown = toWire(await deps.pipelines.get(caller.organization.id, slug), deps.pipelines.publicUrl)
+    const changes = withoutReadOnly(fields, shown, readOnlyFields)
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<PipelineDocument>
     if (Object.keys(given).length === 0)
       throw new AppError("invalid_argument", "Nothing to change: give at least one field.", { reason: "no_fields" })

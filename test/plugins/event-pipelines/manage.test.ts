@@ -197,6 +197,49 @@ onBothStores("event pipelines", ({ start }) => {
     expect(later.body.warnings.join()).not.to.include('"split-one" to')
   })
 
+  it("are warned as what will be active, by any key of emails, and no more once the warning is acknowledged", async () => {
+    const warned = ({ warnings }: { warnings: string[] }) => warnings.some((text) => text.startsWith("split-leads-dataset"))
+    const schema = { type: "object", properties: { contact: { type: "string", format: "email" } } }
+    await bench.make({ name: "Lead base", pipeline: [{ ...write, dataset_slug: "lead-base" }] })
+    const draft = await bench.make({ name: "Lead draft", state: "proposed", pipeline: [{ ...write, dataset_slug: "lead-draft" }] })
+    expect(warned(draft)).to.equal(false)
+    expect(warned((await put("lead-draft", { state: "active" })).body)).to.equal(true)
+    const keyed = { type: "dataset.write", dataset_slug: "lead-keyed", key: "contact" }
+    expect(warned(await bench.make({ name: "Lead keyed", request_schema: schema, pipeline: [keyed] }))).to.equal(true)
+    const unkeyed = { id: "w", type: "dataset.write", dataset_slug: "lead-log", row: { work_email: "{{ event.mail }}" } }
+    expect(warned(await bench.make({ name: "Lead log", pipeline: [unkeyed] }))).to.equal(true)
+    const both = [
+      { ...write, dataset_slug: "lead-more" },
+      { ...write, id: "again", dataset_slug: "lead-base" },
+    ]
+    const shared = await bench.make({ name: "Lead shared", pipeline: both })
+    expect(shared.warnings.join()).to.not.include('"lead-base" to')
+    const { body } = await put("lead-keyed", { acknowledged_warnings: ["split-leads-dataset"] })
+    expect([warned(body), (body as unknown as { acknowledged_warnings: string[] }).acknowledged_warnings]).to.deep.equal([
+      false,
+      ["split-leads-dataset"],
+    ])
+    for (const slug of ["lead-base", "lead-draft", "lead-keyed", "lead-log", "lead-shared"]) await put(slug, { state: "disabled" })
+  })
+
+  it("take back what a read answered, and refuse a change of what cannot change", async () => {
+    await bench.make({ name: "Round trip", request_schema: { type: "object" }, pipeline: [{ ...write, dataset_slug: "round" }] })
+    const { body: read } = await host.api<Record<string, unknown>>("GET", "/v1/event-pipelines/round-trip")
+    const same = await put("round-trip", { ...read, name: "Round trip II" })
+    const changed = same.body as unknown as { name: string; id: string }
+    expect([same.status, changed.name, changed.id]).to.deep.equal([200, "Round trip II", read["id"]])
+    for (const [field, value] of Object.entries({
+      id: "0198c0de-0000-7000-8000-000000000001",
+      created_at: "2020-01-01T00:00:00.000Z",
+      inbound_url: "https://x.test/",
+    })) {
+      const { status, body } = await put("round-trip", { name: "Never", [field]: value })
+      const { message, details } = body as unknown as { message: string; details: { reason: string } }
+      expect([status, details.reason, message.includes(`"${field}"`)], field).to.deep.equal([400, "read_only_field", true])
+    }
+    expect((await host.api<{ name: string }>("GET", "/v1/event-pipelines/round-trip")).body.name).to.equal("Round trip II")
+  })
+
   it("need a page of their own for public_artifact", async () => {
     const none = await refused({ name: "Public", auth_mode: "public_artifact" })
     expect([none.status, none.message]).to.satisfy(

@@ -55,10 +55,22 @@ function describeAll(errors: readonly AjvError[] | null | undefined): Problem[] 
 
 function describe(error: AjvError): Problem {
   return {
-    pointer: error.instancePath.slice(0, longestPointer),
-    message: `${(error.message ?? "does not match").slice(0, longestDetail)}${detail(error)}`,
+    pointer: pointerOf(error).slice(0, longestPointer),
+    message: messageOf(error),
     keyword: error.keyword,
   }
+}
+
+/** Of the property that is missing or too many, rather than of the object that lacks or holds it. */
+function pointerOf({ instancePath, params }: AjvError): string {
+  const property = params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"]
+  if (typeof property !== "string") return instancePath
+  return `${instancePath}/${property.slice(0, longestDetail).replaceAll("~", "~0").replaceAll("/", "~1")}`
+}
+
+function messageOf(error: AjvError): string {
+  if (error.keyword === "required") return "is required"
+  return `${(error.message ?? "does not match").slice(0, longestDetail)}${detail(error)}`
 }
 
 /** What ajv keeps in parameters and leaves out of its message. */

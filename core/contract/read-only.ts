@@ -1,0 +1,27 @@
+// Fields that a read shows and a change cannot set. An update takes them as they were read, so that what a GET answered can
+// be edited and sent back; one that differs is refused.
+import { isDeepStrictEqual } from "node:util"
+import { z } from "zod"
+import { AppError } from "../kernel/errors.ts"
+
+type ReadOnlyShape<N extends string> = Record<N, z.ZodOptional<ReturnType<typeof z.json>>>
+
+/** Input fields of an update, by name. */
+export function readOnlyInput<const N extends string>(names: readonly N[]): ReadOnlyShape<N> {
+  const field = z.json().optional().describe("As it was read; it cannot be changed.")
+  return Object.fromEntries(names.map((name) => [name, field])) as ReadOnlyShape<N>
+}
+
+/** What is left to change. Throws `invalid_argument` naming each read-only field that is not as `shown`. */
+export function withoutReadOnly<T extends Readonly<Record<string, unknown>>>(
+  given: T,
+  shown: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Partial<T> {
+  const fields = names
+    .filter((name) => given[name] !== undefined && !isDeepStrictEqual(given[name], shown[name]))
+    .map((path) => ({ path, message: `is ${JSON.stringify(shown[path])} and cannot be changed; leave it out.` }))
+  if (fields.length > 0)
+    throw new AppError("invalid_argument", `"${fields[0]?.path}" ${fields[0]?.message}`, { reason: "read_only_field", fields })
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name))) as Partial<T>
+}
