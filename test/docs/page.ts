@@ -3,6 +3,12 @@ import { readFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 
+/** Pages that are followed as a reader would, in order. */
+export const pages = ["docs/README.md", "docs/concepts.md", "docs/first-pipeline.md", "docs/first-plugin.md", "docs/operations.md"]
+
+/** Reference pages that show files and what is said of them. */
+export const references = ["docs/reference/pipeline.md", "docs/reference/tests.md"]
+
 export interface Block {
   /** "" where none is named. */
   readonly language: string
