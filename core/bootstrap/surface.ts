@@ -28,6 +28,7 @@ import { AddressLimits } from "../surface/call/address-limits.ts"
 import { AuditLog } from "../surface/call/audit.ts"
 import { IdempotencyRecords } from "../surface/call/idempotency.ts"
 import { docsPage } from "../surface/docs/page.ts"
+import { MetricsPage } from "../surface/http/metrics-page.ts"
 import { publicRoutes } from "../surface/http/public-routes.ts"
 import { createHttpServer, type HttpServer } from "../surface/http/server.ts"
 import { createInvoker, Invoker } from "../surface/invoke.ts"
@@ -118,6 +119,8 @@ export function provideCalls(
         keepMs: config.live.keep_ms,
         keepMessages: config.live.keep_messages,
         anonymousPerAddress: config.live.anonymous_per_address,
+        socketsPerKey: config.live.sockets_per_key,
+        corsOrigins: config.server.cors_origins,
         endpointsTopic: pipelineTopic,
         ownerOfEndpoint: async (endpoint) => {
           // Asked for when a socket comes in: whoever keeps the pipelines may itself inject Live.
@@ -180,7 +183,7 @@ export function provideServer(container: Container, registry: Registry, listenin
       createHttpServer({
         ...deps,
         ...config.server,
-        metrics: worker?.metricsOfAll(metrics) ?? metrics,
+        metrics: new MetricsPage(config.metrics, worker?.metricsOfAll(metrics) ?? metrics),
         drainMs: config.server.drain_ms,
         live: room.door,
         closeStreams: () => mcp.close(),

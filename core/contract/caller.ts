@@ -23,7 +23,13 @@ export interface Caller {
   readonly role: Role
   /** Scopes of a scoped token; undefined for an API key, which has every scope that its role allows. */
   readonly scopes: ReadonlySet<string> | undefined
-  readonly credential: { readonly id: string; readonly kind: "api_key" | "token" | "internal"; readonly manager: boolean }
+  readonly credential: {
+    readonly id: string
+    readonly kind: "api_key" | "token" | "internal"
+    readonly manager: boolean
+    /** RFC 3339; absent or null: it does not expire. */
+    readonly expires_at?: string | null
+  }
   /** The user who made the credential; undefined for service principals. */
   readonly user: { readonly id: string; readonly email: string; readonly staff: boolean } | undefined
   readonly surface: Surface

@@ -20,7 +20,7 @@ export const CoreConfig = z.strictObject({
       .describe("Base of inbound URLs, and what providers signed that sign the URL; null: http://HOST:PORT."),
     trust_proxy: z.array(addressOrBlock).describe("Addresses or CIDR blocks of proxies whose X-Forwarded-For counts."),
     drain_ms: milliseconds.describe("How long a stop waits for what is under way."),
-    cors_origins: z.array(z.string()).describe("Origins that browsers may call the API from; `*` for any."),
+    cors_origins: z.array(z.string()).describe("Origins that browsers may call the API from, and use polling at /live; `*` for any."),
   }),
   workers: z.int().min(1).max(64).describe("Processes that serve this port, each an ordinary node; more than 1 needs MongoDB as storage."),
   data_dir: z.string().min(1).describe("Folder for everything that the service keeps."),
@@ -79,12 +79,27 @@ export const CoreConfig = z.strictObject({
   live: z.strictObject({
     keep_ms: milliseconds.describe("How long live messages are kept for clients that catch up."),
     keep_messages: z.int().min(0).describe("How many of a channel are kept."),
+    sockets_per_key: z.int().min(1).describe("Sockets that one API key or token may hold at once on a node."),
     anonymous_per_address: z.int().min(0).describe("Sockets without a credential that one address may hold at once."),
   }),
   retention: z.strictObject({
     entries_days: z.int().min(1).describe("How long journal entries are kept."),
     payloads_days: z.int().min(1).describe("How long payloads are kept for replay."),
     audit_days: z.int().min(1).max(36_500).describe("How long the audit log keeps a record of a change, from when it was made."),
+  }),
+  metrics: z.strictObject({
+    token: z
+      .string()
+      .min(16)
+      .nullable()
+      .describe("Bearer token that /metrics asks for; null: on the service's port only requests from this machine are answered."),
+    port: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .nullable()
+      .describe("Port of its own for /metrics, which then is not on the service's; null: the service's port."),
+    host: z.string().min(1).describe("Address that metrics.port is on."),
   }),
   rate_limits: z.strictObject({
     key_per_minute: z.int().min(1).describe("Calls of the API that one key has a minute."),

@@ -24,11 +24,21 @@ export interface InvokeOptions {
   readonly signal?: AbortSignal | undefined
   /** Told what is left of the caller's quotas as soon as it is known, also when the call is then refused. */
   readonly quotas?: (quotas: readonly Quota[]) => void
+  /** Set where the surface has asked `authorise` already, before it read the input. */
+  readonly authorised?: boolean
 }
 
-export type Answer =
-  | { readonly kind: "json"; readonly status: number; readonly body: Json; readonly repeated: boolean }
-  | { readonly kind: "stream"; readonly status: number; readonly stream: Streamed }
+export type Answer = JsonAnswer | { readonly kind: "stream"; readonly status: number; readonly stream: Streamed }
+
+export interface JsonAnswer {
+  readonly kind: "json"
+  readonly status: number
+  /** As it is sent. */
+  readonly text: string
+  /** The same as a value, parsed when it is asked for. */
+  readonly body: Json
+  readonly repeated: boolean
+}
 
 export interface Invoker {
   /** Throws AppError, always; causes that callers must not see are in the log by then. */
@@ -73,6 +83,16 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   const limits = new RateLimits(deps.tally, deps.rateLimits)
   const idempotency = new Idempotency(deps)
   const never = new AbortController().signal
+  const resolved = new Map<AnyOperation, Deps<TokenRecord>>()
+
+  /** Services are made once, so what an operation injects is looked up once. */
+  function depsOf(operation: AnyOperation): Deps<TokenRecord> {
+    const known = resolved.get(operation)
+    if (known) return known
+    const found = deps.resolve(operation.inject)
+    resolved.set(operation, found)
+    return found
+  }
 
   async function admit(credentials: Credentials, options: Pick<InvokeOptions, "quotas">): Promise<Caller> {
     const authenticate = () => deps.authenticator.authenticate(credentials)
@@ -84,7 +104,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   }
 
   async function perform(operation: AnyOperation, given: unknown, caller: Caller, options: InvokeOptions): Promise<Answer> {
-    authorise(operation.access, caller, operation.name)
+    if (options.authorised !== true) authorise(operation.access, caller, operation.name)
     const raw = cleared(operation, given, caller)
     const input: unknown = await parseInput(operation.input, raw)
     const key = operation.http.method === "POST" && !operation.hints.readOnly ? options.idempotencyKey : undefined
@@ -119,22 +139,22 @@ export function createInvoker(deps: InvokerDeps): Invoker {
       if (!cameSecond(error)) throw error
     }
     return await attempt(call).catch(async (error: unknown) => {
-      throw cameSecond(error) ? await outrun({ error, caller, deps: deps.resolve(operation.inject) }) : error
+      throw cameSecond(error) ? await outrun({ error, caller, deps: depsOf(operation) }) : error
     })
   }
 
   async function attempt(call: Call): Promise<Answer> {
     const { operation, caller, input, signal } = call
     const work = new StagedWork(deps.ids.uuid())
-    const result: unknown = await operation.handle({ input, caller, deps: deps.resolve(operation.inject), work, signal })
+    const result: unknown = await operation.handle({ input, caller, deps: depsOf(operation), work, signal })
     const status = operation.http.status ?? 200
     if (operation.streams) {
       await commit(work, call, undefined)
       return { kind: "stream", status, stream: result as Streamed }
     }
-    const body = await checkedOutput(operation, result)
-    await commit(work, call, { status, body })
-    return { kind: "json", status, body, repeated: false }
+    const answer = jsonAnswer(status, await checkedOutput(operation, result))
+    await commit(work, call, answer)
+    return answer
   }
 
   async function commit(work: StagedWork, call: Call, answer: KeptAnswer | undefined): Promise<void> {
@@ -186,7 +206,21 @@ function cameSecond(error: unknown): error is AppError {
 type CallContext = Pick<Credentials, "log" | "requestId" | "surface">
 
 function repeated({ status, body }: KeptAnswer): Answer {
-  return { kind: "json", status, body, repeated: true }
+  return jsonAnswer(status, JSON.stringify(body), true)
+}
+
+function jsonAnswer(status: number, text: string, repeated = false): JsonAnswer {
+  let body: Json | undefined
+  return {
+    kind: "json",
+    status,
+    text,
+    repeated,
+    get body() {
+      body ??= JSON.parse(text) as Json
+      return body
+    },
+  }
 }
 
 /** Fields that MCP callers cannot set are dropped before anything reads them. */
@@ -196,12 +230,12 @@ function cleared(operation: AnyOperation, input: unknown, { surface }: Caller): 
   return Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
 }
 
-/** What a handler returned, as its schema says it: anything else is our fault, never shown. */
-async function checkedOutput(operation: AnyOperation, result: unknown): Promise<Json> {
+/** What a handler returned, as JSON by its schema: anything else is our fault, never shown. */
+async function checkedOutput(operation: AnyOperation, result: unknown): Promise<string> {
   const parsed = await operation.output.safeParseAsync(result)
   if (!parsed.success) {
     const where = parsed.error.issues.map((issue: { path: PropertyKey[]; message: string }) => `${issue.path.join(".")}: ${issue.message}`)
     throw new Error(`${operation.name} answered something else than its output declares: ${where.join("; ")}`)
   }
-  return JSON.parse(JSON.stringify(parsed.data ?? null)) as Json
+  return JSON.stringify(parsed.data ?? null)
 }

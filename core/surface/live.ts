@@ -17,11 +17,11 @@ import type { Logger } from "../kernel/log.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import type { LiveDoor } from "./http/server.ts"
 import { admit, type EndpointOwner } from "./live/admission.ts"
-import { AnonymousSockets } from "./live/anonymous-sockets.ts"
 import { createFeed } from "./live/feed.ts"
 import { type LiveMessageDocument, socketRoom, wireMessage } from "./live/messages.ts"
 import { type Deliver, Outbox } from "./live/outbox.ts"
 import { recheck, watchCredentials, watchEndpoints } from "./live/revocation.ts"
+import { SocketLimits } from "./live/socket-limits.ts"
 import type { LiveServer, LiveSocket } from "./live/sockets.ts"
 import { passOnForeign, type StickyWorker, sessionId } from "./live/sticky-sessions.ts"
 import { type Peer, Subscriptions } from "./live/subscriptions.ts"
@@ -45,6 +45,10 @@ export interface LiveRoomDeps {
   readonly endpointsTopic: string
   /** Anonymous sockets that one address may hold at once. */
   readonly anonymousPerAddress: number
+  /** Sockets that one credential may hold at once. */
+  readonly socketsPerKey: number
+  /** Origins whose pages may use the polling transport; a WebSocket has no such check, and carries no cookie. */
+  readonly corsOrigins: readonly string[]
   readonly tally: Tally
   readonly addresses?: AddressLimits
   readonly addressOf: (request: AddressedRequest) => string
@@ -73,7 +77,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
   const io: LiveServer = new Server({
     path,
     serveClient: false,
-    cors: { origin: "*" },
+    cors: { origin: deps.corsOrigins.includes("*") ? "*" : [...deps.corsOrigins] },
     maxHttpBufferSize: 65_536,
     connectTimeout: 10_000,
     allowRequest: (_request, answer) => answer(closing ? "the service is stopping" : null, !closing),
@@ -83,7 +87,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
   const outbox = new Outbox({ ...deps, node, deliver })
   const trimmer = new Trimmer({ ...deps, keep: deps.keepMessages })
   const changes = watchCredentials(deps, io)
-  const anonymous = new AnonymousSockets(deps.tally, deps.anonymousPerAddress)
+  const limits = new SocketLimits({ tally: deps.tally, perAddress: deps.anonymousPerAddress, perKey: deps.socketsPerKey })
   watchEndpoints(deps, io)
   let cancelRecheck = () => {}
   let closeDoor = () => {}
@@ -93,7 +97,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
     const address = deps.addressOf(socket.request)
     admit(deps, socket.handshake.auth, address)
       .then(async (guest) => {
-        if (guest.kind === "viewer") leavesWith(socket, await anonymous.enter(address))
+        leavesWith(socket, await limits.enter(guest, address))
         socket.data.guest = guest
         socket.data.seen = seen
         next()
@@ -102,6 +106,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
   })
   io.on("connection", (socket) => {
     if (changes.since(socket.data.seen, socket.data.guest)) return void socket.disconnect(true)
+    endsWithCredential(deps, socket)
     serve(deps, socket)
   })
   new Gauge({
@@ -203,6 +208,20 @@ function serve(deps: LiveRoomDeps, socket: LiveSocket): void {
   }
   answer("subscribe")
   answer("unsubscribe")
+}
+
+/** Timers take no longer one; what expires later is found when sockets are checked again. */
+const maxTimerMs = 2 ** 31 - 1
+
+function endsWithCredential({ clock }: LiveRoomDeps, socket: LiveSocket): void {
+  const { guest } = socket.data
+  const expiresAt = guest.kind === "caller" ? guest.caller.credential.expires_at : undefined
+  const leftMs = expiresAt ? Date.parse(expiresAt) - clock.now() : Number.POSITIVE_INFINITY
+  if (leftMs <= maxTimerMs)
+    socket.once(
+      "disconnect",
+      clock.after(Math.max(0, leftMs), () => socket.disconnect(true)),
+    )
 }
 
 /** A connection may be lost before its socket counts as connected, and then no "disconnect" comes. */

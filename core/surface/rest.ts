@@ -11,12 +11,13 @@ import { fromHeaders, inSpan, SpanKind } from "../kernel/tracing.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { authorise } from "./call/authorise.ts"
 import { type Quota, rateLimitHeaders } from "./call/rate-limit.ts"
-import { sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
+import { jsonType, sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
 import { corsHeaders, preflightHeaders } from "./http/cors.ts"
 import { credentialsOf } from "./http/credentials.ts"
 import { idempotencyKeyOf } from "./http/idempotency-key.ts"
 import { heldToTag, readsBeside, refuseIfNoneMatch } from "./http/if-match.ts"
 import { methodNotAllowed } from "./http/methods.ts"
+import { openDocument, type ServedDocument } from "./http/open-document.ts"
 import { packing } from "./http/packing.ts"
 import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
@@ -42,12 +43,6 @@ export interface RestDeps {
   readonly publicRoutes?: RequestHandler
 }
 
-export interface ServedDocument {
-  readonly contentType: string
-  readonly headers?: Readonly<Record<string, string>>
-  text(): string
-}
-
 export interface Mount {
   readonly methods: readonly string[]
   handle(request: Request, response: Response): Promise<void>
@@ -62,7 +57,7 @@ export function createRest(deps: RestDeps): RequestListener {
   const methodsAt = (asked: string): readonly string[] => {
     // As express reads paths: one slash at the end means nothing.
     const path = asked.replace(/\/$/, "")
-    if (Object.hasOwn(deps.documents ?? {}, path)) return ["GET", "HEAD", "OPTIONS"]
+    if (path === "" || Object.hasOwn(deps.documents ?? {}, path)) return ["GET", "HEAD", "OPTIONS"]
     return deps.mounts?.[path]?.methods ?? allowedMethods(routes, path)
   }
   const seconds = requestHistogram(deps.metrics)
@@ -95,12 +90,17 @@ export function createRest(deps: RestDeps): RequestListener {
     response.writeHead(204).end()
   })
   for (const [path, document] of Object.entries(deps.documents ?? {})) {
+    const send = openDocument(document)
     app.get(path, async (request, response) => {
       await deps.addresses.take(deps.addressOf(request))
-      response.set(document.headers ?? {})
-      sendText(request, response, 200, document.text(), document.contentType)
+      await send(request, response)
     })
   }
+  app.get("/", (request, response) => {
+    response.vary("Accept")
+    if (request.accepts(["json", "html"]) === "html") return void response.redirect(303, "/docs")
+    sendJson(request, response, 200, { service: "Millrace", docs: "/docs", openapi: "/openapi.json", mcp: "/mcp", live: "/live" })
+  })
   for (const [path, { handle }] of Object.entries(deps.mounts ?? {})) app.all(path, handle)
   for (const { operation, expressPath } of routes) {
     const method = operation.http.method.toLowerCase() as Lowercase<typeof operation.http.method>
@@ -132,7 +132,7 @@ async function answer(deps: RestDeps, called: Called, request: Request, response
   )
   if (result.kind === "stream") return await sendStream(request, response, result.status, result.stream)
   if (result.repeated) response.setHeader("Idempotency-Replayed", "true")
-  sendJson(request, response, result.status, result.body)
+  sendText(request, response, result.status, result.text, jsonType)
 }
 
 /** Nothing of the query or the body is read before it is known who sends it, counted, and that they may. */
@@ -155,7 +155,7 @@ async function perform(deps: RestDeps, { operation, read }: Called, request: Req
   }
   const precondition = ifMatch === undefined ? undefined : { ifMatch, operation, read, parameters: request.params, answerOf }
   const input = precondition ? await heldToTag(given, precondition) : given
-  return await invoker.perform(operation, input, caller, { idempotencyKey: idempotencyKeyOf(request), signal })
+  return await invoker.perform(operation, input, caller, { idempotencyKey: idempotencyKeyOf(request), signal, authorised: true })
 }
 
 function fail(deps: RestDeps, cause: unknown, request: Request, response: Response): void {

@@ -29,12 +29,19 @@ export async function* csv(rows: AsyncIterable<Row>, columns: readonly string[])
   if (chunk) yield chunk
 }
 
-/** Text that a spreadsheet would run as a formula gets a ' in front; phone numbers and negative numbers are left alone. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: spreadsheets skip them.
+const skipped = /^[\u0000-\u0020;]+/
+
+/**
+ * Text that a spreadsheet would run as a formula gets a ' in front; phone numbers and negative numbers are left alone. A
+ * spreadsheet skips control characters, and in many countries takes an unquoted semicolon for the end of a cell.
+ */
 function cell(value: Json | undefined): string {
   if (value === undefined || value === null) return ""
   if (typeof value === "number" || typeof value === "boolean") return String(value)
   const text = typeof value === "string" ? value : JSON.stringify(value)
-  const formula = /^[=@\t\r]/.test(text) || (/^[+-]/.test(text) && !/^[+-][\d\s().,/-]*$/.test(text))
+  const begins = text.replace(skipped, "")
+  const formula = /^[\t\r]/.test(text) || /^[=@]/.test(begins) || (/^[+-]/.test(begins) && !/^[+-][\d\s().,/-]*$/.test(begins))
   const safe = formula ? `'${text}` : text
-  return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
+  return /[",;\t\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
 }

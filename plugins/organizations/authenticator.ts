@@ -95,7 +95,7 @@ export function createAuthenticator({ store, coherence, clock, organizations, us
         role,
         // Whatever it may do, a key may ask who it is.
         scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
-        credential: { id: key.id, kind: key.kind, manager: key.manager },
+        credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at },
         user: user && { id: user.id, email: user.email, staff: user.staff },
         surface: credentials.surface,
         requestId: credentials.requestId,

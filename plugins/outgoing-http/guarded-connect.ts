@@ -13,12 +13,14 @@ export type Resolve = (hostname: string, options: LookupOptions, done: (error: E
 const systemResolve: Resolve = (hostname, options, done) =>
   systemLookup(hostname, { ...options, all: true }, (error, addresses) => done(error, addresses))
 
+/** What a name resolves to is the operator's knowledge: the cause has it, for the log, and the answer has not. */
 export function refusal(host: string, port: string, address: string, range: string): AppError {
-  const target = host === address ? `${host}:${port}` : `${host}:${port}, which is ${address},`
+  const known = host === address ? ` (${range})` : ""
   return new AppError(
     "failed_precondition",
-    `Refused to connect to ${target} because outgoing calls reach public addresses only (${range}). An operator can name the host in outgoing.allow_hosts.`,
-    { reason: "address_refused", host, address, range, retryable: false },
+    `Refused to connect to ${host}:${port} because outgoing calls reach public addresses only${known}. An operator can name the host in outgoing.allow_hosts.`,
+    { reason: "address_refused", host, ...(host === address ? { range } : {}), retryable: false },
+    { cause: new Error(`${host} resolves to ${address} (${range}).`) },
   )
 }
 

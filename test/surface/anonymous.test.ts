@@ -6,7 +6,7 @@ import { Buckets } from "../../core/cluster/buckets.ts"
 import { LocalTally } from "../../core/cluster/local-tally.ts"
 import { clientAddressReader, networkOf } from "../../core/kernel/client-address.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
-import { AnonymousSockets } from "../../core/surface/live/anonymous-sockets.ts"
+import { SocketLimits } from "../../core/surface/live/socket-limits.ts"
 import { call, endpoint, type House, openHouse } from "./house.ts"
 import { orgA } from "./operations.ts"
 
@@ -128,7 +128,9 @@ describe("anonymous sockets", () => {
   })
 
   it("are counted down once, however they leave", async () => {
-    const counter = new AnonymousSockets(new LocalTally(systemClock), 1)
+    const limits = new SocketLimits({ tally: new LocalTally(systemClock), perAddress: 1, perKey: 1 })
+    const viewer = { kind: "viewer", organization: orgA.id, endpoint, pipeline: "p" } as const
+    const counter = { enter: (address: string) => limits.enter(viewer, address) }
     const refused = async () => {
       const answer = await counter.enter("192.0.2.1").catch((error: Error) => error.message)
       expect(answer).to.include("anonymous sockets already")

@@ -20,6 +20,7 @@ import { createStore } from "../../core/storage/store.ts"
 import { AddressLimits } from "../../core/surface/call/address-limits.ts"
 import { AuditLog } from "../../core/surface/call/audit.ts"
 import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
+import { MetricsPage, type MetricsSettings } from "../../core/surface/http/metrics-page.ts"
 import { createHttpServer } from "../../core/surface/http/server.ts"
 import { createInvoker } from "../../core/surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
@@ -39,10 +40,12 @@ export interface HouseOptions {
   readonly corsOrigins?: readonly string[]
   readonly inbound?: InboundHandler
   readonly drainMs?: number
+  readonly metrics?: Partial<MetricsSettings>
   readonly channels?: readonly Channel[]
   readonly keepMessages?: number
   readonly endpointOrganization?: string
   readonly anonymousPerAddress?: number
+  readonly socketsPerKey?: number
   readonly addressPerMinute?: number
   readonly trustProxy?: readonly string[]
 }
@@ -69,6 +72,7 @@ export async function openHouse(options: HouseOptions = {}) {
   const addresses = new AddressLimits(tally, options.addressPerMinute ?? 100_000)
   const addressOf = clientAddressReader(options.trustProxy ?? [])
   const endpoints = { active: true }
+  const corsOrigins = options.corsOrigins ?? []
   const makeInvoker = () =>
     createInvoker({
       authenticator: keys,
@@ -105,6 +109,8 @@ export async function openHouse(options: HouseOptions = {}) {
           : undefined,
       endpointsTopic: "endpoints",
       anonymousPerAddress: options.anonymousPerAddress ?? 100,
+      socketsPerKey: options.socketsPerKey ?? 500,
+      corsOrigins,
       addresses,
       tally,
       addressOf,
@@ -118,7 +124,6 @@ export async function openHouse(options: HouseOptions = {}) {
     },
   }
   const invoker = makeInvoker()
-  const corsOrigins = options.corsOrigins ?? []
   const mcp = createMcpHttp({ operations, invoker, log, corsOrigins, publicUrl: () => "http://localhost", addressOf })
   const mounts = { "/mcp": { methods: mcpMethods, handle: mcp.handle } }
   const rest = createRest({ operations, invoker, ids, log, metrics, corsOrigins, documents, mounts, addresses, addressOf })
@@ -131,7 +136,7 @@ export async function openHouse(options: HouseOptions = {}) {
       inbound: options.inbound,
       live: live.door,
       store,
-      metrics,
+      metrics: new MetricsPage({ token: null, port: null, host: "127.0.0.1", ...options.metrics }, metrics),
       clock,
       ids,
       log,

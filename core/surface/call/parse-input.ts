@@ -6,46 +6,79 @@ import { didYouMean } from "../../kernel/guess.ts"
 import { knownFields } from "./known-fields.ts"
 import { refuseDeepNesting } from "./nesting.ts"
 
-const maxProblems = 100
+export const maxProblems = 100
+/** Longer names of fields are cut where they are shown. */
+const maxShownName = 100
 
-/** Throws `invalid_argument`: with every problem in `details.fields`, or for an input that nests too deep to be looked at. */
+/** Throws `invalid_argument`: with the first hundred problems in `details.fields` and how many there are in `details.problems`, or for an input that nests too deep to be looked at. */
 export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): Promise<z.output<S>> {
   refuseDeepNesting(raw)
   const parsed = await schema.safeParseAsync(raw)
-  const fields = parsed.success ? reservedName(raw) : problemsOf(schema, parsed.error.issues, [], raw)
-  if (parsed.success && fields.length === 0) return parsed.data
+  const problems = new Problems(schema, raw)
+  if (parsed.success) problems.addReservedName()
+  else problems.add(parsed.error.issues, [])
+  const { fields, count } = problems
+  if (parsed.success && count === 0) return parsed.data
   const first = fields[0]
   const place = first?.path ? `"${first.path}": ` : ""
-  const more = fields.length > 1 ? ` (and ${fields.length - 1} more, see details.fields)` : ""
+  const more = count > 1 ? ` (and ${count - 1} more, see details.fields)` : ""
   throw new AppError("invalid_argument", `${place}${first?.message ?? "The input is invalid."}${more}`, {
     reason: "invalid_fields",
-    fields: fields.slice(0, maxProblems),
+    fields,
+    ...(count > fields.length ? { problems: count } : {}),
   })
 }
 
-/** With the `raw` input, what is absent is told apart from what is wrong. */
-export function problemsOf(
-  schema: z.ZodType,
-  issues: readonly z.core.$ZodIssue[],
-  base: readonly PropertyKey[] = [],
-  raw?: unknown,
-): FieldProblem[] {
-  return issues.flatMap((issue) => problemOf(schema, issue, [...base, ...issue.path], raw))
-}
+/** Describes problems up to the limit, and counts the rest: a hostile input has as many as it has bytes. */
+class Problems {
+  readonly fields: FieldProblem[] = []
+  count = 0
+  readonly #schema: z.ZodType
+  /** What is absent is told apart from what is wrong. */
+  readonly #raw: unknown
 
-function problemOf(schema: z.ZodType, issue: z.core.$ZodIssue, path: readonly PropertyKey[], raw: unknown): FieldProblem[] {
-  if (issue.code === "unrecognized_keys") {
-    const known = knownFields(schema, path)
-    return issue.keys.map((key) => ({ path: dotted([...path, key]), message: `Unknown field "${key}".${hint(key, known)}` }))
+  constructor(schema: z.ZodType, raw: unknown) {
+    this.#schema = schema
+    this.#raw = raw
   }
-  if (issue.code === "invalid_union") {
-    const branch = meantBranch(issue.errors)
-    if (branch) return problemsOf(schema, branch, path, raw)
+
+  add(issues: readonly z.core.$ZodIssue[], base: readonly PropertyKey[]): void {
+    for (const issue of issues) this.#addOne(issue, [...base, ...issue.path])
   }
-  // A rule of the declaration's own says more than that something is absent: "give one of url and page".
-  if (issue.code !== "custom" && isAbsent(raw, path))
-    return [{ path: dotted(path), message: `Required${issue.code === "invalid_type" ? `: ${issue.expected}` : ""}.` }]
-  return [{ path: dotted(path), message: issue.message }]
+
+  /** zod leaves a key `__proto__` out without a word, wherever it stands. */
+  addReservedName(): void {
+    const path = protoKey(this.#raw)
+    if (path) this.#tell(path, () => 'The name "__proto__" is reserved.')
+  }
+
+  #addOne(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): void {
+    if (issue.code === "unrecognized_keys") {
+      const known = this.#isFull ? [] : knownFields(this.#schema, path)
+      for (const key of issue.keys) this.#tell([...path, key], () => `Unknown field "${shown(key)}".${hint(key, known)}`)
+      return
+    }
+    if (issue.code === "invalid_union") {
+      const branch = meantBranch(issue.errors)
+      if (branch) {
+        this.add(branch, path)
+        return
+      }
+    }
+    // A rule of the declaration's own says more than that something is absent: "give one of url and page".
+    const absent = issue.code !== "custom" && isAbsent(this.#raw, path)
+    const required = `Required${issue.code === "invalid_type" ? `: ${issue.expected}` : ""}.`
+    this.#tell(path, () => (absent ? required : issue.message))
+  }
+
+  get #isFull(): boolean {
+    return this.fields.length >= maxProblems
+  }
+
+  #tell(path: readonly PropertyKey[], message: () => string): void {
+    this.count++
+    if (!this.#isFull) this.fields.push({ path: path.map(shown).join("."), message: message() })
+  }
 }
 
 /** Whether the object that should hold it is there, and it is not. */
@@ -63,12 +96,6 @@ function meantBranch(branches: readonly (readonly z.core.$ZodIssue[])[]): readon
   return fitting.length === 1 ? fitting[0] : undefined
 }
 
-/** zod leaves a key `__proto__` out without a word, wherever it stands. */
-function reservedName(raw: unknown): FieldProblem[] {
-  const path = protoKey(raw)
-  return path ? [{ path: dotted(path), message: 'The name "__proto__" is reserved.' }] : []
-}
-
 function protoKey(value: unknown): string[] | undefined {
   if (typeof value !== "object" || value === null) return undefined
   for (const [key, inner] of Object.entries(value)) {
@@ -79,11 +106,12 @@ function protoKey(value: unknown): string[] | undefined {
 }
 
 function hint(key: string, known: readonly string[]): string {
-  const guess = didYouMean(key, known)
+  const guess = didYouMean(shown(key), known)
   if (guess || known.length === 0) return guess
   return known.length <= 20 ? ` Known fields: ${known.join(", ")}.` : ""
 }
 
-function dotted(path: readonly PropertyKey[]): string {
-  return path.map(String).join(".")
+function shown(step: PropertyKey): string {
+  const name = String(step)
+  return name.length > maxShownName ? `${name.slice(0, maxShownName)}…` : name
 }

@@ -2,7 +2,7 @@
 // and script are the two files beside this one, allowed by their hashes; nothing is fetched from anywhere else.
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
-import type { ServedDocument } from "../rest.ts"
+import type { ServedDocument } from "../http/open-document.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { type Html, html, join, prose, raw } from "./html.ts"
 import { type OperationView, operationArticle } from "./operation-article.ts"

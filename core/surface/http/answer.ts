@@ -7,8 +7,10 @@ import type { Streamed } from "../../contract/operation.ts"
 import type { AppError } from "../../kernel/errors.ts"
 import { mayBePacked, variesByPacking } from "./packing.ts"
 
+export const jsonType = "application/json; charset=utf-8"
+
 export function sendJson(request: IncomingMessage, response: ServerResponse, status: number, body: unknown): void {
-  sendText(request, response, status, JSON.stringify(body), "application/json; charset=utf-8")
+  sendText(request, response, status, JSON.stringify(body), jsonType)
 }
 
 export function sendText(request: IncomingMessage, response: ServerResponse, status: number, text: string, contentType: string): void {

@@ -1,6 +1,7 @@
 // What a request says about who is calling.
 import type { Request, Response } from "express"
 import type { Credentials, Surface } from "../../contract/caller.ts"
+import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 
 export function credentialsOf(
@@ -19,7 +20,13 @@ export function credentialsOf(
   }
 }
 
-/** The token of `Authorization: Bearer <token>`; undefined for anything else, which the authenticator refuses. */
+/** The token of `Authorization: Bearer <token>`; undefined for anything else, which the authenticator refuses. Throws `invalid_argument` where there are several: node:http would take the first. */
 function bearerOf(request: Request): string | undefined {
+  const { rawHeaders } = request
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === "authorization") count++
+  if (count > 1) {
+    throw new AppError("invalid_argument", `The request has ${count} Authorization headers; send one.`, { reason: "several_credentials" })
+  }
   return /^Bearer +(\S+) *$/i.exec(request.get("authorization") ?? "")?.[1]
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError, type FieldProblem } from "../../kernel/errors.ts"
+import { maxProblems } from "../call/parse-input.ts"
 import { readJsonBody } from "./json-body.ts"
 import { queryValues } from "./query-values.ts"
 
@@ -16,7 +17,9 @@ export async function readInput(
   const query = queryOf(request.url ?? "")
   if (!fromQuery && query.size > 0) {
     throw refused(
-      [...query.keys()].map((path) => ({ path, message: `${operation.http.method} reads its fields from the body, not from the query.` })),
+      [...query.keys()]
+        .slice(0, maxProblems)
+        .map((path) => ({ path, message: `${operation.http.method} reads its fields from the body, not from the query.` })),
       "query_not_read",
     )
   }
@@ -44,7 +47,11 @@ function queryOf(url: string): Map<string, string[]> {
   const at = url.indexOf("?")
   const query = new Map<string, string[]>()
   if (at < 0) return query
-  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) query.set(name, [...(query.get(name) ?? []), value])
+  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
+    const values = query.get(name)
+    if (values) values.push(value)
+    else query.set(name, [value])
+  }
   return query
 }
 

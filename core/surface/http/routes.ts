@@ -22,10 +22,12 @@ export function routesOf(operations: readonly AnyOperation[]): Route[] {
   return operations.map(routeOf).sort((left, right) => rank(left.operation.http.path).localeCompare(rank(right.operation.http.path)))
 }
 
-/** Methods that this path answers, HEAD with GET and OPTIONS always; empty when no operation has the path. */
+/** Methods that this path answers by the route that names it most exactly, HEAD with GET and OPTIONS always; empty when no operation has the path. */
 export function allowedMethods(routes: readonly Route[], path: string): string[] {
-  const methods = new Set<string>(routes.filter(({ pattern }) => pattern.test(path)).map(({ operation }) => operation.http.method))
-  if (methods.size === 0) return []
+  // Literal segments stand before parameters.
+  const nearest = routes.find(({ pattern }) => pattern.test(path))?.expressPath
+  if (nearest === undefined) return []
+  const methods = new Set<string>(routes.filter(({ expressPath }) => expressPath === nearest).map(({ operation }) => operation.http.method))
   if (methods.has("GET")) methods.add("HEAD")
   return [...methods, "OPTIONS"].sort()
 }

@@ -2,7 +2,6 @@
 // goes to express. It guards against slow and oversized requests, and stops without cutting what is under way.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
-import type { Registry } from "prom-client"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
 import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
@@ -13,6 +12,7 @@ import type { RequestListener } from "../rest.ts"
 import { sendError, sendJson } from "./answer.ts"
 import { listenError } from "./listen-error.ts"
 import { methodNotAllowed } from "./methods.ts"
+import type { MetricsPage } from "./metrics-page.ts"
 import { originForm } from "./origin-form.ts"
 import { requestIdOf } from "./request-id.ts"
 
@@ -26,7 +26,7 @@ export interface HttpServerDeps {
   /** Ends answers that stay open until one side ends them. */
   readonly closeStreams?: () => Promise<void>
   readonly store: Pick<Store, "ready">
-  readonly metrics: Pick<Registry, "metrics" | "contentType">
+  readonly metrics: MetricsPage
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Logger
@@ -50,6 +50,8 @@ export interface HttpServer {
 
 const readyTimeoutMs = 2_000
 const idleSweepMs = 50
+/** Requests of one connection that wait for the answer to an earlier one; with more it is cut. */
+const maxWaiting = 256
 const limits = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
@@ -66,10 +68,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const watched = new Map<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>([
     ["/healthz", async (request, response) => sendJson(request, response, 200, { status: "ok" })],
     ["/readyz", async (request, response) => sendJson(request, response, 200, await readiness(deps, draining))],
-    ["/metrics", (request, response) => showMetrics(request, response, deps.metrics)],
   ])
+  if (deps.metrics.shared) watched.set("/metrics", (request, response) => deps.metrics.show(request, response))
 
-  const listener = (request: IncomingMessage, response: ServerResponse) => {
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (draining) response.setHeader("Connection", "close")
     const url = originForm(request.url ?? "/")
     request.url = url
@@ -83,11 +85,25 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     response.setHeader("X-Request-Id", requestIdOf(request, deps.ids))
     read(request, response, path, answer).catch((error: unknown) => sendError(request, response, asAppError(error)))
   }
+  const waitingOn = new WeakMap<Socket, number>()
+  /** Requests sent ahead of an answer wait until it is sent, so that a client that reads none waits for itself alone. */
+  const listener = (request: IncomingMessage, response: ServerResponse) => {
+    if (response.socket) return handle(request, response)
+    const { socket } = request
+    const waiting = (waitingOn.get(socket) ?? 0) + 1
+    if (waiting > maxWaiting) return void socket.destroy()
+    waitingOn.set(socket, waiting)
+    response.once("socket", () => {
+      waitingOn.set(socket, (waitingOn.get(socket) ?? 1) - 1)
+      handle(request, response)
+    })
+  }
   const server = createServer({ ...limits, shouldUpgradeCallback: (request) => becomesSocket(request, deps.live) }, listener)
   server.on("clientError", (error, socket: Socket) => refuseBroken(error, socket, deps.ids.uuid()))
 
   return {
     async start() {
+      await deps.metrics.start()
       deps.live?.attach(server)
       await new Promise<void>((resolve, reject) => {
         server.once("error", (cause: NodeJS.ErrnoException) => reject(listenError(deps, cause)))
@@ -104,6 +120,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         draining = true
         await deps.live?.close()
         await deps.closeStreams?.()
+        await deps.metrics.stop()
         if (!server.listening) return
         const closed = new Promise<void>((resolve) => server.close(() => resolve()))
         const stopSweeping = closeAsTheyFallIdle(server, deps.clock)
@@ -164,11 +181,6 @@ async function read(
   if (!readMethods.includes(method)) throw methodNotAllowed(method, path, readMethods)
   if (method !== "OPTIONS") return await answer(request, response)
   response.writeHead(204, { Allow: readMethods.join(", ") }).end()
-}
-
-async function showMetrics(request: IncomingMessage, response: ServerResponse, metrics: HttpServerDeps["metrics"]): Promise<void> {
-  const text = await metrics.metrics()
-  response.writeHead(200, { "Content-Type": metrics.contentType }).end(request.method === "HEAD" ? undefined : text)
 }
 
 /** Requests that are not HTTP, too slow or with too long a head never reach a handler; they are answered here. */

@@ -122,7 +122,7 @@ export function parameterComponents(): JsonObject {
       name: "X-Request-Id",
       in: "header",
       description: "Echoed, and found again in logs and audit; minted when absent or malformed.",
-      schema: { type: "string", pattern: "^[\\w\\-=.]{1,255}$" },
+      schema: { type: "string" },
       example: "checkout-7f3a",
     },
     IdempotencyKey: {

@@ -90,7 +90,8 @@ function success(operation: AnyOperation, name: string, shelf: SchemaShelf): Jso
   }
   shelf.add(`${name}Output`, operation.output, "output")
   const example = exampleOf(shelf.schemas[`${name}Output`] ?? {}, "output", resolver(shelf))
-  const content = { schema: ref("schemas", `${name}Output`), ...(operation.output.safeParse(example).success ? { example } : {}) }
+  const schema = answerSchema(operation, name, shelf)
+  const content = { schema, ...(operation.output.safeParse(example).success ? { example } : {}) }
   const reads = operation.http.method === "GET"
   const own = {
     ...(reads ? { ETag: ref("headers", "ETag") } : {}),
@@ -100,6 +101,23 @@ function success(operation: AnyOperation, name: string, shelf: SchemaShelf): Jso
     [status]: { description: "Success.", headers: { ...headers, ...own }, content: { "application/json": content } },
     ...(reads ? { "304": { description: "Unchanged: If-None-Match names the tag of this answer.", headers: own } } : {}),
   }
+}
+
+/** Where a secret is shown once, a repeat under the same Idempotency-Key is answered without it, and says so. */
+function answerSchema(operation: AnyOperation, name: string, shelf: SchemaShelf): JsonObject {
+  const first = ref("schemas", `${name}Output`)
+  const secrets = isKeyed(operation) ? (operation.secretOutput ?? []) : []
+  if (secrets.length === 0) return first
+  const { properties = {}, required = [], ...rest } = shelf.schemas[`${name}Output`] as { properties?: JsonObject; required?: string[] }
+  const shown = Object.fromEntries(Object.entries(properties).filter(([field]) => !secrets.includes(field)))
+  const omitted = { type: "array", items: { type: "string" }, description: "Fields that only the first answer had." }
+  const details = { type: "object", properties: { reason: { const: "secret_shown_once" }, omitted }, required: ["reason", "omitted"] }
+  shelf.put(`${name}Replayed`, {
+    ...rest,
+    properties: { ...shown, details },
+    required: [...required.filter((field) => !secrets.includes(field)), "details"],
+  })
+  return { anyOf: [first, ref("schemas", `${name}Replayed`)] }
 }
 
 /** One answer a status: the shared ones by reference, the operation's own with the codes that share it named together. */

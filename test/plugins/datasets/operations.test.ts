@@ -298,10 +298,19 @@ describe("datasets", () => {
 
     it("disarms formulas in CSV and leaves phone numbers alone; NDJSON holds what is stored", async () => {
       const { slug } = await create()
-      const row = { a: "=HYPERLINK(1)", b: "@x", c: "+49 170 1234567", d: "-1+cmd", e: "\t=1" }
+      const row = { a: "=HYPERLINK(1)", b: "@x", c: "+49 170 1234567", d: "-1+cmd", e: "\t=1", f: ";=1", g: "\u0000=1", h: "a;=1" }
       await bench.event(slug, row)
       const line = (await text({ slug })).all.split("\r\n")[1] ?? ""
-      expect(line.split(",").slice(3)).to.deep.equal(["'=HYPERLINK(1)", "'@x", "+49 170 1234567", "'-1+cmd", "'\t=1"])
+      expect(line.split(",").slice(3)).to.deep.equal([
+        "'=HYPERLINK(1)",
+        "'@x",
+        "+49 170 1234567",
+        "'-1+cmd",
+        `"'\t=1"`,
+        `"';=1"`,
+        "'\u0000=1",
+        '"a;=1"',
+      ])
       const { all, contentType } = await text({ slug, format: "ndjson" })
       expect(contentType).to.equal("application/x-ndjson")
       expect((JSON.parse(all) as { values: object }).values).to.deep.equal(row)

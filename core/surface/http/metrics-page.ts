@@ -1,0 +1,100 @@
+// `/metrics`, for Prometheus. It tells of every organization, so on the service's own port it is for this machine alone
+// until a token is configured; on a port of its own, who reaches that port is the operator's business.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Registry } from "prom-client"
+import { sameSecret } from "../../kernel/constant-time.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { listenError } from "./listen-error.ts"
+
+export interface MetricsSettings {
+  /** Bearer token; null: none is asked for. */
+  readonly token: string | null
+  readonly host: string
+  /** Port of its own; null: the service's. */
+  readonly port: number | null
+}
+
+export class MetricsPage {
+  readonly #settings: MetricsSettings
+  readonly #metrics: Pick<Registry, "metrics" | "contentType">
+  readonly #server: Server | undefined
+  #scrape: Promise<string> | undefined
+
+  constructor(settings: MetricsSettings, metrics: Pick<Registry, "metrics" | "contentType">) {
+    this.#settings = settings
+    this.#metrics = metrics
+    if (settings.port !== null) this.#server = createServer((request, response) => void this.#serveOwn(request, response))
+  }
+
+  /** Whether it is served on the service's own port. */
+  get shared(): boolean {
+    return this.#server === undefined
+  }
+
+  /** Listens on the port of its own, where there is one. */
+  async start(): Promise<void> {
+    const { host, port } = this.#settings
+    if (!this.#server || port === null) return
+    const server = this.#server
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", (cause: NodeJS.ErrnoException) => reject(listenError({ host, port }, cause)))
+      server.listen({ host, port }, resolve)
+    })
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    if (!server?.listening) return
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeAllConnections()
+    await closed
+  }
+
+  /** Throws `unauthenticated` where the request may not see it. */
+  async show(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#authorise(request)
+    await this.#send(request, response)
+  }
+
+  #authorise({ headers, socket }: IncomingMessage): void {
+    const { token } = this.#settings
+    const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1]
+    if (token !== null) {
+      if (given !== undefined && sameSecret(given, token)) return
+      throw new AppError("unauthenticated", "Metrics need the token of metrics.token, as `Authorization: Bearer <token>`.", {
+        reason: given === undefined ? "missing_credential" : "invalid_credential",
+      })
+    }
+    const forwarded = headers["x-forwarded-for"] !== undefined || headers.forwarded !== undefined
+    if (!forwarded && isLoopback(socket.remoteAddress)) return
+    throw new AppError(
+      "unauthenticated",
+      "Metrics are for this machine alone: set metrics.token (MILLRACE_METRICS_TOKEN) for scrapes from others, or metrics.port to serve them on a port of their own.",
+      { reason: "missing_credential" },
+    )
+  }
+
+  async #serveOwn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url?.split("?", 1)[0] !== "/metrics") return void response.writeHead(404).end()
+    if (request.method !== "GET" && request.method !== "HEAD") return void response.writeHead(405, { Allow: "GET, HEAD" }).end()
+    try {
+      if (this.#settings.token !== null) this.#authorise(request)
+      await this.#send(request, response)
+    } catch (error) {
+      response.writeHead(error instanceof AppError ? error.status : 500).end()
+    }
+  }
+
+  /** Scrapes that come at once share one. */
+  async #send(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#scrape ??= this.#metrics.metrics().finally(() => {
+      this.#scrape = undefined
+    })
+    const text = await this.#scrape
+    response.writeHead(200, { "Content-Type": this.#metrics.contentType }).end(request.method === "HEAD" ? undefined : text)
+  }
+}
+
+function isLoopback(address = ""): boolean {
+  return address === "::1" || /^(?:::ffff:)?127\./.test(address)
+}
