@@ -6,7 +6,7 @@ export interface Insertion {
   readonly at: number
   /** `head`: what goes first. `tag`: attributes of a form, before its own, since of two the first counts. `form`: what a form ends with. */
   readonly what: "head" | "tag" | "form"
-  /** What the author calls the form, as it is written there; "" elsewhere. */
+  /** What the author calls the form, escaped for a quoted attribute; "" elsewhere. */
   readonly name: string
 }
 
@@ -18,7 +18,7 @@ export interface Prepared {
 export interface Parts {
   readonly head: string
   readonly tag: string
-  /** `name` as it is written in the page, to be put into a quoted attribute. */
+  /** `name` escaped for a quoted attribute. */
   readonly form: (name: string) => string
 }
 
@@ -66,7 +66,7 @@ class OpenForms {
     }
     if (form !== undefined) return undefined
     const called = attributes.get("data-cta") || attributes.get("id") || attributes.get("name") || "form"
-    this.#open[depth] = isOwn(attributes) ? { at: end, what: "form", name: called } : null
+    this.#open[depth] = isOwn(attributes) ? { at: end, what: "form", name: escapeAttribute(called) } : null
     return undefined
   }
 
