@@ -1,7 +1,8 @@
 // What is wrong with a setting, in the words an operator needs: its path, where it came from, the value unless it is
 // a secret, and what would do. The core's settings and those of plugins are refused in the same words.
-import { z } from "zod"
+import type { z } from "zod"
 import { didYouMean } from "./guess.ts"
+import { knownFields } from "./known-fields.ts"
 import { secretNames } from "./log.ts"
 
 export interface Checked {
@@ -22,7 +23,7 @@ export function settingProblems({ schema, value, issues, at, from = () => "" }: 
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => {
         const full = joined(path, [key])
-        return `${full}${from(full)} is no setting.${didYouMean(key, namesAt(schema, issue.path))}`
+        return `${full}${from(full)} is no setting.${didYouMean(key, knownFields(schema, issue.path))}`
       })
     }
     const given = inside(value, issue.path)
@@ -53,14 +54,4 @@ function inside(value: unknown, path: readonly PropertyKey[]): unknown {
     (at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined),
     value,
   )
-}
-
-/** The names that would have done there, from the schema's own JSON Schema. */
-function namesAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
-  const made: unknown = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })
-  const place = inside(
-    made,
-    path.flatMap((key) => ["properties", key]),
-  )
-  return Object.keys((place as { properties?: object } | undefined)?.properties ?? {})
 }

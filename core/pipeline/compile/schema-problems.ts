@@ -2,6 +2,7 @@
 // that was most likely meant, messages that name the expected and the received kind.
 import type { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
+import { knownFields } from "../../kernel/known-fields.ts"
 import { childPointer, pointerTo } from "../pointer.ts"
 
 export interface SchemaProblem {
@@ -43,7 +44,7 @@ function unknownFields(
   alsoKnown: readonly string[],
 ): SchemaProblem[] {
   const holder = pointerTo(issue.path, pointer)
-  const known = [...fieldsAt(schema, issue.path), ...(issue.path.length === 0 ? alsoKnown : [])]
+  const known = [...knownFields(schema, issue.path), ...(issue.path.length === 0 ? alsoKnown : [])]
   const named = issue.keys.slice(0, maxUnknown).map((key) => ({
     rule: "unknown-field" as const,
     pointer: childPointer(holder, key),
@@ -122,38 +123,4 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 
 function listed(known: readonly string[]): string {
   return known.length === 0 || known.length > 30 ? "" : ` There are: ${known.join(", ")}.`
-}
-
-/** Names of the fields that a schema knows at a path, through unions, lists and wrappers. */
-export function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let at = alternatives(schema as unknown as AnyDef)
-  for (const key of path) at = at.flatMap((one) => stepInto(one, key)).flatMap(alternatives)
-  return [...new Set(at.flatMap((one) => Object.keys(one._zod.def.shape ?? {})))]
-}
-
-interface AnyDef {
-  readonly _zod: {
-    readonly def: {
-      readonly type: string
-      readonly shape?: Record<string, AnyDef>
-      readonly innerType?: AnyDef
-      readonly in?: AnyDef
-      readonly element?: AnyDef
-      readonly valueType?: AnyDef
-      readonly options?: readonly AnyDef[]
-    }
-  }
-}
-
-function alternatives(schema: AnyDef): AnyDef[] {
-  const { innerType, in: input, options } = schema._zod.def
-  if (options) return options.flatMap(alternatives)
-  const inner = innerType ?? input
-  return inner ? alternatives(inner) : [schema]
-}
-
-function stepInto(schema: AnyDef, key: PropertyKey): AnyDef[] {
-  const { shape, element, valueType } = schema._zod.def
-  const next = shape && Object.hasOwn(shape, key) ? shape[String(key)] : (element ?? valueType)
-  return next ? [next] : []
 }

@@ -2,8 +2,8 @@
 // finished by then. A template that can never resolve is a mistake, whatever the event.
 import { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
+import { knownFields } from "../../kernel/known-fields.ts"
 import type { Report } from "../compile/report.ts"
-import { fieldsAt } from "../compile/schema-problems.ts"
 import type { Draft } from "../compile/steps.ts"
 import type { PipelineDocument } from "../document.ts"
 import type { PlacedRead } from "../template.ts"
@@ -116,7 +116,7 @@ function lintResultField(source: Draft, read: PlacedRead, name: string, report: 
   }
   const { result } = source.action
   if (!(result instanceof z.ZodObject) || (result.def.catchall !== undefined && result.def.catchall._zod.def.type !== "never")) return
-  const known = fieldsAt(result, [])
+  const known = knownFields(result, [])
   if (known.includes(String(field)) || field === "size") return
   const hint = hintOf(String(field), known)
   report.add("template-never-resolves", read.pointer, `"${name}" never has a value: "${source.type}" gives no such field.${hint}`)

@@ -3,7 +3,7 @@
 import type { z } from "zod"
 import { AppError, type FieldProblem } from "../../kernel/errors.ts"
 import { didYouMean } from "../../kernel/guess.ts"
-import { knownFields } from "./known-fields.ts"
+import { knownFields } from "../../kernel/known-fields.ts"
 import { refuseDeepNesting } from "./nesting.ts"
 
 export const maxProblems = 100

@@ -4,7 +4,7 @@
 // write, which would ask for the opposite.
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { knownFields } from "../call/known-fields.ts"
+import { knownFields } from "../../kernel/known-fields.ts"
 import { entityTag, tagMatches } from "./answer.ts"
 
 type Input = Readonly<Record<string, unknown>>
