@@ -325,6 +325,8 @@ describe("sandbox", () => {
         "const transform = (event) => { const seen = arguments[0] ?? null; try { arguments[0] = event.s } catch {} return { seen } }",
       "symbols and stack traces":
         "function transform(event) { const seen = Error.seen ?? Symbol.seen ?? Math.seen ?? null; for (const o of [Error, Symbol, Math, Intl, JSON, Reflect]) try { o.seen = event.s } catch {} return { seen } }",
+      "a list that grows":
+        "const kept = [[]]\nfunction transform(event) { const seen = kept[0][0] ?? null; try { kept[0].push(event.s) } catch {} return { seen } }",
       "a template's strings":
         "function tag(strings) { return strings }\nfunction transform(event) { const t = tag`x`; const seen = t.seen ?? null; try { t.seen = event.s } catch {} return { seen } }",
     }
@@ -333,6 +335,75 @@ describe("sandbox", () => {
         for (let i = 0; i < 3; i++) expect(await eventOf(transform, { s: "left behind" })).to.deep.equal({ seen: null })
       })
     }
+  })
+
+  describe("keeps what it gives back within bounds", () => {
+    const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`
+
+    it("refuses a result that says another thing when it is read again", async () => {
+      const result = await run(
+        "function transform() { let reads = 0; const deep = JSON.parse('['.repeat(4000) + ']'.repeat(4000)); return { get list() { return reads++ === 0 ? [] : deep } } }",
+        {},
+      )
+      expect(result).to.include({ ok: false, kind: "bad_result", message: "transform's result nests deeper than 100 levels." })
+    })
+
+    it("refuses what no store keeps: numbers beyond a double, and __proto__", async () => {
+      expect(await run(null, '{"n":1e400}')).to.deep.include({
+        kind: "malformed",
+        message: "The number 1e400 in the body is too large to be one; send it as a string.",
+      })
+      for (const body of ['{"__proto__":1}', '{"a":[{"__pro\\u0074o__" : {}}]}'])
+        expect(await run(null, body)).to.include({
+          kind: "malformed",
+          message: 'The body has a property named "__proto__", which can\'t be kept.',
+        })
+      const made = "function transform(event) { return JSON.parse(event.text) }"
+      expect(await run(made, { text: '{"__proto__":1}' })).to.include({ kind: "bad_result" })
+      const meant = { text: '"__proto__":', 'a"__proto__': 1, n: "1e400" }
+      expect(await eventOf(null, meant)).to.deep.equal(meant)
+      expect(await eventOf(null, `{"n":${"9".repeat(400)}}`)).to.deep.equal({ n: "9".repeat(400) })
+    })
+
+    it("takes a hundred levels, and names the limit beyond", async () => {
+      expect(JSON.stringify(await eventOf(null, nested(100)))).to.equal(nested(100))
+      for (const levels of [101, 1_500, 100_000])
+        expect(await run("function transform() { return {} }", nested(levels))).to.include({
+          kind: "malformed",
+          message: "The body nests deeper than 100 levels.",
+        })
+    })
+  })
+
+  describe("lets no code of the author's run before the first event", () => {
+    const keep =
+      "const f = function () {}\nfunction transform(event) { const seen = f.m?.get(1) ?? null; f.m?.set(1, event.s); return { seen } }\n"
+    const makers: Record<string, string> = {
+      "an operand's valueOf": "const s = 1 + { valueOf() { f.m = new Map(); return 0 } }",
+      "a constant's valueOf": "const o = { valueOf() { f.m = new Map(); return 0 } }\nconst s = o < 1",
+      "a list's join": "const o = { toString() { f.m = new Map(); return '' } }\nconst s = [o] + ''",
+      "a sign": "const s = +{ valueOf() { f.m = new Map(); return 0 } }",
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the source is one of a transform.
+      "a template": "const s = `${{ toString() { f.m = new Map(); return '' } }}`",
+      "a computed name": "const s = { [{ toString() { f.m = new Map(); return '' } }]: 1 }",
+      "loose equality": "const s = 1 == { valueOf() { f.m = new Map(); return 0 } }",
+      "a choice": "const s = (true ? { valueOf() { f.m = new Map(); return 0 } } : 1) * 2",
+      "an Object of its own": "const Object = { freeze: () => { f.m = new Map() } }\nconst s = Object.freeze(1)",
+    }
+    for (const [name, maker] of Object.entries(makers)) {
+      it(name, async () => {
+        const { program, problems } = await sandbox.compile({ organization: "acme", schema: null, transform: `${keep}${maker}` })
+        expect(program).to.equal(null)
+        expect(problems[0]).to.include({ part: "transform" })
+      })
+    }
+
+    it("and takes constants that are computed of texts and numbers", async () => {
+      const source =
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the source is a transform's.
+        "const MINUTE = 60\nconst DAY = 24 * 60 * MINUTE\nconst base = 'https://' + `x-${DAY}`\nconst map = { [base]: -DAY, ['a' + 1]: !base }\nconst either = base === '' ? 1 : DAY > 1 && 'long'\nfunction transform() { return { map, either } }"
+      expect(await eventOf(source, {})).to.deep.equal({ map: { "https://x-86400": -86_400, a1: false }, either: "long" })
+    })
   })
 
   describe("keeps programs", () => {

@@ -1,6 +1,7 @@
 // Reads an event's body inside the isolate: parses it once, takes out proof fields, the page envelope and the test
 // marker, and says where a text stops being JSON.
 import { jsonFault } from "../../../kernel/json-fault.ts"
+import { maxDepth, nestsTooDeep } from "./json-depth.ts"
 
 type Fields = Record<string, unknown>
 
@@ -20,6 +21,8 @@ export interface Body {
 export class MalformedBody extends Error {}
 
 const longInteger = /\d{16}/
+/** Of what may be more than a double holds. */
+const hugeNumber = /[eE]\+?\d{3}|\d{309}/
 const integer = /^-?\d+$/
 
 /** Throws MalformedBody with the position. `strip` is a JSON list of dotted paths, or "". */
@@ -40,12 +43,19 @@ export function readBody(text: string, strip: string): Body {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
+    if (nestsTooDeep(text)) throw new MalformedBody(`The body nests deeper than ${maxDepth} levels.`)
+    return hugeNumber.test(text) ? JSON.parse(text, refuseInfinite) : JSON.parse(text)
+  } catch (error) {
+    if (error instanceof MalformedBody) throw error
     if (text.trim() === "") throw new MalformedBody("The body is empty; send JSON.")
     const { fault, offset, line, column } = jsonFault(text)
     throw new MalformedBody(`The body is not JSON: ${fault} at position ${offset} (line ${line}, column ${column}).`)
   }
+}
+
+function refuseInfinite(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || Number.isFinite(value) || integer.test(context?.source ?? "")) return value
+  throw new MalformedBody(`The number ${(context?.source ?? "").slice(0, 40)} in the body is too large to be one; send it as a string.`)
 }
 
 function digitsOfLongIntegers(_key: string, value: unknown, context?: { source?: string }): unknown {

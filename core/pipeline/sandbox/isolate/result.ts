@@ -2,9 +2,9 @@
 // null, `undefined` members are left out and `toJSON` is honoured, as JSON.stringify has it; what it would drop or empty
 // silently (functions, symbols, Maps, Sets, ...) is refused instead, with a pointer.
 import { byteLength } from "./byte-length.ts"
+import { maxDepth, nestsTooDeep } from "./json-depth.ts"
 
 const maxBytes = 1_048_576
-const maxDepth = 100
 
 export class BadResult extends Error {}
 
@@ -17,9 +17,17 @@ export function resultText(value: unknown): string {
   const first = text?.charCodeAt(0)
   if (text === undefined || (first !== 123 && first !== 91))
     throw new BadResult("transform's result has a toJSON that gives no object or list")
+  // A getter may have said another thing when it was read first.
+  if (nestsTooDeep(text)) throw new BadResult(`transform's result nests deeper than ${maxDepth} levels`)
+  if (holdsProto(text)) throw new BadResult("transform's result holds a property named \"__proto__\", which can't be kept")
   // A unit is one to three bytes; counting a megabyte takes long enough to matter.
   if (text.length > maxBytes || (text.length * 3 > maxBytes && byteLength(text) > maxBytes)) throw tooLong()
   return text
+}
+
+/** Whether JSON as JSON.stringify writes it has such a property. */
+export function holdsProto(text: string): boolean {
+  return text.includes('"__proto__":') && /(?<!\\)"__proto__":/.test(text)
 }
 
 function tooLong(): BadResult {

@@ -4,7 +4,7 @@ import { pack, unpack } from "../wire.ts"
 import { type Body, MalformedBody, readBody } from "./body.ts"
 import { moment } from "./determinism.ts"
 import { lockdown } from "./lockdown.ts"
-import { BadResult, resultText } from "./result.ts"
+import { BadResult, holdsProto, resultText } from "./result.ts"
 import { type Problem, problemsOf, type Validators } from "./schema-problems.ts"
 import { requireFromValidator } from "./validator-modules.ts"
 
@@ -95,6 +95,10 @@ function answer(
   }
   if (!transform && (typeof body.exact !== "object" || body.exact === null)) {
     const message = "The body is a single value; send an object or a list."
+    return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
+  }
+  if (!transform && /__proto__|\\u/.test(text) && holdsProto(JSON.stringify(body.exact))) {
+    const message = 'The body has a property named "__proto__", which can\'t be kept.'
     return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
   }
   const event = transform ? transformed(transform, body, context) : null

@@ -1,8 +1,18 @@
 // Reads a transform's syntax tree and turns the text into what an isolate evaluates, or says why it is no pure function:
 // top level only functions and constants, nothing asynchronous, nothing that changes a top-level name.
-import { type AnyNode, type Expression, type Function as FunctionNode, type Pattern, type Program, parse, type Statement } from "acorn"
+import {
+  type AnyNode,
+  type Function as FunctionNode,
+  type Pattern,
+  type Program,
+  parse,
+  type Statement,
+  type VariableDeclarator,
+} from "acorn"
 import type { ProgramProblem } from "../../sandbox.ts"
 import { withContextMark, withoutContextMark } from "../../transform-mark.ts"
+import { isPrimitive, notConstant } from "./top-level-constant.ts"
+import { at, kindOf } from "./transform-problem.ts"
 
 type Found = { readonly problems: ProgramProblem[] } | { readonly text: string }
 
@@ -20,7 +30,8 @@ export function transformSource(source: string): Found {
   }
   const problems: ProgramProblem[] = []
   const names: string[] = []
-  for (const statement of tree.body) topLevel(statement, names, problems)
+  const primitives = new Set<string>()
+  for (const statement of tree.body) topLevel(statement, { names, primitives }, problems)
   try {
     inspect(tree, new Set(names), problems)
   } catch (error) {
@@ -59,7 +70,13 @@ function transformOf(statement: AnyNode): Parameters | undefined {
   return undefined
 }
 
-function topLevel(statement: Statement | AnyNode, names: string[], problems: ProgramProblem[]): void {
+interface TopLevel {
+  readonly names: string[]
+  /** Constants of strings, numbers and the like: what an operator may stand beside. */
+  readonly primitives: Set<string>
+}
+
+function topLevel(statement: Statement | AnyNode, { names, primitives }: TopLevel, problems: ProgramProblem[]): void {
   if (statement.type === "EmptyStatement") return
   if (statement.type === "ExpressionStatement" && "directive" in statement && statement.directive) return
   if (statement.type === "FunctionDeclaration" && statement.id) {
@@ -72,15 +89,7 @@ function topLevel(statement: Statement | AnyNode, names: string[], problems: Pro
         at(statement, `\`${statement.kind}\` at top level keeps state between events; use \`const\`, or move it into the function`),
       )
     }
-    for (const { id, init } of statement.declarations) {
-      if (id.type !== "Identifier") {
-        problems.push(at(id, "Destructuring is not allowed at top level; name each constant"))
-        continue
-      }
-      names.push(id.name)
-      const wrong = init ? notConstant(init) : undefined
-      if (wrong) problems.push(wrong)
-    }
+    for (const declaration of statement.declarations) constant(declaration, { names, primitives }, problems)
     return
   }
   problems.push(
@@ -88,69 +97,16 @@ function topLevel(statement: Statement | AnyNode, names: string[], problems: Pro
   )
 }
 
-/** The first part of a constant's value that isn't one: calls, mutable collections, stateful regexes. */
-function notConstant(node: Expression | AnyNode): ProgramProblem | undefined {
-  switch (node.type) {
-    case "Literal":
-      if ("regex" in node && node.regex && /[gy]/.test(node.regex.flags)) {
-        return at(
-          node,
-          `A regular expression with flag ${node.regex.flags.includes("g") ? "g" : "y"} keeps a position between events; write it inside the function`,
-        )
-      }
-      return undefined
-    case "FunctionExpression":
-    case "ArrowFunctionExpression":
-    case "TemplateElement":
-      return undefined
-    case "Identifier":
-      return undefined
-    case "TemplateLiteral":
-      return firstOf(node.expressions)
-    case "UnaryExpression":
-      return node.operator === "delete" ? at(node, "`delete` is not allowed in a top-level constant") : notConstant(node.argument)
-    case "BinaryExpression":
-    case "LogicalExpression":
-      return firstOf([node.left, node.right])
-    case "ConditionalExpression":
-      return firstOf([node.test, node.consequent, node.alternate])
-    case "ParenthesizedExpression":
-      return notConstant(node.expression)
-    case "ArrayExpression":
-      return firstOf(node.elements)
-    case "SpreadElement":
-      return notConstant(node.argument)
-    case "ObjectExpression":
-      return firstOf(node.properties)
-    case "Property":
-      if (node.kind !== "init") return at(node, "Getters and setters are not allowed in a top-level constant")
-      return (node.computed ? notConstant(node.key) : undefined) ?? notConstant(node.value)
-    case "CallExpression":
-      if (isFreeze(node.callee) && node.arguments.length === 1) return firstOf(node.arguments)
+function constant({ id, init }: VariableDeclarator, { names, primitives }: TopLevel, problems: ProgramProblem[]): void {
+  if (id.type !== "Identifier") {
+    problems.push(at(id, "Destructuring is not allowed at top level; name each constant"))
+    return
   }
-  return at(
-    node,
-    `${kindOf(node)} is not allowed in a top-level constant: only plain values, lists, objects and functions are. Move it into the function`,
-  )
-}
-
-function firstOf(nodes: readonly (AnyNode | null)[]): ProgramProblem | undefined {
-  for (const node of nodes) {
-    const wrong = node ? notConstant(node) : undefined
-    if (wrong) return wrong
-  }
-  return undefined
-}
-
-function isFreeze(node: AnyNode): boolean {
-  return (
-    node.type === "MemberExpression" &&
-    !node.computed &&
-    node.object.type === "Identifier" &&
-    node.object.name === "Object" &&
-    node.property.type === "Identifier" &&
-    node.property.name === "freeze"
-  )
+  names.push(id.name)
+  if (id.name === "Object") problems.push(at(id, "`Object` can't be a constant's name: `Object.freeze` at top level means the built-in"))
+  const wrong = init ? notConstant(init, primitives) : undefined
+  if (wrong) problems.push(wrong)
+  else if (init && isPrimitive(init, primitives)) primitives.add(id.name)
 }
 
 /** Walks the whole tree for what no pure function may hold. */
@@ -225,27 +181,6 @@ function partsOf(pattern: AnyNode): AnyNode[] {
     default:
       return []
   }
-}
-
-const kinds: Record<string, string> = {
-  ClassDeclaration: "A class",
-  ExpressionStatement: "A statement that runs",
-  CallExpression: "A call",
-  NewExpression: "`new`",
-  MemberExpression: "Reading a property",
-  ClassExpression: "A class",
-  TaggedTemplateExpression: "A tagged template",
-  AssignmentExpression: "An assignment",
-}
-
-function kindOf(node: AnyNode): string {
-  return kinds[node.type] ?? `A ${node.type.replace(/(Statement|Declaration|Expression)$/, (word) => ` ${word.toLowerCase()}`)}`
-}
-
-function at(node: AnyNode, message: string): ProgramProblem {
-  const start = node.loc?.start
-  const place = start ? { line: start.line, column: start.column + 1 } : {}
-  return { part: "transform", message: /[.!?]$/.test(message) ? message : `${message}.`, ...place }
 }
 
 function syntaxProblem(error: unknown): ProgramProblem {
