@@ -54,7 +54,7 @@ export interface Datasets {
   /** Throws `failed_precondition` where a reserved dataset would take no rows any more. */
   update(work: Work, organization: string, dataset: Dataset, change: DatasetChange): Dataset
   /** Keeps a slug for one plugin: nobody else makes a dataset of it, writes rows to it, names it as a target or archives it. To be called while services are created. */
-  reserve(slug: string, what: string): ReservedDataset
+  reserve(slug: string, what: string, options?: { readonly scope?: string }): ReservedDataset
   rows(organization: string): Collection<Row>
   /** What to ask of `rows` for a caller's filter and sort (row-query.ts); throws `invalid_argument`, also for a read that no index would serve in a dataset too large for it. */
   query(organization: string, dataset: Dataset, asked: { filter: string; sort: string }): Promise<RowQuery>
@@ -67,7 +67,7 @@ export interface Datasets {
 /** A dataset that is written through here and nowhere else. */
 export interface ReservedDataset {
   ensure(work: Work, organization: Owner, given: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
-  write(work: Work, row: Omit<RowToWrite, "dataset">): RowResult | Promise<RowResult>
+  write(work: Work, row: Omit<RowToWrite, "dataset" | "scope">): RowResult | Promise<RowResult>
   /** Stages that a row goes, where it is still there. `received_at`: of the event that made it. */
   remove(work: Work, organization: Owner, row: { readonly id: string; readonly received_at: string }): void
 }
@@ -92,6 +92,8 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
   const scans = new RowScans(clock, maxScannedRows)
 
   const reserved = new Map<string, string>()
+  /** Of reserved datasets: the column that their key counts within. */
+  const scopes = new Map<string, string>()
   function refuseReserved(slug: string): void {
     const what = reserved.get(slug)
     if (what === undefined) return
@@ -136,11 +138,12 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
       const written = writer.write(work, row)
       return written instanceof Promise ? written.then(told) : told(written)
     },
-    reserve(slug, what) {
+    reserve(slug, what, { scope } = {}) {
       reserved.set(slug, what)
+      if (scope !== undefined) scopes.set(slug, scope)
       return {
         ensure: (work, organization, given) => ensure(work, organization, slug, given),
-        write: (work, row) => writer.write(work, { ...row, dataset: slug }),
+        write: (work, row) => writer.write(work, { ...row, scope, dataset: slug }),
         remove: (work, organization, row) => {
           writer.remove(work, organization.id, slug, row, { optional: true })
           news.deleted(work, organization.id, slug, row.id)
@@ -150,7 +153,7 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
     resolve: (reference, organization) => resolveReference(reference, organization.slug),
     get,
     rows: rowsOf,
-    query: (organization, dataset, asked) => scans.query(rowsOf(organization), organization, dataset, asked),
+    query: (organization, dataset, asked) => scans.query(rowsOf(organization), organization, dataset, asked, scopes.get(dataset.slug)),
     remove(work, organization, dataset, row) {
       writer.remove(work, organization, dataset.slug, { id: row.id, received_at: row.created_at })
       news.deleted(work, organization, dataset.slug, row.id)

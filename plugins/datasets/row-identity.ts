@@ -12,16 +12,18 @@ export interface RowOrigin {
   readonly receivedAt: string
 }
 
-/** UUIDv8 of organization, dataset and key. 42 and "42" are one key: forms send text where programs send numbers. */
+/** UUIDv8 of organization, dataset and key, and of the scope's value where there is one. 42 and "42" are one key: forms send text where programs send numbers. */
 export function keyedRowId(
   organization: string,
   dataset: { id: string; slug: string },
   column: string,
   values: Readonly<Record<string, Json>>,
+  scope?: string,
 ): string {
   const value = Object.hasOwn(values, column) ? values[column] : undefined
-  if (typeof value === "string" && value !== "") return derivedUuid(organization, dataset.id, value)
-  if (typeof value === "number" || typeof value === "boolean") return derivedUuid(organization, dataset.id, String(value))
+  const within = scope === undefined ? undefined : String(values[scope] ?? "")
+  if (typeof value === "string" && value !== "") return rowIdOf(organization, dataset.id, value, within)
+  if (typeof value === "number" || typeof value === "boolean") return rowIdOf(organization, dataset.id, String(value), within)
   const found =
     value === undefined
       ? "is missing"
@@ -32,6 +34,10 @@ export function keyedRowId(
           : "is null"
   const message = `The key column "${column}" of the dataset "${dataset.slug}" ${found}; a row is found by it, so it must hold text or a number.`
   throw new AppError("invalid_argument", message, { reason: "key_missing", fields: [{ path: column, message }], retryable: false })
+}
+
+export function rowIdOf(organization: string, datasetId: string, key: string, within: string | undefined): string {
+  return within === undefined ? derivedUuid(organization, datasetId, key) : derivedUuid(organization, datasetId, within, key)
 }
 
 /** Ordered as its execution is: the time prefix of its UUIDv7. */

@@ -1,7 +1,8 @@
 // Which part of what is asked of rows the store's indexes answer: conditions on `created_at` and `id`, values of the key
 // column where every row has one (its id follows from it), and the order of `created_at`. Pure.
-import { derivedUuid, type Filter, type Json, type Sort } from "#core"
+import type { Filter, Json, Sort } from "#core"
 import type { Dataset } from "./collections.ts"
+import { rowIdOf } from "./row-identity.ts"
 import { columnOf } from "./row-query.ts"
 
 export interface ServedQuery {
@@ -19,29 +20,47 @@ type Condition = Filter[string]
 const mostListed = 200
 const ranges = ["$eq", "$in", "$gt", "$gte", "$lt", "$lte"]
 
-export function servedQuery(organization: string, dataset: Dataset, filter: Filter, sort: Sort): ServedQuery {
+/** `scope`: the column that the dataset's key counts within, where there is one. */
+export function servedQuery(organization: string, dataset: Dataset, filter: Filter, sort: Sort, scope?: string): ServedQuery {
   const unserved: { field: "filter" | "sort"; column: string }[] = []
   const narrowing: Filter[] = [{ dataset_id: dataset.id }]
   const keyPath = hasKeyedIds(dataset) ? `values.${dataset.key}` : undefined
   let byId = false
-  for (const { path, condition, alternative } of conditions(filter)) {
+  const found = [...conditions(filter)]
+  const within = found.flatMap(({ path, condition, alternative }) =>
+    !alternative && scope !== undefined && path === `values.${scope}` ? [valuesOf(condition) ?? []] : [],
+  )[0]
+  for (const { path, condition, alternative } of found) {
     const listed = valuesOf(condition)
+    if (within !== undefined && path === `values.${scope}` && byKeyWithin(found, keyPath)) continue
     if (!alternative && path === "created_at" && isRange(condition)) narrowing.push({ created_at: condition })
     else if (!alternative && path === "id" && listed) {
       byId = true
       narrowing.push({ id: condition })
-    } else if (!alternative && path === keyPath && listed?.every(isKeyValue)) {
+    } else if (!alternative && path === keyPath && listed?.every(isKeyValue) && (scope === undefined || within)) {
       byId = true
-      narrowing.push({ id: { $in: listed.map((value) => derivedUuid(organization, dataset.id, String(value))) } })
+      // Rows of earlier versions were known by the key alone.
+      const scopes = [undefined, ...(within ?? []).map(String)]
+      narrowing.push({
+        id: { $in: listed.flatMap((value) => scopes.map((one) => rowIdOf(organization, dataset.id, String(value), one))) },
+      })
     } else unserved.push({ field: "filter", column: columnOf(path) })
   }
   for (const path of Object.keys(sort)) if (path !== "created_at") unserved.push({ field: "sort", column: columnOf(path) })
   return { narrowing: { $and: narrowing }, byId, unserved }
 }
 
+/** Whether the key is asked for as well, so that a condition on its scope is served with it. */
+function byKeyWithin(found: readonly Found[], keyPath: string | undefined): boolean {
+  return found.some(
+    ({ path, condition, alternative }) => !alternative && path === keyPath && valuesOf(condition)?.every(isKeyValue) === true,
+  )
+}
+
 /** Columns to filter by in a dataset of any size. */
-export function indexedColumns(dataset: Dataset): string[] {
-  return ["created_at", "id", ...(hasKeyedIds(dataset) && dataset.key !== null ? [dataset.key] : [])]
+export function indexedColumns(dataset: Dataset, scope?: string): string[] {
+  const key = hasKeyedIds(dataset) && dataset.key !== null ? [scope === undefined ? dataset.key : `${scope} with ${dataset.key}`] : []
+  return ["created_at", "id", ...key]
 }
 
 function hasKeyedIds({ key, unkeyed }: Dataset): boolean {

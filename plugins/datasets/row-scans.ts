@@ -31,11 +31,18 @@ export class RowScans {
   }
 
   /** What the store is to be asked; throws `invalid_argument` for text that says nothing of rows, and for too long a read. */
-  async query(rows: Collection<Row>, organization: string, dataset: Dataset, asked: { filter: string; sort: string }): Promise<RowQuery> {
+  async query(
+    rows: Collection<Row>,
+    organization: string,
+    dataset: Dataset,
+    asked: { filter: string; sort: string },
+    scope?: string,
+  ): Promise<RowQuery> {
     const given = readFilter(asked.filter)
     const sort = readSort(asked.sort)
-    const served = servedQuery(organization, dataset, given, sort)
-    if (served.unserved.length > 0 && !served.byId && (await this.#isBeyond(rows, served.narrowing))) throw this.#refusal(dataset, served)
+    const served = servedQuery(organization, dataset, given, sort, scope)
+    if (served.unserved.length > 0 && !served.byId && (await this.#isBeyond(rows, served.narrowing)))
+      throw this.#refusal(dataset, served, scope)
     return { filter: { $and: [served.narrowing, given] }, sort }
   }
 
@@ -51,8 +58,8 @@ export class RowScans {
     return beyond
   }
 
-  #refusal(dataset: Dataset, { unserved }: ServedQuery): AppError {
-    const indexed = indexedColumns(dataset)
+  #refusal(dataset: Dataset, { unserved }: ServedQuery, scope?: string): AppError {
+    const indexed = indexedColumns(dataset, scope)
     const most = this.#most.toLocaleString("en-US")
     const fields = unserved.map(({ field, column }) => {
       const what = field === "sort" ? `sort by created_at, or filter by ${listed(indexed)}` : `filter by ${listed(indexed)} as well`

@@ -14,6 +14,10 @@ export interface RowToWrite {
   readonly dataset: string
   /** Column to upsert by; absent: a new row. */
   readonly key?: string | undefined
+  /** Column that the key counts within: rows of the same key and another value of it are other rows. */
+  readonly scope?: string | undefined
+  /** Of a row that is there already, where an earlier version gave it another id. */
+  readonly id?: string | undefined
   /** Not to be changed after. */
   readonly values: Record<string, Json>
   readonly origin: RowOrigin
@@ -81,7 +85,7 @@ export class RowWriter {
     )
   }
 
-  #stage(work: Work, dataset: KnownDataset, { key, values, origin }: RowToWrite): RowResult {
+  #stage(work: Work, dataset: KnownDataset, { key, scope, id, values, origin }: RowToWrite): RowResult {
     if (dataset.archived) {
       throw new AppError("failed_precondition", `The dataset "${dataset.slug}" is archived and takes no rows; set its status to active.`, {
         reason: "dataset_archived",
@@ -96,7 +100,7 @@ export class RowWriter {
       if (!dataset.unkeyed) this.#noteUnkeyed(work, dataset)
       work.write({ kind: "insert", collection: RowsCollection, organization, doc, ifPresent: "keep" })
     } else {
-      doc.id = keyedRowId(organization, dataset, key, values)
+      doc.id = id ?? keyedRowId(organization, dataset, key, values, scope)
       const staged = this.#stagedIn(work)
       this.#holdKey(work, dataset, key, staged)
       const position = positionOf(origin, staged.keyedWrites++)

@@ -3,6 +3,8 @@
 
 export const pageEventsDataset = "page-events"
 export const pageEventsKey = "event_id"
+/** A page's events are its own: an id that another page used names another row. */
+export const pageEventsScope = "artifact_id"
 
 export type PageEventColumnType = "string" | "number" | "boolean" | "date-time"
 

@@ -10,7 +10,7 @@ import { generatedBeacon } from "./beacon/build.ts"
 import { serveBeacon, serveVitals } from "./beacon/routes.ts"
 import { Collector } from "./collect.ts"
 import { BatchesCollection, EndedSessionsCollection, LeadsCollection, SessionsCollection } from "./collections.ts"
-import { pageEventsDataset } from "./columns.ts"
+import { pageEventsDataset, pageEventsScope } from "./columns.ts"
 import { createEventTargets, EventTargets } from "./event-targets.ts"
 import { connectLeads } from "./leads.ts"
 import { EventLimits } from "./limits.ts"
@@ -38,7 +38,7 @@ export default definePlugin({
     reg.routes(serveBeacon, serveVitals)
     reg.provide(Dataset, {
       inject: { datasets: Datasets },
-      create: ({ datasets }) => datasets.reserve(pageEventsDataset, "page events"),
+      create: ({ datasets }) => datasets.reserve(pageEventsDataset, "page events", { scope: pageEventsScope }),
     })
     reg.provide(Names, { create: () => new AuthoredNames() })
     reg.provide(EventTargets, { inject: { pipelines: EventPipelinesService, coherence: Coherence }, create: createEventTargets })

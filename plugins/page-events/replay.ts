@@ -61,7 +61,9 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   const replay_of = entry.replay_of ?? entry.id
   const origin = { executionId: replay_of, stepId, itemIndex: 0, receivedAt: timestamp(batch.context.received_at) }
   const values = rowOf(read.event, batch.context)
-  const { row_id } = await dataset.write(work, { organization, key: pageEventsKey, values, origin })
+  // The row that the event wrote, also where an earlier version knew it by another id.
+  const id = entry.rows.find(({ dataset }) => dataset === pageEventsDataset)?.row_id
+  const { row_id } = await dataset.write(work, { organization, key: pageEventsKey, id, values, origin })
   refuseUnlessOneRow(work, target.id, row_id)
   await journal.commit(work)
   const row = await datasets.rows(organization.id).get(row_id)

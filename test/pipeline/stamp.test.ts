@@ -100,12 +100,15 @@ describe("what a request tells of a visit", () => {
 
   it("believes the configured edge only, and no country that is none", () => {
     const headers = { "cf-ipcountry": "us", "cf-region-code": "CA", "cf-ipcity": "San Jos\u00e9" }
-    expect(geographyOf(headers, "cloudflare")).to.deep.equal({ country: "US", region: "CA", city: "San Jos\u00e9" })
+    expect(geographyOf(headers, "cloudflare")).to.deep.equal({ country: "US", region: "US-CA", city: "San Jos\u00e9" })
+    expect(geographyOf({ ...headers, "cf-region-code": "us-ca" }, "cloudflare").region).to.equal("US-CA")
+    for (const other of ["DE-BY", "CALIFORNIA", ""])
+      expect(geographyOf({ ...headers, "cf-region-code": other }, "cloudflare").region).to.equal("")
     for (const edge of ["none", "vercel", "fastly"] as const)
       expect(geographyOf(headers, edge)).to.deep.equal({ country: "", region: "", city: "" })
     for (const country of ["XX", "T1", "", "Germany"])
       expect(geographyOf({ ...headers, "cf-ipcountry": country }, "cloudflare").country).to.equal("")
     const vercel = { "x-vercel-ip-country": "BR", "x-vercel-ip-country-region": "SP", "x-vercel-ip-city": "S%C3%A3o%20Paulo" }
-    expect(geographyOf(vercel, "vercel")).to.deep.equal({ country: "BR", region: "SP", city: "S\u00e3o Paulo" })
+    expect(geographyOf(vercel, "vercel")).to.deep.equal({ country: "BR", region: "BR-SP", city: "S\u00e3o Paulo" })
   })
 })

@@ -53,7 +53,7 @@ onBothStores("stamped columns", ({ start }) => {
       in_app: "",
       language: "de",
       country: "DE",
-      region: "BE",
+      region: "DE-BE",
       city: "Berlin",
     })
     expect(row).not.to.have.any.keys("_envelope", "utm_source")

@@ -6,7 +6,7 @@ import type { Headers } from "./headers.ts"
 export interface Geography {
   /** ISO 3166-1 alpha-2, upper case. */
   readonly country: string
-  /** ISO 3166-2 subdivision code without the country. */
+  /** ISO 3166-2, country included: `US-CA`. */
   readonly region: string
   readonly city: string
 }
@@ -30,8 +30,11 @@ export function geographyOf(headers: Headers, edge: CoreConfig["inbound"]["geo"]
   const names = headerNames[edge]
   const country = text(headers[names.country]).toUpperCase()
   if (!/^[A-Z0-9]{2}$/.test(country) || noCountry.has(country)) return nowhere
-  const region = text(headers[names.region]).toUpperCase()
-  return { country, region: /^[A-Z0-9]{1,3}$/.test(region) ? region : "", city: decoded(text(headers[names.city])).slice(0, 200) }
+  // Edges send the subdivision, with the country in front or without.
+  const given = text(headers[names.region]).toUpperCase()
+  const subdivision = given.startsWith(`${country}-`) ? given.slice(country.length + 1) : given
+  const region = /^[A-Z0-9]{1,3}$/.test(subdivision) ? `${country}-${subdivision}` : ""
+  return { country, region, city: decoded(text(headers[names.city])).slice(0, 200) }
 }
 
 function text(value: string | readonly string[] | undefined): string {

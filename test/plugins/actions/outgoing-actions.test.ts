@@ -23,7 +23,7 @@ describe("action types", () => {
     it(`${action.type}: every example compiles without a remark, renders and has a preview`, () => {
       expect(action.examples).not.to.have.length(0)
       for (const { yaml } of action.examples) {
-        const config = rendered(action, yaml, event, { envelope: { page_url: "https://acme.test/p", region: "BE" } })
+        const config = rendered(action, yaml, event, { envelope: { page_url: "https://acme.test/p", region: "DE-BE" } })
         expect(findings(action, yaml), yaml).to.deep.equal([])
         expect(JSON.stringify(action.preview?.(config))).not.to.match(/\{\{|undefined/)
       }

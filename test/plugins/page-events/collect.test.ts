@@ -144,7 +144,7 @@ describe("page events", () => {
       in_app: "instagram",
       language: "pt",
       country: "BR",
-      region: "SP",
+      region: "BR-SP",
       city: "São Paulo",
     })
     const [forged, silent] = [event("pageview"), event("pageview")]
@@ -210,6 +210,32 @@ describe("page events", () => {
     expect(await kept(["हिन्दी", "hero_cta"])).to.deep.equal(["हिन्दी", "hero_cta"])
     await loop.call("PATCH", `/v1/pages/${named.slug}`, { variants: [{ key: "a", html: '<a data-cta="Call us!">' }] })
     expect(await kept(["Book now!", "Call us!"])).to.deep.equal(["", "Call us!"])
+  })
+
+  it("are their page's own: an id that another page used is another row", async () => {
+    const other = await loop.publish()
+    const lead = event("lead", { form: "contact" })
+    await loop.send(url, page, lead, someone())
+    await loop.send((await loop.pipeline(other)).inbound_url, other, { ...lead, event: "pageview" }, someone())
+    const rows = await loop.rows({ event_id: lead.event_id })
+    expect(rows.map((row) => [row["artifact_id"], row["event"]]).sort()).to.deep.equal(
+      [
+        [page.id, "lead"],
+        [other.id, "pageview"],
+      ].sort(),
+    )
+    expect(await loop.rows({ event_id: lead.event_id, artifact_id: page.id })).to.have.length(1)
+  })
+
+  it("of a browser that is a bot by its agent land as a test where they are tagged as one", async () => {
+    const bot = {
+      "user-agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/140.0.0.0 Safari/537.36",
+    }
+    const byHeader = event("pageview")
+    const byBody = event("pageview")
+    expect((await loop.send(url, page, byHeader, { ...bot, "x-service-test": "1" })).status).to.equal(200)
+    expect((await loop.send(url, page, { is_test: true, events: [byBody] }, bot)).status).to.equal(200)
+    for (const sent of [byHeader, byBody]) expect(await rowOf(sent)).to.include({ is_test: true })
   })
 
   it("of bots are rejected, folded, and leave no row", async () => {

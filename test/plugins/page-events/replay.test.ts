@@ -26,7 +26,7 @@ describe("replays of page events", () => {
   })
   after(() => loop.host.stop())
   const replay = (id: unknown) => loop.host.api<Replayed>("POST", `/v1/event-pipelines/${slug}/executions/${id as string}/replay`, {})
-  const sent = async (...events: { event_id: string }[]) => {
+  const sent = async (...events: { event_id: string; event: string }[]) => {
     const { body } = await loop.send(url, page, { events }, someone())
     return body.results.map((result) => result["execution_id"])
   }
