@@ -2,53 +2,13 @@
 // cut by field name at any depth, so that an object logged by mistake does not carry one out.
 import pino, { type Logger as PinoLogger } from "pino"
 import { token } from "./di.ts"
+import { isSecretName } from "./secret-names.ts"
 
 /** A logger, as pino has it. */
 export type Logger = PinoLogger
 
 /** The service's log. Values of fields named like secrets are cut; texts are not, so put none into one. */
 export const Log = token<Logger>("Log")
-
-/** Field names whose values never leave the process in clear: in logs, previews and printed configuration alike. */
-export const secretNames = [
-  "authorization",
-  "cookie",
-  "set-cookie",
-  "password",
-  "secret",
-  "token",
-  "credentials",
-  "api_key",
-  "admin_key",
-  "bootstrap_key",
-  "master_key",
-  "access_token",
-  "refresh_token",
-  "private_key",
-  "client_secret",
-  "secret_access_key",
-  "x-webhook-secret",
-  "verify_token",
-] as const
-
-/** Compared without regard to case, dashes and underscores, so that `X-Api-Key` and `apiKey` are `api_key`. */
-const secretEnding =
-  /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|(?:access|account|admin|api|auth|bootstrap|encryption|master|private|secret|service|signing|webhook)keys?)$/
-/** Whole words only: other words end so too. */
-const secretLastWord = /(?:^|[-_. ])(?:[a-z]+[-_. ]auth|jwt|pwd|x-?auth)$/
-const known = new Map<string, boolean>()
-
-/** Whether a field or header of this name holds a secret: `x-api-key`, `x-custom-auth`, `webhook_token`; not `author`, `token_count`, `secret_id`. */
-export function isSecretName(name: string): boolean {
-  const before = known.get(name)
-  if (before !== undefined) return before
-  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase()
-  const secret = secretEnding.test(words.replaceAll(/[-_. ]/g, "")) || secretLastWord.test(words)
-  // Names come from outside as well: what is remembered has an end.
-  if (known.size >= 2_000) known.clear()
-  known.set(name, secret)
-  return secret
-}
 
 const deepest = 6
 

@@ -3,7 +3,7 @@
 import type { z } from "zod"
 import { didYouMean } from "./guess.ts"
 import { knownFields } from "./known-fields.ts"
-import { secretNames } from "./log.ts"
+import { isSecretName } from "./secret-names.ts"
 
 export interface Checked {
   readonly schema: z.core.$ZodType
@@ -36,14 +36,12 @@ export function settingProblems({ schema, value, issues, at, from = () => "" }: 
 /** A value as it may be printed: secrets are only said to be set, and credentials in URLs are cut. */
 export function shownSetting(path: string, value: unknown): string {
   if (value === null || value === undefined) return "null"
-  if (secrets.has(path.split(".").at(-1) ?? "")) return "[set]"
+  if (isSecretName(path.split(".").at(-1) ?? "")) return "[set]"
   return JSON.stringify(value, (key, inner: unknown) => {
-    if (secrets.has(key) && inner !== null) return "[set]"
+    if (isSecretName(key) && inner !== null) return "[set]"
     return typeof inner === "string" ? inner.replace(/\/\/[^/\s]*@/g, "//[set]@") : inner
   })
 }
-
-const secrets = new Set<string>(secretNames)
 
 function joined(at: string, path: readonly PropertyKey[]): string {
   return [...(at === "" ? [] : [at]), ...path.map(String)].join(".")

@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process"
 import { closeSync, existsSync, openSync } from "node:fs"
 import { expect } from "chai"
-import { createLog, secretNames } from "../../core/kernel/log.ts"
+import { createLog } from "../../core/kernel/log.ts"
+import { isSecretName, mayNameSecret } from "../../core/kernel/secret-names.ts"
 import { finished } from "../processes.ts"
 
 function logging(level = "info") {
@@ -32,6 +33,21 @@ describe("log", () => {
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", full, "pipe"] })
     closeSync(full)
     expect(await finished(child)).to.deep.equal({ code: 7, output: "" })
+  })
+
+  const secretNames = [
+    ...["authorization", "cookie", "set-cookie", "password", "secret", "token", "credentials", "api_key", "admin_key"],
+    ...["bootstrap_key", "master_key", "access_token", "refresh_token", "private_key", "client_secret", "secret_access_key"],
+    ...["x-webhook-secret", "verify_token", "apiKey", "client-secret", "x-api-key", "accessToken", "card_number", "cvc", "token_"],
+  ]
+
+  it("tells from a text whether it may name a secret, and never misses one", () => {
+    for (const name of secretNames) {
+      expect(isSecretName(name), name).to.equal(true)
+      for (const text of [`{"${name}":1}`, `{ "${name}" : 1 }`, `${name}=1`, `'${name}': 1`])
+        expect(mayNameSecret(text), text).to.equal(true)
+    }
+    expect(mayNameSecret('{"email":"a@b.test","author":"x","token_count":2}')).to.equal(false)
   })
 
   it("cuts every secret name at every depth, in lists too, and nothing else", () => {

@@ -21,6 +21,26 @@ describe("previews", () => {
     })
   })
 
+  it("know the names that the log knows", () => {
+    const names = ["apiKey", "client-secret", "x-api-key", "accessToken", "webhook_signature", "cardNumber", "passphrase", "x-auth"]
+    const given = Object.fromEntries([...names, "author", "token_count", "secret_id", "keyboard"].map((name) => [name, "v-1"]))
+    const shown = JSON.parse(previewOfText(JSON.stringify(given))) as Record<string, string>
+    for (const name of names) expect(shown[name], name).to.equal("[redacted]")
+    for (const name of ["author", "token_count", "secret_id", "keyboard"]) expect(shown[name], name).to.equal("v-1")
+    expect(previewOfText('{"pass\\u0077ord":"p-1"}')).not.to.include("p-1")
+  })
+
+  it("are the text as it came, spaces and all, where nothing of it is cut", () => {
+    const text = '{ "key": "k",  "number": 1 }'
+    expect(previewOfText(text)).to.equal(text)
+  })
+
+  it("stand deep nesting", () => {
+    const text = `${'{"password":'.repeat(1)}${"[".repeat(20_000)}${"]".repeat(20_000)}}`
+    expect(() => previewOfText(text)).not.to.throw()
+    expect(() => previewOfValue(JSON.parse('{"token":"x","a":[[[]]]}'), '{"token":"x","a":[[[]]]}')).not.to.throw()
+  })
+
   it("cut them in text that is no JSON, and in a field's name", () => {
     for (const text of ["password=p-1&x=1", '{"password": "p-1", oops', "token: p-1", "{'secret':'p-1'}"])
       expect(previewOfText(text), text).not.to.include("p-1")

@@ -113,6 +113,28 @@ onBothStores("replay", ({ start }) => {
     expect(await bench.entries("other")).to.have.length(0)
   })
 
+  it("keeps what a replay needs, and shows none of its secrets", async () => {
+    const { inbound_url } = await bench.make({
+      name: "Secretive",
+      transform_js: "function transform(event, { headers }) { return { long: event.password.length, keyed: 'x-api-key' in headers } }",
+      pipeline: [{ type: "dataset.write", dataset_slug: "secretive", row: { long: "{{ event.long }}", keyed: "{{ event.keyed }}" } }],
+    })
+    const first = await post(inbound_url, { password: "p-SECRET", n: 1 }, { "x-api-key": "k-SECRET", "x-kind": "form" })
+    expect(first.status).to.equal(200)
+    const kept = await host.api<{ body: string; headers: Record<string, string> }>(
+      "GET",
+      `/v1/event-pipelines/secretive/executions/${first.body.execution_id}/payload`,
+    )
+    expect(JSON.stringify(kept.body)).not.to.include("SECRET")
+    expect(JSON.parse(kept.body.body)).to.deep.equal({ password: "[redacted]", n: 1 })
+    expect(kept.body.headers).to.include({ "x-kind": "form" })
+    const again = await replay("secretive", first.body.execution_id)
+    expect(again.body.status).to.equal("accepted")
+    for (const { values } of await bench.rows("secretive")) expect(values).to.include({ long: 8 })
+    for (const { id } of await bench.entries("secretive"))
+      expect(JSON.stringify(await bench.entry("secretive", id))).not.to.include("SECRET")
+  })
+
   it("keeps payloads for their days only", async () => {
     const { inbound_url } = await bench.make({ name: "Aged", pipeline: [] })
     const { body } = await post(inbound_url, { n: 1 })

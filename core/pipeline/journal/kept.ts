@@ -3,6 +3,7 @@
 import type { Store } from "../../contract/store.ts"
 import type { Work } from "../../contract/work.ts"
 import { timestamp } from "../../kernel/clock.ts"
+import { isSecretName } from "../../kernel/secret-names.ts"
 import { PayloadCollection } from "./collections.ts"
 import type { JournalEntry } from "./entry.ts"
 
@@ -17,7 +18,8 @@ export interface KeptEvent {
 
 /** Stages what an event came with; to be called before the entry is staged. */
 export function keepEvent(work: Work, organization: string, entry: JournalEntry, kept: KeptEvent, days: number): void {
-  const { body, headers, query } = kept
+  const { body, query } = kept
+  const headers = withoutSecretHeaders(kept.headers)
   if (body === entry.payload_preview) {
     entry.request = { headers, query }
     return
@@ -38,4 +40,15 @@ export async function keptEvent(
   if (entry.request) return { ...entry.request, body: entry.payload_preview }
   const kept = await store.open(PayloadCollection, organization).get(entry.id)
   return kept?.body === null || kept === undefined ? undefined : { body: kept.body, headers: kept.headers, query: kept.query }
+}
+
+/** Whatever the auth mode, a header named like a secret is not kept; most events have none. */
+function withoutSecretHeaders(headers: Record<string, string>): Record<string, string> {
+  let shown = headers
+  for (const name in headers) {
+    if (!isSecretName(name)) continue
+    if (shown === headers) shown = { ...headers }
+    delete shown[name]
+  }
+  return shown
 }

@@ -1,6 +1,6 @@
 // Cuts secrets out of values that are kept: by field name and within URLs for what goes to the audit record, by path for answers.
 import type { Json } from "../../contract/collection.ts"
-import { isSecretName } from "../../kernel/log.ts"
+import { isSecretName } from "../../kernel/secret-names.ts"
 
 const redacted = "[redacted]"
 const address = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>`]+/gi

@@ -1,7 +1,7 @@
 // Where a config can hold a secret: fields that are named like one, as the log knows them, at any depth, and objects that
 // take fields of any name.
 import type { Json } from "../../contract/collection.ts"
-import { isSecretName } from "../../kernel/log.ts"
+import { isSecretName } from "../../kernel/secret-names.ts"
 import { childPointer } from "../../pipeline/pointer.ts"
 import { alternativesOf, definitionOf, isSchema, type Schema } from "./config-schema.ts"
 import { plainValue } from "./plain-value.ts"

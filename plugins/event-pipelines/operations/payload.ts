@@ -1,7 +1,7 @@
 // The kept payload of an execution, for trying a changed document on events that really came.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
-import { EntryCollection, keptEvent } from "#core/engine"
+import { EntryCollection, keptEvent, textWithoutSecrets } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { taken } from "./examples.ts"
 
@@ -18,7 +18,7 @@ export const getPayload = defineOperation({
     event_id: z.string().nullable(),
     event_type: z.string().nullable(),
     is_test: z.boolean(),
-    body: z.string().describe("JSON text."),
+    body: z.string().describe("JSON text, without the values of fields named like secrets."),
     headers: z.record(z.string(), z.string()),
     query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   }),
@@ -46,7 +46,7 @@ export const getPayload = defineOperation({
       event_id: verdict.event_id,
       event_type: verdict.event_type,
       is_test,
-      body,
+      body: textWithoutSecrets(body),
       headers,
       query,
     }

@@ -2,7 +2,7 @@
 // rows and events no values.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { isSecretName } from "../../../core/kernel/log.ts"
+import { isSecretName } from "../../../core/kernel/secret-names.ts"
 import { difference } from "../../../core/surface/call/audit-difference.ts"
 
 interface Entry {

@@ -2,7 +2,7 @@
 // document before and after; never a secret. What only reads leaves none.
 import { expect } from "chai"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
-import { isSecretName } from "../../../core/kernel/log.ts"
+import { isSecretName } from "../../../core/kernel/secret-names.ts"
 import { type Ground, openGround, shippedOperations } from "./ground.ts"
 import { giving, type Member, members, placed, settled } from "./members.ts"
 import { type Input, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"

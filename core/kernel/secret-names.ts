@@ -1,0 +1,51 @@
+// Which fields hold secrets, told by their names: the one list for logs, journal, audit log and printed settings. Values
+// of such fields never leave the process in clear.
+
+/** Compared without regard to case, dashes and underscores, so that `X-Api-Key` and `apiKey` are `api_key`. */
+const secretEnding =
+  /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|(?:access|account|admin|api|auth|bootstrap|encryption|master|private|secret|service|signing|webhook)keys?|cardnumber)$/
+/** Whole words only: other words end so too. */
+const secretLastWord = /(?:^|[-_. ])(?:[a-z]+[-_. ]auth|jwt|pwd|x-?auth|cvc|cvv|ssn)$/
+const known = new Map<string, boolean>()
+
+/** Whether a field or header of this name holds a secret: `x-api-key`, `x-custom-auth`, `webhook_token`; not `author`, `token_count`, `secret_id`. */
+export function isSecretName(name: string): boolean {
+  const before = known.get(name)
+  if (before !== undefined) return before
+  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase()
+  const secret = secretEnding.test(words.replaceAll(/[-_. ]/g, "")) || secretLastWord.test(words)
+  // Names come from outside as well: what is remembered has an end.
+  if (known.size >= 2_000) known.clear()
+  known.set(name, secret)
+  return secret
+}
+
+/** Whatever isSecretName knows by its last letters, followed by a colon or equals sign; an escape may spell anything. */
+const mayName =
+  /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|keys?|number|auth|jwt|pwd|cvc|cvv|ssn)[-_. ]*["']?\s*[:=]|\\u/i
+
+/** False for text that surely names no secret: most does not, and need not be parsed to know. */
+export function mayNameSecret(text: string): boolean {
+  return mayName.test(text)
+}
+
+export const redacted = "[redacted]"
+const maxDepth = 100
+
+/** The value with those of secret names replaced, at any depth; the same value where there are none. What is nested more deeply than 100 levels is left out. */
+export function redactSecrets<T>(value: T, depth = 0): T {
+  if (typeof value !== "object" || value === null) return value
+  if (depth >= maxDepth) return "[deeper]" as T
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => redactSecrets(item, depth + 1))
+    return items.every((item, at) => item === value[at]) ? value : (items as T)
+  }
+  const out: Record<string, unknown> = {}
+  let changed = false
+  for (const [name, inner] of Object.entries(value)) {
+    const shown = isSecretName(name) && inner !== null && typeof inner !== "boolean" ? redacted : redactSecrets<unknown>(inner, depth + 1)
+    if (shown !== inner) changed = true
+    Object.defineProperty(out, name, { value: shown, enumerable: true, configurable: true, writable: true })
+  }
+  return changed ? (out as T) : value
+}
