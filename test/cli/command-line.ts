@@ -1,7 +1,7 @@
 // The `millrace` command inside a test: its streams are collected, its variables are given, and a folder of its own is
 // the user's configuration.
 import { Readable, Writable } from "node:stream"
-import { runCommand } from "../../core/cli/program.ts"
+import { runCommand, runReported } from "../../core/cli/program.ts"
 
 export interface Ran {
   readonly code: number
@@ -38,4 +38,40 @@ function collector(columns: number | undefined) {
   })
   const text = () => Buffer.concat(chunks).toString("utf8")
   return { stream: Object.assign(stream, columns === undefined ? {} : { isTTY: true, columns }), text }
+}
+
+/** What a command said on both streams, as it came. */
+export interface RanIn {
+  readonly code: number | string | null
+  readonly output: string
+}
+
+/** The working folder and the variables are the process's: one command runs after the other. */
+let last: Promise<unknown> = Promise.resolve()
+
+/** Runs a command in this process as a process of its own would run: in that folder, with these variables and no others. */
+export function runIn(folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<RanIn> {
+  const ran = last.then(() => runAlone(folder, args, { PATH: process.env["PATH"], NO_COLOR: "1", ...env }))
+  last = ran.catch(() => undefined)
+  return ran
+}
+
+async function runAlone(folder: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<RanIn> {
+  const before = { folder: process.cwd(), env: process.env }
+  let output = ""
+  const stream = new Writable({
+    write(chunk: Buffer | string, _encoding, done) {
+      output += chunk.toString()
+      done()
+    },
+  })
+  process.chdir(folder)
+  process.env = { ...env }
+  try {
+    const code = await runReported(args, { env, stdin: Readable.from([]), stdout: stream, stderr: stream })
+    return { code, output }
+  } finally {
+    process.env = before.env
+    process.chdir(before.folder)
+  }
 }

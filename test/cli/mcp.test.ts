@@ -39,15 +39,13 @@ describe("millrace mcp", () => {
     expect(client.getNegotiatedProtocolVersion()).to.equal(revision)
     return client
   }
-  /** Lines in, lines out, until the process ends by itself. */
+  /** Lines in, lines out, until the command ends by itself. */
   const said = async (lines: readonly unknown[], env: Record<string, string> = environment(host.adminKey)) => {
-    const child = spawn(process.execPath, [command, "mcp"], { env })
-    const over = finished(child)
-    child.stdin.end(lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""))
-    const { code, output } = await over
+    const stdin = lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join("")
+    const { code, out } = await runMillrace(["mcp"], { env, stdin })
     return {
       code,
-      answers: output
+      answers: out
         .trim()
         .split("\n")
         .map((line) => JSON.parse(line) as Record<string, never>),

@@ -7,6 +7,7 @@ import { expect } from "chai"
 import { parseKey } from "../../plugins/organizations/index.ts"
 import { projectRoot } from "../import-graph.ts"
 import { finished, outputUntil } from "../processes.ts"
+import { runIn } from "./command-line.ts"
 
 const program = join(projectRoot, "core/millrace.js")
 
@@ -28,7 +29,7 @@ describe("millrace", () => {
     started.push(child)
     return child
   }
-  const run = (args: readonly string[], env: Record<string, string> = {}) => finished(start(args, env))
+  const run = (args: readonly string[], env: Record<string, string> = {}) => runIn(folder, args, env)
 
   it("config shows every setting with its origin, secrets masked, and touches nothing", async () => {
     writeFileSync(join(folder, "own.yaml"), "jobs: { concurrency: 3 }\nplugins: { settings: { email: { footer: Acme } } }\n")
@@ -92,7 +93,7 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
   })
 
   it("ends with 1 and says so when a command or option is unknown, and lists what there is when asked", async () => {
-    const [command, option, help] = await Promise.all([run(["strat"]), run(["generate", "--chekc"]), run(["--help"])])
+    const [command, option, help] = await Promise.all([finished(start(["strat"])), run(["generate", "--chekc"]), run(["--help"])])
     expect(command.code).to.equal(1)
     expect(command.output)
       .to.match(/unknown command 'strat'/)
@@ -135,10 +136,8 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
   }).timeout(120_000)
 
   it("start ends with 1 and one report when it cannot", async () => {
-    const { code, output } = await run(["start"], {
-      MILLRACE_PLUGINS_PATHS: "acme-none",
-      MILLRACE_PLUGINS_SETTINGS: '{"emial":{}}',
-    })
+    const env = { MILLRACE_PLUGINS_PATHS: "acme-none", MILLRACE_PLUGINS_SETTINGS: '{"emial":{}}' }
+    const { code, output } = await finished(start(["start"], env))
     expect(code).to.equal(1)
     expect(output)
       .to.match(/^Millrace cannot start\. 2 problems:/)

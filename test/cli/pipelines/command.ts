@@ -4,21 +4,11 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { Readable, Writable } from "node:stream"
-import { runReported } from "../../../core/cli/program.ts"
 import { projectRoot } from "../../import-graph.ts"
 import { finished } from "../../processes.ts"
-
-export interface Ran {
-  readonly code: number | string | null
-  /** Of both streams, as they came. */
-  readonly output: string
-}
+import { type RanIn, runIn } from "../command-line.ts"
 
 type Variables = Readonly<Record<string, string>>
-
-/** The working folder and the variables are the process's: one command runs after the other. */
-let last: Promise<unknown> = Promise.resolve()
 
 export class CommandFolder {
   readonly path = mkdtempSync(join(tmpdir(), "millrace-pipelines-"))
@@ -36,15 +26,13 @@ export class CommandFolder {
   }
 
   /** As a process of its own. */
-  runProcess(args: readonly string[], env: Variables = {}): Promise<Ran> {
+  runProcess(args: readonly string[], env: Variables = {}): Promise<RanIn> {
     return finished(this.start(args, env))
   }
 
   /** In this process. */
-  run(args: readonly string[], env: Variables = {}): Promise<Ran> {
-    const ran = last.then(() => runHere(["pipelines", ...args], this.path, ownEnv(env)))
-    last = ran.catch(() => undefined)
-    return ran
+  run(args: readonly string[], env: Variables = {}): Promise<RanIn> {
+    return runIn(this.path, ["pipelines", ...args], env)
   }
 
   remove(): void {
@@ -54,24 +42,4 @@ export class CommandFolder {
 
 function ownEnv(env: Variables): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"], NO_COLOR: "1", ...env }
-}
-
-async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Ran> {
-  const before = { folder: process.cwd(), env: process.env }
-  let output = ""
-  const stream = new Writable({
-    write(chunk: Buffer | string, _encoding, done) {
-      output += chunk.toString()
-      done()
-    },
-  })
-  process.chdir(folder)
-  process.env = { ...env }
-  try {
-    const code = await runReported(args, { env, stdin: Readable.from([]), stdout: stream, stderr: stream })
-    return { code, output }
-  } finally {
-    process.env = before.env
-    process.chdir(before.folder)
-  }
 }
