@@ -39,6 +39,7 @@ export type { CrossDocumentRule, LintedDocument, LintRule } from "./contract/lin
 export { Listening } from "./contract/listening.ts"
 export { Metrics } from "./contract/metrics.ts"
 export { defineOperation, type Operation, Operations, type Streamed } from "./contract/operation.ts"
+export { OutgoingHttp, type OutgoingOutcome, type OutgoingRequest, type OutgoingResponse } from "./contract/outgoing-http.ts"
 export { type Capture, type OutgoingCall, type OutgoingMail, Outside } from "./contract/outside.ts"
 export { type Page, Pager, pageInput } from "./contract/page.ts"
 export { readOnlyInput, withoutReadOnly } from "./contract/read-only.ts"

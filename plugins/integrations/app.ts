@@ -2,8 +2,7 @@
 // one brings `http`, for any API that takes fixed headers.
 
 import type { z } from "zod"
-import { AppError, type Json, token } from "#core"
-import type { OutgoingHttp, OutgoingRequest } from "../outgoing-http/index.ts"
+import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
 
 export interface IntegrationRequest {
   readonly method: string

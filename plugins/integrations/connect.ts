@@ -2,8 +2,19 @@
 // in the call's own commit; nothing of the credentials is left anywhere but sealed.
 
 import type { z } from "zod"
-import { AppError, type Caller, type Clock, freeSlug, type Ids, type Store, slugOf, timestamp, type Vault, type Work } from "#core"
-import type { OutgoingHttp } from "../outgoing-http/index.ts"
+import {
+  AppError,
+  type Caller,
+  type Clock,
+  freeSlug,
+  type Ids,
+  type OutgoingHttp,
+  type Store,
+  slugOf,
+  timestamp,
+  type Vault,
+  type Work,
+} from "#core"
 import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
 

@@ -1,9 +1,8 @@
 // Connections to other services: credentials kept sealed, used by pipelines and never shown again.
 
 import { z } from "zod"
-import { definePlugin, Store, Vault } from "#core"
+import { definePlugin, OutgoingHttp, Store, Vault } from "#core"
 import { Organizations } from "../organizations/index.ts"
-import { OutgoingHttp } from "../outgoing-http/index.ts"
 import { createIntegrationApps, IntegrationApps } from "./app.ts"
 import { httpApp } from "./apps/http.ts"
 import { Connections } from "./connections.ts"

@@ -1,7 +1,6 @@
 // Connections in use: found by slug or id, opened for one request, never handed out. A pipeline acts for its
 // organization, so it sees what is shared with it, and what the organization that manages it lends.
-import { AppError, type Collection, isUuid, type Store, token, type Vault } from "#core"
-import type { OutgoingHttp, OutgoingResponse } from "../outgoing-http/index.ts"
+import { AppError, type Collection, isUuid, type OutgoingHttp, type OutgoingResponse, type Store, token, type Vault } from "#core"
 import type { IntegrationApps, IntegrationRequest } from "./app.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
 

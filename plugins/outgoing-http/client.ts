@@ -2,57 +2,33 @@
 // over all of it. Trying again is the job queue's business.
 
 import { Agent } from "undici"
-import { AppError, type Capture, type CoreConfig, type Json, token, traceHeaders } from "#core"
+import {
+  AppError,
+  type Capture,
+  type CoreConfig,
+  type OutgoingHttp,
+  type OutgoingRequest,
+  type OutgoingResponse,
+  traceHeaders,
+} from "#core"
 import { parseHostRule } from "./address-policy.ts"
 import { acceptedEncodings, jsonOf, readBounded, textOf } from "./body.ts"
 import { explain } from "./failures.ts"
 import { guardedConnect, type Resolve } from "./guarded-connect.ts"
 import { checkHeaders } from "./headers.ts"
+import { outcomeOf } from "./outcome.ts"
 import { type Hop, nextHop } from "./redirect.ts"
 import { checkLiteral, parseTarget } from "./target.ts"
 
-export interface OutgoingRequest {
-  readonly url: string
-  /** GET unless given. */
-  readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string | Uint8Array
-  /** Of the whole call, redirects and body included; `outgoing.timeout_ms` unless given. */
-  readonly timeoutMs?: number
-  /** Of the unpacked body; never more than `outgoing.max_response_bytes`. */
-  readonly maxBytes?: number
-  readonly signal?: AbortSignal
-  /** Sent as `Idempotency-Key` unless the headers hold one. */
-  readonly idempotencyKey?: string
-  /** `follow` (default) goes anywhere allowed and drops credentials across origins; `same_origin` refuses another origin; `manual` returns the redirect. */
-  readonly redirects?: "follow" | "same_origin" | "manual"
-}
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 
-export interface OutgoingResponse {
-  readonly status: number
-  /** Names in lower case; a repeated header's values joined with a comma. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly text: string
-  /** Set when the content type says JSON and the text is. */
-  readonly json: Json | undefined
-  /** Scheme, host and port that answered; for messages. */
-  readonly origin: string
-}
-
-export interface OutgoingHttp {
-  /** Any status resolves. Throws AppError: `invalid_argument` and `failed_precondition` for what is refused, `unavailable`, `deadline_exceeded`, `canceled`, `resource_exhausted` for what went wrong; details carry `retryable: false` where trying again is of no use. */
-  fetch(request: OutgoingRequest): Promise<OutgoingResponse>
-  /** Throws for a URL that `fetch` would refuse without asking a resolver. */
-  check(url: string): void
+/** The client itself, with the connections that it keeps. */
+export interface OutgoingClient extends OutgoingHttp {
   close(): Promise<void>
 }
 
-export const OutgoingHttp = token<OutgoingHttp>("OutgoingHttp")
-
-const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
-
 /** With a capture nothing is opened: every hop is handed to it. */
-export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve, capture?: Capture): OutgoingHttp {
+export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve, capture?: Capture): OutgoingClient {
   const rules = settings.allow_hosts.map(parseHostRule)
   const agent = new Agent({
     connect: guardedConnect(rules, settings.timeout_ms, resolve),
@@ -113,13 +89,16 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
     }
   }
 
+  async function fetch(request: OutgoingRequest): Promise<OutgoingResponse> {
+    const hop = firstHop(request)
+    const deadline = AbortSignal.timeout(request.timeoutMs ?? settings.timeout_ms)
+    const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
+    return follow(hop, request, signal)
+  }
+
   return {
-    async fetch(request) {
-      const hop = firstHop(request)
-      const deadline = AbortSignal.timeout(request.timeoutMs ?? settings.timeout_ms)
-      const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
-      return follow(hop, request, signal)
-    },
+    fetch,
+    send: async (request) => outcomeOf(await fetch(request)),
     check: (url) => checkLiteral(rules, parseTarget(url)),
     close: () => agent.destroy(),
   }

@@ -1,9 +1,9 @@
 // Screenshots: pictures of pages, taken by a browser that is kept apart from everything else.
 import { join } from "node:path"
-import { Clock, definePlugin, Ids, JobQueue, Log, Settings, Store, token } from "#core"
+import { Clock, definePlugin, Ids, JobQueue, Log, OutgoingHttp, Settings, Store, token } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { Organizations } from "../organizations/index.ts"
-import { OutgoingHttp, OutgoingSockets } from "../outgoing-http/index.ts"
+import { OutgoingSockets } from "../outgoing-http/index.ts"
 import { Pages, Serving } from "../pages/index.ts"
 import { ScreenshotCollection } from "./collection.ts"
 import { expireScreenshot, renderScreenshot } from "./jobs.ts"

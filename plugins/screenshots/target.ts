@@ -1,6 +1,5 @@
 // What a screenshot is of: a public URL, or a variant of a page of the caller's own, published or not.
-import { AppError, type Caller } from "#core"
-import type { OutgoingHttp } from "../outgoing-http/index.ts"
+import { AppError, type Caller, type OutgoingHttp } from "#core"
 import type { PageServing, Pages, StoredPage } from "../pages/index.ts"
 import { isOwnPage, type OwnPages } from "./proxy/targets.ts"
 import type { GivenDocument } from "./render/order.ts"

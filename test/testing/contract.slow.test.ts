@@ -5,10 +5,19 @@ import { createServer, get, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
 import { z } from "zod"
-import { type Action, AppError, type CollectionSpec, defineAction, defineCollection, definePlugin, Store, template } from "#core"
+import {
+  type Action,
+  AppError,
+  type CollectionSpec,
+  defineAction,
+  defineCollection,
+  definePlugin,
+  OutgoingHttp,
+  Store,
+  template,
+} from "#core"
 import { contractOf } from "#core/testing"
 import type { AnyAction } from "../../core/contract/action.ts"
-import { OutgoingHttp } from "../../plugins/outgoing-http/index.ts"
 import { type Given, tried } from "./contract-bench.ts"
 
 const config = z.strictObject({ note: template(z.string()).optional(), api_key: z.string().optional() })

@@ -2,8 +2,8 @@
 // out of the document.
 
 import { z } from "zod"
-import { defineAction, type Json, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
-import { encodeBody, OutgoingHttp, outcomeOf, withQuery } from "../../outgoing-http/index.ts"
+import { defineAction, type Json, OutgoingHttp, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
+import { encodeBody, withQuery } from "../../outgoing-http/index.ts"
 import { httpRequestRules } from "./rules.ts"
 
 const Scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -72,9 +72,9 @@ await: true`,
     }
     return findings
   },
-  async run({ config, context, deps }) {
+  run({ config, context, deps }) {
     const { idempotencyKey, signal } = context
-    return outcomeOf(await deps.http.fetch({ ...requestOf(config), idempotencyKey, signal }))
+    return deps.http.send({ ...requestOf(config), idempotencyKey, signal })
   },
   preview(config): Json {
     const { url, method, headers, body } = requestOf(config)

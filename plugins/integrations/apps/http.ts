@@ -2,8 +2,8 @@
 // cannot put its own value in place of a credential.
 
 import { z } from "zod"
-import { AppError } from "#core"
-import { checkHeaders, encodeBody, type OutgoingRequest, withQuery } from "../../outgoing-http/index.ts"
+import { AppError, type OutgoingRequest } from "#core"
+import { checkHeaders, encodeBody, withQuery } from "../../outgoing-http/index.ts"
 import { defineIntegrationApp, type IntegrationRequest } from "../app.ts"
 
 const HttpCredentials = z.strictObject({

@@ -1,8 +1,7 @@
 // POST /v1/integrations-connect (specification 4.4).
 
 import { z } from "zod"
-import { Clock, defineOperation, Ids, Store, Vault } from "#core"
-import { OutgoingHttp } from "../../outgoing-http/index.ts"
+import { Clock, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
 import { IntegrationApps } from "../app.ts"
 import { connect } from "../connect.ts"
 import { managedAccess } from "../connections.ts"

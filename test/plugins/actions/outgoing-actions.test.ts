@@ -10,7 +10,7 @@ import { respond } from "../../../plugins/actions/respond/respond.ts"
 import { createMailer, type Mailer } from "../../../plugins/email/mailer.ts"
 import { createSenders } from "../../../plugins/email/senders.ts"
 import { smtpTransport } from "../../../plugins/email/smtp.ts"
-import { createOutgoingHttp, type OutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
+import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/outgoing-http/client.ts"
 import { failureOf } from "../../refusal.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
 import { listen, outgoing, type Peer } from "../outgoing-http/loopback-peer.ts"
@@ -94,7 +94,7 @@ fields: { Name: "{{ event.name }}", Budget: "{{ event.budget }}", Tags: "{{ even
 
 describe("http.request", () => {
   let peer: Peer
-  let http: OutgoingHttp
+  let http: OutgoingClient
   before(async () => {
     peer = await listen(({ url }, response) => {
       const status = Number(/^\/status\/(\d+)/.exec(url)?.[1] ?? 200)

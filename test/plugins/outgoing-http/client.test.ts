@@ -2,7 +2,7 @@
 
 import { brotliCompressSync, gzipSync } from "node:zlib"
 import { expect } from "chai"
-import { createOutgoingHttp, type OutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
+import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/outgoing-http/client.ts"
 import { outcomeOf } from "../../../plugins/outgoing-http/outcome.ts"
 import { failureOf } from "../../refusal.ts"
 import { type Asked, listen, outgoing, type Peer } from "./loopback-peer.ts"
@@ -10,7 +10,7 @@ import { type Asked, listen, outgoing, type Peer } from "./loopback-peer.ts"
 describe("outgoing http: client", () => {
   let peer: Peer
   let other: Peer
-  let client: OutgoingHttp
+  let client: OutgoingClient
   const routes: Record<string, Parameters<typeof listen>[0]> = {
     "/json": (_asked, response) => response.setHeader("content-type", "application/json; charset=utf-8").end('{"a":[1,2]}'),
     "/deep": (_asked, response) => response.setHeader("content-type", "application/json").end("[".repeat(5_000) + "]".repeat(5_000)),
