@@ -48,6 +48,7 @@ export type { RehearsalContext, RehearsalFixture, RehearsedConnection } from "./
 export { requireRevision } from "./contract/revision.ts"
 export { defineRoute, type Route, type RouteRequest, type RouteResponse } from "./contract/route.ts"
 export { RowResult } from "./contract/row-result.ts"
+export { maxScriptMs, maxScriptResultBytes, type ScriptCall, type ScriptProblem, type ScriptResult, Scripts } from "./contract/sandbox.ts"
 export { type DeclaredSchedule, type ScheduledJob, Scheduler, type Timing } from "./contract/schedule.ts"
 export { type Collection, type Filter, type MergeWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"
 export { Tally, windowS as tallyWindowS } from "./contract/tally.ts"

@@ -5,6 +5,7 @@ import { Collections } from "../contract/collection.ts"
 import { PublicUrl } from "../contract/inbound.ts"
 import { JobQueue, Jobs } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
+import { Scripts } from "../contract/sandbox.ts"
 import { Scheduler, Schedules } from "../contract/schedule.ts"
 import { Store } from "../contract/store.ts"
 import { measureWaiting } from "../contract/waiting-metrics.ts"
@@ -23,6 +24,7 @@ import { journalCollections } from "../pipeline/journal/collections.ts"
 import { deferredJob } from "../pipeline/run/deferred.ts"
 import { createSandbox, type SandboxSight } from "../pipeline/sandbox/create-sandbox.ts"
 import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
+import { createScripts } from "../pipeline/sandbox/scripts.ts"
 import { provideEngine } from "../pipeline/services.ts"
 import { authFacts } from "./auth-facts.ts"
 
@@ -48,6 +50,7 @@ export function provideWork(container: Container, registry: Registry, node: stri
     start: (sandbox) => sandbox.start(),
     stop: (sandbox) => sandbox.stop(),
   })
+  container.provide(Scripts, { inject: { sandbox: Sandbox }, create: ({ sandbox }) => createScripts(sandbox) })
   container.provide(Queue, {
     inject: { store: Store, clock: Clock, ids: Ids, log: Log, config: Settings, metrics: Metrics },
     create: ({ config, metrics, ...deps }) => {

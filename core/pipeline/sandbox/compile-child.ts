@@ -17,6 +17,7 @@ export interface CompileJob {
   /** JSON text, or "" without one. */
   readonly schema: string
   readonly transform: string | null
+  readonly entry: string
   readonly resolve: (compiled: Compiled) => void
 }
 
@@ -94,8 +95,8 @@ export class CompileChild {
   #send(): void {
     if (!this.#job) return
     this.#limit()
-    const { schema, transform } = this.#job
-    this.#link.send(["job", schema, transform === null ? "0" : "1", transform ?? ""])
+    const { schema, transform, entry } = this.#job
+    this.#link.send(["job", schema, transform === null ? "0" : "1", transform ?? "", entry])
   }
 
   #limit(): void {

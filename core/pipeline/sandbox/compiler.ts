@@ -15,6 +15,8 @@ export interface ProgramSource {
   /** null or undefined: none. */
   readonly schema: unknown
   readonly transform: string | null
+  /** The function of `transform` that is run; "transform" unless given. */
+  readonly entry?: string
 }
 
 export class Compiler {
@@ -38,11 +40,11 @@ export class Compiler {
   }
 
   /** Never rejects. */
-  compile({ organization, schema, transform }: ProgramSource): Promise<Compiled> {
+  compile({ organization, schema, transform, entry = "transform" }: ProgramSource): Promise<Compiled> {
     if (this.#stopped) return Promise.resolve(failed("The sandbox has stopped."))
     return new Promise((resolve) => {
       const text = schema === null || schema === undefined ? "" : JSON.stringify(schema)
-      this.#waiting.add(organization, "", { organization, schema: text, transform, resolve })
+      this.#waiting.add(organization, "", { organization, schema: text, transform, entry, resolve })
       this.#next()
     })
   }

@@ -1,5 +1,6 @@
 // The sandbox put together: programs compiled and kept, calls sent to a lane by pipeline, offenders to a lane of their
 // own or sent away.
+import { maxScriptMs } from "../../contract/sandbox.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
@@ -82,6 +83,12 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   }
   const penalties = new PenaltyLanes(laneOptions)
   const lanes = Array.from({ length: config.processes }, () => new Lane(laneOptions))
+  // A child of their own: scripts have longer than an event's transform may take.
+  const scripts = new Lane({
+    ...laneOptions,
+    keepsSpare: false,
+    config: { ...config, timeout_ms: maxScriptMs, hard_deadline_ms: maxScriptMs * 5 },
+  })
   const laneOf = (key: string) => lanes[config.processes === 1 ? 0 : spread(key) % config.processes]
 
   const compile = async (source: ProgramSource, digest: string) => {
@@ -107,6 +114,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
 
     run(call) {
       const key = keyOf(call.organization, call.pipelineId)
+      const usual = call.script ? scripts : laneOf(key)
       const penalized = offenders.hasPenalty(key, call.program.digest)
       const pauseMs = penalized ? offenders.pauseMs(key) : 0
       if (pauseMs > 0) return Promise.resolve(paused(pauseMs))
@@ -114,17 +122,18 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
         ? penalties.lane(call.organization)
         : penalized
           ? penalties.lane(key)
-          : laneOf(key)
+          : usual
       if (!lane) return Promise.resolve(paused(1_000))
       return new Promise((resolve) => lane.add(newJob(key, call, resolve, clock.monotonic())))
     },
 
     forget(pipelineId) {
       for (const lane of lanes) lane.forget(pipelineId)
+      scripts.forget(pipelineId)
       penalties.forget(pipelineId)
     },
 
-    shares: () => ({ sandbox: sumShares(lanes.map((lane) => lane.shares())), compiler: compiler.shares() }),
+    shares: () => ({ sandbox: sumShares([...lanes, scripts].map((lane) => lane.shares())), compiler: compiler.shares() }),
 
     async start() {
       await isolateBundle("runner")
@@ -133,7 +142,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
 
     async stop() {
       compiler.stop()
-      await Promise.all([...lanes.map((lane) => lane.stop()), penalties.stop()])
+      await Promise.all([...lanes.map((lane) => lane.stop()), scripts.stop(), penalties.stop()])
     },
   }
 }

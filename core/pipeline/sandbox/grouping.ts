@@ -16,6 +16,7 @@ export function groupSize(waiting: readonly Job[]): number {
     length += job.call.body.length + job.call.context.length
     const fits = count === 0 || (count < maxInGroup && length <= maxGroupLength && !job.alone && !first.alone)
     if (!fits || job.call.program.digest !== first.call.program.digest) break
+    if (job.call.script?.deadlineMs !== first.call.script?.deadlineMs) break
     count++
   }
   return count

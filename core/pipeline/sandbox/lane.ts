@@ -201,7 +201,7 @@ export class Lane {
     this.#out.set(group.id, group)
     if (group.strained) this.#strainedOut++
     this.#options.onBatch(group.jobs.length)
-    child.run(group.id, group.turn.key, program, batchOf(program, group.jobs))
+    child.run(group.id, group.turn.key, program, batchOf(program, group.jobs), String(group.jobs[0]?.call.script?.deadlineMs ?? ""))
   }
 
   #onFrame([kind = "", id = "", a = "", b = ""]: string[]): void {

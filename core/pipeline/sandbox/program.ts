@@ -8,8 +8,8 @@ import { withContextMark } from "./transform-mark.ts"
 /** Raise when compiled programs look different from before. */
 const form = "2"
 
-export function digestOf({ organization, schema, transform }: ProgramSource): string {
-  const text = JSON.stringify([form, organization, schema ?? null, transform])
+export function digestOf({ organization, schema, transform, entry }: ProgramSource): string {
+  const text = JSON.stringify([form, organization, schema ?? null, transform, ...(entry === undefined ? [] : [entry])])
   return createHash("sha256").update(text).digest("hex")
 }
 

@@ -76,13 +76,14 @@ export class RunChild {
     return this.#link.pid
   }
 
-  run(id: number, key: string, program: Program, batch: string): void {
+  /** `deadlineMs` "": the one that all have. */
+  run(id: number, key: string, program: Program, batch: string, deadlineMs: string): void {
     const known = this.#sent.get(key) === program.digest
     this.#sent.set(key, program.digest)
     const text = known ? ["", "", ""] : ["1", program.validator ?? "", program.transform ?? ""]
     if (this.#unanswered++ === 0) this.#ticks = 0
     if (!this.#ticking) this.#tick()
-    this.#link.send(["run", String(id), key, program.digest, ...text, batch])
+    this.#link.send(["run", String(id), key, program.digest, ...text, batch, deadlineMs])
   }
 
   /** The child has evicted the pipeline's program. */

@@ -2,6 +2,7 @@
 // child process, and come back as data or as a cause. Whatever they do, this process goes on.
 import { token } from "../../kernel/di.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
+import type { ProgramSource } from "./compiler.ts"
 
 /** A schema and a transform, compiled; the digest names the program. */
 export interface Program {
@@ -37,6 +38,8 @@ export interface SandboxCall {
   readonly strip?: readonly string[]
   /** True when `payload` is wanted back (templates read it, or the entry keeps it). */
   readonly wantsPayload?: boolean
+  /** Of a script (contract/sandbox.ts): the body is its input as it stands. */
+  readonly script?: { readonly deadlineMs: number }
 }
 
 export type SandboxResult =
@@ -66,11 +69,7 @@ export type SandboxResult =
 
 export interface Sandbox {
   /** Compiles in a child of the organization's own, bounded in size (256 KiB) and time (2 s). Problems are data, not exceptions. */
-  compile(source: {
-    organization: string
-    schema: unknown
-    transform: string | null
-  }): Promise<{ program: Program | null; problems: readonly ProgramProblem[] }>
+  compile(source: ProgramSource): Promise<{ program: Program | null; problems: readonly ProgramProblem[] }>
   run(call: SandboxCall): Promise<SandboxResult>
   /** Lets go of a pipeline's isolate. */
   forget(pipelineId: string): void

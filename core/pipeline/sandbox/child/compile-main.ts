@@ -4,7 +4,7 @@ import ivm from "isolated-vm"
 import { Hand } from "./hand.ts"
 import { openChild, type Send } from "./open-child.ts"
 
-type Compile = (schema: string, transform: string | null) => string
+type Compile = (schema: string, transform: string | null, entry: string) => string
 
 const [hardDeadlineMs = "", memoryMb = ""] = process.argv.slice(2)
 const hand = new Hand(Number(hardDeadlineMs))
@@ -18,8 +18,8 @@ openChild({
       filename: "millrace-compiler.js",
     }) as ivm.Reference<Compile>
   },
-  onFrame([id = "", schema = "", hasTransform = "", transform = ""], send) {
-    void answer(send, id, [schema, hasTransform === "1" ? transform : null])
+  onFrame([id = "", schema = "", hasTransform = "", transform = "", entry = ""], send) {
+    void answer(send, id, [schema, hasTransform === "1" ? transform : null, entry])
   },
 })
 

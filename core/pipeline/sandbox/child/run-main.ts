@@ -6,7 +6,6 @@ import { Isolates, type ProgramText, type Runner } from "./isolates.ts"
 import { openChild, type Send } from "./open-child.ts"
 
 const [memoryMb = "", timeout = "", hardDeadline = "", mostIsolates = ""] = process.argv.slice(2)
-const timeoutMs = Number(timeout)
 const hardDeadlineMs = Number(hardDeadline)
 /** Below this share of the timeout in CPU time an event was kept waiting rather than slow, and is given another try, twice as long. */
 const busyShare = 0.5
@@ -23,6 +22,7 @@ interface Group {
   /** Null where the child has it already. */
   readonly program: ProgramText | null
   readonly batch: string
+  readonly timeoutMs: number
 }
 
 const waiting: Group[] = []
@@ -40,10 +40,17 @@ openChild({
     isolates.rehearse()
   },
   onFrame(parts, send) {
-    const [kind = "", a = "", b = "", c = "", d = "", e = "", f = "", g = ""] = parts
+    const [kind = "", a = "", b = "", c = "", d = "", e = "", f = "", batch = "", deadline = ""] = parts
     if (kind === "forget") isolates.drop(a)
     if (kind !== "run") return
-    waiting.push({ id: a, key: b, digest: c, program: d === "" ? null : { validator: e, transform: f }, batch: g })
+    waiting.push({
+      id: a,
+      key: b,
+      digest: c,
+      program: d === "" ? null : { validator: e, transform: f },
+      batch,
+      timeoutMs: Number(deadline || timeout),
+    })
     if (!running) void runWaiting(send)
   },
 })
@@ -67,11 +74,12 @@ async function outcomeOf(group: Group): Promise<string[]> {
     const runner = found ?? (await isolates.make(group.key, group.digest, group.program as ProgramText))
     return await results(group, runner)
   } catch (error) {
-    return ["done", group.id, "", failureOf(error)]
+    return ["done", group.id, "", failureOf(error, group.timeoutMs)]
   }
 }
 
 async function results(group: Group, runner: Runner): Promise<string[]> {
+  const { timeoutMs } = group
   for (let allowedMs = timeoutMs, triesMs = timeoutMs; ; allowedMs *= 2, triesMs += allowedMs) {
     const before = cpuMs()
     try {
@@ -87,7 +95,7 @@ async function results(group: Group, runner: Runner): Promise<string[]> {
       const kept = usedMs < timeoutMs * busyShare
       if (finished === "\n" && isTimeout(error) && kept && triesMs + allowedMs * 2 <= mostTriesMs) continue
       // Behind others it had less than its time: it goes back and stands first in its next group.
-      return ["done", group.id, finished === "\n" ? "" : finished, finished === "\n" ? failureOf(error) : ""]
+      return ["done", group.id, finished === "\n" ? "" : finished, finished === "\n" ? failureOf(error, timeoutMs) : ""]
     }
   }
 }
@@ -96,7 +104,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("Script execution timed out")
 }
 
-function failureOf(error: unknown): string {
+function failureOf(error: unknown, timeoutMs: number): string {
   const message = error instanceof Error ? error.message : String(error)
   if (isTimeout(error)) return JSON.stringify({ kind: "timeout", message: `The transform or schema took longer than ${timeoutMs} ms.` })
   if (/disposed|memory limit|allocation failed/i.test(message))

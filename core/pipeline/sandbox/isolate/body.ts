@@ -25,6 +25,12 @@ const longInteger = /\d{16}/
 const hugeNumber = /[eE]\+?\d{3}|\d{309}/
 const integer = /^-?\d+$/
 
+/** A script's input, of which nothing is taken out. Throws MalformedBody. */
+export function readInput(text: string): Body {
+  const value = parse(text)
+  return { value, exact: value, envelope: "", test: "-", asGiven: true }
+}
+
 /** Throws MalformedBody with the position. `strip` is a JSON list of dotted paths, or "". */
 export function readBody(text: string, strip: string): Body {
   const value = parse(text)

@@ -1,7 +1,7 @@
 // What runs inside an isolate: takes a batch of events as one text, and gives all their results back as one. The host
 // calls `run` under one timeout; when that strikes, `finished` still gives what was done before.
 import { pack, unpack } from "../wire.ts"
-import { type Body, MalformedBody, readBody } from "./body.ts"
+import { type Body, MalformedBody, readBody, readInput } from "./body.ts"
 import { moment } from "./determinism.ts"
 import { lockdown } from "./lockdown.ts"
 import { BadResult, holdsProto, resultText } from "./result.ts"
@@ -56,7 +56,7 @@ export function prepare(makeValidators: ((require: unknown) => Validators) | nul
           parts[at + 1] ?? "",
           parts[at + 2] ?? "",
           parts[at + 4] ?? "",
-          flags.charAt(0) === "p",
+          flags.charAt(0),
           validators,
           transform,
         )
@@ -78,13 +78,13 @@ function answer(
   text: string,
   context: string,
   strip: string,
-  wantsPayload: boolean,
+  kind: string,
   validators: Validators | null,
   transform: Transform | null,
 ): Answer {
   let body: Body
   try {
-    body = readBody(text, strip)
+    body = kind === "r" ? readInput(text) : readBody(text, strip)
   } catch (error) {
     const message = error instanceof MalformedBody ? error.message : "The body nests too deep."
     return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
@@ -103,7 +103,7 @@ function answer(
   }
   const event = transform ? transformed(transform, body, context) : null
   if (event !== null && typeof event !== "string") return failure(event)
-  return success(body, event, wantsPayload)
+  return success(body, event, kind === "p")
 }
 
 /** `event` null: no transform, so it is the payload. What equals the body's text is not sent back. */

@@ -4,10 +4,10 @@ import type { Compiled } from "../../compile-child.ts"
 import { transformSource } from "./transform-source.ts"
 import { validatorSource } from "./validator-source.ts"
 
-/** `schemaText` is "" without a schema; `transform` is null without one. Answers JSON of Compiled. */
-export function compile(schemaText: string, transform: string | null): string {
+/** `schemaText` is "" without a schema; `transform` is null without one, and `entry` its function that is run. Answers JSON of Compiled. */
+export function compile(schemaText: string, transform: string | null, entry: string): string {
   const validator = schemaText === "" ? null : validatorSource(JSON.parse(schemaText))
-  const transformed = transform === null ? null : transformSource(transform)
+  const transformed = transform === null ? null : transformSource(transform, entry)
   const compiled: Compiled = {
     validator: validator && "text" in validator ? validator.text : null,
     transform: transformed && "text" in transformed ? transformed.text : null,
@@ -18,5 +18,9 @@ export function compile(schemaText: string, transform: string | null): string {
 
 /** Compiles what every first program needs, the schema of schemas above all, before one waits for it. */
 export function warm(): void {
-  compile('{"type":"object","properties":{"email":{"type":"string","format":"email"}}}', "function transform(event) { return event }")
+  compile(
+    '{"type":"object","properties":{"email":{"type":"string","format":"email"}}}',
+    "function transform(event) { return event }",
+    "transform",
+  )
 }

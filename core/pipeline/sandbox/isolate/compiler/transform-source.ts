@@ -18,7 +18,8 @@ type Found = { readonly problems: ProgramProblem[] } | { readonly text: string }
 
 const longest = 256 * 1_024
 
-export function transformSource(source: string): Found {
+/** `entry` is the function that is run: `transform`, or `script`. */
+export function transformSource(source: string, entry: string): Found {
   if (source.length > longest) return refuse(`transform_js is ${source.length} characters; at most ${longest} are allowed`)
   let tree: Program
   try {
@@ -38,11 +39,11 @@ export function transformSource(source: string): Found {
     if (!(error instanceof RangeError)) throw error
     return refuse("transform_js nests too deep to be read")
   }
-  const transform = tree.body.map(transformOf).find((each) => each !== undefined)
+  const transform = tree.body.map((statement) => functionNamed(entry, statement)).find((each) => each !== undefined)
   if (!transform && problems.length === 0)
-    return refuse("transform_js defines no function named transform; write `function transform(event) { ... }`")
+    return refuse(`transform_js defines no function named ${entry}; write \`function ${entry}(event) { ... }\``)
   if (problems.length > 0) return { problems: problems.slice(0, 20) }
-  return { text: compiled(source, names, transform as Parameters) }
+  return { text: compiled(source, entry, names, transform as Parameters) }
 }
 
 function refuse(message: string): Found {
@@ -54,17 +55,17 @@ interface Parameters {
 }
 
 /** Everything stays on the author's own lines, so that an error's line is theirs. */
-function compiled(source: string, names: readonly string[], transform: Parameters): string {
+function compiled(source: string, entry: string, names: readonly string[], transform: Parameters): string {
   const wantsContext = transform.params.length > 1 || transform.params[0]?.type === "RestElement"
   const mark = wantsContext ? withContextMark : withoutContextMark
-  return `${mark}{"use strict";${source}\nreturn{run:transform,held:[${["arguments", ...names].join(",")}],wantsContext:${wantsContext}}})`
+  return `${mark}{"use strict";${source}\nreturn{run:${entry},held:[${["arguments", ...names].join(",")}],wantsContext:${wantsContext}}})`
 }
 
-function transformOf(statement: AnyNode): Parameters | undefined {
-  if (statement.type === "FunctionDeclaration") return statement.id?.name === "transform" ? statement : undefined
+function functionNamed(name: string, statement: AnyNode): Parameters | undefined {
+  if (statement.type === "FunctionDeclaration") return statement.id?.name === name ? statement : undefined
   if (statement.type !== "VariableDeclaration") return undefined
   for (const { id, init } of statement.declarations) {
-    if (id.type !== "Identifier" || id.name !== "transform") continue
+    if (id.type !== "Identifier" || id.name !== name) continue
     if (init?.type === "ArrowFunctionExpression" || init?.type === "FunctionExpression") return init
   }
   return undefined

@@ -1,0 +1,57 @@
+// Foreign scripts that are not pipelines (a heartbeat's, say), for plugins: `function script(input)` in JavaScript, run in
+// an isolate of the sandbox, with the data it is given and nothing else. The rules are those of transforms: only functions
+// and constants at top level, nothing asynchronous, a clock that stands still, random numbers drawn from a seed.
+import { token } from "../kernel/di.ts"
+import type { Json } from "./collection.ts"
+
+/** The longest deadline that a script may be given. */
+export const maxScriptMs = 250
+/** The largest result, as JSON in UTF-8. */
+export const maxScriptResultBytes = 1_048_576
+
+export interface ScriptCall {
+  /** Whose script it is: organizations take turns, and share nothing. */
+  readonly organization: string
+  /** Names the script within its organization: its isolate is kept by it, and what it costs is held against it. */
+  readonly id: string
+  readonly source: string
+  /** An object or a list; at most a hundred levels. */
+  readonly input: Json
+  /** Milliseconds since the epoch; where the script's clock stands. */
+  readonly now: number
+  readonly seed: string
+  /** Milliseconds; `maxScriptMs` unless given. */
+  readonly deadlineMs?: number
+  /** `maxScriptResultBytes` unless given. */
+  readonly maxResultBytes?: number
+}
+
+export interface ScriptProblem {
+  readonly message: string
+  /** In the source, from 1. */
+  readonly line?: number
+  readonly column?: number
+}
+
+export type ScriptResult =
+  /** An object, a list, or null. */
+  | { readonly ok: true; readonly value: Json }
+  | {
+      readonly ok: false
+      /** `refused`: the source; `penalty` and `unavailable` may be tried again after `retryAfterS`. */
+      readonly kind: "refused" | "invalid_input" | "threw" | "timeout" | "memory" | "bad_result" | "penalty" | "unavailable"
+      readonly message: string
+      readonly line?: number
+      readonly retryAfterS?: number
+    }
+
+export interface Scripts {
+  /** What is wrong with a source; empty where it would run. */
+  check(organization: string, source: string): Promise<readonly ScriptProblem[]>
+  /** Never rejects for what a script does. */
+  run(call: ScriptCall): Promise<ScriptResult>
+  /** Lets go of a script's isolate. */
+  forget(id: string): void
+}
+
+export const Scripts = token<Scripts>("Scripts")

@@ -1,0 +1,68 @@
+// Scripts of plugins, run by the sandbox as calls of their own kind (contract/sandbox.ts).
+import type { Json } from "../../contract/collection.ts"
+import { maxScriptMs, maxScriptResultBytes, type ScriptCall, type ScriptResult, type Scripts } from "../../contract/sandbox.ts"
+import type { Sandbox, SandboxResult } from "./sandbox.ts"
+
+export function createScripts(sandbox: Sandbox): Scripts {
+  const compile = (organization: string, source: string) =>
+    sandbox.compile({ organization, schema: null, transform: source, entry: "script" })
+  return {
+    async check(organization, source) {
+      const { problems } = await compile(organization, source)
+      return problems.map(({ part: _part, pointer: _pointer, message, ...place }) => ({ message: inWords(message), ...place }))
+    },
+
+    async run(call) {
+      const { organization, id, source, input, now, seed, deadlineMs = maxScriptMs, maxResultBytes = maxScriptResultBytes } = call
+      refuseLimits(call)
+      const { program, problems } = await compile(organization, source)
+      if (!program) return refused(problems[0])
+      const result = await sandbox.run({
+        organization,
+        pipelineId: id,
+        program,
+        body: JSON.stringify(input),
+        context: "{}",
+        receivedAt: now,
+        executionId: seed,
+        script: { deadlineMs },
+      })
+      return resultOf(result, maxResultBytes)
+    },
+
+    forget: (id) => sandbox.forget(id),
+  }
+}
+
+/** These are the plugin's own, not the script's. */
+function refuseLimits({ deadlineMs = maxScriptMs, maxResultBytes = maxScriptResultBytes }: ScriptCall): void {
+  if (!(deadlineMs >= 1 && deadlineMs <= maxScriptMs)) throw new RangeError(`deadlineMs is ${deadlineMs}; it must be 1 to ${maxScriptMs}.`)
+  if (!(maxResultBytes >= 1 && maxResultBytes <= maxScriptResultBytes))
+    throw new RangeError(`maxResultBytes is ${maxResultBytes}; it must be 1 to ${maxScriptResultBytes}.`)
+}
+
+function refused(problem: { message: string; line?: number } | undefined): ScriptResult {
+  const { message = "The script could not be compiled.", line } = problem ?? {}
+  return { ok: false, kind: "refused", message: inWords(message), ...(line === undefined ? {} : { line }) }
+}
+
+function resultOf(result: SandboxResult, maxResultBytes: number): ScriptResult {
+  if (result.ok) {
+    const bytes = Buffer.byteLength(result.event)
+    if (bytes <= maxResultBytes) return { ok: true, value: JSON.parse(result.event) as Json }
+    return { ok: false, kind: "bad_result", message: `The script returned ${bytes} bytes of JSON; at most ${maxResultBytes} are allowed.` }
+  }
+  if ("errors" in result) return { ok: false, kind: "invalid_input", message: result.message }
+  return result.kind === "threw" ? result : { ...result, message: inWords(result.message) }
+}
+
+/** The sandbox speaks of transforms and events. */
+function inWords(message: string): string {
+  return message
+    .replaceAll("transform_js", "The script")
+    .replaceAll("pipeline's transform or schema", "script")
+    .replaceAll("transform or schema", "script")
+    .replace(/\btransform\b/g, "script")
+    .replace("The body", "The input")
+    .replace("(event)", "(input)")
+}
