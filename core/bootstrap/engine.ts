@@ -25,8 +25,8 @@ import { deferredJob } from "../pipeline/run/deferred.ts"
 import { createSandbox, type SandboxSight } from "../pipeline/sandbox/create-sandbox.ts"
 import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
 import { createScripts } from "../pipeline/sandbox/scripts.ts"
-import { provideEngine } from "../pipeline/services.ts"
 import { authFacts } from "./auth-facts.ts"
+import { provideEngine } from "./pipeline.ts"
 
 const Queue = token<DurableQueue>("DurableQueue")
 const DueSchedules = token<DurableScheduler>("DurableScheduler")

@@ -1,5 +1,5 @@
-// Puts the engine together: the services that the rest of the house sees (PipelineEngine, InboundHandler,
-// DeferredServices) and what they share.
+// The pipeline engine: the services that other modules use (PipelineEngine, InboundHandler, DeferredServices) and what
+// they share.
 import type { AnyAction } from "../contract/action.ts"
 import { AuthModes, type InboundRequest } from "../contract/auth-mode.ts"
 import { Live } from "../contract/channel.ts"
@@ -17,34 +17,34 @@ import { AppError } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
-import { AcceptedEvents, createAcceptedEvents } from "./accepted-events.ts"
-import type { CompileEnvironment } from "./compile/environment.ts"
-import { type Compilation, PipelineEngine, type ReceivedAnswer } from "./engine.ts"
-import type { Answer } from "./event/answer.ts"
-import { StoreCommitter } from "./event/commit.ts"
-import { Dedupe } from "./event/dedupe.ts"
-import { LoadedPipelines } from "./event/loaded-pipelines.ts"
-import { EventProcessor, type ProcessorServices } from "./event/process.ts"
-import { createIntakes, Intakes } from "./intake.ts"
-import { announcementOf } from "./journal/announcement.ts"
-import { Rejections } from "./journal/rejections.ts"
-import { meters } from "./meters.ts"
-import { DeferredServices } from "./run/deferred-payload.ts"
-import { runImmediate } from "./run/immediate.ts"
-import { storedIntents } from "./run/intents.ts"
-import { retryDeferred } from "./run/retry-deferred.ts"
-import { StepSlots } from "./run/step-slots.ts"
-import { Sandbox } from "./sandbox/sandbox.ts"
-import { PipelineSource, pipelineTopic, type StoredPipeline } from "./source.ts"
-import { DryRunSource } from "./sources/dry-run.ts"
-import { HttpSource } from "./sources/http.ts"
-import { IntakeSource } from "./sources/intake.ts"
-import { InternalSource } from "./sources/internal.ts"
-import { ReplaySource } from "./sources/replay.ts"
-import type { SourceServices } from "./sources/source-services.ts"
-import { UnservedRequests } from "./sources/unserved-requests.ts"
-import { RenderWorker } from "./template/render-worker.ts"
-import { TemplateRenderer } from "./template/renderer.ts"
+import { AcceptedEvents, createAcceptedEvents } from "../pipeline/accepted-events.ts"
+import type { CompileEnvironment } from "../pipeline/compile/environment.ts"
+import { type Compilation, PipelineEngine, type ReceivedAnswer } from "../pipeline/engine.ts"
+import type { Answer } from "../pipeline/event/answer.ts"
+import { StoreCommitter } from "../pipeline/event/commit.ts"
+import { Dedupe } from "../pipeline/event/dedupe.ts"
+import { LoadedPipelines } from "../pipeline/event/loaded-pipelines.ts"
+import { EventProcessor, type ProcessorServices } from "../pipeline/event/process.ts"
+import { createIntakes, Intakes } from "../pipeline/intake.ts"
+import { announcementOf } from "../pipeline/journal/announcement.ts"
+import { Rejections } from "../pipeline/journal/rejections.ts"
+import { meters } from "../pipeline/meters.ts"
+import { DeferredServices } from "../pipeline/run/deferred-payload.ts"
+import { runImmediate } from "../pipeline/run/immediate.ts"
+import { storedIntents } from "../pipeline/run/intents.ts"
+import { retryDeferred } from "../pipeline/run/retry-deferred.ts"
+import { StepSlots } from "../pipeline/run/step-slots.ts"
+import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
+import { PipelineSource, pipelineTopic, type StoredPipeline } from "../pipeline/source.ts"
+import { DryRunSource } from "../pipeline/sources/dry-run.ts"
+import { HttpSource } from "../pipeline/sources/http.ts"
+import { IntakeSource } from "../pipeline/sources/intake.ts"
+import { InternalSource } from "../pipeline/sources/internal.ts"
+import { ReplaySource } from "../pipeline/sources/replay.ts"
+import type { SourceServices } from "../pipeline/sources/source-services.ts"
+import { UnservedRequests } from "../pipeline/sources/unserved-requests.ts"
+import { RenderWorker } from "../pipeline/template/render-worker.ts"
+import { TemplateRenderer } from "../pipeline/template/renderer.ts"
 
 const dayMs = 86_400_000
 
@@ -206,7 +206,7 @@ interface EngineArgs {
 
 const EngineToken = token<Engine>("Engine")
 
-/** Registers the engine's services; `compile` and `backoff` are lent by whoever puts the house together. */
+/** Registers the engine's services; `compile` and `backoff` come from other modules. */
 export function provideEngine(
   container: Container,
   lent: Pick<EngineArgs, "registry" | "node" | "publicUrl" | "compile" | "backoff">,
