@@ -16,7 +16,7 @@ const datasetWrite = defineAction({
   summary: "Write a row.",
   timing: "commit",
   config: z.strictObject({
-    dataset_slug: z.union([Slug, z.string().regex(/^[a-z0-9-]+\.[a-z0-9-]+$/)]),
+    dataset_slug: z.string().regex(/^[a-z0-9-]+(?:\.[a-z0-9-]+)?$/),
     key: z.string().min(1).optional(),
     row: templateRecord().optional(),
   }),
@@ -73,6 +73,7 @@ const respond = defineAction({
   type: "respond",
   summary: "Answer the caller.",
   timing: "commit",
+  replies: true,
   config: z.strictObject({
     status: template(z.int().min(200).max(599)).optional(),
     headers: templateRecord(z.string()).optional(),
