@@ -174,12 +174,14 @@ describe("the OpenAPI document", () => {
       await page.goto(`${host.url}/docs`)
       expect(await page.locator("article").count()).to.equal(entries.length)
       await page.fill("#filter", "rotate secret")
-      expect(await page.locator("nav a:visible").allTextContents()).to.deep.equal([
-        "POSTMint a fresh verification secret and end the old one",
-      ])
+      expect(await page.locator("nav a:visible").allTextContents()).to.deep.equal(["POSTrotate secret"])
+      expect(await page.locator("article:visible").count()).to.equal(1)
+      await page.fill("#filter", "")
       await page.fill("#key", host.adminKey)
       const article = page.locator("[id='me.get']")
       await article.locator("details.try > summary").click()
+      const command = await article.locator(".command").textContent()
+      expect(command).to.include(`curl '${host.url}/v1/me'`).and.include("$MILLRACE_KEY").and.not.include(host.adminKey)
       await article.locator("button").click()
       await article.getByText(/^200 OK/).waitFor()
       expect(await article.locator(".outcome").textContent()).to.contain('"slug": "default"')

@@ -25,7 +25,11 @@ const nothing = html``
 
 export function operationArticle(view: OperationView): Html {
   const { id, method, path, summary, entry, resolve } = view
-  const parameters = (entry["parameters"] as JsonObject[]).map((one) => resolved(one, resolve) as unknown as Parameter)
+  // What is referred to is the same for many operations, and told once (sharedParts).
+  const [shared, own] = partition(entry["parameters"] as JsonObject[], isReference)
+  const headers = shared.map((one) => resolved(one, resolve) as unknown as Parameter)
+  const parameters = own as unknown as Parameter[]
+  const answers = Object.entries(entry["responses"] as Record<string, JsonObject>).filter(([, one]) => !isReference(one))
   const body = entry["requestBody"] as JsonObject | undefined
   return html`<article id="${id}">
 <h3><span class="method ${method}">${method}</span> <code>${path}</code> <a class="anchor" href="#${id}" aria-label="Link to ${summary}">#</a></h3>
@@ -34,9 +38,27 @@ ${prose(String(entry["description"] ?? ""))}
 ${parameters.length > 0 ? html`<h4>Parameters</h4><dl>${join(parameters.map((one) => parameterItem(one, resolve)))}</dl>` : nothing}
 ${body ? bodyOf(body, resolve) : nothing}
 <h4>Answers</h4>
-${join(Object.entries(entry["responses"] as Record<string, JsonObject>).map(([status, one]) => answerOf(status, resolved(one, resolve), resolve)))}
-${tryIt(view, parameters, body)}
+${join(answers.map(([status, one]) => answerOf(status, one, resolve)))}
+${tryIt(view, { parameters, headers }, body)}
 </article>`
+}
+
+/** The headers that operations take and the answers that any of them may give. */
+export function sharedParts(components: Readonly<Record<string, Record<string, JsonObject>>>, resolve: Resolve): Html {
+  const headers = Object.values(components["parameters"] ?? {}) as unknown as Parameter[]
+  const answers = Object.values(components["responses"] ?? {})
+  return html`<section class="tag"><h2>Every operation</h2><div id="every-operation">
+<h4>Headers, where the operation has a use for them</h4><dl>${join(headers.map((one) => parameterItem(one, resolve)))}</dl>
+<h4>Answers that any of them may give</h4><ul>${join(answers.map(({ description }) => html`<li>${prose(String(description))}</li>`))}</ul>
+</div></section>`
+}
+
+function partition<T>(all: readonly T[], belongs: (one: T) => boolean): readonly [T[], T[]] {
+  return [all.filter(belongs), all.filter((one) => !belongs(one))]
+}
+
+function isReference(value: JsonObject): boolean {
+  return typeof value["$ref"] === "string"
 }
 
 function parameterItem({ name, in: place, required, description, schema }: Parameter, resolve: Resolve): Html {
@@ -78,16 +100,19 @@ function examplesOf(content: JsonObject): Example[] {
   return Object.values((content["examples"] ?? {}) as Record<string, Example>)
 }
 
-function tryIt({ method, path }: OperationView, parameters: readonly Parameter[], body: JsonObject | undefined): Html {
+interface Inputs {
+  readonly parameters: readonly Parameter[]
+  readonly headers: readonly Parameter[]
+}
+
+function tryIt({ method, path }: OperationView, { parameters, headers }: Inputs, body: JsonObject | undefined): Html {
   const content = ((body?.["content"] ?? {}) as Record<string, JsonObject>)["application/json"]
-  const fields = parameters.map(
-    ({ name, in: place, required }) =>
-      html`<label>${name}<input data-in="${place}" name="${name}"${required ? html` required` : nothing} autocomplete="off"></label>`,
-  )
+  const field = ({ name, in: place, required }: Parameter) =>
+    html`<label>${name}<input data-in="${place}" name="${name}"${required ? html` required` : nothing} autocomplete="off"></label>`
   const example = JSON.stringify((content && examplesOf(content)[0]?.value) ?? {}, null, 2)
-  return html`<details class="try"><summary>Try it</summary><form data-method="${method}" data-path="${path}">${join(fields)}${
+  return html`<details class="try"><summary>Try it</summary><form data-method="${method}" data-path="${path}">${join(parameters.map(field))}${
     content ? html`<label>Body<textarea name="body" rows="6" spellcheck="false">${example}</textarea></label>` : nothing
-  }<button>Send</button><pre class="outcome" aria-live="polite" hidden></pre></form></details>`
+  }<details><summary>Headers</summary>${join(headers.map(field))}</details><pre class="command" aria-label="The same as a command"></pre><button>Send</button><pre class="outcome" aria-live="polite" hidden></pre></form></details>`
 }
 
 function resolved(value: JsonObject, resolve: Resolve): JsonObject {

@@ -4,12 +4,35 @@ filter.addEventListener("input", () => {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean)
   for (const section of document.querySelectorAll("nav section")) {
     const links = [...section.querySelectorAll("a")]
-    for (const link of links) link.hidden = !words.every((word) => link.dataset.find.includes(word))
+    for (const link of links) {
+      link.hidden = !words.every((word) => link.dataset.find.includes(word))
+      articleOf(link).hidden = link.hidden
+    }
     section.hidden = links.every((link) => link.hidden)
+    articleOf(links[0]).parentElement.hidden = section.hidden
   }
 })
 
+// Where the reader is.
+const links = new Map([...document.querySelectorAll("nav a")].map((link) => [articleOf(link), link]))
+const seen = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) links.get(target)?.toggleAttribute("aria-current", isIntersecting)
+  },
+  { rootMargin: "-15% 0px -75%" },
+)
+for (const article of links.keys()) seen.observe(article)
+
+function articleOf(link) {
+  return document.getElementById(link.hash.slice(1))
+}
+
 for (const form of document.querySelectorAll("form")) {
+  const showCommand = () => {
+    form.querySelector(".command").textContent = commandOf(form)
+  }
+  form.closest("details").addEventListener("toggle", showCommand)
+  form.addEventListener("input", showCommand)
   form.addEventListener("submit", (event) => {
     event.preventDefault()
     void send(form)
@@ -46,6 +69,20 @@ function requestOf(form) {
   if (body !== undefined) headers.set("Content-Type", "application/json")
   const url = query.size > 0 ? `${path}?${query}` : path
   return [url, { method: form.dataset.method, headers, body }]
+}
+
+/** As it is typed into a shell; the key is named, not shown. */
+function commandOf(form) {
+  const [path, { method, headers, body }] = requestOf(form)
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`
+  const named = [...headers].filter(([name]) => name !== "authorization").map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
+  const parts = [
+    `-X ${method}`,
+    '-H "Authorization: Bearer $MILLRACE_KEY"',
+    ...named,
+    ...(body === undefined ? [] : [`--data ${quoted(body)}`]),
+  ]
+  return `curl ${quoted(location.origin + path)} \\\n  ${parts.join(" \\\n  ")}`
 }
 
 function pretty(text) {

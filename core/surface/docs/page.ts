@@ -5,7 +5,8 @@ import { readFileSync } from "node:fs"
 import type { ServedDocument } from "../http/open-document.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { type Html, html, join, prose, raw } from "./html.ts"
-import { type OperationView, operationArticle } from "./operation-article.ts"
+import { type OperationView, operationArticle, sharedParts } from "./operation-article.ts"
+import type { Resolve } from "./schema-fields.ts"
 
 const asset = (name: string) => readFileSync(new URL(name, import.meta.url), "utf8")
 const style = asset("./page.css")
@@ -64,7 +65,8 @@ ${join(tags.map(({ name, operations: inTag }) => html`<section><h2>${name.replac
 <h1>${info.title} API</h1>
 <p>Base address <code>${server}</code></p>
 ${prose(info.description)}
-${join(tags.map(({ name, description, operations: inTag }) => html`<section class="tag"><h2>${name.replaceAll("_", " ")}</h2><p>${description}</p>${join(inTag.map(operationArticle))}</section>`))}
+${sharedParts(document["components"] as Record<string, Record<string, JsonObject>>, resolverOf(document))}
+${join(tags.map(({ name, operations: inTag }) => html`<section class="tag"><h2>${name.replaceAll("_", " ")}</h2>${join(inTag.map(operationArticle))}</section>`))}
 </main>
 <script>${raw(script)}</script>
 </body>
@@ -73,16 +75,20 @@ ${join(tags.map(({ name, description, operations: inTag }) => html`<section clas
 }
 
 function link({ id, method, summary, path }: OperationView): Html {
-  return html`<a href="#${id}" data-find="${`${id} ${path} ${summary}`.toLowerCase()}"><span class="method ${method}">${method}</span>${summary.replace(/\.$/, "")}</a>`
+  return html`<a href="#${id}" title="${path}: ${summary}" data-find="${`${id} ${path} ${summary}`.toLowerCase()}"><span class="method ${method}">${method}</span>${id.slice(id.indexOf(".") + 1).replaceAll("_", " ")}</a>`
 }
 
-function operationsOf(document: JsonObject): OperationView[] {
-  const paths = document["paths"] as Record<string, Record<string, JsonObject>>
-  const resolve = (reference: string) =>
+function resolverOf(document: JsonObject): Resolve {
+  return (reference) =>
     reference
       .slice(2)
       .split("/")
       .reduce<unknown>((value, step) => (value as JsonObject | undefined)?.[step], document) as JsonObject | undefined
+}
+
+function operationsOf(document: JsonObject): OperationView[] {
+  const paths = document["paths"] as Record<string, Record<string, JsonObject>>
+  const resolve = resolverOf(document)
   const methods = ["get", "post", "put", "patch", "delete"]
   return Object.entries(paths).flatMap(([path, item]) =>
     methods.flatMap((method) => {
