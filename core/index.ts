@@ -53,6 +53,7 @@ export { type DeclaredSchedule, type ScheduledJob, Scheduler, type Timing } from
 export { type Collection, type Filter, type MergeWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"
 export { Tally, windowS as tallyWindowS } from "./contract/tally.ts"
 export { holdsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
+export { ViewerTokens } from "./contract/viewer-tokens.ts"
 export { measureWaiting } from "./contract/waiting-metrics.ts"
 export { StagedWork, type Work, Works } from "./contract/work.ts"
 export { networkOf } from "./kernel/client-address.ts"

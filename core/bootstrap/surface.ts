@@ -14,6 +14,7 @@ import { Pager } from "../contract/page.ts"
 import { Routes } from "../contract/route.ts"
 import { Store } from "../contract/store.ts"
 import { Tally } from "../contract/tally.ts"
+import { ViewerTokens } from "../contract/viewer-tokens.ts"
 import { Works } from "../contract/work.ts"
 import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
@@ -122,6 +123,7 @@ export function provideCalls(
         socketsPerKey: config.live.sockets_per_key,
         corsOrigins: config.server.cors_origins,
         endpointsTopic: pipelineTopic,
+        viewerTokens: () => (container.has(ViewerTokens) ? container.get(ViewerTokens) : undefined),
         ownerOfEndpoint: async (endpoint) => {
           // Asked for when a socket comes in: whoever keeps the pipelines may itself inject Live.
           const pipeline = await container.get(PipelineSource).byEndpoint(endpoint)

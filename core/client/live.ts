@@ -21,13 +21,13 @@ export interface LiveOptions {
   /** Where the service is: `https://api.example.com`. */
   readonly url: string
   /**
-   * A key or token with the scope `live:subscribe`, or what gives one; asked for with each connection, and again where that
+   * A key or token with the scope `live:subscribe`, or, beside `endpointId`, a viewer's token; or what gives one; asked for with each connection, and again where that
    * fails. A ClientError that trying again cannot help, such as `unauthenticated`, ends the live updates.
    */
   readonly token?: string | (() => string | Promise<string>) | undefined
   /** UUID or slug; the token's own unless given. */
   readonly organization?: string
-  /** In place of a token: public channels of this endpoint. */
+  /** Public channels of this endpoint: without a token, or with that of a viewer. */
   readonly endpointId?: string
   /** Wait before the first try to connect again; doubles up to 10 s, with jitter. 250 unless given. */
   readonly reconnectMs?: number
@@ -105,13 +105,13 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
     reconnectionDelay: reconnectMs,
     reconnectionDelayMax: 10_000,
     auth: (give: (auth: object) => void) => {
-      if (endpoint_id !== undefined) return give({ endpoint_id })
+      if (endpoint_id !== undefined && token === undefined) return give({ endpoint_id })
       const { engine } = socket.io
       const tokenNow = async () => (typeof token === "function" ? await token() : token)
       tokenNow().then(
         (text) => {
           // Too late for its connection, and the next one asks for itself.
-          if (engine === socket.io.engine) give({ token: text, organization })
+          if (engine === socket.io.engine) give(endpoint_id === undefined ? { token: text, organization } : { token: text, endpoint_id })
         },
         (error: unknown) => {
           if (error instanceof ClientError && final.test(error.code)) return endAll(error)

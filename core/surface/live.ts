@@ -8,6 +8,7 @@ import type { Channel, Live } from "../contract/channel.ts"
 import type { Coherence } from "../contract/coherence.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tally } from "../contract/tally.ts"
+import type { ViewerTokens } from "../contract/viewer-tokens.ts"
 import type { Works } from "../contract/work.ts"
 import type { AddressedRequest } from "../kernel/client-address.ts"
 import type { Clock } from "../kernel/clock.ts"
@@ -41,6 +42,7 @@ export interface LiveRoomDeps {
   readonly keepMs: number
   readonly keepMessages: number
   readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
+  readonly viewerTokens?: (() => ViewerTokens | undefined) | undefined
   /** Coherence topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
   readonly endpointsTopic: string
   /** Anonymous sockets that one address may hold at once. */

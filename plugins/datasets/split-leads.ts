@@ -83,7 +83,10 @@ export const splitLeads: CrossDocumentRule = {
   check(document, others) {
     const own = document.active ? captureOf(document) : undefined
     if (!own || document.acknowledged.includes("split-leads-dataset")) return undefined
-    const captures = others.filter(({ active, slug }) => active && slug !== own.slug).flatMap((other) => captureOf(other) ?? [])
+    // One that stands apart on purpose is apart from all.
+    const captures = others
+      .filter(({ active, slug, acknowledged }) => active && slug !== own.slug && !acknowledged.includes("split-leads-dataset"))
+      .flatMap((other) => captureOf(other) ?? [])
     const warning = splitLeadsWarning(own, captures)
     return warning && { message: warning.message, pointer: pointerOf(document, leadDatasets(own)[0]) }
   },

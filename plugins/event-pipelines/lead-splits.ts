@@ -23,7 +23,7 @@ export class LeadSplits {
       .flatMap((capture) => {
         const warning = splitLeadsWarning(
           capture,
-          captures.filter((other) => other !== capture),
+          captures.filter((other) => other !== capture && !quiet.has(other.slug)),
         )
         return warning ? [{ slug: capture.slug, warning: `${warning.rule}: ${warning.message}` }] : []
       })
@@ -38,7 +38,7 @@ export class LeadSplits {
     const others = await this.#store.open(Pipelines, organization).find(elsewhere, { limit: 1_000 })
     const warning = splitLeadsWarning(
       capture,
-      others.flatMap((other) => captureOf(other) ?? []),
+      others.flatMap((other) => (acknowledges(other) ? [] : (captureOf(other) ?? []))),
     )
     return warning === undefined ? [] : [`${warning.rule}: ${warning.message}`]
   }

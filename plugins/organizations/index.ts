@@ -1,6 +1,20 @@
 // Organizations, the people in them, and the keys by which they and their programs are known.
 import { z } from "zod"
-import { Authenticator, Clock, Coherence, definePlugin, Ids, Listening, Log, Settings, Store, token, Vault, Works } from "#core"
+import {
+  Authenticator,
+  Clock,
+  Coherence,
+  definePlugin,
+  Ids,
+  Listening,
+  Log,
+  Settings,
+  Store,
+  token,
+  Vault,
+  ViewerTokens,
+  Works,
+} from "#core"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
 import {
@@ -74,6 +88,7 @@ export default definePlugin({
       inject: { store: Store, coherence: Coherence, clock: Clock, organizations: Organizations, use: KeyUses },
       create: createAuthenticator,
     })
+    reg.provide(ViewerTokens, { inject: { sessions: ViewerSessions }, create: ({ sessions }) => sessions })
     reg.provide(ViewerSessions, {
       inject: { store: Store, works: Works, vault: Vault, clock: Clock, ids: Ids },
       create: createViewerSessions,

@@ -8,7 +8,7 @@ describe("documentation", function () {
 
   for (const path of [...pages, ...references]) {
     it(`${path}: every file, command and output is as shown`, async () => {
-      const reader = new Reader()
+      const reader = new Reader({ withSample: path === "docs/first-pipeline.md" })
       try {
         await reader.follow(readPage(path))
       } finally {

@@ -1,9 +1,9 @@
 // Follows a page as a reader does, in a project of its own: writes the files that it shows, runs its commands in the
 // order in which they stand, and holds what they say against what it says they do.
 import { type ChildProcess, spawn } from "node:child_process"
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
+import { dirname, join, relative } from "node:path"
 import { projectRoot } from "../import-graph.ts"
 import { finished, outputUntil } from "../processes.ts"
 import { type Block, isAsShown, type Page } from "./page.ts"
@@ -22,10 +22,12 @@ export class Reader {
   /** What the last command said. */
   #said = ""
 
-  constructor() {
+  /** `withSample`: the files of a new project are there as well, as `millrace init` makes them. */
+  constructor({ withSample = false }: { readonly withSample?: boolean } = {}) {
     this.folder = join(this.#root, "leads")
     this.#cwd = this.folder
     makeProject(this.folder)
+    if (withSample) for (const part of ["pipelines", "plugins", "config"]) copySample(this.folder, part)
     const bin = join(this.#root, "bin")
     makeCommands(bin)
     const PATH = [bin, dirname(process.execPath), process.env["PATH"]].join(":")
@@ -45,8 +47,8 @@ export class Reader {
 
   /** Runs what a page does not show. Returns what it said; throws where it fails. */
   async run(script: string): Promise<string> {
-    // Variables and the folder stay from one block to the next, as they do in a terminal.
-    const kept = `set -aeuo pipefail; [ ! -f "$STATE" ] || . "$STATE"\n${script}\nexport -p > "$STATE"; pwd > "$STATE.cwd"; cat "$STATE.cwd" >&3`
+    // Variables and the folder stay from one block to the next, as they do in a terminal, exported or not.
+    const kept = `set -euo pipefail; [ ! -f "$STATE" ] || . "$STATE"\n${script}\ndeclare -p | grep -v "^declare -[^ ]*r" > "$STATE"; pwd > "$STATE.cwd"; cat "$STATE.cwd" >&3`
     const child = spawn("bash", ["-c", kept], { cwd: this.#cwd, env: this.#env, stdio: ["ignore", "pipe", "pipe", "pipe"] })
     let cwd = ""
     child.stdio[3]?.on("data", (chunk: Buffer) => {
@@ -89,7 +91,7 @@ export class Reader {
 
   async #startService(script: string): Promise<string> {
     await this.#stopService()
-    const exported = `set -a; [ ! -f "$STATE" ] || . "$STATE"; exec ${script}`
+    const exported = `[ ! -f "$STATE" ] || . "$STATE"; exec ${script}`
     this.#service = spawn("bash", ["-c", exported], { cwd: this.#cwd, env: this.#env })
     const said = await outputUntil(this.#service, /http:\/\/127\.0\.0\.1:\d+/)
     this.#address = /127\.0\.0\.1:\d+/.exec(said)?.[0] ?? shownAddress
@@ -124,6 +126,18 @@ function makeProject(folder: string): void {
   writeFileSync(join(folder, ".mocharc.yaml"), "extension: [ts]\ntimeout: 60000\nreporter: spec\n")
   const tsconfig = { extends: join(projectRoot, "tsconfig.json"), include: ["plugins", "test"] }
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
+}
+
+function copySample(folder: string, part: string): void {
+  const from = join(projectRoot, "templates/project", part)
+  for (const name of readdirSync(from, { recursive: true, withFileTypes: true })) {
+    if (!name.isFile()) continue
+    const file = join(name.parentPath, name.name)
+    const target = join(folder, part, relative(from, file))
+    mkdirSync(dirname(target), { recursive: true })
+    // A project has the package's name where the framework says #core.
+    writeFileSync(target, readFileSync(file, "utf8").replaceAll('"#core', '"millrace'))
+  }
 }
 
 /** `npx` and `npm` as they work in such a project. */

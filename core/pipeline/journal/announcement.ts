@@ -5,8 +5,10 @@ import type { JournalEntry } from "./entry.ts"
 
 /** Without the payload. */
 export function announcementOf(entry: JournalEntry): LiveMessage {
-  const { id, pipeline_slug: pipeline, pipeline_id, status, cause, received_at, is_test } = entry
-  return { channel: "executions", event: "execution", data: { id, pipeline, pipeline_id, status, cause, received_at, is_test } }
+  const { id, pipeline_slug: pipeline, pipeline_id, status, cause, received_at, is_test, repeat_of, replay_of } = entry
+  const step = entry.error?.step ?? null
+  const data = { id, pipeline, pipeline_id, status, cause, step, received_at, is_test, repeat_of, replay_of }
+  return { channel: "executions", event: "execution", data }
 }
 
 /** In the order of receipt, which the entry's own id need not be in. */

@@ -3,6 +3,7 @@
 import type { Authenticator, Caller } from "../../contract/caller.ts"
 import { roleAtLeast } from "../../contract/caller.ts"
 import { type Channel, coversChannel, isReservedChannel } from "../../contract/channel.ts"
+import type { ViewerTokens } from "../../contract/viewer-tokens.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -26,12 +27,18 @@ export interface AdmissionDeps {
   readonly addresses?: AddressLimits
   /** Whose inbound endpoint this is; undefined for an unknown one, and for that of a pipeline that is not active. */
   readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
+  /** Absent where no plugin mints tokens of page viewers. */
+  readonly viewerTokens?: (() => ViewerTokens | undefined) | undefined
 }
 
-/** From the handshake's `auth`: `{ token, organization? }` or `{ endpoint_id }`, and where it comes from. Throws AppError. */
+/** A JWT: three parts of base64url. Keys of this service hold no dot. */
+const viewerToken = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+/** From the handshake's `auth`: `{ token, organization? }`, or `{ endpoint_id }` with a viewer's token or without, and where it comes from. Throws AppError. */
 export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, unknown>>, address?: string): Promise<Guest> {
   const { token, endpoint_id: endpoint, organization: selected } = auth
   if (typeof token === "string" && token !== "" && endpoint === undefined) {
+    if (viewerToken.test(token)) throw viewerWithoutEndpoint()
     if (selected !== undefined && typeof selected !== "string") throw badHandshake("organization must be a UUID or slug")
     return { kind: "caller", caller: await authenticate(deps, token, selected, address), bearer: token, selected }
   }
@@ -44,7 +51,24 @@ export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, u
   await deps.addresses?.take(address)
   const owner = await deps.ownerOfEndpoint(endpoint)
   if (owner === undefined) throw new AppError("not_found", `There is no active endpoint "${endpoint}".`, { reason: "unknown_endpoint" })
+  if (typeof token === "string" && token !== "") await checkViewer(deps, token, owner.organization)
   return { kind: "viewer", endpoint, ...owner }
+}
+
+/** A viewer's token opens what the endpoint's own organization shows the public, and nothing of another's. */
+async function checkViewer({ viewerTokens }: AdmissionDeps, token: string, organization: string): Promise<void> {
+  const session = viewerToken.test(token) ? await viewerTokens?.()?.verify(token) : undefined
+  if (session && "organization_id" in session && session.organization_id === organization) return
+  const reason = session && "error" in session && session.error === "expired" ? "expired_token" : "invalid_token"
+  const what =
+    reason === "expired_token" ? "has expired; mint a new one with POST /v1/viewer-sessions" : "is not a viewer's token for this endpoint"
+  throw new AppError("unauthenticated", `The token ${what}.`, { reason })
+}
+
+function viewerWithoutEndpoint(): AppError {
+  const message =
+    "This is a viewer's token: it opens public channels, whose endpoint has to be named as well: auth: { token, endpoint_id } (in millrace/live: token and endpointId)."
+  return new AppError("unauthenticated", message, { reason: "viewer_token" })
 }
 
 /** Again, for a socket that has been open a while. */

@@ -19,10 +19,13 @@ export async function listen(options: ListenOptions, { config, terminal }: Comma
   await hearEvents({
     remote,
     terminal,
+    pipelines: options.pipeline,
     greeting: `Sending accepted events of ${remote.url} on to ${options.forward}.`,
     heard: async (event) => {
       if (event.status !== "accepted" || !wanted(event, options) || forwarded.has(event.id)) return
       forwarded.add(event.id)
+      // The first one was sent on; a repeat is answered as it was, and does nothing.
+      if (event.repeat_of) return print(terminal, `${eventLine(event)}  not sent on`)
       print(terminal, `${eventLine(event)}  → ${await forward(event, remote, options.forward)}`)
     },
   })

@@ -13,6 +13,11 @@ export interface LiveEvent {
   readonly cause: string
   readonly received_at: string
   readonly is_test: boolean
+  /** Of a failed one, the step that failed. */
+  readonly step: string | null
+  /** The execution that this event repeats, or runs again. */
+  readonly repeat_of: string | null
+  readonly replay_of: string | null
 }
 
 export interface LiveEventsArgs {
@@ -20,14 +25,18 @@ export interface LiveEventsArgs {
   readonly terminal: Terminal
   /** Called for one event after the other, never two at once. */
   readonly heard: (event: LiveEvent) => Promise<void> | void
+  /** The only pipelines whose events are wanted; all where there is none. */
+  readonly pipelines?: readonly string[] | undefined
   /** Said once events are being heard. */
   readonly greeting: string
 }
 
 /** Until the process is asked to stop. Throws AppError where there is no service, or where it refuses the subscription. */
-export async function hearEvents({ remote, terminal, heard, greeting }: LiveEventsArgs): Promise<void> {
+export async function hearEvents({ remote, terminal, heard, greeting, pipelines = [] }: LiveEventsArgs): Promise<void> {
   const { url, key: token, organization } = remote
   await remote.reach()
+  // A name that is not there would be listened to for ever.
+  for (const slug of pipelines) await remote.call("GET", `/v1/event-pipelines/${encodeURIComponent(slug)}`)
   const say = (text: string) => printError(terminal, styleText("dim", text))
   let lost = false
   const live = connectLive<{ executions: LiveEvent }>({

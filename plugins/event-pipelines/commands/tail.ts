@@ -19,6 +19,7 @@ export async function tail(options: TailOptions, { config, terminal }: CommandCo
   await hearEvents({
     remote,
     terminal,
+    pipelines: options.pipeline,
     greeting: `Listening to ${remote.url}.`,
     heard: async (event) => {
       if (!wanted(event, options)) return
@@ -38,7 +39,14 @@ export function wanted(
 
 const colours = { accepted: "green", rejected: "yellow", failed: "red" } as const
 
-export function eventLine({ received_at, status, pipeline, cause, id, is_test }: LiveEvent): string {
-  const marks = [cause, is_test ? "test" : ""].filter((mark) => mark !== "").join(", ")
+export function eventLine({ received_at, status, pipeline, cause, step, id, is_test, repeat_of, replay_of }: LiveEvent): string {
+  const marks = [
+    step ? `${cause} in ${step}` : cause,
+    is_test ? "test" : "",
+    repeat_of ? `repeat of ${repeat_of}` : "",
+    replay_of ? `replay of ${replay_of}` : "",
+  ]
+    .filter((mark) => mark !== "")
+    .join(", ")
   return `${styleText("dim", received_at)} ${styleText(colours[status], status.padEnd(8))} ${pipeline.padEnd(20)} ${styleText("dim", id)}${marks ? `  ${marks}` : ""}`
 }

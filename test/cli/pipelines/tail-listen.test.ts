@@ -48,6 +48,8 @@ describe("events of a running service", () => {
       state: "active",
       auth_mode: "none",
       request_schema: schema,
+      dedupe: { key: "{{ payload.email }}", window: "1h" },
+      pipeline: [{ id: "answer", type: "respond", status: "{{ event.status }}" }],
     })
     const { body: other } = await host.api<Wire>("POST", "/v1/event-pipelines", { name: "Untailed", state: "active", auth_mode: "none" })
     const tail = folder.start(["tail", "--pipeline", "tailed"], env)
@@ -59,9 +61,15 @@ describe("events of a running service", () => {
       const lines = outputUntil(tail, /accepted +tailed/)
       await host.send(other, { email: "not@this.one" })
       await host.send(made, { name: "nobody" })
-      await host.send(made, { email: "ada@example.com" }, { headers: { "x-own": "kept" } })
+      await host.send(made, { email: "ada@example.com", status: 201 }, { headers: { "x-own": "kept" } })
       expect(await lines).to.match(/rejected +tailed .*schema_mismatch/)
       await arrived
+      const more = outputUntil(tail, /failed +tailed .*\n/)
+      await host.send(made, { email: "ada@example.com", status: 201 })
+      await host.send(made, { email: "eve@example.com", status: "none" })
+      expect(await more)
+        .to.match(/accepted +tailed .*repeat of [0-9a-f-]{36}/)
+        .and.to.match(/failed +tailed .*action_failed in answer/)
     } finally {
       for (const child of children) child.kill("SIGTERM")
       const ended = await Promise.all(endings)
@@ -72,7 +80,9 @@ describe("events of a running service", () => {
       ).to.deep.equal([0, 0])
       expect(ended[0]?.output).to.not.include("untailed")
     }
-    expect(heard.map(({ body }) => body)).to.deep.equal(['{"email":"ada@example.com"}'])
+    expect(heard.map(({ body }) => body)).to.deep.equal(['{"email":"ada@example.com","status":201}'])
+    const unknown = await finished(folder.start(["tail", "--pipeline", "no-such-pipeline"], env))
+    expect([unknown.code === 0, unknown.output.includes("no-such-pipeline")]).to.deep.equal([false, true])
     expect(heard[0]?.headers).to.include({ "x-own": "kept", "x-millrace-pipeline": "tailed" })
   })
 
