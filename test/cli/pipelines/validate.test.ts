@@ -134,12 +134,12 @@ describe("pipelines validate", () => {
     expect(code).to.equal(0)
     const found = files.flatMap(({ path, findings }) => findings.map(({ rule, line, message }) => ({ path, rule, line, message })))
     expect(found.map(({ path, rule, line }) => [path, rule, line])).to.deep.equal(
-      ["a.yaml", "b.yaml", "c.yaml", "d.yaml"].map((path) => [path, "split-leads-dataset", 5]),
+      ["a.yaml", "b.yaml", "c.yaml"].map((path) => [path, "split-leads-dataset", 5]),
     )
     expect(found[0]?.message).to.include('"chat" to leads-2').and.include("collision suffix").and.not.include('"same"')
     expect(found.map(({ message }) => message).join()).to.not.include('"asleep" to')
     const single = await folder.run(["validate", "a.yaml", "c.yaml", "d.yaml", "--format", "json"])
-    expect((JSON.parse(single.output) as Report).files.flatMap(({ path, findings }) => findings.map(() => path))).to.deep.equal(["d.yaml"])
+    expect((JSON.parse(single.output) as Report).files.flatMap(({ findings }) => findings)).to.deep.equal([])
   })
 
   it("refuses two files of one slug, a file that is not there, and text that is no YAML", async () => {
