@@ -2,6 +2,7 @@
 import type { StoredPage } from "./collections.ts"
 import { type FormField, ownFields } from "./serving/own-forms.ts"
 import type { Owner, PageParts } from "./serving/parts.ts"
+import { tagsOf } from "./serving/tags.ts"
 
 interface VariantForms {
   readonly key: string
@@ -11,13 +12,39 @@ interface VariantForms {
 /** Of a published page; others have no visitors. */
 export async function warningsOf(parts: PageParts, organization: Owner, page: StoredPage): Promise<string[]> {
   if (page.status !== "published") return []
+  const own = markupWarnings(page)
   const withForms = page.variants.flatMap(({ key, html }): VariantForms[] => {
     const fields = ownFields(html)
     return fields ? [{ key, fields }] : []
   })
-  if (withForms.length === 0) return []
+  if (withForms.length === 0) return own
   const connected = (await parts.formTarget(organization, page)) !== undefined
-  return [...(connected ? [] : [unconnected(withForms, page)]), ...files(withForms), ...names(withForms, parts)]
+  return [...own, ...(connected ? [] : [unconnected(withForms, page)]), ...files(withForms), ...names(withForms, parts)]
+}
+
+/** What its own markup does to the page's events. */
+function markupWarnings({ variants }: StoredPage): string[] {
+  const policies: string[] = []
+  const saved: string[] = []
+  for (const { key, html } of variants) {
+    for (const { name, closes, attributes } of tagsOf(html)) {
+      if (closes) continue
+      if (name === "meta" && attributes.get("http-equiv")?.toLowerCase() === "content-security-policy") policies.push(key)
+      if (name === "script" && attributes.has("data-mr")) saved.push(key)
+    }
+  }
+  return [
+    ...(policies.length === 0
+      ? []
+      : [
+          `own_policy: ${listed(policies)} has a Content-Security-Policy of its own. Unless it allows scripts from, and connections to, this service, no events of the page arrive.`,
+        ]),
+    ...(saved.length === 0
+      ? []
+      : [
+          `saved_page: ${listed(saved)} was saved from a browser and holds the script element that the service puts in (with data-mr). It is without effect; take it out.`,
+        ]),
+  ]
 }
 
 function unconnected(withForms: readonly VariantForms[], page: StoredPage): string {

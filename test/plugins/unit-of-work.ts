@@ -11,6 +11,7 @@ import { Live } from "../../core/contract/channel.ts"
 import { Coherence } from "../../core/contract/coherence.ts"
 import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
 import { Declared } from "../../core/contract/declared.ts"
+import { PublicUrl } from "../../core/contract/inbound.ts"
 import { Listening } from "../../core/contract/listening.ts"
 import { type AnyOperation, Operations } from "../../core/contract/operation.ts"
 import { Pager } from "../../core/contract/page.ts"
@@ -80,6 +81,7 @@ export class ServiceUnderTest {
     container.value(Declared, this.#registry)
     // It has no door, so it never listens.
     container.value(Listening, { onListening: () => undefined })
+    container.value(PublicUrl, () => "http://127.0.0.1:4000")
     container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, heard: () => false })
     container.provide(Ids, { create: () => timeOrderedIds(clock) })
     container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })

@@ -18,6 +18,7 @@ const accepted = [
   "Mcp-Session-Id",
   "X-Organization-ID",
   "X-Request-Id",
+  "X-Service-Test",
   "traceparent",
   "tracestate",
 ].join(", ")

@@ -4,6 +4,8 @@ import { AppError, answered, defineOperation, Pager, pageInput, requireRevision,
 import { PagesCollection, pageStatuses, type StoredPage } from "../collections.ts"
 import { Pages } from "../pages.ts"
 import { type Owner, PageParts } from "../serving/parts.ts"
+import { Serving } from "../serving/routes.ts"
+import type { PageServing } from "../serving/serve.ts"
 import { warningsOf } from "../warnings.ts"
 
 /** A page comes in one request, whose body holds 1 MiB as JSON: what is escaped in it, and the rest, need room beside the HTML. */
@@ -44,6 +46,7 @@ const PageSummary = z.object({
   title: z.string(),
   status: z.enum(pageStatuses),
   single_page: SinglePage,
+  url: z.string().describe("Where the page is while it is published: the origin of pages, /p/, the organization's slug and the page's."),
   revision: z.int(),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -74,8 +77,9 @@ export const createPage = defineOperation({
   output: PageResource,
   errors: ["invalid_argument", "already_exists"],
   examples: [{ input: { title: "Spring offer", variants: [{ key: "control", html: "<h1>Spring offer</h1>" }] } }],
-  inject: { pages: Pages },
-  handle: async ({ input, caller, deps, work }) => resourceOf(await deps.pages.create(work, caller.organization.id, input)),
+  inject: { pages: Pages, serving: Serving },
+  handle: async ({ input, caller, deps, work }) =>
+    resourceOf(deps.serving, caller.organization, await deps.pages.create(work, caller.organization.id, input)),
 })
 
 export const listPages = defineOperation({
@@ -88,7 +92,7 @@ export const listPages = defineOperation({
   input: z.strictObject({ status: z.enum(pageStatuses).optional(), ...pageInput }),
   output: z.object({ pages: z.array(PageSummary), next_cursor: z.string() }),
   errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
+  inject: { store: Store, pager: Pager, serving: Serving },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const page = await deps.pager.page({
@@ -100,7 +104,7 @@ export const listPages = defineOperation({
       request: input,
     })
     const pages = page.items.map((item) => {
-      const { variants: _variants, ...summary } = resourceOf(item)
+      const { variants: _variants, ...summary } = resourceOf(deps.serving, caller.organization, item)
       return summary
     })
     return { pages, next_cursor: page.next_cursor }
@@ -117,9 +121,9 @@ export const getPage = defineOperation({
   output: CheckedPage,
   errors: ["not_found"],
   examples: [madePage],
-  inject: { pages: Pages, parts: PageParts },
+  inject: { pages: Pages, parts: PageParts, serving: Serving },
   async handle({ input, caller, deps }) {
-    return checked(deps.parts, caller.organization, await deps.pages.require(caller.organization.id, input.slug))
+    return checked(deps, caller.organization, await deps.pages.require(caller.organization.id, input.slug))
   },
 })
 
@@ -140,7 +144,7 @@ export const updatePage = defineOperation({
   output: CheckedPage,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ ...madePage, input: { ...madePage.input, title: "Summer offer", expected_revision: answered("page.revision") } }],
-  inject: { pages: Pages, parts: PageParts },
+  inject: { pages: Pages, parts: PageParts, serving: Serving },
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, title, variants, single_page, status } = input
     const page = await deps.pages.require(caller.organization.id, slug)
@@ -156,8 +160,8 @@ export const updatePage = defineOperation({
       ...(single_page === undefined ? {} : { single_page }),
       ...(status ? { status } : {}),
     }
-    if (Object.keys(change).length === 0) return checked(deps.parts, caller.organization, page)
-    return checked(deps.parts, caller.organization, deps.pages.update(work, caller.organization.id, page, change))
+    if (Object.keys(change).length === 0) return checked(deps, caller.organization, page)
+    return checked(deps, caller.organization, deps.pages.update(work, caller.organization.id, page, change))
   },
 })
 
@@ -172,10 +176,10 @@ export const publishPage = defineOperation({
   output: CheckedPage,
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [madePage],
-  inject: { pages: Pages, parts: PageParts },
+  inject: { pages: Pages, parts: PageParts, serving: Serving },
   async handle({ input, caller, deps, work }) {
     const page = await deps.pages.require(caller.organization.id, input.slug)
-    return checked(deps.parts, caller.organization, await deps.pages.publish(work, caller.organization, page))
+    return checked(deps, caller.organization, await deps.pages.publish(work, caller.organization, page))
   },
 })
 
@@ -189,11 +193,11 @@ export const unpublishPage = defineOperation({
   output: PageResource,
   errors: ["not_found", "aborted"],
   examples: [{ given: { page: "pages.publish" }, input: { slug: answered("page.slug") } }],
-  inject: { pages: Pages },
+  inject: { pages: Pages, serving: Serving },
   async handle({ input, caller, deps, work }) {
     const page = await deps.pages.require(caller.organization.id, input.slug)
-    if (page.status !== "published") return resourceOf(page)
-    return resourceOf(deps.pages.update(work, caller.organization.id, page, { status: "draft" }))
+    if (page.status !== "published") return resourceOf(deps.serving, caller.organization, page)
+    return resourceOf(deps.serving, caller.organization, deps.pages.update(work, caller.organization.id, page, { status: "draft" }))
   },
 })
 
@@ -201,10 +205,15 @@ function bytesOf(variants: readonly { readonly html: string }[]): number {
   return variants.reduce((sum, { html }) => sum + Buffer.byteLength(html), 0)
 }
 
-async function checked(parts: PageParts, organization: Owner, page: StoredPage) {
-  return { ...resourceOf(page), warnings: await warningsOf(parts, organization, page) }
+interface Shown {
+  readonly serving: PageServing
+  readonly parts: PageParts
 }
 
-function resourceOf({ organization_id: _organization, ...page }: StoredPage) {
-  return { ...page, single_page: page.single_page ?? false }
+async function checked({ serving, parts }: Shown, organization: Owner, page: StoredPage) {
+  return { ...resourceOf(serving, organization, page), warnings: await warningsOf(parts, organization, page) }
+}
+
+function resourceOf(serving: PageServing, organization: Owner, { organization_id: _organization, ...page }: StoredPage) {
+  return { ...page, single_page: page.single_page ?? false, url: serving.visits.addressOf({ organization, page }) }
 }

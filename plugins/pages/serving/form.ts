@@ -2,10 +2,10 @@
 // event goes to the newest pipeline that captures the page's records, through the same door as any, and says which page
 // it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
 import { AppError, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
-import type { PipelineEngine } from "#core/engine"
-import { escapeAttribute } from "./html.ts"
-import { withEnvelope } from "./page-body.ts"
+import { type PipelineEngine, readForm } from "#core/engine"
+import { type PageBody, withEnvelope } from "./page-body.ts"
 import type { PageParts } from "./parts.ts"
+import { type FieldProblem, type RefusedForm, refusedForm } from "./refused-form.ts"
 import { formPath, notFound, type PageServing, thankYouAnchor } from "./serve.ts"
 import type { PublicPage } from "./visits.ts"
 
@@ -28,22 +28,29 @@ export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<R
   if (!found) return notFound()
   const page = formPath(found)
   const navigated = /\btext\/html\b/.test(request.headers["accept"] ?? "")
-  const answer = await deliver(deps, request, found)
+  const given = { contentType: request.headers["content-type"] ?? "application/json", body: Buffer.from(await request.body()) }
+  const answer = await deliver(deps, request, found, given)
   if (!answer) {
-    if (navigated) return refusal({ status: 404, why: unconnected, page })
+    if (navigated) return refusedForm({ status: 404, why: unconnected, page, own: deps.serving.origins })
     throw new AppError("not_found", unconnected, { reason: "form_not_connected" })
   }
   if (navigated && answer.byDefault) return { status: 303, headers: { Location: `${page}#${thankYouAnchor}`, "Cache-Control": "no-store" } }
   if (navigated && answer.status >= 400)
-    return refusal({ status: answer.status, why: reasonOf(answer), page, retryAfter: answer.headers["retry-after"] })
+    return refusedForm({
+      status: answer.status,
+      why: reasonOf(answer),
+      page,
+      own: deps.serving.origins,
+      retryAfter: answer.headers["retry-after"],
+      again: await againOf(answer, given),
+    })
   return { status: answer.status, headers: { "Cache-Control": "no-store", ...answer.headers }, body: answer.body }
 }
 
 /** Undefined where no active pipeline takes the page's forms. */
-async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage): Promise<Answer | undefined> {
+async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage, given: PageBody): Promise<Answer | undefined> {
   const endpoint = await deps.parts.formTarget(found.organization, found.page)
   if (endpoint === undefined) return undefined
-  const given = { contentType: request.headers["content-type"] ?? "application/json", body: Buffer.from(await request.body()) }
   const { contentType, body } = await withEnvelope(given, (said) => deps.serving.visits.envelopeOf(request, found, said))
   try {
     return await deps.engine.receive(endpoint, {
@@ -69,27 +76,21 @@ function reasonOf({ status, body }: Answer): string {
   return status === 401 || status === 403 ? unaccepted : messageOf(body)
 }
 
-/** What was wrong, and the way back, where the browser still has what they wrote. */
-function refusal({
-  status,
-  why,
-  page,
-  retryAfter,
-}: {
-  status: number
-  why: string
-  page: string
-  retryAfter?: string | undefined
-}): RouteResponse {
-  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Not sent</title><main style="font:1rem/1.5 sans-serif;max-width:36rem;margin:4rem auto;padding:0 1rem"><h1>This could not be sent</h1><p>${escapeAttribute(why)}</p><p><a href="${escapeAttribute(page)}">Back to the page</a></p></main></html>`
-  const headers = {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy":
-      "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-    ...(retryAfter === undefined ? {} : { "Retry-After": retryAfter }),
+/** What can be put right, of a form whose fields were refused. */
+async function againOf({ status, body }: Answer, { contentType, body: sent }: PageBody): Promise<RefusedForm["again"]> {
+  const form = status === 400 ? readForm(contentType, sent) : undefined
+  if (!form || (await form.problem) !== undefined) return undefined
+  return { fields: form.fields, problems: problemsIn(body) }
+}
+
+function problemsIn(body: string): FieldProblem[] {
+  try {
+    const { details } = JSON.parse(body) as { details?: { fields?: unknown } }
+    const fields = Array.isArray(details?.fields) ? (details.fields as { path?: unknown; message?: unknown }[]) : []
+    return fields.map(({ path, message }) => ({ path: String(path ?? ""), message: String(message ?? "") }))
+  } catch {
+    return []
   }
-  return { status, headers, body }
 }
 
 function messageOf(body: string): string {

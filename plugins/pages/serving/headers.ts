@@ -7,6 +7,8 @@ const permissions = ["accelerometer", "camera", "geolocation", "gyroscope", "mag
 /** `own`: the origins that the page's scripts may reach of this service, since 'self' means nothing to a sandboxed page. */
 export function pageHeaders(settings: Pick<PageSettings, "frame_ancestors">, own: readonly string[]): Record<string, string> {
   const ours = [...new Set(own)].join(" ")
+  // An origin covers no socket of its own in every browser that is in use.
+  const sockets = [...new Set(own)].map((origin) => origin.replace(/^http/, "ws")).join(" ")
   const policy = [
     "sandbox allow-forms allow-scripts allow-popups allow-popups-to-escape-sandbox allow-modals allow-downloads allow-top-navigation-by-user-activation",
     "default-src 'none'",
@@ -15,7 +17,7 @@ export function pageHeaders(settings: Pick<PageSettings, "frame_ancestors">, own
     "img-src https: data: blob:",
     "font-src https: data:",
     "media-src https: data: blob:",
-    `connect-src ${ours} https:`,
+    `connect-src ${ours} ${sockets} https: wss:`,
     "frame-src https:",
     `form-action ${ours} https:`,
     "base-uri 'none'",

@@ -1,6 +1,6 @@
 // GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and the beacon put in. Whatever is
 // not there, or not public, is the same 404.
-import type { Authenticator, PageEnvelope, RouteRequest, RouteResponse } from "#core"
+import { AppError, type Authenticator, type PageEnvelope, type RouteRequest, type RouteResponse } from "#core"
 import type { Organizations } from "../../organizations/index.ts"
 import type { StoredPage, Variant } from "../collections.ts"
 import type { Pages } from "../pages.ts"
@@ -133,7 +133,11 @@ export class PageServing {
     const credentials = { bearer, organization: organization.slug, surface: "rest" as const, address, requestId, log }
     const caller = await this.#deps.authenticator.authenticate(credentials).catch(() => undefined)
     const may = caller?.organization.id === organization.id && (caller.scopes === undefined || caller.scopes.has("pages:read"))
-    return may ? page.variants.find(({ key }) => key === wanted) : undefined
+    if (!may) return undefined
+    const found = page.variants.find(({ key }) => key === wanted)
+    if (found) return found
+    const keys = page.variants.map(({ key }) => key).join(", ")
+    throw new AppError("not_found", `The page has no variant "${wanted.slice(0, 64)}"; it has ${keys}.`, { reason: "unknown_variant" })
   }
 
   #beacon(endpoint: string, envelope: object, { isTest, singlePage }: { isTest: boolean; singlePage: boolean }): string {

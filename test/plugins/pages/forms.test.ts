@@ -53,8 +53,49 @@ function post(
   return fetch(loop.host.url + path, { method: "POST", redirect: "manual", headers: { "user-agent": desktopChrome, ...headers }, body })
 }
 
+/** Text as it stands in HTML. */
+const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+
 const asHtml = { accept: "text/html,*/*" }
 const asJson = { "content-type": "application/json" }
+
+describe("a form that the pipeline refuses", () => {
+  let loop: Loop
+  let page: Published
+  before(async () => {
+    loop = await Loop.start()
+    page = await loop.publish(withForm)
+  })
+  after(() => loop.host.stop())
+
+  it("comes back to who sent it with what is wrong by field, what they typed, and a way to send it again", async () => {
+    const { rows } = await capture(loop, page, {
+      request_schema: {
+        type: "object",
+        required: ["email", "number"],
+        properties: { email: { type: "string", format: "email" } },
+      },
+    })
+    const typed = { email: 'ada"><script>alert(1)</script>', note: "two\nlines & more", "_envelope.utm_source": "letter" }
+    const refused = await post(loop, page.path, new URLSearchParams(typed), asHtml)
+    const html = await refused.text()
+    expect(refused.status).to.equal(400)
+    expect(html).to.include("<title>Not sent</title>").and.not.to.include("<script")
+    expect(html).to.include(`<input name="email" value="${escaped(typed.email)}"`)
+    expect(html).to.match(/<label>email<strong[^>]*>[^<]*email[^<]*<\/strong>/)
+    expect(html).to.match(/<label>number<strong[^>]*>[^<]+<\/strong><input name="number" value=""/)
+    expect(html).to.include(`${escaped(typed.note)}</textarea>`)
+    expect(html).to.include('<input type="hidden" name="_envelope.utm_source" value="letter">')
+    expect(html).to.include(`<form action="${page.path}" method="post">`)
+    expect(refused.headers.get("content-security-policy")).to.include("default-src 'none'").and.to.include(`form-action ${loop.host.url}`)
+    expect(refused.headers.get("content-security-policy")).to.include("allow-forms").and.not.to.include("allow-scripts")
+    expect(await rows()).to.deep.equal([])
+    const again = await post(loop, page.path, new URLSearchParams({ ...typed, email: "ada@acme.test", number: "1" }), asHtml)
+    expect([again.status, (await rows())[0]?.["utm_source"]]).to.deep.equal([303, "letter"])
+    const answered = await post(loop, page.path, JSON.stringify({ email: "x" }), asJson)
+    expect([answered.status, answered.headers.get("content-type")?.split(";")[0]]).to.deep.equal([400, "application/json"])
+  })
+})
 
 describe("a page whose form nothing takes", () => {
   let loop: Loop

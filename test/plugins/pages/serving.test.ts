@@ -172,6 +172,34 @@ describe("serving pages", () => {
     expect(new Set(first)).to.deep.equal(new Set(["A", "B"]))
   })
 
+  it("says where a page is, refuses a variant that it has not, and lets its scripts open a socket to the service", async () => {
+    const { url } = await loop.call<{ url: string }>("GET", `/v1/pages/${page.slug}`)
+    expect(url).to.equal(loop.host.url + page.path)
+    const { pages } = await loop.call<{ pages: { url: string }[] }>("GET", "/v1/pages")
+    expect(pages.map((one) => one.url)).to.include(url)
+    const key = { authorization: `Bearer ${loop.host.adminKey}` }
+    const typo = await get(`${page.path}?variant=typo`, key)
+    expect(typo.status).to.equal(404)
+    expect(await typo.text()).to.include('no variant \\"typo\\"; it has a, b')
+    expect((await get(`${page.path}?variant=typo`)).status).to.equal(200)
+    const policy = (await get(page.path)).headers.get("content-security-policy") ?? ""
+    expect(policy).to.match(new RegExp(`connect-src [^;]*${loop.host.url.replace("http", "ws")} [^;]*wss:`))
+    const preflight = await fetch(`${loop.host.url}/v1/beacon-vitals.js`, {
+      method: "OPTIONS",
+      headers: { origin: "null", "access-control-request-method": "GET", "access-control-request-headers": "x-service-test" },
+    })
+    expect(preflight.headers.get("access-control-allow-headers")?.toLowerCase()).to.include("x-service-test")
+  })
+
+  it("warns of a page that keeps its own events away, and of one that was saved from a browser", async () => {
+    const warned = await loop.publish([
+      { key: "strict", html: `<meta http-equiv="Content-Security-Policy" content="default-src 'none'">` },
+      { key: "saved", html: `<script src="/v1/beacon.js" data-mr="{}"></script>` },
+    ])
+    const { warnings } = await loop.call<{ warnings: string[] }>("GET", `/v1/pages/${warned.slug}`)
+    expect(warnings.map((one) => one.split(":")[0])).to.deep.equal(["own_policy", "saved_page"])
+  })
+
   it("shows a variant that is asked for only to who has a key of the organization, and as a test", async () => {
     const own = await variantOf(page.path)
     const other = own === "A" ? "b" : "a"
