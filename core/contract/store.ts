@@ -73,7 +73,7 @@ interface Target {
  * - `insert`: `ifPresent` says what a taken `id` means: `fail` (default) refuses the commit as `already_exists`; `keep` leaves the stored one and counts as done.
  * - `update`: of the document with `id` that also matches `where`; none is `aborted` (or `not_found` where no such id), unless `optional`. With `upsert` a missing document is made from equality in `$set` and `$setOnInsert`.
  * - `remove`: of `id`, `optional` likewise.
- * - `merge`: newest wins, column by column; see MergeWrite.
+ * - `newest_wins`: merges columns, the newest value of each; see NewestWinsWrite.
  * A write that breaks a unique index refuses its commit as `already_exists`, details `{ collection, fields }`.
  */
 export type Write =
@@ -87,7 +87,7 @@ export type Write =
       readonly upsert?: boolean
     })
   | (Target & { readonly kind: "remove"; readonly id: string; readonly where?: Filter; readonly optional?: boolean })
-  | MergeWrite
+  | NewestWinsWrite
 
 /**
  * Writes columns of a keyed row so that the newest value of each wins whatever order the writes arrive in.
@@ -95,14 +95,13 @@ export type Write =
  * A column is changed only where `position` is greater, as text, than the one it was last written at. A missing
  * document is made from `doc` with `doc.values`.
  */
-export interface MergeWrite extends Target {
-  readonly kind: "merge"
+export interface NewestWinsWrite extends Target {
+  readonly kind: "newest_wins"
   /** As inserted when absent: `id`, the fixed fields, `values`, `created_at`, `updated_at`. */
   readonly doc: Document & {
     readonly values: Record<string, Json>
     readonly created_at: string
     readonly updated_at: string
-    readonly dataset_id?: string
   }
   /** Comparable as text: received_at, then the execution id. */
   readonly position: string

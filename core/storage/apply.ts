@@ -1,7 +1,7 @@
 // Changes a document as a (checked) update or merge says, for drivers that keep documents as text: MongoDB's rules for
 // the port's subset. Pure but for the document given, which it changes.
 import type { Json } from "../contract/collection.ts"
-import type { MergeWrite, Update } from "../contract/store.ts"
+import type { NewestWinsWrite, Update } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
 import { same } from "./match.ts"
 
@@ -21,7 +21,7 @@ export function applyUpdate(document: Stored, update: Update, created: boolean):
 }
 
 /** Newest wins, column by column. `stored` is undefined where there is no such row; returns the row to store. */
-export function applyMerge(stored: Stored | undefined, write: MergeWrite): Stored {
+export function applyMerge(stored: Stored | undefined, write: NewestWinsWrite): Stored {
   const { doc, position } = write
   if (!stored) return { ...(doc as unknown as Stored), position, column_positions: {} }
   const last = String(stored["position"] ?? "")

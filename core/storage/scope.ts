@@ -1,7 +1,7 @@
 // The walls around an organization's documents, at the moment something is opened or written: an organization's
 // collection needs its id, a global one refuses it, and no document carries another's.
 import type { CollectionSpec, Document } from "../contract/collection.ts"
-import type { Commit, MergeWrite, Write } from "../contract/store.ts"
+import type { Commit, NewestWinsWrite, Write } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
 import { checkFilter, invalid } from "./filter.ts"
 import { checkUpdate } from "./update.ts"
@@ -63,7 +63,7 @@ function checkWrite(write: Write): void {
     case "insert":
       checkDocument(name, write.doc, write.organization)
       return
-    case "merge":
+    case "newest_wins":
       checkMerge(name, write)
       return
     case "update":
@@ -91,7 +91,7 @@ function checkDocument(name: string, doc: Document, organization: string | undef
   })
 }
 
-function checkMerge(name: string, { doc, position, organization }: MergeWrite): void {
+function checkMerge(name: string, { doc, position, organization }: NewestWinsWrite): void {
   checkDocument(name, doc, organization)
   if (typeof position !== "string" || position === "") throw invalid(name, "position", "is missing; give text that orders the writes")
   for (const column in doc.values) {

@@ -104,7 +104,7 @@ export class RowWriter {
       const staged = this.#stagedIn(work)
       this.#holdKey(work, dataset, key, staged)
       const position = positionOf(origin, staged.keyedWrites++)
-      work.write({ kind: "merge", collection: RowsCollection, organization, doc, position })
+      work.write({ kind: "newest_wins", collection: RowsCollection, organization, doc, position })
     }
     this.#watchers.get(slug)?.written(work, organization, { id: doc.id, received_at: origin.receivedAt })
     for (const name in values) {

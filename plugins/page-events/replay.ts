@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type Vault, type Work } from "#core"
 import type { EventAnswer, ReplayArgs } from "#core/engine"
-import type { Datasets, ReservedDataset } from "../datasets/index.ts"
+import type { Datasets, ReservedDataset, Row } from "../datasets/index.ts"
 import { BatchesCollection, placeOf } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
 import { envelopeOf, rowOf } from "./rows.ts"
@@ -83,9 +83,9 @@ async function refuse({ draft, journal }: ReplayArgs, error: ReceiptRefused): Pr
 }
 
 function refuseUnlessOneRow(work: Work, datasetId: string, rowId: string): void {
-  const keyed = work.writes.filter((write) => write.kind === "merge")
+  const keyed = work.writes.flatMap((write) => (write.kind === "newest_wins" ? [write.doc as Partial<Row>] : []))
   const [only] = keyed
-  if (keyed.length === 1 && only?.kind === "merge" && only.doc.dataset_id === datasetId && only.doc.id === rowId) return
+  if (keyed.length === 1 && only?.dataset_id === datasetId && only.id === rowId) return
   throw new ReceiptRefused(`${keyed.length} keyed writes were staged, where exactly one is due`)
 }
 

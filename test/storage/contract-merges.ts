@@ -11,13 +11,10 @@ interface Merged {
 }
 
 export function mergeContract(bench: Bench): void {
-  const merge = (id: string, { position, values }: Merged): Write => ({
-    kind: "merge",
-    collection: rows,
-    organization: acme,
-    doc: { id, dataset_id: "d1", values, created_at: stampOf(position), updated_at: stampOf(position) },
-    position,
-  })
+  const merge = (id: string, { position, values }: Merged): Write => {
+    const doc = { id, dataset_id: "d1", values, created_at: stampOf(position), updated_at: stampOf(position) }
+    return { kind: "newest_wins", collection: rows, organization: acme, doc, position }
+  }
   const stampOf = (position: string) => `2026-01-01T00:00:00.0${position.slice(-2)}Z`
   const at = (n: number) => `2026-01-01T00:00:00.0${String(n).padStart(2, "0")}Z/e${String(n).padStart(2, "0")}`
   const read = async (id: string) => bench.store.open(rows, acme).get(id)

@@ -2,7 +2,7 @@
 // that their positions say, and work goes on once there is a primary again.
 import { expect } from "chai"
 import { type Document, defineCollection, type Json } from "../../core/contract/collection.ts"
-import type { MergeWrite, Write } from "../../core/contract/store.ts"
+import type { NewestWinsWrite, Write } from "../../core/contract/store.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
 import { timeOrderedIds } from "../../core/kernel/ids.ts"
@@ -73,8 +73,8 @@ class Load {
 const entryOf = (id: string, writer: number): Thing => ({ id, writer })
 
 function writesOf(writer: number, entry: string, position: string): Write[] {
-  const merge: MergeWrite = {
-    kind: "merge",
+  const merge: NewestWinsWrite = {
+    kind: "newest_wins",
     collection: rows,
     organization: acme,
     doc: {

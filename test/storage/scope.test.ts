@@ -58,7 +58,7 @@ describe("organization walls", () => {
       { kind: "insert", collection: accounts, organization: acme, doc },
       { kind: "insert", collection: notes, organization: acme, doc: { ...doc, organization_id: rival } },
       { kind: "insert", collection: notes, organization: acme, doc: { ...doc, organization_id: null } },
-      { kind: "merge", collection: notes, organization: acme, doc: { ...doc, organization_id: rival, values: {} }, position: "1" },
+      { kind: "newest_wins", collection: notes, organization: acme, doc: { ...doc, organization_id: rival, values: {} }, position: "1" },
       { kind: "replace", collection: notes, organization: acme, doc },
     ]
     for (const write of writes) {

@@ -180,7 +180,7 @@ describe("storage: sqlite layout", () => {
     opened = await openFile([spec])
     const merge = (commit: string, id: string, position: string) => {
       const doc = { id, values: { email: "a@acme.test", n: position }, created_at: position, updated_at: position }
-      return opened.store.commit({ id: commit, writes: [{ kind: "merge", collection: spec, organization: acme, doc, position }] })
+      return opened.store.commit({ id: commit, writes: [{ kind: "newest_wins", collection: spec, organization: acme, doc, position }] })
     }
     expect((await merge("1", "x", "1")).created).to.deep.equal([true])
     expect((await merge("2", "x", "2")).created).to.deep.equal([false])

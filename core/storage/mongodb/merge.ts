@@ -2,12 +2,12 @@
 // that is to be done, and one by which each column takes the value of the highest position, in whatever order writes
 // arrive. `position` is that of the last writer; `column_positions` holds a column only where its own last writer was an
 // older one.
-import type { MergeWrite } from "../../contract/store.ts"
+import type { NewestWinsWrite } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Bson } from "./values.ts"
 
 /** Makes the document, encoded as it is inserted, and leaves one that is there as it is. Throws `invalid_argument` for columns that cannot be merged. */
-export function makeUpdate({ collection, position }: MergeWrite, encoded: Bson): Bson[] {
+export function makeUpdate({ collection, position }: NewestWinsWrite, encoded: Bson): Bson[] {
   for (const column of Object.keys(encoded["values"] as Bson)) checkColumn(collection.name, column)
   const absent = { $eq: [{ $type: "$values" }, "missing"] }
   const fresh = { ...encoded, position, column_positions: {} }
@@ -15,7 +15,7 @@ export function makeUpdate({ collection, position }: MergeWrite, encoded: Bson):
 }
 
 /** The update of a document that is there. */
-export function mergeUpdate({ position }: MergeWrite, encoded: Bson): Bson[] {
+export function mergeUpdate({ position }: NewestWinsWrite, encoded: Bson): Bson[] {
   const values = encoded["values"] as Bson
   const columns = Object.keys(values)
   const wins = (column: string): Bson => ({

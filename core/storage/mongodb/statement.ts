@@ -43,7 +43,7 @@ function statementOf(write: Write, index: number): Statement {
     const body = encoder.document(write.collection, write.organization, write.doc)
     return { ...about, kind: "insert", key: String(body["_id"]), body, counted: true, size: encoder.size }
   }
-  if (write.kind === "merge") {
+  if (write.kind === "newest_wins") {
     const encoded = encoder.document(write.collection, write.organization, write.doc)
     const key = String(encoded["_id"])
     const q = targetOf(write, key)

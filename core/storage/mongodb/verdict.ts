@@ -25,7 +25,7 @@ export function verdictOf(statement: Statement, trouble: WriteTrouble): AppError
 export function missedVerdict(batch: Batch, stored: readonly Record<string, unknown>[]): AppError {
   const statement = batch.items[0]?.statement
   const write = statement?.write
-  if (!statement || !write || write.kind === "insert" || write.kind === "merge") {
+  if (!statement || !write || write.kind === "insert" || write.kind === "newest_wins") {
     return new AppError("internal", `A write to ${batch.collection} affected nothing.`)
   }
   const found = stored.find((document) => document["_id"] === statement.key)

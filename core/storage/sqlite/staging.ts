@@ -1,7 +1,7 @@
 // Turns a commit into cells for the writer thread, once, when it is made: text and keys are read while the documents
 // are at hand, and the length of the text is what queues are bounded by.
 import type { CollectionSpec } from "../../contract/collection.ts"
-import type { Commit, MergeWrite, Write } from "../../contract/store.ts"
+import type { Commit, NewestWinsWrite, Write } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { StagedCommit } from "../driver.ts"
 import { columnsOf, keyReader, type ReadKeys } from "./keys.ts"
@@ -66,7 +66,7 @@ export class Staging {
     const organization = organizations.indexOf(write.organization ?? "")
     const text = "doc" in write ? this.#documentText(write) : changeText(write)
     if ("doc" in write) {
-      const kind = write.kind === "merge" ? writeKinds.merge : write.ifPresent === "keep" ? writeKinds.keep : writeKinds.insert
+      const kind = write.kind === "newest_wins" ? writeKinds.merge : write.ifPresent === "keep" ? writeKinds.keep : writeKinds.insert
       cells.push(kind)
       cells.push(place.index)
       cells.push(organization)
@@ -78,9 +78,9 @@ export class Staging {
   }
 
   /** JSON of the document with its organization in it, and of a merge's with its position, as a missing row is stored. */
-  #documentText(write: (Write & { kind: "insert" }) | MergeWrite): string {
+  #documentText(write: (Write & { kind: "insert" }) | NewestWinsWrite): string {
     const { doc, organization } = write
-    const text = write.kind === "merge" ? mergeText(write) : JSON.stringify(doc)
+    const text = write.kind === "newest_wins" ? mergeText(write) : JSON.stringify(doc)
     if (organization === undefined || doc.organization_id !== undefined) return text
     if (organization !== this.#organization) {
       this.#organization = organization
@@ -103,7 +103,7 @@ function changeText(write: Write & { kind: "update" | "remove" }): string {
   return JSON.stringify({ update, where, optional, upsert, ...(upsert ? { organization } : {}) } satisfies WireChange)
 }
 
-function mergeText({ doc, position }: MergeWrite): string {
+function mergeText({ doc, position }: NewestWinsWrite): string {
   if ("position" in doc || "column_positions" in doc) return JSON.stringify({ ...doc, position, column_positions: {} })
   return `${JSON.stringify(doc).slice(0, -1)},"position":${JSON.stringify(position)},"column_positions":{}}`
 }

@@ -2,7 +2,7 @@
 // returned; what refuses a write is thrown as AppError, anything else (a full disk) as SQLite gave it.
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { CollectionSpec } from "../../contract/collection.ts"
-import type { MergeWrite } from "../../contract/store.ts"
+import type { NewestWinsWrite } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { applyMerge, applyUpdate, type Stored } from "../apply.ts"
 import { matcher } from "../match.ts"
@@ -67,9 +67,9 @@ export class Table {
     const found = stored ?? this.#select.get(organization, key)
     if (!found) throw new Error("A row that could not be written for its id is not there.")
     const document = this.#parsed(found["data"])
-    const doc = JSON.parse(String(row.at(-1))) as MergeWrite["doc"] & { position: string }
+    const doc = JSON.parse(String(row.at(-1))) as NewestWinsWrite["doc"] & { position: string }
     this.#change(Number(found["n"]), document, () =>
-      applyMerge(document, { kind: "merge", collection: this.#spec, doc, position: doc.position }),
+      applyMerge(document, { kind: "newest_wins", collection: this.#spec, doc, position: doc.position }),
     )
     return false
   }

@@ -69,13 +69,13 @@ export async function changesOf(store: Store, writes: readonly Write[], organiza
 }
 
 async function changeOf(store: Store, write: Write, organization: string): Promise<AuditedWrite> {
-  const id = write.kind === "insert" || write.kind === "merge" ? write.doc.id : write.id
+  const id = write.kind === "insert" || write.kind === "newest_wins" ? write.doc.id : write.id
   const { collection } = write
   const tell = (before: unknown, after: unknown) => ({ collection: collection.name, id, ...sides(collection, before, after) })
   if (write.kind === "insert") return tell(null, ownFields(write.doc))
   const stored = await store.open(collection as CollectionSpec<Document, "organization">, organization).get(id)
   const kept = stored ? ownFields(stored) : null
-  if (write.kind === "merge") return tell(kept, ownFields(write.doc))
+  if (write.kind === "newest_wins") return tell(kept, ownFields(write.doc))
   if (write.kind === "remove") return tell(kept, null)
   const { $set = {}, $unset = {}, ...relative } = write.update
   const paths = [...Object.keys($set), ...Object.keys($unset), ...Object.values(relative).flatMap((fields) => Object.keys(fields ?? {}))]

@@ -1,7 +1,7 @@
 // What an inbound event leaves behind, as one commit: a journal entry, a kept payload and a keyed row with a random id.
 import { randomBytes, randomUUID } from "node:crypto"
 import type { Document, Json } from "../../../core/contract/collection.ts"
-import type { Commit, MergeWrite } from "../../../core/contract/store.ts"
+import type { Commit, NewestWinsWrite } from "../../../core/contract/store.ts"
 import { systemClock, timestamp } from "../../../core/kernel/clock.ts"
 import { timeOrderedIds } from "../../../core/kernel/ids.ts"
 import { EntryCollection, PayloadCollection } from "../../../core/pipeline/journal/collections.ts"
@@ -29,7 +29,7 @@ export function eventOf(): Commit {
   }
   const rowId = uuidOf(randomBytes(16).toString("hex"))
   const position = `${at}/${id}`
-  const row: MergeWrite["doc"] = {
+  const row: NewestWinsWrite["doc"] & { dataset_id: string } = {
     id: rowId,
     organization_id: organization,
     dataset_id: dataset,
@@ -50,7 +50,7 @@ export function eventOf(): Commit {
     writes: [
       { kind: "insert", collection: EntryCollection, organization, doc: entryOf(id, now, lead, body, rowId) },
       { kind: "insert", collection: PayloadCollection, organization, doc: payload },
-      { kind: "merge", collection: RowsCollection, organization, doc: row, position },
+      { kind: "newest_wins", collection: RowsCollection, organization, doc: row, position },
     ],
   }
 }

@@ -179,7 +179,7 @@ describe("row writer", () => {
       await bench.event(slug, { email: "a", n: 1 }, { key: "email" })
       const work = staged()
       await bench.stage(work, slug, { email: "b", n: 2 }, { key: "email" })
-      expect(work.writes.map(({ kind }) => kind)).to.deep.equal(["merge"])
+      expect(work.writes.map(({ kind }) => kind)).to.deep.equal(["newest_wins"])
     })
 
     it("reads a missing dataset anew each time, so that one made now takes rows at once", async () => {

@@ -111,7 +111,7 @@ describe("replays of page events", () => {
     // Someone deletes the row between its commit and the look at it.
     store.commit = async (wanted) => {
       const result = await commit(wanted)
-      const row = wanted.writes.find((write) => write.kind === "merge")
+      const row = wanted.writes.find((write) => write.kind === "newest_wins")
       if (row) {
         store.commit = commit
         const gone = await loop.host.api("DELETE", `/v1/datasets/page-events/rows/${row.doc.id}`)
