@@ -142,6 +142,7 @@ class Engine {
       publicUrl,
       addressOf: clientAddressReader(config.server.trust_proxy),
       countUnknown: meter.countUnknown,
+      breakOff: () => this.stopping.abort(),
       unserved: new UnservedRequests(log, clock, meter.countUnserved),
       assertLive,
     })

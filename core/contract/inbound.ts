@@ -8,6 +8,8 @@ export const inboundPrefix = "/v1/inbound/"
 export interface InboundHandler {
   /** The response carries the request's id already. */
   handle(request: IncomingMessage, response: ServerResponse): void
+  /** Breaks off events in flight: each is answered 503 in a moment, if it can be. */
+  breakOff?(): void
 }
 
 export const InboundHandler = token<InboundHandler>("InboundHandler")

@@ -224,7 +224,7 @@ export class EventProcessor {
   #executed(event: EventContext, execution: Execution, failure: Failure | null): undefined {
     const { entry } = event
     entry.steps = execution.steps
-    if (failure) noteActionFailed(event, failure)
+    if (failure) noteActionFailed(event, failure, this.#services.signal.aborted)
     else {
       noteOutcome(entry, "accepted", "")
       entry.rows = execution.rows

@@ -123,9 +123,17 @@ export class Rejector {
   }
 }
 
-/** An action before the reply failed. */
-export function noteActionFailed(event: EventContext, failure: Failure): void {
+/** An action before the reply failed, or was broken off because the service stops: then the event is to be sent again. */
+export function noteActionFailed(event: EventContext, failure: Failure, stopping: boolean): void {
   const { entry } = event
+  if (stopping) {
+    const message = "The service stopped before the event was carried out; send it again."
+    event.fault = new AppError("unavailable", message, { reason: "stopping", execution_id: entry.id }, { retryAfterS: 1 })
+    noteOutcome(entry, "failed", "stopping", failure)
+    event.failure = failure
+    event.reply = errorReply(event.fault)
+    return
+  }
   noteOutcome(entry, "failed", "action_failed", failure)
   event.failure = failure
   event.reply = failedReply({ reason: "action_failed", execution_id: entry.id, step: failure.step })

@@ -32,6 +32,8 @@ export interface HttpServices extends SourceServices {
   readonly addressOf: (request: IncomingMessage) => string
   readonly countUnknown: () => void
   readonly unserved: UnservedRequests
+  /** Aborts what events wait for. */
+  readonly breakOff: () => void
   /** Throws `unavailable` when this node may not act on what it remembers. */
   readonly assertLive: () => void
 }
@@ -76,6 +78,10 @@ export class HttpSource implements InboundHandler {
 
   get inFlight(): number {
     return this.#limiter.inFlight
+  }
+
+  breakOff(): void {
+    this.#services.breakOff()
   }
 
   /** Callbacks, no promises, where nothing is waited for. */

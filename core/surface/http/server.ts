@@ -16,6 +16,9 @@ import type { MetricsPage } from "./metrics-page.ts"
 import { originForm } from "./origin-form.ts"
 import { requestIdOf } from "./request-id.ts"
 
+/** For answers to events that are broken off at the drain deadline. */
+const breakOffMs = 500
+
 export interface HttpServerDeps {
   readonly host: string
   readonly port: number
@@ -124,13 +127,16 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         if (!server.listening) return
         const closed = new Promise<void>((resolve) => server.close(() => resolve()))
         const stopSweeping = closeAsTheyFallIdle(server, deps.clock)
+        let cut = () => {}
         const cancel = deps.clock.after(deps.drainMs, () => {
           deps.log.warn({ drain_ms: deps.drainMs }, "requests still under way at the drain deadline are cut")
-          server.closeAllConnections()
+          deps.inbound?.breakOff?.()
+          cut = deps.clock.after(breakOffMs, () => server.closeAllConnections())
         })
         await closed
         stopSweeping()
         cancel()
+        cut()
       })()
       return stopping
     },
