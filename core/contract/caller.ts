@@ -33,6 +33,8 @@ export interface Caller {
   /** The user who made the credential; undefined for service principals. */
   readonly user: { readonly id: string; readonly email: string; readonly staff: boolean } | undefined
   readonly surface: Surface
+  /** The call is marked as test traffic (`X-Service-Test`). */
+  readonly isTest?: boolean
   readonly requestId: string
   readonly log: Logger
 }

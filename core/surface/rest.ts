@@ -13,7 +13,7 @@ import { authorise } from "./call/authorise.ts"
 import { type Quota, rateLimitHeaders } from "./call/rate-limit.ts"
 import { jsonType, sendError, sendJson, sendStream, sendText } from "./http/answer.ts"
 import { corsHeaders, preflightHeaders } from "./http/cors.ts"
-import { credentialsOf } from "./http/credentials.ts"
+import { credentialsOf, isTestCall } from "./http/credentials.ts"
 import { idempotencyKeyOf } from "./http/idempotency-key.ts"
 import { heldToTag, readsBeside, refuseIfNoneMatch } from "./http/if-match.ts"
 import { methodNotAllowed } from "./http/methods.ts"
@@ -141,9 +141,10 @@ async function perform(deps: RestDeps, { operation, read }: Called, request: Req
   const gone = new AbortController()
   response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
   const credentials = credentialsOf(request, response, { surface: "rest", log: deps.log, address: deps.addressOf(request) })
-  const caller = await invoker.admit(credentials, {
+  const admitted = await invoker.admit(credentials, {
     quotas: (quotas: readonly Quota[]) => void response.set(rateLimitHeaders(quotas)),
   })
+  const caller = isTestCall(request) ? { ...admitted, isTest: true } : admitted
   authorise(operation.access, caller, operation.name)
   const given = await readInput(operation, request, request.params, deps.maxBodyBytes)
   const { signal } = gone

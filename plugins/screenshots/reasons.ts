@@ -4,5 +4,4 @@ import { defineReasons } from "#core"
 export const reasons = defineReasons({
   queue_full: { codes: ["resource_exhausted"], summary: "Too many screenshots wait." },
   reads_only: { codes: ["failed_precondition"], summary: "A page that is rendered may only read." },
-  unknown_variant: { codes: ["invalid_argument"], summary: "The page has no such variant." },
 })

@@ -74,6 +74,40 @@ onBothStores("events from inside", ({ start }) => {
     expect(await bench.entries("asleep")).to.have.length(0)
   })
 
+  it("are marked as tests by the header, as events from outside are", async () => {
+    await internal("Marked", [{ type: "dataset.write", dataset_slug: "marked" }])
+    for (const [marker, expected] of [
+      ["1", true],
+      ["TRUE", true],
+      ["0", false],
+      ["yes", false],
+    ] as const) {
+      const { body } = await host.api<{ execution_id: string }>(
+        "POST",
+        "/v1/event-pipelines/marked/events",
+        { payload: { marker } },
+        { headers: { "x-service-test": marker } },
+      )
+      const { execution_id } = body
+      expect((await bench.entry("marked", execution_id)).is_test, marker).to.equal(expected)
+    }
+    const rows = (await bench.rows("marked")).map(({ values }) => [values["marker"], values["is_test"]])
+    expect(Object.fromEntries(rows)).to.deep.equal({ "1": true, TRUE: true, "0": false, yes: false })
+  })
+
+  it("show a guest neither what came nor what errors quote of it", async () => {
+    const minted = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Guest", role: "guest" })
+    await internal("Quoting", [], { transform_js: "function transform(event) { throw new Error(event.who) }" })
+    const { body } = await feed("quoting", { who: "secret-person@x.test" })
+    const path = "/v1/event-pipelines/quoting/executions"
+    for (const at of [path, `${path}/${body.execution_id}`]) {
+      const shown = await host.api("GET", at, undefined, { key: minted.body.secret })
+      expect(shown.status).to.equal(200)
+      expect(JSON.stringify(shown.body)).to.include("transform_threw").and.not.to.include("secret-person")
+      expect(JSON.stringify((await host.api("GET", at)).body)).to.include("secret-person")
+    }
+  })
+
   it("are taken by a disabled pipeline where an admin insists, which the entry tells; never by a proposed one", async () => {
     const minted = await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "Member", role: "member" })
     const member = { key: minted.body.secret }

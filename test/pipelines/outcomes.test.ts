@@ -247,10 +247,12 @@ onBothStores("what becomes of an event", ({ start }) => {
         expect([answer.status, answer.body.code]).to.deep.equal([404, "not_found"])
       }
       expect((await post(proposed.inbound_url, "x".repeat(1_200_000))).status).to.equal(404)
+      for (const url of [unknown, proposed.inbound_url, disabled.inbound_url])
+        expect((await fetch(url, { method: "OPTIONS" })).status).to.equal(404)
     })
     expect(grown).to.deep.equal({})
     const metrics = await (await fetch(`${host.url}/metrics`)).text()
-    expect(metrics).to.match(/^millrace_events_unknown_total 4$/m)
+    expect(metrics).to.match(/^millrace_events_unknown_total 7$/m)
     expect(metrics).to.match(/^millrace_events_total\{status="accepted",cause="",pipeline="[0-9a-f-]{36}"\} [1-9]/m)
     expect(metrics).to.match(/^millrace_events_total\{status="rejected",cause="schema_mismatch",pipeline="[0-9a-f-]{36}"\} 2$/m)
   })

@@ -30,3 +30,9 @@ function bearerOf(request: Request): string | undefined {
   }
   return /^Bearer +(\S+) *$/i.exec(request.get("authorization") ?? "")?.[1]
 }
+
+/** Whether the call is marked as test traffic. */
+export function isTestCall(request: Request): boolean {
+  const marker = request.get("x-service-test")
+  return marker === "1" || marker?.toLowerCase() === "true"
+}

@@ -106,7 +106,7 @@ export const sendEvent = defineOperation({
     if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
     const { execution_id, status, reply } = await deps.engine.submit(stored, {
       payload: input.payload,
-      isTest: input.is_test,
+      isTest: input.is_test || caller.isTest === true,
       force: input.force,
     })
     return { execution_id, status, response: { status: reply.status, headers: { ...reply.headers }, body: reply.body } }
