@@ -45,7 +45,7 @@ describe("the package", function () {
     const files = globSync("**/*", { cwd: installed() })
     expect(files.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith("doors/templates/"))).to.deep.equal([])
     expect(files.filter((path) => /^(test|build|core|plugins|templates)\b/.test(path))).to.deep.equal([])
-    for (const door of ["index", "testing", "client", "live"])
+    for (const door of ["index", "engine", "testing", "client", "live"])
       expect(files, door).to.include.members([`doors/${door}.js`, `doors/${door}.d.ts`])
     // Programs and threads are started by the names of their files.
     const named = globSync("doors/{core,plugins}/**/*.js", { cwd: installed() }).flatMap((path) =>
