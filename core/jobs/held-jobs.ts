@@ -59,9 +59,22 @@ export class HeldJobs {
   }
 
   hasRoom(type: string, organization: string | null): boolean {
-    const { room, held, organizations } = this.#type(type)
-    const reserved = organizations.has(organization ?? "") ? Math.floor(room / 4) : 0
-    return held < room - reserved
+    return this.fitting([{ type, organization }]).length > 0
+  }
+
+  /** Those for which there is room, taken together and in order; all of one type. */
+  fitting<J extends Pick<JobDocument, "type" | "organization">>(jobs: readonly J[]): J[] {
+    const planned = new Set<string>()
+    const fit: J[] = []
+    for (const job of jobs) {
+      const { room, held, organizations } = this.#type(job.type)
+      const organization = job.organization ?? ""
+      const reserved = organizations.has(organization) || planned.has(organization) ? Math.floor(room / 4) : 0
+      if (held + fit.length >= room - reserved) continue
+      planned.add(organization)
+      fit.push(job)
+    }
+    return fit
   }
 
   /** Whether there is room enough for a look into the store to be worth it. */

@@ -33,7 +33,8 @@ export class DurableQueue implements JobQueue {
   readonly #claims: Claims
   readonly #held: HeldJobs
   readonly #log: BoundedLog
-  readonly #excess: string[] = []
+  /** Committed just now, and without room. */
+  readonly #excess: JobDocument[] = []
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
   /** Types of which the store has more that are due. */
   readonly #backlog = new Set<string>()
@@ -131,9 +132,15 @@ export class DurableQueue implements JobQueue {
       this.#take(doc)
       return
     }
-    this.#backlog.add(doc.type)
-    if (this.#excess.push(doc.id) > 1) return
-    setImmediate(() => this.#release(this.#excess.splice(0)))
+    if (this.#excess.push(doc) > 1) return
+    setImmediate(() => {
+      const given = this.#excess.splice(0)
+      this.#release(given.map(({ id }) => id))
+      // Only then are they found.
+      void this.#releasing.then(() => {
+        for (const { type } of given) this.#waits(type, 0)
+      })
+    })
   }
 
   #take(doc: JobDocument): void {
@@ -151,7 +158,7 @@ export class DurableQueue implements JobQueue {
 
   /** What does not run, also what was committed while the queue was being stopped. */
   #giveBack(): void {
-    this.#release([...this.#excess.splice(0), ...this.#held.clear()])
+    this.#release([...this.#excess.splice(0).map(({ id }) => id), ...this.#held.clear()])
   }
 
   #release(given: readonly string[]): void {
@@ -242,21 +249,21 @@ export class DurableQueue implements JobQueue {
     for (const type of this.#args.jobs.keys()) {
       const room = this.#held.room(type)
       if (room <= 0 || this.#stopped) continue
+      // Before the look, so that what is committed meanwhile is looked for again.
+      this.#backlog.delete(type)
       const { jobs, more } = await this.#claims.due(type, room)
-      if (!more) this.#backlog.delete(type)
-      const claimed = await Promise.all(jobs.map((doc) => this.#claim(doc)))
-      // Where all that is due belongs to organizations that have their share, the rest waits until something of theirs ends.
-      if (more && claimed.includes(true)) this.#backlog.add(type)
+      const free = jobs.filter(({ id }) => !this.#held.has(id))
+      const fitting = this.#held.fitting(free)
+      // What an organization has beyond its share waits until something of its own ends.
+      if (more || fitting.length < free.length) this.#backlog.add(type)
+      await Promise.all(fitting.map((doc) => this.#claim(doc)))
     }
   }
 
-  /** Whether this node has it now. */
-  async #claim(doc: JobDocument): Promise<boolean> {
-    if (this.#held.has(doc.id) || this.#stopped || !this.#held.hasRoom(doc.type, doc.organization)) return false
+  async #claim(doc: JobDocument): Promise<void> {
+    if (this.#stopped) return
     const claimed = await this.#leases.claim(doc)
-    if (!claimed) return false
-    this.#take(claimed)
-    return true
+    if (claimed) this.#take(claimed)
   }
 
   #renewLater(): void {

@@ -192,8 +192,11 @@ describe("the job queue", () => {
       await until(async () => (await busy.get(Store).open(JobCollection).count({ state: "queued" })) === 0)
     })
     after(() => busy.stop())
-    const put = (payload: string, organization: string, { job: which = fair, key = "" } = {}) =>
-      busy.get(Works).run((work) => busy.get(JobQueue).enqueue(work, which, payload, { organization, key }))
+    const put = (
+      payload: string,
+      organization: string,
+      { job: which = fair, key = "", ...more }: { job?: typeof fair; key?: string; runAt?: number } = {},
+    ) => busy.get(Works).run((work) => busy.get(JobQueue).enqueue(work, which, payload, { organization, key, ...more }))
     const flood = (count: number, organization: string, payload = "hangs", key = "") =>
       Promise.all(Array.from({ length: count }, (_, n) => put(`${payload} ${organization} ${n}`, organization, { key })))
 
@@ -210,6 +213,23 @@ describe("the job queue", () => {
       expect(finished).to.deep.equal(["innocent"])
       letGo()
       await until(() => finished.length === 201)
+    })
+
+    it("claims no more for an organization than its share, from what another node left", async () => {
+      const run_at = new Date(0).toISOString()
+      await busy.get(Works).run((work) => {
+        for (let n = 0; n < 300; n++) {
+          const id = busy.get(JobQueue).enqueue(work, fair, `hangs left ${n}`, { organization: "alpha", runAt: Date.now() + 3_600_000 })
+          work.in(JobCollection).update(id, { $set: { run_at } })
+        }
+      })
+      await put("wakes the poll", "charlie", { runAt: Date.now() + 50 })
+      await until(() => running.filter((payload) => payload.startsWith("hangs")).length >= 3)
+      await put("innocent", "bravo")
+      await until(() => finished.includes("innocent") && finished.includes("wakes the poll"))
+      expect(finished.some((payload) => payload.startsWith("hangs"))).to.equal(false)
+      letGo()
+      await until(() => finished.length === 302)
     })
 
     it("lets a pipeline's jobs pass between those of another of the same organization", async () => {
