@@ -41,6 +41,7 @@ export type Operations = {
   "jobs.get": typeof import("../plugins/jobs/operations.ts").getJob
   "jobs.list": typeof import("../plugins/jobs/operations.ts").listJobs
   "jobs.retry": typeof import("../plugins/jobs/operations.ts").retryJob
+  "jobs.retry_all": typeof import("../plugins/jobs/operations.ts").retryJobs
   "managed_organizations.list": typeof import("../plugins/organizations/operations/identity.ts").listManaged
   "me.get": typeof import("../plugins/organizations/operations/identity.ts").getMe
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
@@ -98,6 +99,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "jobs.get": { method: "GET", path: "/v1/jobs/{id}", repeatable: true },
   "jobs.list": { method: "GET", path: "/v1/jobs", repeatable: true, list: "jobs" },
   "jobs.retry": { method: "POST", path: "/v1/jobs/{id}/retry", keyed: true },
+  "jobs.retry_all": { method: "POST", path: "/v1/jobs/retry", keyed: true },
   "managed_organizations.list": { method: "GET", path: "/v1/managed-organizations", repeatable: true },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },

@@ -36,8 +36,12 @@ function cutEach(logged: Record<string, unknown>): Record<string, unknown> {
   return err === undefined ? cut : { ...cut, err }
 }
 
-/** Where lines cannot be written, on a full disk say, they wait within bounds, and the service goes on without them. */
+/**
+ * Where lines cannot be written, on a full disk or to a reader that is gone, they wait within bounds, and the service goes
+ * on without them; so it does where what a command or a start prints cannot be written.
+ */
 function standardOutput(): ReturnType<typeof pino.destination> {
+  for (const stream of [process.stdout, process.stderr]) if (!stream.listeners("error").includes(ignored)) stream.on("error", ignored)
   const output = pino.destination({ dest: 1, sync: false, maxLength: 1_048_576 })
   const flush = output.flushSync.bind(output)
   // At the end of the process it would be tried for ever.
@@ -49,6 +53,8 @@ function standardOutput(): ReturnType<typeof pino.destination> {
   })
   return output
 }
+
+const ignored = () => undefined
 
 /** A copy: pino's own redaction goes by lists of paths, which cost 70 to 200 µs a line here and know one case of a name. */
 function withoutSecrets(value: unknown, depth: number): unknown {

@@ -2,7 +2,7 @@
 // again.
 import { z } from "zod"
 import { definePlugin } from "#core"
-import { getJob, listJobs, retryJob } from "./operations.ts"
+import { getJob, listJobs, retryJob, retryJobs } from "./operations.ts"
 import { reasons } from "./reasons.ts"
 
 export default definePlugin({
@@ -10,5 +10,5 @@ export default definePlugin({
   reasons,
   needs: [],
   config: z.strictObject({}),
-  register: (registrar) => registrar.operations(listJobs, getJob, retryJob),
+  register: (registrar) => registrar.operations(listJobs, getJob, retryJob, retryJobs),
 })

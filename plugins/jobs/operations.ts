@@ -1,7 +1,7 @@
 // The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
 // until someone has it tried again.
 import { z } from "zod"
-import { AppError, answered, defineOperation, JobQueue, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
+import { AppError, answered, defineOperation, type Filter, JobQueue, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
 import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 import { executionOf, stageRetry } from "./retry.ts"
 
@@ -105,6 +105,69 @@ export const retryJob = defineOperation({
   },
 })
 
+/** Jobs of one call: each is a few writes of its commit. */
+const maxRetried = 200
+
+export const retryJobs = defineOperation({
+  name: "jobs.retry_all",
+  summary: "Try again all jobs that failed for good and match, oldest first, each from its first try.",
+  description: `At most ${maxRetried} at a time: call it again while \`more\` is true. Jobs that cannot be tried again, because their pipeline is gone for instance, are passed over and named; they stay as they are.`,
+  http: { method: "POST", path: "/v1/jobs/retry" },
+  access: { scope: "jobs:write", role: "member" },
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  input: z.strictObject({
+    pipeline: z.string().min(1).max(200).optional().describe("Only deferred steps of this pipeline: its slug."),
+    type: z.string().min(1).max(200).optional().describe("Only jobs of this type."),
+    since: Timestamp.optional().describe("Only jobs that were made at this time or later."),
+    until: Timestamp.optional().describe("Only jobs that were made before this time."),
+    limit: z.int().min(1).max(maxRetried).default(maxRetried),
+  }),
+  output: z.object({
+    retried: z.int().describe("How many are tried again."),
+    passed_over: z.array(z.object({ id: z.string(), reason: z.string() })).describe("Those that cannot be, and why."),
+    more: z.boolean().describe("Whether further jobs match."),
+  }),
+  errors: ["not_found", "aborted"],
+  examples: [{ given: failed, input: { pipeline: answered("pipeline.slug") } }],
+  inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource },
+  async handle({ input, caller, deps, work }) {
+    const organization = caller.organization.id
+    const passed_over: { id: string; reason: string }[] = []
+    let retried = 0
+    for await (const job of deps.store.open(JobCollection).stream(await matching(input, organization, deps), { sort: { created_at: 1 } })) {
+      if (retried === input.limit) return { retried, passed_over, more: true }
+      try {
+        await stageRetry(deps, organization, job, work)
+        retried++
+      } catch (error) {
+        if (!(error instanceof AppError) || passed_over.length === maxRetried) throw error
+        passed_over.push({ id: job.id, reason: error.message })
+      }
+    }
+    return { retried, passed_over, more: false }
+  },
+})
+
+type RetryFilter = { readonly [Field in "pipeline" | "type" | "since" | "until"]?: string | undefined }
+
+/** Throws `not_found` for a pipeline that is not there. */
+async function matching(
+  { pipeline, type, since, until }: RetryFilter,
+  organization: string,
+  { source }: { source: PipelineSource },
+): Promise<Filter> {
+  const created = { ...(since === undefined ? {} : { $gte: since }), ...(until === undefined ? {} : { $lt: until }) }
+  const found = pipeline === undefined ? undefined : await source.bySlug(organization, pipeline)
+  if (pipeline !== undefined && !found) throw new AppError("not_found", `There is no pipeline "${pipeline}".`)
+  return {
+    organization,
+    state: "dead",
+    ...(type === undefined ? {} : { type }),
+    ...(found ? { "payload.pipeline_id": found.id } : {}),
+    ...(Object.keys(created).length > 0 ? { created_at: created } : {}),
+  }
+}
+
 /** Throws `not_found` for a job of another organization, or of the service's own. */
 async function jobOf(store: Store, organization: string, id: string): Promise<JobDocument> {
   const job = await store.open(JobCollection).get(id)
@@ -112,14 +175,16 @@ async function jobOf(store: Store, organization: string, id: string): Promise<Jo
   return job
 }
 
+/** A job of deferred steps shows the tries of its step; its own are for faults of the service. */
 function shown(job: JobDocument): z.input<typeof Job> {
-  const { id, type, state, attempts, retry, run_at, last_error, created_at } = job
+  const { id, type, state, run_at, created_at } = job
+  const { attempts, max_attempts, last_error } = job.progress ?? { ...job, max_attempts: job.retry.max_attempts }
   return {
     id,
     type,
     state,
     attempts,
-    max_attempts: retry.max_attempts,
+    max_attempts,
     run_at,
     last_error,
     execution_id: executionOf(job)?.execution_id ?? null,

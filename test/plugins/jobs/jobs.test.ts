@@ -119,4 +119,36 @@ describe("jobs", () => {
     expect((await host.api("GET", `/v1/jobs/${id}`)).status).to.equal(404)
     expect((await retry(id)).status).to.equal(404)
   })
+
+  it("are tried again all at once by what they have in common, and show the tries of their step meanwhile", async () => {
+    world.answer = () => fails("the peer is down")
+    const slow = {
+      id: "act",
+      type: "world.act",
+      says: "slow",
+      retry: { max_attempts: 5, initial_delay_ms: 3_600_000, max_delay_ms: 3_600_000 },
+    }
+    const waiting = await bench.make({ name: "Waiting", pipeline: [slow] })
+    expect((await post(waiting.inbound_url, { n: 0 })).status).to.equal(200)
+    await until(async () => (await list("?state=queued")).jobs[0]?.attempts === 1)
+    const [tried] = (await list("?state=queued")).jobs
+    expect([tried?.attempts, tried?.max_attempts]).to.deep.equal([1, 5])
+    expect(tried?.last_error).to.include("the peer is down")
+
+    const act = { id: "act", type: "world.act", says: "other", retry: { max_attempts: 2, initial_delay_ms: 1 } }
+    const other = await bench.make({ name: "Other", pipeline: [act] })
+    const dead = async () => (await list("?limit=200")).jobs
+    const before = (await dead()).length
+    for (const n of [1, 2, 3]) expect((await post(other.inbound_url, { n })).status).to.equal(200)
+    await until(async () => (await dead()).length === before + 3)
+    expect((await dead())[0]).to.include({ attempts: 2, max_attempts: 2 })
+    world.answer = () => ({})
+    const all = (input: object) => host.api<{ retried: number; more: boolean } & Refusal>("POST", "/v1/jobs/retry", input)
+    expect((await all({ pipeline: "nothing" })).status).to.equal(404)
+    expect((await all({ pipeline: "other", until: "2020-01-01T00:00:00.000Z" })).body.retried).to.equal(0)
+    expect((await all({ pipeline: "other", type: "something.else" })).body.retried).to.equal(0)
+    expect((await all({ pipeline: "other", limit: 2 })).body).to.deep.equal({ retried: 2, passed_over: [], more: true })
+    expect((await all({ pipeline: "other" })).body).to.deep.equal({ retried: 1, passed_over: [], more: false })
+    await until(async () => (await dead()).length === before)
+  })
 })
