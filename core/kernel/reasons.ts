@@ -197,7 +197,7 @@ export const coreReasons = defineReasons({
   unsupported_content_encoding: { codes: ["invalid_argument"], summary: "The Content-Encoding is not taken." },
   unsupported_content_type: { codes: ["invalid_argument"], summary: "The Content-Type is not taken." },
   unverified: { codes: ["unauthenticated"], summary: "The event could not be verified." },
-  viewer_token: { codes: ["unauthenticated"], summary: "The viewer's token does not hold." },
+  viewer_token: { codes: ["unauthenticated"], summary: "The token is a viewer's, and what it opens was not named." },
   write_refused: { codes: ["invalid_argument"], summary: "The store refused a write." },
   wrong_master_key: { codes: ["failed_precondition"], summary: "The master key cannot open the store's secrets." },
   wrong_organization: { codes: ["permission_denied"], summary: "A document of another organization was about to be written." },

@@ -15,9 +15,9 @@ import {
   type YAMLError,
 } from "yaml"
 import type { Finding } from "./findings.ts"
-import { finding } from "./lint/finding.ts"
-import type { RuleId } from "./lint/rules.ts"
 import { keysOf } from "./pointer.ts"
+import { finding } from "./rules/finding.ts"
+import type { RuleId } from "./rules/rules.ts"
 
 export interface Place {
   readonly line: number

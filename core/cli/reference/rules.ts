@@ -6,8 +6,8 @@ import { type CrossDocumentRule, CrossDocumentRules, type LintRule } from "../..
 import { loadConfig } from "../../kernel/config.ts"
 import { codeFrame } from "../../pipeline/code-frame.ts"
 import type { Finding } from "../../pipeline/findings.ts"
-import { rules as compilerRules } from "../../pipeline/lint/rules.ts"
 import { parseText } from "../../pipeline/parse.ts"
+import { rules as compilerRules } from "../../pipeline/rules/rules.ts"
 import { compilerFor, type LocalCompiler } from "../../rehearsal/compiler.ts"
 import { byName, fenced, generatedNote, pageOf, table } from "../markdown.ts"
 

@@ -1,8 +1,8 @@
 // Where the parts of the compiler put what they find; pointers get their line and column here, once for all.
 import type { Finding } from "../findings.ts"
-import { finding } from "../lint/finding.ts"
-import type { RuleId } from "../lint/rules.ts"
 import type { Locate, Place } from "../parse.ts"
+import { finding } from "../rules/finding.ts"
+import type { RuleId } from "../rules/rules.ts"
 
 /** More findings than anybody reads are counted only, so that an answer stays small. */
 const maxFindings = 100

@@ -4,7 +4,7 @@ import type { CrossDocumentRule, LintedDocument } from "../../contract/lint-rule
 import type { PipelineDocument } from "../document.ts"
 import type { Finding } from "../findings.ts"
 import type { Graph } from "../graph.ts"
-import { finding } from "./finding.ts"
+import { finding } from "../rules/finding.ts"
 
 /** A file that is checked beside others. */
 export interface FileAmongOthers {

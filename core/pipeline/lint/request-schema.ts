@@ -3,9 +3,9 @@
 import { didYouMean } from "../../kernel/guess.ts"
 import type { Report } from "../compile/report.ts"
 import { childPointer } from "../pointer.ts"
+import type { RuleId } from "../rules/rules.ts"
 import { formatNames } from "../sandbox/format-names.ts"
 import { eachSchema, schemaKeywords } from "../sandbox/json-schema.ts"
-import type { RuleId } from "./rules.ts"
 
 const knownFormats: readonly string[] = formatNames
 /** Those of OpenAPI that annotate; they are near keywords, and meant. */
