@@ -7,7 +7,6 @@ import { projectRoot } from "../import-graph.ts"
 
 const copied = [
   ".mocharc.yaml",
-  "biome.imports.json",
   "biome.json",
   "build",
   "client",
