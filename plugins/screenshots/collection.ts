@@ -18,6 +18,9 @@ export interface StoredScreenshot extends Document {
   width: number
   height: number
   error: string
+  /** Absent in records of earlier versions. */
+  http_status?: number
+  warnings?: string[]
   created_at: string
   finished_at: string | null
   /** End of the image and of its link. */

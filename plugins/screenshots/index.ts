@@ -24,7 +24,8 @@ export default definePlugin({
   register(reg, config) {
     reg.collections(ScreenshotCollection)
     reg.operations(startScreenshot, screenshotResult)
-    reg.jobs(renderScreenshot, expireScreenshot)
+    // Slots of their own: what waits for a page keeps no mail waiting, and the other way round.
+    reg.jobs({ ...renderScreenshot, slots: config.concurrency }, expireScreenshot)
     reg.provide(RendererToken, {
       inject: { settings: Settings, sockets: OutgoingSockets, serving: Serving, clock: Clock, log: Log },
       create: ({ settings, serving, ...deps }) =>

@@ -9,6 +9,21 @@ const Click = z.strictObject({ action: z.literal("click"), selector: Selector })
 
 const Fill = z.strictObject({ action: z.literal("fill"), selector: Selector, value: z.string().max(2_000) })
 
+const Choose = z
+  .strictObject({
+    action: z.literal("choose"),
+    selector: Selector,
+    value: z.string().max(2_000).optional().describe("The option's value."),
+    label: z.string().max(2_000).optional().describe("What the option says."),
+  })
+  .refine(({ value, label }) => (value === undefined) !== (label === undefined), "give one of value and label")
+
+const Check = z.strictObject({
+  action: z.literal("check"),
+  selector: Selector,
+  checked: z.boolean().default(true).describe("Whether the checkbox or radio button is to be on."),
+})
+
 const Scroll = z
   .strictObject({
     action: z.literal("scroll"),
@@ -26,7 +41,7 @@ const Wait = z
   })
   .refine(({ selector, ms }) => (selector === undefined) !== (ms === undefined), "give one of selector and ms")
 
-export const Instruction = z.discriminatedUnion("action", [Click, Fill, Scroll, Wait])
+export const Instruction = z.discriminatedUnion("action", [Click, Fill, Choose, Check, Scroll, Wait])
 export type Instruction = z.output<typeof Instruction>
 
 export const Viewport = z.strictObject({

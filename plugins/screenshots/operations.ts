@@ -51,6 +51,8 @@ export const screenshotResult = defineOperation({
     width: z.int().describe("Pixels of the image; 0 until there is one."),
     height: z.int(),
     error: z.string().describe("Why it failed; empty otherwise."),
+    http_status: z.int().describe("Status that the page at `url` was answered with, such as 404; 0 for a `page`, and until it is done."),
+    warnings: z.array(z.string()).describe("What the picture may lack: `missing_glyphs`, scripts that no font on the machine has."),
   }),
   errors: ["invalid_argument", "not_found"],
   examples: [{ given: { job: "screenshots.start" }, input: { job_id: answered("job.job_id") } }],
@@ -70,6 +72,8 @@ export const screenshotResult = defineOperation({
       width,
       height,
       error,
+      http_status: found.http_status ?? 0,
+      warnings: found.warnings ?? [],
     }
   },
 })

@@ -137,13 +137,16 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
         const bucket_key = `screenshots/${id}.png`
         await buckets.open(organization).put(bucket_key, image.bytes)
         const expires = clock.now() + settings.keep_hours * 3_600_000
-        const { width, height } = image
+        const { width, height, seen } = image
         finish(work, organization, id, {
           status: "done",
           bucket_key,
           media_type: "image/png",
           width,
           height,
+          // A page of the organization's own is given to the browser, and not fetched.
+          http_status: screenshot.request.url === null ? 0 : seen.httpStatus,
+          warnings: [...seen.warnings],
           expires_at: timestamp(expires),
         })
         queue.enqueue(work, expireRef, { id }, { organization, runAt: expires })

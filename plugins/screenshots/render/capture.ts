@@ -1,9 +1,10 @@
 // One page in a browser that runs already: opened, acted on, pictured.
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core"
 import { giveDocument } from "./given-document.ts"
-import type { RenderTask } from "./order.ts"
+import { missingGlyphs } from "./glyphs.ts"
+import type { RenderTask, Seen } from "./order.ts"
 import { guardOwn } from "./page-guard.ts"
-import { perform, settle } from "./perform.ts"
+import { perform, reveal, settle } from "./perform.ts"
 
 /** A page that did not come, and why as far as the browser knows. */
 export class PageFailure extends Error {
@@ -28,7 +29,7 @@ export async function connect(socket: string): Promise<Browser> {
 }
 
 /** Writes a PNG to `file`. Throws PageFailure. */
-export async function capture(browser: Browser, task: RenderTask, file: string): Promise<void> {
+export async function capture(browser: Browser, task: RenderTask, file: string): Promise<Seen> {
   const context = await browser.newContext({
     viewport: { width: task.viewport.width, height: task.viewport.height },
     deviceScaleFactor: task.viewport.device_scale_factor,
@@ -55,7 +56,10 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
   if (isNowhere(page)) throw navigation.failure("")
   const astray = guard.astray()
   if (astray !== undefined) throw new PageFailure("The page leads to a part of this service that is no page.", astray)
+  if (task.full_page) await reveal(page, task.viewport.height)
+  const warnings = await missingGlyphs(page)
   await page.screenshot({ path: file, type: "png", animations: "disabled", timeout: task.deadlineMs, ...(await extent(page, task)) })
+  return { httpStatus: navigation.status(), warnings }
 }
 
 async function open(page: Page, task: RenderTask, navigation: Navigation): Promise<void> {
@@ -78,6 +82,8 @@ function isNowhere(page: Page): boolean {
 interface Navigation {
   /** For a page that is not there: what the browser said last of a document that it could not get. */
   failure(otherwise: string): PageFailure
+  /** Of the document that is shown; 0 where none was fetched. */
+  status(): number
 }
 
 function watchNavigation(page: Page): Navigation {
@@ -87,12 +93,17 @@ function watchNavigation(page: Page): Navigation {
   page.on("request", (request) => {
     if (isMain(request)) asked = request.url()
   })
+  let answered = 0
+  page.on("response", (response) => {
+    if (isMain(response.request())) answered = response.status()
+  })
   page.on("requestfailed", (request) => {
     const text = request.failure()?.errorText ?? ""
     // Aborted: another document took its place, or none was to come of it.
     if (isMain(request) && text !== aborted) failed = { text, url: request.url() }
   })
   return {
+    status: () => answered,
     failure(otherwise) {
       const text = failed?.text || /net::\w+/.exec(otherwise)?.[0] || otherwise.split("\n")[0]?.slice(0, 200) || "there is no document"
       return new PageFailure(`The page could not be opened (${text}).`, failed?.url ?? asked)

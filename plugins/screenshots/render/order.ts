@@ -18,6 +18,13 @@ export interface RenderOrder {
   readonly instructions: readonly Instruction[]
 }
 
+/** What is known of the page beside its picture. */
+export interface Seen {
+  /** That it was answered with; 0 where it was not fetched, or its document says none. */
+  readonly httpStatus: number
+  readonly warnings: readonly string[]
+}
+
 export interface RenderTask extends RenderOrder {
   readonly own: OwnPages
   readonly proxy: string
@@ -31,7 +38,7 @@ export interface RenderTask extends RenderOrder {
 }
 
 export type RenderAnswer =
-  | { readonly kind: "done"; readonly file: string; readonly unsandboxed: boolean }
+  | { readonly kind: "done"; readonly file: string; readonly unsandboxed: boolean; readonly seen: Seen }
   | { readonly kind: "failed"; readonly message: string /** Of the page that did not come. */; readonly url: string | undefined }
   /** No fault of the page's. */
   | { readonly kind: "broken"; readonly message: string }

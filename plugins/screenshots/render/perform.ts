@@ -4,6 +4,9 @@ import type { Instruction } from "../instructions.ts"
 
 const stepTimeoutMs = 5_000
 const settleMs = 2_000
+/** Nothing below this is in a picture. */
+const maxRevealed = 16_384
+const revealMs = 400
 
 export async function perform(page: Page, instructions: readonly Instruction[]): Promise<void> {
   for (const [index, instruction] of instructions.entries()) {
@@ -21,6 +24,19 @@ export async function settle(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle", { timeout: settleMs }).catch(() => undefined)
 }
 
+/** Scrolls through the page and back, so that sections which appear when they are scrolled to are in a picture of all of it. */
+export async function reveal(page: Page, windowHeight: number): Promise<void> {
+  const at = await page.evaluate<number>("window.scrollY")
+  const height = await page.evaluate<number>("document.documentElement.scrollHeight")
+  const painted = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+  const last = Math.min(height, maxRevealed)
+  for (let y = 0; y < last; y += windowHeight) await page.evaluate(`window.scrollTo({ top: ${y}, behavior: "instant" }), ${painted}`)
+  await settle(page)
+  await page.evaluate(`window.scrollTo({ top: ${at}, behavior: "instant" }), ${painted}`)
+  // What fades in does so now: a picture ends animations, and not transitions that scripts time.
+  await page.waitForTimeout(revealMs)
+}
+
 async function step(page: Page, instruction: Instruction): Promise<void> {
   const first = (selector: string) => page.locator(`css=${selector}`).first()
   const options = { timeout: stepTimeoutMs }
@@ -29,6 +45,14 @@ async function step(page: Page, instruction: Instruction): Promise<void> {
       return await first(instruction.selector).click(options)
     case "fill":
       return await first(instruction.selector).fill(instruction.value, options)
+    case "choose":
+      await first(instruction.selector).selectOption(
+        instruction.label === undefined ? { value: instruction.value ?? "" } : { label: instruction.label },
+        options,
+      )
+      return
+    case "check":
+      return await first(instruction.selector).setChecked(instruction.checked, options)
     case "scroll": {
       if (instruction.selector !== undefined) return await first(instruction.selector).scrollIntoViewIfNeeded(options)
       const y = instruction.to === "bottom" ? Number.MAX_SAFE_INTEGER : (instruction.y ?? 0)

@@ -28,10 +28,10 @@ async function render(task: RenderTask): Promise<RenderAnswer> {
   const file = join(task.folder, "image.png")
   const captured = async () => {
     const browser = await connect(launched.socket)
-    await capture(browser, task, file)
+    return await capture(browser, task, file)
   }
-  await Promise.race([captured(), ended])
-  return { kind: "done", file, unsandboxed: !launched.sandboxed }
+  const seen = await Promise.race([captured(), ended])
+  return { kind: "done", file, unsandboxed: !launched.sandboxed, seen }
 }
 
 function answerOf(error: unknown): RenderAnswer {

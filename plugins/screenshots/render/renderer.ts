@@ -11,7 +11,7 @@ import { startFilteringProxy } from "../proxy/filtering-proxy.ts"
 import { type OwnPages, targetOfUrl } from "../proxy/targets.ts"
 import type { ScreenshotSettings } from "../settings.ts"
 import { type Chromium, chromiumOf } from "./chromium.ts"
-import type { RenderAnswer, RenderOrder, RenderTask } from "./order.ts"
+import type { RenderAnswer, RenderOrder, RenderTask, Seen } from "./order.ts"
 import { sizeOfPng } from "./png.ts"
 import { killGroup, memoryOf } from "./process-group.ts"
 
@@ -19,6 +19,7 @@ export interface Image {
   readonly bytes: Buffer
   readonly width: number
   readonly height: number
+  readonly seen: Seen
 }
 
 /** The page could not be pictured, for a reason that another try would meet again; the message is for whoever asked. */
@@ -92,7 +93,7 @@ export function createRenderer(args: RendererArgs): Renderer {
         log.warn("Chromium runs without its own sandbox: the service runs as root, or the system allows no user namespaces")
       }
       const bytes = await readFile(answer.file)
-      return { bytes, ...sizeOfPng(bytes) }
+      return { bytes, ...sizeOfPng(bytes), seen: answer.seen }
     } finally {
       await proxy.close()
       await rm(folder, { recursive: true, force: true, maxRetries: 3 })

@@ -31,6 +31,19 @@ describe("screenshots", () => {
   before(async () => {
     site = await startSite({
       "/form": form,
+      "/told": `<style>body { background: blue } section { height: 600px; background: white; opacity: 0 }</style>
+        <section></section><section></section><section></section><section id="last"></section>
+        <select id="size"><option value="s">Small</option><option value="l">Large</option></select><input type="checkbox" id="yes">
+        <p>日本語 and letters</p>
+        <script>
+          const observer = new IntersectionObserver((seen) => {
+            for (const { isIntersecting, target } of seen) if (isIntersecting) Object.assign(target.style, { opacity: 1, background: "red" })
+          })
+          document.querySelectorAll("section").forEach((section) => observer.observe(section))
+          document.addEventListener("change", () => {
+            if (size.value === "l" && yes.checked) document.body.style.background = "green"
+          })
+        </script>`,
       "/grown": "<style>html { height: 90000px; background: red }</style>",
       "/status": (_request, response) => void response.writeHead(500, { "content-type": "text/html" }).end('<body style="background:red">'),
       "/socket": `<script>
@@ -49,6 +62,22 @@ describe("screenshots", () => {
     await site?.close()
   })
 
+  it("shows all of a page whose sections appear when scrolled to, chooses and checks, and tells status and missing fonts", async () => {
+    const instructions = [
+      { action: "choose", selector: "#size", label: "Large" },
+      { action: "check", selector: "#yes" },
+    ]
+    const result = await take(host, { url: `${site.origin}/told`, viewport: { width: 400, height: 300 }, full_page: true, instructions })
+    const picture = await pictureOf(result)
+    for (const y of [300, 900, 1_500, 2_100]) expect(picture.at(200, y), `section at ${y}`).to.deep.equal(red)
+    expect(picture.at(390, picture.height - 2)).to.deep.equal(green)
+    expect(result.http_status).to.equal(200)
+    // Only where the machine has no font for it.
+    for (const warning of result.warnings) expect(warning).to.match(/^missing_glyphs: .*Han/)
+    const missing = await take(host, { url: `${site.origin}/nothing-here` })
+    expect([missing.status, missing.http_status]).to.deep.equal(["done", 404])
+  })
+
   it("pictures the viewport, and answers with every field and nothing else", async () => {
     const before = Date.now()
     const result = await take(host, { url: `${site.origin}/form`, viewport: { width: 400, height: 300 } })
@@ -60,12 +89,15 @@ describe("screenshots", () => {
       "error",
       "expires_at",
       "height",
+      "http_status",
       "job_id",
       "media_type",
       "signed_url",
       "status",
+      "warnings",
       "width",
     ])
+    expect([result.http_status, result.warnings]).to.deep.equal([200, []])
     expect(result.media_type).to.equal("image/png")
     expect(result.bucket_key).to.equal(`screenshots/${result.job_id}.png`)
     const life = Date.parse(result.expires_at) - before

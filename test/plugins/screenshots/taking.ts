@@ -15,6 +15,8 @@ export interface Result {
   readonly width: number
   readonly height: number
   readonly error: string
+  readonly http_status: number
+  readonly warnings: string[]
 }
 
 export interface Refusal {
