@@ -1,0 +1,99 @@
+// Refusals as clients get them over HTTP: code, status and the reason that programs switch on.
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { projectRoot } from "../import-graph.ts"
+
+/** Reasons that no test names yet; may only become fewer. */
+const left = 72
+
+const nobody = "0190a7c4-1111-7000-8000-000000000000"
+
+describe("refusals over HTTP", () => {
+  let host: TestHost
+  before(async () => {
+    host = await testHost()
+    const pipeline = { name: "Plain", state: "active", auth_mode: "none", pipeline: [{ type: "respond", status: 201 }] }
+    const made = await host.api("POST", "/v1/event-pipelines", pipeline)
+    expect(made.status, JSON.stringify(made.body)).to.equal(200)
+    const page = await host.api("POST", "/v1/pages", { title: "Landing", variants: [{ key: "control", html: "<p>Hi</p>" }] })
+    expect(page.status, JSON.stringify(page.body)).to.equal(200)
+    const applied = await host.api("POST", "/v1/event-pipelines/apply", { documents: [document("Drifted", "active")] })
+    expect(applied.status, JSON.stringify(applied.body)).to.equal(200)
+    await host.api("PUT", "/v1/event-pipelines/drifted", { name: "By hand" })
+  })
+  after(() => host.stop())
+
+  function document(name: string, state: string, more: object = {}) {
+    return { path: `${name}.yaml`, document: { slug: name.toLowerCase(), name, state, auth_mode: "none", ...more } }
+  }
+
+  type Call = readonly [method: string, path: string, body?: unknown, headers?: Record<string, string>]
+  const cases: readonly [reason: string, status: number, code: string, call: Call][] = [
+    ["unknown_path", 404, "not_found", ["GET", "/v1/nothing-here"]],
+    ["method_not_allowed", 405, "unimplemented", ["PUT", "/v1/datasets", {}]],
+    ["no_active_pipeline", 404, "not_found", ["POST", `/v1/inbound/in_${"A".repeat(22)}`, {}]],
+    ["no_such_execution", 404, "not_found", ["POST", `/v1/event-pipelines/plain/executions/${nobody}/replay`, {}]],
+    [
+      "literal_secret",
+      400,
+      "invalid_argument",
+      [
+        "POST",
+        "/v1/event-pipelines/apply",
+        { documents: [document("Told", "active", { auth_mode: "hmac_sha256", auth_config: { secret: "plain" } })] },
+      ],
+    ],
+    [
+      "slug_twice",
+      400,
+      "invalid_argument",
+      ["POST", "/v1/event-pipelines/apply", { documents: [document("Twin", "active"), document("Twin", "active")] }],
+    ],
+    [
+      "invalid_document",
+      400,
+      "invalid_argument",
+      ["POST", "/v1/event-pipelines/apply", { documents: [{ path: "a", document: { state: 7 } }] }],
+    ],
+    ["drift", 400, "failed_precondition", ["POST", "/v1/event-pipelines/apply", { documents: [document("Drifted", "disabled")] }]],
+    ["unknown_app", 400, "invalid_argument", ["POST", "/v1/integrations-connect", { app: "no-such-app", credentials: {} }]],
+    [
+      "nothing_to_rotate",
+      404,
+      "not_found",
+      [
+        "POST",
+        "/v1/integrations-connect",
+        { app: "http", credentials: { base_url: "https://a.test", headers: {} }, rotate_credentials: true },
+      ],
+    ],
+    ["organization_out_of_reach", 404, "not_found", ["GET", "/v1/me", undefined, { "x-organization-id": "elsewhere" }]],
+    ["unknown_variant", 400, "invalid_argument", ["POST", "/v1/screenshot/start", { page: "landing", variant: "none" }]],
+  ]
+
+  for (const [reason, status, code, [method, path, body, headers = {}]] of cases)
+    it(`${reason}: ${method} ${path}`, async () => {
+      const answer = await host.api<{ code: string; details: Record<string, unknown> }>(method, path, body, { headers })
+      expect([answer.status, answer.body.code, answer.body.details?.["reason"]], JSON.stringify(answer.body)).to.deep.equal([
+        status,
+        code,
+        reason,
+      ])
+    })
+})
+
+describe("reasons of refusals", () => {
+  it("are each named by a test", () => {
+    const page = readFileSync(join(projectRoot, "docs/reference/errors.md"), "utf8")
+    const reasons = [...page.slice(page.indexOf("| reason |")).matchAll(/^\| `(\w+)` \|/gm)].map(([, reason = ""]) => reason)
+    expect(reasons, "the table of reasons").to.include("invalid_fields")
+    const tests = globSync("{test,plugins,core}/**/*.test.ts", { cwd: projectRoot }).map((path) =>
+      readFileSync(join(projectRoot, path), "utf8"),
+    )
+    const words = new Set(tests.flatMap((text) => text.match(/\w+/g) ?? []))
+    const unnamed = reasons.filter((reason) => !words.has(reason))
+    expect(unnamed.length, `${left} may have no test, and these have none: ${unnamed.join(", ")}`).to.be.at.most(left)
+  })
+})
