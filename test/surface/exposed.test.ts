@@ -137,13 +137,24 @@ describe("a refusal", () => {
   })
   after(() => house.close())
 
-  it("of 60,000 unknown fields names a hundred, counts the rest and stays small", async () => {
-    const body = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`k${n}`, 0])))
+  const unknown = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`"k{,${n}`, 0])))
+
+  it("of many unknown fields names a hundred, counts the rest and stays small", async () => {
+    const body = unknown(2_000)
     const { status, json, text } = await call(house, "POST", "/v1/notes", { body })
     expect(status).to.equal(400)
     expect(json.details["fields"]).to.have.length(100)
-    expect(json.details["problems"]).to.be.at.least(60_000)
+    expect(json.details["problems"]).to.be.at.least(2_000)
     expect(text.length).to.be.lessThan(4 * body.length + 65_536)
+  })
+
+  it("of an object with tens of thousands of fields comes before it is parsed, wherever it stands", async () => {
+    for (const body of [unknown(60_000), `{"a":[1,{"b\\\\":${unknown(2_001)}}]}`]) {
+      const { status, json } = await call(house, "POST", "/v1/notes", { body })
+      expect([status, json.details["reason"], json.details["max_fields"]]).to.deep.equal([400, "too_many_fields", 2_000])
+    }
+    const list = JSON.stringify({ text: "x", more: Array.from({ length: 5_000 }, (_, n) => ({ n, k: ',{"' })) })
+    expect((await call(house, "POST", "/v1/notes", { body: list })).json.details["reason"]).to.equal("invalid_fields")
   })
 
   it("quotes no more than the beginning of a long name", async () => {

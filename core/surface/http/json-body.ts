@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http"
 import { AppError } from "../../kernel/errors.ts"
 import { jsonFault } from "../../kernel/json-fault.ts"
+import { refuseTooManyFields } from "./json-shape.ts"
 
 export const defaultMaxBodyBytes = 1_048_576
 const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
@@ -61,6 +62,7 @@ function parse(bytes: Buffer): unknown {
   } catch {
     throw malformed("The body is not valid UTF-8.", "malformed_body")
   }
+  refuseTooManyFields(text)
   try {
     return JSON.parse(text)
   } catch {
