@@ -161,8 +161,8 @@ export const coreReasons = defineReasons({
   too_deep: { codes: ["failed_precondition"], summary: "Pipelines send to pipelines too deep." },
   too_many: { codes: ["resource_exhausted"], summary: "Too many events are in flight." },
   too_many_channels: { codes: ["resource_exhausted"], summary: "The socket is subscribed to too many channels." },
-  too_many_fields: { codes: ["invalid_argument"], summary: "The form has too many fields." },
-  too_many_sockets: { codes: ["resource_exhausted"], summary: "This address holds as many anonymous sockets as it may." },
+  too_many_fields: { codes: ["invalid_argument"], summary: "A form, or an object in a body, has too many fields." },
+  too_many_sockets: { codes: ["resource_exhausted"], summary: "This key, or without one this address, holds as many sockets as it may." },
   too_many_sockets_in_all: { codes: ["resource_exhausted"], summary: "This node holds as many anonymous sockets as it may." },
   too_many_waiting: { codes: ["resource_exhausted"], summary: "Too many subscriptions wait on this socket." },
   transform_memory: {
