@@ -1,7 +1,7 @@
 // The execution log: what came in, what was made of it, and running it again.
 
 import { z } from "zod"
-import { AppError, defineOperation, Pager, pageInput, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { AppError, Clock, defineOperation, Pager, pageInput, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { Force, refuseForce, seesPayloads } from "../rules.ts"
@@ -69,6 +69,14 @@ export const ExecutionDetail = Execution.extend({
 const summaryFields = Object.keys(Execution.shape) as (keyof z.infer<typeof Execution>)[]
 const detailFields = Object.keys(ExecutionDetail.shape) as (keyof z.infer<typeof ExecutionDetail>)[]
 
+const dayMs = 86_400_000
+
+/** The entry as it may still be shown: what it holds of the event itself goes when the payload does. */
+function retained(entry: JournalEntry, payloadsDays: number, now: number): JournalEntry {
+  if (Date.parse(entry.received_at) + payloadsDays * dayMs > now) return entry
+  return { ...entry, payload_preview: "", transformed: null }
+}
+
 function summary(entry: JournalEntry, payloads: boolean): z.infer<typeof Execution> {
   const shown = pick(entry, summaryFields)
   return payloads ? shown : { ...shown, ...withoutPayload(entry) }
@@ -121,7 +129,7 @@ export const listExecutions = defineOperation({
   errors: ["invalid_argument", "not_found"],
   examples: [{ given: taken.given, input: { slug: taken.input.slug, status: "accepted" } }],
   resource: { uri: "millrace://event-pipelines/{slug}/executions" },
-  inject: { pipelines: EventPipelinesService, store: Store, pager: Pager },
+  inject: { pipelines: EventPipelinesService, store: Store, pager: Pager, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const { id } = await deps.pipelines.get(organization, input.slug)
@@ -143,7 +151,9 @@ export const listExecutions = defineOperation({
       sort: { received_at: -1 },
       request: { limit, cursor },
     })
-    return { executions: items.map((entry) => summary(entry, seesPayloads(caller))), next_cursor }
+    const { payloads_days } = deps.settings.retention
+    const now = deps.clock.now()
+    return { executions: items.map((entry) => summary(retained(entry, payloads_days, now), seesPayloads(caller))), next_cursor }
   },
 })
 
@@ -158,13 +168,14 @@ export const getExecution = defineOperation({
   errors: ["not_found"],
   examples: [taken],
   resource: { uri: "millrace://event-pipelines/{slug}/executions/{id}" },
-  inject: { pipelines: EventPipelinesService, store: Store },
+  inject: { pipelines: EventPipelinesService, store: Store, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const pipeline = await deps.pipelines.get(caller.organization.id, input.slug)
     const entry = await deps.store.open(EntryCollection, caller.organization.id).get(input.id)
     if (!entry || entry.pipeline_id !== pipeline.id)
       throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`)
-    return detail(entry, seesPayloads(caller))
+    const { payloads_days } = deps.settings.retention
+    return detail(retained(entry, payloads_days, deps.clock.now()), seesPayloads(caller))
   },
 })
 
