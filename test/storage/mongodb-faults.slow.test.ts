@@ -10,6 +10,7 @@ import { createLog } from "../../core/kernel/log.ts"
 import { createMongoDriver } from "../../core/storage/mongodb/driver.ts"
 import { createStore, type StartedStore } from "../../core/storage/store.ts"
 import { type MongoSet, mongoStartable, startSet } from "../mongodb-server.ts"
+import { until } from "../waiting.ts"
 
 const log = createLog("silent")
 const acme = "0199aaaa-0000-7000-8000-000000000001"
@@ -122,6 +123,33 @@ function isUnavailable(error: unknown): false {
 const suite = mongoStartable ? describe : describe.skip
 
 suite("storage: mongodb when servers die", () => {
+  it("waits at its start for a primary, and says so", async () => {
+    const set = await startSet(1)
+    try {
+      const url = set.freshUrl()
+      await set.killPrimary()
+      const lines: string[] = []
+      const driver = createMongoDriver({ url, clock: systemClock, log: createLog("warn", { write: (line) => void lines.push(line) }) })
+      const store = createStore({ driver, collections: [entries], clock: systemClock })
+      const started = store.start()
+      await until(() => lines.some((line) => line.includes("Waiting for one")))
+      await set.startAll()
+      await started
+      await store.ready()
+      await store.stop()
+      expect(lines.filter((line) => line.includes("Waiting for one")).length).to.equal(1)
+
+      await set.killPrimary()
+      const impatient = createMongoDriver({ url, clock: systemClock, log, startWithinMs: 0 })
+      const refused = await createStore({ driver: impatient, collections: [entries], clock: systemClock })
+        .start()
+        .catch((error: unknown) => error)
+      expect((refused as AppError).message).to.include("Is mongod running there?")
+    } finally {
+      await set.stop()
+    }
+  })
+
   it("keeps every acknowledged commit once when the only member dies and comes back, and is unavailable meanwhile", async () => {
     const set = await startSet(1)
     const store = await openStore(set, 60_000)

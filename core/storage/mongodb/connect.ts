@@ -1,4 +1,5 @@
 // The connection: options that durability and elections ask for, and the refusal of servers that cannot do transactions.
+import { setTimeout as pause } from "node:timers/promises"
 import { type Db, MongoClient, type MongoClientOptions } from "mongodb"
 import { AppError } from "../../kernel/errors.ts"
 import { isLost } from "./trouble.ts"
@@ -6,6 +7,8 @@ import { isLost } from "./trouble.ts"
 /** MongoDB 5.0; before it, field names with dots and dollars cannot be stored. */
 const oldestWireVersion = 13
 const initiate = `mongosh --eval 'rs.initiate()'`
+
+const againMs = 200
 
 /** By which the server knows the connections of every node. */
 export const appName = "millrace"
@@ -53,17 +56,31 @@ function databaseIn(url: string): string {
   return name ? decodeURIComponent(name) : "millrace"
 }
 
-/** Connects and checks what answers; throws `failed_precondition` with the remedy, or `unavailable`. */
-export async function open(connection: Connection, url: string): Promise<void> {
-  try {
-    await connection.client.connect()
-    check(await connection.client.db("admin").command({ hello: 1 }), url)
-  } catch (error) {
-    if (!isLost(error)) throw error
-    await explain(url)
-    throw new AppError("unavailable", `No primary of ${hostsOf(url)} answers (${(error as Error).message}). Is mongod running there?`, {
-      reason: "storage_unavailable",
-    })
+export interface OpenOptions {
+  /** Milliseconds for which a primary is waited for. */
+  readonly withinMs: number
+  /** Told once, when there is none at first. */
+  readonly onWait: (why: string) => void
+}
+
+/** Connects and checks what answers, waiting for an election to end; throws `failed_precondition` with the remedy, or `unavailable`. */
+export async function open(connection: Connection, url: string, { withinMs, onWait }: OpenOptions): Promise<void> {
+  const until = performance.now() + withinMs
+  for (let told = false; ; ) {
+    try {
+      await connection.client.connect()
+      check(await connection.client.db("admin").command({ hello: 1 }), url)
+      return
+    } catch (error) {
+      if (!isLost(error)) throw error
+      await explain(url)
+      const why = `No primary of ${hostsOf(url)} answers (${(error as Error).message}).`
+      if (performance.now() >= until)
+        throw new AppError("unavailable", `${why} Is mongod running there?`, { reason: "storage_unavailable" })
+      if (!told) onWait(why)
+      told = true
+      await pause(againMs)
+    }
   }
 }
 

@@ -24,6 +24,8 @@ export interface MongoDriverOptions {
   readonly url: string
   readonly clock: Clock
   readonly log: Logger
+  /** Milliseconds for which a start waits for a primary; an election takes some of it. Default 30,000. */
+  readonly startWithinMs?: number
   /** Milliseconds for which a commit is tried again through lost connections and elections. Default 20,000. */
   readonly commitWithinMs?: number
   /** Milliseconds for which it is then asked whether it went through, where that is not known. Default 40,000. */
@@ -75,10 +77,11 @@ class Driver implements MongoDriver {
   }
 
   async start(collections: readonly CollectionSpec[]): Promise<void> {
-    const { url, log } = this.#options
+    const { url, log, startWithinMs = 30_000 } = this.#options
+    const onWait = (why: string) => log.warn(`${why} Waiting for one, for ${Math.round(startWithinMs / 1_000)} s at most.`)
     this.#letSocketsBe = wakeOnClose(this.#connection.client)
     try {
-      await open(this.#connection, url)
+      await open(this.#connection, url, { withinMs: startWithinMs, onWait })
       for (const change of await layOut(this.db, collections)) log.info(change, "indexes of older declarations dropped")
     } catch (error) {
       await this.stop()
