@@ -7,6 +7,8 @@ const BootstrapFile = z.object({
   base_url: z.string(),
   organization: z.object({ id: z.string(), slug: z.string() }),
   admin_key: z.string(),
+  /** There until a start that listened has printed the key. */
+  printed: z.literal(false).optional(),
 })
 export type BootstrapFile = z.infer<typeof BootstrapFile>
 

@@ -53,7 +53,10 @@ export class FirstStart implements Bootstrap {
     const { settings } = this.#deps
     const configured = settings.bootstrap_key === null ? undefined : readConfigured(settings.bootstrap_key)
     this.organization = await this.#earliest()
-    if (this.organization) return this.#warnOfIgnored(configured)
+    if (this.organization) {
+      if (!this.#production) this.#takeUnprinted(this.organization.id)
+      return this.#warnOfIgnored(configured)
+    }
     if (this.#production && !configured) {
       throw new Error(
         `There is no organization yet, and in production the first key is not drawn. Set MILLRACE_BOOTSTRAP_KEY to a key of the form ${keyFormat}; \`${makeKey}\` prints one.`,
@@ -65,8 +68,16 @@ export class FirstStart implements Bootstrap {
   listening(baseUrl: string): void {
     if (this.#production) return
     const kept = readBootstrapFile(this.#path)
-    if (!kept || kept.organization.id !== this.organization?.id || kept.base_url === baseUrl) return
-    writeBootstrapFile(this.#path, { ...kept, base_url: baseUrl })
+    if (!kept || kept.organization.id !== this.organization?.id) return
+    if (kept.base_url === baseUrl && kept.printed === undefined) return
+    const { organization, admin_key } = kept
+    writeBootstrapFile(this.#path, { base_url: baseUrl, organization, admin_key })
+  }
+
+  /** An earlier start drew the key and ended before it listened, as where its port was taken: it is still to be printed. */
+  #takeUnprinted(organization: string): void {
+    const kept = readBootstrapFile(this.#path)
+    if (kept?.printed === false && kept.organization.id === organization) this.adminKey = kept.admin_key
   }
 
   #earliest(): Promise<Organization | undefined> {
@@ -87,7 +98,7 @@ export class FirstStart implements Bootstrap {
         if (!this.#production) {
           mkdirSync(settings.data_dir, { recursive: true })
           const { id, slug } = made
-          writeBootstrapFile(this.#path, { base_url: baseUrlOf(settings), organization: { id, slug }, admin_key: key.text })
+          writeBootstrapFile(this.#path, { base_url: baseUrlOf(settings), organization: { id, slug }, admin_key: key.text, printed: false })
         }
         return made
       })

@@ -11,6 +11,6 @@ export function greeting(bootstrap: Bootstrap, baseUrl: string): string {
     `  organization   ${organization?.slug ?? ""} (${organization?.id ?? ""})`,
   ]
   if (adminKey !== null) lines.push(`  admin key      ${adminKey}`, `                 shown this once${file ? `; also in ${file}` : ""}`)
-  else if (file) lines.push(`  admin key      as first printed; also in ${file}`)
+  else if (file) lines.push(`  admin key      in ${file}`)
   return lines.join("\n")
 }

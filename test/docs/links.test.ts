@@ -7,7 +7,7 @@ import { pages, readPage, references } from "./page.ts"
 
 describe("documentation, what it names", () => {
   it("leads only to pages and headings that are there", () => {
-    for (const path of [...pages, ...references, "README.md"]) {
+    for (const path of [...pages, ...references, "docs/browser.md", "README.md"]) {
       const { text, links } = readPage(path)
       expect(links.length, path).to.be.at.least(1)
       expect(

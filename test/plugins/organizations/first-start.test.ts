@@ -45,7 +45,7 @@ describe("first start", () => {
     await make().start()
     const file = fileOf(service)
     expect(statSync(join(service.folder, "bootstrap.json")).mode & 0o777).to.equal(0o600)
-    expect(Object.keys(file)).to.deep.equal(["base_url", "organization", "admin_key"])
+    expect(Object.keys(file)).to.deep.equal(["base_url", "organization", "admin_key", "printed"])
     expect(file.organization.slug).to.equal("default")
     expect(file.base_url).to.equal("http://127.0.0.1:8080")
     const bootstrap = service.get(Bootstrap)
@@ -62,7 +62,9 @@ describe("first start", () => {
 
   it("leaves file and key as they are at the next start, and shows the key no more", async () => {
     await make().start()
+    service.get(Bootstrap).listening("http://127.0.0.1:8080")
     const file = fileOf(service)
+    expect(Object.keys(file)).to.deep.equal(["base_url", "organization", "admin_key"])
     await service.stop()
     await make(service).start()
     expect(fileOf(service)).to.deep.equal(file)
@@ -71,11 +73,24 @@ describe("first start", () => {
     expect((await service.call<Me>("me.get", {}, { key: file.admin_key })).organization.id).to.equal(file.organization.id)
   })
 
+  it("shows the key at the first start that listens, when an earlier one found its port taken", async () => {
+    await make().start()
+    const file = fileOf(service)
+    await service.stop()
+    await make(service).start()
+    expect(service.get(Bootstrap).adminKey).to.equal(file.admin_key)
+    service.get(Bootstrap).listening("http://127.0.0.1:8080")
+    await service.stop()
+    await make(service).start()
+    expect(service.get(Bootstrap).adminKey).to.equal(null)
+  })
+
   it("puts the address into the file once the service listens, and touches nothing else", async () => {
     await make().start()
     const file = fileOf(service)
     service.get(Bootstrap).listening("http://127.0.0.1:49152")
-    expect(fileOf(service)).to.deep.equal({ ...file, base_url: "http://127.0.0.1:49152" })
+    const { organization, admin_key } = file
+    expect(fileOf(service)).to.deep.equal({ base_url: "http://127.0.0.1:49152", organization, admin_key })
     expect(statSync(join(service.folder, "bootstrap.json")).mode & 0o777).to.equal(0o600)
   })
 
