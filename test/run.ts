@@ -45,8 +45,9 @@ function tierOf(file: string): Tier {
 
 function filesOf(tier: Tier): string[] {
   const all = globSync("test/**/*.test.ts", { cwd: projectRoot })
-  const again = { fast: undefined, slow: /\bdrawnRuns\b|parity/, soak: /fast-check|\b(drawnRuns|kills|expectWithin|isSoak)\b|parity/ }[tier]
-  const files = all.filter((file) => tierOf(file) === tier || again?.test(readFileSync(join(projectRoot, file), "utf8")))
+  const judged = (file: string) => /fast-check|\b(drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+  const again = (file: string) => (tier !== "fast" && file.startsWith("test/surface/parity/")) || (tier === "soak" && judged(file))
+  const files = all.filter((file) => tierOf(file) === tier || again(file))
   return files.sort((a, b) => rankOf(a) - rankOf(b) || statSync(join(projectRoot, b)).size - statSync(join(projectRoot, a)).size)
 }
 
