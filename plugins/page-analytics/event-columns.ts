@@ -51,6 +51,8 @@ export const rowColumns: readonly EventColumn[] = [
   text("form", "Form, by its name."),
   text("field", "Form field, by its name."),
   text("video", "Video, by its name."),
+  flag("autoplay", "Whether it began by itself, muted; of video_play."),
+  text("view", "View of a page that shows several, of pageview."),
   whole("click_count", "Clicks in the burst, of rage_click."),
   number("max_scroll_depth", "Deepest scroll of the session in per cent, of scroll_bail."),
   whole("duration_ms", "Milliseconds from the first to the last event: scroll_bail of the session, form_abandon on the form's page."),
@@ -69,7 +71,7 @@ export const ownColumns: readonly EventColumn[] = [
 /** Kept to tell versions of a row apart; not shown to queries. */
 export const versionColumn = "updated_at"
 
-export const schemaVersion = 1
+export const schemaVersion = 2
 
 /** Columns made when read, for what marketers ask most. */
 export const madeColumns: readonly (EventColumn & { readonly sql: string })[] = [
