@@ -16,7 +16,7 @@ interface Wording {
 }
 
 const wordings: readonly Wording[] = [
-  { pattern: /\b[Ii]s no (?!longer\b|more\b|less\b|way\b|point\b)[a-z]+/, instead: '"is not a …"', left: 177 },
+  { pattern: /(?<!\b[Tt]here )\bis no (?!longer\b|more\b|less\b|way\b|point\b)[a-z]+/, instead: '"is not a …"', left: 94 },
   { pattern: /\b[Ww]hoever\b/, instead: "the noun: the caller, the client, the operator", left: 81 },
   { pattern: /\b(?:const|let|readonly) (?:most|least|longest)[A-Z]\w*/, instead: "maxX, minX", left: 39 },
 ]
