@@ -12,17 +12,11 @@ export const besideDataFile = ["-wal", "-commits"] as const
  */
 export function claimDataFile(file: string, traces: readonly string[]): void {
   const folder = dirname(file)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  try {
+  writing(folder, () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
     accessSync(folder, constants.W_OK)
     if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new Error(
-      `${folder} or a file in it cannot be written to (${code}). The service needs a folder of its own that its user can write to.`,
-      { cause: error },
-    )
-  }
+  })
   if (sizeOf(file) > 0) return
   const left = [...besideDataFile.map((suffix) => file + suffix), ...traces].filter((path) => sizeOf(path) > 0)
   if (left.length > 0) {
@@ -32,7 +26,19 @@ export function claimDataFile(file: string, traces: readonly string[]): void {
     )
   }
   // Made here, so that SQLite gives the file and its log this mode.
-  closeSync(openSync(file, "a", 0o600))
+  writing(folder, () => closeSync(openSync(file, "a", 0o600)))
+}
+
+function writing(folder: string, run: () => void): void {
+  try {
+    run()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(
+      `${folder} or a file in it cannot be written to (${code}). The service needs a folder of its own that its user can write to.`,
+      { cause: error },
+    )
+  }
 }
 
 function sizeOf(path: string): number {
