@@ -42,14 +42,18 @@ describe("README", () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([201, 201])
       expect(await answers[0]?.json()).to.have.keys("ok", "row_id")
 
-      for (const path of [...readme.matchAll(/"authorization: Bearer \$KEY" http:\/\/127\.0\.0\.1:8080(\S+)/g)].map(
+      let id = ""
+      const paths = [...readme.matchAll(/"authorization: Bearer \$KEY" '?http:\/\/127\.0\.0\.1:8080(\/v1[^\s']+)/g)].map(
         ([, one = ""]) => one,
-      )) {
-        const { status, body: listed } = await host.api("GET", path)
+      )
+      expect(paths.length).to.be.at.least(3)
+      for (const path of paths) {
+        const { status, body: shown } = await host.api("GET", path.replace("$ID", id))
         expect(status, path).to.equal(200)
-        expect(JSON.stringify(listed), path).to.include("ada@example.com")
-        if (path.includes("/rows")) expect(listed["rows"]).to.have.length(1)
-        if (path.includes("/executions")) expect(listed["executions"]).to.have.length(2)
+        expect(JSON.stringify(shown), path).to.include("ada@example.com")
+        if (path.includes("/rows")) expect(shown["rows"]).to.have.length(1)
+        if (path.endsWith("?limit=1") && path.includes("/executions")) id = (shown["executions"] as { id: string }[])[0]?.id ?? ""
+        if (path.endsWith("/$ID")) expect(shown["steps"], path).to.not.be.empty.and.to.have.nested.property("[0].ms")
       }
       await heard
       const refused = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: '{"name":"Ada"}' })

@@ -9,6 +9,7 @@ export const maxScriptMs = 250
 /** The largest result, as JSON in UTF-8. */
 export const maxScriptResultBytes = 1_048_576
 
+/** One run of a script: its source, its input as JSON, and its limits. */
 export interface ScriptCall {
   /** Whose script it is: organizations take turns, and share nothing. */
   readonly organization: string
@@ -26,6 +27,7 @@ export interface ScriptCall {
   readonly maxResultBytes?: number
 }
 
+/** Why a script did not compile or run. */
 export interface ScriptProblem {
   readonly message: string
   /** In the source, from 1. */
@@ -33,6 +35,7 @@ export interface ScriptProblem {
   readonly column?: number
 }
 
+/** What a script returned, or why it did not. */
 export type ScriptResult =
   /** An object, a list, or null. */
   | { readonly ok: true; readonly value: Json }
@@ -45,6 +48,7 @@ export type ScriptResult =
       readonly retryAfterS?: number
     }
 
+/** Runs scripts of organizations in the sandbox. */
 export interface Scripts {
   /** What is wrong with a source; empty where it would run. */
   check(organization: string, source: string): Promise<readonly ScriptProblem[]>

@@ -2,12 +2,14 @@
 // caller names one, by key, and starts when its turn comes and a slot is free.
 import { FairScheduler, type FairSchedulerOptions, type Share, type Turn } from "./fair-scheduler.ts"
 
+/** Bounds of a FairLimiter: slots, and how much may wait, in total and of one organization. */
 export interface FairLimiterOptions extends Omit<FairSchedulerOptions<never>, "refuse"> {
   readonly slots: number
   /** The error for work that a bound refuses. */
   readonly refusal: (bound: "organization" | "total") => Error
 }
 
+/** Work that waits for a slot of a FairLimiter, and whose it is. */
 export interface LimitedWork {
   readonly organization: string
   /** Work of one organization takes turns by this. */
@@ -21,6 +23,7 @@ interface Waiting {
   refuse(reason: unknown): void
 }
 
+/** Runs asynchronous work in a bounded number of slots, by organization in turn. */
 export class FairLimiter {
   readonly #scheduler: FairScheduler<Waiting>
 

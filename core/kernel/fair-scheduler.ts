@@ -4,6 +4,7 @@
 // Waiting is bounded, and what is refused at the bound is the newest item of the longest queue (longest queue drop): an
 // organization below its equal share of the bound is never refused because of others.
 
+/** Slots and bounds of a FairScheduler, and what happens to what it refuses. */
 export interface FairSchedulerOptions<Item> {
   /** Items that may wait, all in all. */
   readonly maxWaiting: number
@@ -46,6 +47,7 @@ interface Organization<Item> {
   since: number
 }
 
+/** Hands out what waits for a shared resource: by organization in turn, then by key, never more than its slots. */
 export class FairScheduler<Item> {
   readonly #options: Required<FairSchedulerOptions<Item>>
   /** In the order of their turns. */

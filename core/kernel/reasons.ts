@@ -3,6 +3,7 @@
 // own in the `reasons` of its `definePlugin`.
 import type { ErrorCode } from "./errors.ts"
 
+/** What a reason of an error stands for: its code, its details by name, and a sentence for the reference. */
 export interface ReasonSpec {
   /** Codes that an error with this reason can have. */
   readonly codes: readonly [ErrorCode, ...ErrorCode[]]
@@ -12,6 +13,7 @@ export interface ReasonSpec {
   readonly details?: Readonly<Record<string, string>>
 }
 
+/** Reasons by their word, as a plugin declares its own. */
 export type Reasons = Readonly<Record<string, ReasonSpec>>
 
 /** Declares reasons, checked as they stand. */

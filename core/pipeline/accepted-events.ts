@@ -23,6 +23,7 @@ export interface AcceptedEvent {
  */
 export type AcceptedEventHook = (work: Work, pipeline: StoredPipeline, event: AcceptedEvent) => Promise<void> | undefined
 
+/** The hooks that plugins add to accepted events. */
 export interface AcceptedEvents {
   /** To be called while services are created. */
   use(hook: AcceptedEventHook): void

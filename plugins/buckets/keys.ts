@@ -16,16 +16,16 @@ const mediaTypes = {
 const endings = Object.keys(mediaTypes).join("|")
 const keyPattern = new RegExp(`^(?:[a-z0-9_=-]{1,100}/){0,8}[a-z0-9_-]{1,100}\\.(${endings})$`)
 
-/** The media type of what a key holds; undefined for a text that is no key. */
+/** The media type of what a key holds; undefined for a text that is not a key. */
 export function mediaTypeOf(key: string): string | undefined {
   const ending = keyPattern.exec(key)?.[1]
   return ending === undefined ? undefined : mediaTypes[ending as keyof typeof mediaTypes]
 }
 
-/** Throws `invalid_argument` for what is no key, and an Error for what is no organization's id. */
+/** Throws `invalid_argument` for what is not a key, and an Error for what is not an organization's id. */
 export function checkedKey(organization: string, key: string): string {
-  if (!isUuid(organization)) throw new Error(`"${organization}" is no organization's id.`)
+  if (!isUuid(organization)) throw new Error(`"${organization}" is not an organization's id.`)
   if (mediaTypeOf(key) !== undefined) return key
-  const message = `"${key.slice(0, 100)}" is no bucket key; one reads like screenshots/home.png: lower-case letters, digits, - and _, at most 8 folders, ending in .${Object.keys(mediaTypes).join(", .")}.`
+  const message = `"${key.slice(0, 100)}" is not a bucket key; one reads like screenshots/home.png: lower-case letters, digits, - and _, at most 8 folders, ending in .${Object.keys(mediaTypes).join(", .")}.`
   throw new AppError("invalid_argument", message, { reason: "bad_bucket_key", fields: [{ path: "bucket_key", message }] })
 }

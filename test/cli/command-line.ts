@@ -43,7 +43,10 @@ function collector(columns: number | undefined) {
 /** What a command said on both streams, as it came. */
 export interface RanIn {
   readonly code: number | string | null
+  /** Without the first line where that names the service. */
   readonly output: string
+  /** The service that a command of a running service named first. */
+  readonly service?: string
 }
 
 /** The working folder and the variables are the process's: one command runs after the other. */
@@ -69,7 +72,8 @@ async function runAlone(folder: string, args: readonly string[], env: NodeJS.Pro
   process.env = { ...env }
   try {
     const code = await runReported(args, { env, stdin: Readable.from([]), stdout: stream, stderr: stream })
-    return { code, output }
+    const [, service] = /^Service: (.*)\n/.exec(output) ?? []
+    return service === undefined ? { code, output } : { code, output: output.slice(output.indexOf("\n") + 1), service }
   } finally {
     process.env = before.env
     process.chdir(before.folder)

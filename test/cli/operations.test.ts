@@ -107,7 +107,7 @@ describe("operations as commands", () => {
     expect(narrow.out).to.include("--json shows them")
     for (const line of narrow.out.split("\n").filter((one) => !one.startsWith("Also"))) expect(line.length).to.be.at.most(60)
     const sets = await run(["datasets", "list"], { columns: 200 })
-    expect(sets.out.split("\n")[0]).to.match(/^SLUG +NAME .* ID$/)
+    expect(sets.out.split("\n")[0]).to.match(/^SLUG +NAME +CLASS .* ID /)
     const one = await run(["datasets", "get", "shown"])
     expect(one.out).to.match(/^id: .*\nslug: shown\nname: Shown\n/)
     await run(["datasets", "create", "--name", "Empty"])

@@ -48,7 +48,9 @@ describe("vault", () => {
         "data_loss",
       )
     }
-    expect(codeOf(() => createVault(randomBytes(32)).open(sealed, "pipeline 1"))).to.equal("data_loss")
+    expect(() => createVault(randomBytes(32)).open(sealed, "pipeline 1"))
+      .to.throw(AppError)
+      .that.deep.includes({ code: "data_loss", details: { reason: "unknown_master_key" } })
   })
 
   it("opens what a retired master key sealed, and seals under the new one", () => {

@@ -49,7 +49,9 @@ describe("the package", function () {
       expect(files, door).to.include.members([`doors/${door}.js`, `doors/${door}.d.ts`])
     // Programs and threads are started by the names of their files.
     const named = globSync("doors/{core,plugins}/**/*.js", { cwd: installed() }).flatMap((path) =>
-      [...readFileSync(join(installed(), path), "utf8").matchAll(/"([a-z-]+-main\.js)"/g)].map(([, name = ""]) => name),
+      [...readFileSync(join(installed(), path), "utf8").matchAll(/"(?:\.\/(?:[a-z-]+\/)*)?([a-z-]+-main\.js)"/g)].map(
+        ([, name = ""]) => name,
+      ),
     )
     expect(named.length).to.be.at.least(2)
     for (const name of named)

@@ -97,8 +97,9 @@ onBothStores("master key of a store", ({ storage }) => {
     const write = { kind: "update", collection, organization: running.organization.id, id, update } as const
     await running.runtime.container.get(Opened).commit({ id: "other-key", writes: [write] })
     for (let n = 0; n < 3; n++) {
-      const { status, body, headers } = await running.send<{ code: string }>(one, {}, { secret: one.secret })
-      expect([status, body.code, headers.get("retry-after")]).to.deep.equal([500, "data_loss", null])
+      const { status, body, headers } = await running.send<{ code: string; details: { reason?: string } }>(one, {}, { secret: one.secret })
+      const { code, details } = body
+      expect([status, code, details.reason, headers.get("retry-after")]).to.deep.equal([500, "data_loss", "unreadable", null])
     }
     const lines = running.logged.filter((line) => line.includes("what it needs is lost"))
     expect(lines.length).to.equal(1)

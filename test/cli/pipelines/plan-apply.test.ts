@@ -44,6 +44,7 @@ describe("pipelines against a running service", () => {
     folder.write("pipelines/lead.yaml", lead(200))
     const planned = await folder.run(["plan"], env)
     expect([planned.code, planned.output]).to.deep.equal([0, "+ create     lead  pipelines/lead.yaml\n1 to create\n"])
+    expect(planned.service).to.equal(`${host.url} (as given)`)
     expect(await pipelines()).to.deep.equal([])
     const applied = await folder.run(["apply"], env)
     expect([applied.code, applied.output]).to.deep.equal([0, "+ created    lead  pipelines/lead.yaml\n1 created\n"])

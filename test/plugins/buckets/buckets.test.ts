@@ -4,7 +4,7 @@ import { expect } from "chai"
 import fc from "fast-check"
 import type { TestHost } from "#core/testing"
 import { type Bucket, Buckets, longestLinkMs } from "../../../plugins/buckets/index.ts"
-import { refusalOf } from "../../refusal.ts"
+import { failureOf, refusalOf } from "../../refusal.ts"
 import { onBothBuckets } from "./stores.ts"
 
 const other = "01900000-0000-7000-8000-000000000001"
@@ -100,8 +100,8 @@ onBothBuckets("buckets", (leg) => {
     await theirs.put("same/key.png", Buffer.from("theirs"))
     await theirs.remove("same/key.png")
     expect(String(await bytesOf(bucket, "same/key.png"))).to.equal("ours")
-    const nowhere = await refusalOf(host.get(Buckets).open("../x").put("a.png", Buffer.of()))
-    expect(nowhere.message).to.contain("no organization")
+    const nowhere = await failureOf(host.get(Buckets).open("../x").put("a.png", Buffer.of()))
+    expect(nowhere.message).to.contain("not an organization")
   })
 
   it("refuses what is no key, naming it", async () => {

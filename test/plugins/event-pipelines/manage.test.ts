@@ -115,7 +115,7 @@ onBothStores("event pipelines", ({ start }) => {
     expect([stale.status, stale.body.code, stale.body.details]).to.deep.equal([
       409,
       "aborted",
-      { reason: "revision_mismatch", slug: "revised", current_revision: 2 },
+      { reason: "revision_mismatch", current_revision: 2 },
     ])
     expect((await host.api("GET", "/v1/event-pipelines/revised")).body).to.include({ name: "Renamed", slug: "revised", revision: 2 })
     const race = await Promise.all([
@@ -334,7 +334,7 @@ onBothStores("event pipelines", ({ start }) => {
       "/v1/auth-modes",
     )
     const known = modes.body.auth_modes.find(({ mode }) => mode === "provider_signature")
-    expect(known?.config_schema.properties["provider"]?.enum).to.include.members(["calendly", "stripe", "twilio", "hubspot"])
+    expect(known?.config_schema.properties["provider"]?.enum).to.include.members(["calendly", "stripe", "twilio", "hubspot_v3"])
     expect(modes.body.auth_modes.map(({ mode }) => mode)).to.have.members([
       "hmac_sha256",
       "shared_secret_header",
