@@ -31,7 +31,8 @@ import { provideEngine } from "./pipeline.ts"
 const Queue = token<DurableQueue>("DurableQueue")
 const DueSchedules = token<DurableScheduler>("DurableScheduler")
 
-export function provideWork(container: Container, registry: Registry, node: string): void {
+/** `compileAs` as the sandbox has it (create-sandbox.ts). */
+export function provideWork(container: Container, registry: Registry, node: string, compileAs?: string): void {
   for (const collection of [...journalCollections, JobCollection, ScheduleCollection]) registry.add(Collections, collection, "core")
   registry.add(Jobs, deferredJob, "core")
   container.provide(Sandbox, {
@@ -42,6 +43,7 @@ export function provideWork(container: Container, registry: Registry, node: stri
         config: config.sandbox,
         observe: sandboxObserver(metrics),
         cacheFolder: join(config.data_dir, "cache", "programs"),
+        compileAs,
       })
       measureWaiting(metrics, "sandbox", () => sandbox.shares().sandbox)
       measureWaiting(metrics, "compiler", () => sandbox.shares().compiler)

@@ -39,6 +39,8 @@ export interface BuildArgs {
   readonly worker?: WorkerPlace
   /** False: no HTTP server is made, and nothing listens. */
   readonly serve?: boolean
+  /** Compiles the programs of all organizations in one process: only where all of them are one user's. */
+  readonly compileAs?: string
 }
 
 export interface Runtime {
@@ -71,7 +73,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.provide(Metrics, { create: () => metricsRegistry() })
   provideVault(container, production)
   provideStorage(container, registry)
-  provideWork(container, registry, ids.uuid())
+  provideWork(container, registry, ids.uuid(), args.compileAs)
   provideCalls(container, registry, listening, args)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })
   provideRunner(container)

@@ -67,6 +67,7 @@ export class Rehearsal {
         capture: outside,
         onBroadcast: broadcasts.hear,
         serve: false,
+        compileAs: defaultOrganization,
         production: false,
       })
       await runtime.start()

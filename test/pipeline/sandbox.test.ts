@@ -429,6 +429,27 @@ describe("sandbox", () => {
     })
   })
 
+  it("starts no process for what has neither schema nor transform", async () => {
+    const stopped = sandboxUnderTest()
+    await stopped.stop()
+    const compile = (transform: string | null) => stopped.compile({ organization: "acme", schema: null, transform })
+    expect((await compile("function transform(event) { return event }")).problems).to.have.length(1)
+    const { program, problems } = await compile(null)
+    expect(problems).to.deep.equal([])
+    expect(program).to.include({ validator: null, transform: null })
+  })
+
+  it("compiles once for all organizations where they are one user's, and for each its own otherwise", async () => {
+    for (const compileAs of ["own", undefined]) {
+      const one = sandboxUnderTest({ compileAs })
+      const compile = (organization: string) => one.compile({ organization, schema: { type: "object" }, transform: null })
+      const { program } = await compile("acme")
+      await one.stop()
+      expect(program).to.not.equal(null)
+      expect((await compile("globex")).program).to.deep.equal(compileAs === undefined ? null : program)
+    }
+  })
+
   it("serves more pipelines than it keeps isolates", async () => {
     const small = sandboxUnderTest({ settings: { max_isolates: 2 } })
     try {

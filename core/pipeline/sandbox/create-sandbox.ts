@@ -30,9 +30,11 @@ export interface SandboxOptions {
   readonly observe?: (sight: SandboxSight) => void
   /** Folder for compiled programs; without one they are kept in memory only. */
   readonly cacheFolder?: string
+  /** Compiles all programs as this organization's: only where they are one user's own, and no wall must stand between them. */
+  readonly compileAs?: string | undefined
 }
 
-export function createSandbox({ config, log, clock, observe = () => {}, cacheFolder }: SandboxOptions): Sandbox {
+export function createSandbox({ config, log, clock, observe = () => {}, cacheFolder, compileAs }: SandboxOptions): Sandbox {
   const offenders = new Offenders(clock)
   const organizations = new Offenders(clock, organizationPenaltyFrom)
   const programs = new ProgramCache(cacheFolder ?? null, log)
@@ -92,6 +94,8 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   const laneOf = (key: string) => lanes[config.processes === 1 ? 0 : spread(key) % config.processes]
 
   const compile = async (source: ProgramSource, digest: string) => {
+    const isEmpty = source.transform === null && (source.schema === null || source.schema === undefined)
+    if (isEmpty) return { program: { digest, validator: null, transform: null }, problems: [] }
     const known = await programs.get(digest)
     if (known) return { program: known, problems: [] }
     const compiled = await compiler.compile(source)
@@ -102,7 +106,8 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   }
 
   return {
-    compile(source) {
+    compile(given) {
+      const source = compileAs === undefined ? given : { ...given, organization: compileAs }
       const digest = digestOf(source)
       let under = compiling.get(digest)
       if (!under) {
