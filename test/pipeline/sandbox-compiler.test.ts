@@ -19,6 +19,30 @@ describe("the compiler's process", () => {
     }
   })
 
+  it("makes the same of a program as the one of another organization that started before it", async () => {
+    const compiler = new Compiler(new MovableClock())
+    const schema = {
+      type: "object",
+      properties: { email: { type: "string", format: "email" }, at: { format: "date-time", pattern: "^2" } },
+    }
+    const sources = [
+      { schema, transform: "function transform(event, { query }) { return { ...event, query } }" },
+      { schema: { type: "objekt" }, transform: "function transform(" },
+    ]
+    const madeFor = async (organization: string) => {
+      const made = []
+      for (const source of sources) made.push(await compiler.compile({ organization, ...source }))
+      return made
+    }
+    try {
+      const [first, ...others] = [await madeFor("acme"), await madeFor("globex"), await madeFor("initech")]
+      expect(first?.map(({ problems }) => problems.length > 0)).to.deep.equal([false, true])
+      for (const other of others) expect(other).to.deep.equal(first)
+    } finally {
+      compiler.stop()
+    }
+  })
+
   it("is not blamed for the time that it waits for the processor", async () => {
     const clock = new MovableClock()
     const compiler = new Compiler(clock)

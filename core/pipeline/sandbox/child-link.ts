@@ -23,11 +23,15 @@ export interface ChildProgram {
   readonly parameters: readonly string[]
   /** What its isolates are made of. */
   readonly bundle: () => Promise<string>
+  /** What an earlier child made of the bundle, which this one takes in its place. */
+  readonly snapshot?: string | undefined
   /** Folders that it may read until it is confined, besides the sandbox's own. */
   readonly readable?: readonly string[]
 }
 
 export interface LinkHandlers {
+  /** What it made of the bundle for those that start after it, before any foreign text was in. */
+  onSnapshot?(snapshot: string): void
   /** It may be sent work now. `undenied` is what this platform could not take from it, with the reason where there is one. */
   onReady(undenied: readonly string[]): void
   onFrame(parts: string[]): void
@@ -79,7 +83,7 @@ export class ChildLink {
   #stderr = ""
   #gone = false
 
-  constructor({ entry, parameters, bundle, readable = [] }: ChildProgram, handlers: LinkHandlers) {
+  constructor({ entry, parameters, bundle, snapshot, readable = [] }: ChildProgram, handlers: LinkHandlers) {
     this.#handlers = handlers
     const command = [process.execPath, ...nodeFlags(readable), fileURLToPath(entry), ...parameters]
     this.#process = spawn("/bin/sh", ["-c", start, ...command], {
@@ -93,8 +97,11 @@ export class ChildLink {
     let limitless: string | undefined
     const frames = new FrameReader((parts) => {
       if (ready) handlers.onFrame(parts)
-      else if (parts[0] === "online") bundle().then((text) => this.send(["bundle", text]), this.#fail)
-      else if (parts[0] === "loaded") {
+      else if (parts[0] === "online") {
+        if (snapshot === undefined) bundle().then((text) => this.send(["bundle", text]), this.#fail)
+        else this.send(["snapshot", snapshot])
+      } else if (parts[0] === "loaded") {
+        if (parts[1]) handlers.onSnapshot?.(parts[1])
         forbidDescriptors(this.#process.pid ?? 0).then((why) => {
           limitless = why
           this.send(["confine"])

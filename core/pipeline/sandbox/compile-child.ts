@@ -35,6 +35,8 @@ const deadlineMs = 2_000
 const silentMs = 30_000
 /** Of the isolate; a program that needs more is answered with a problem. */
 const memoryMb = 256
+/** The first child's, made before any foreign text was in it; the same for all of this process. */
+let snapshot: string | undefined
 
 export class CompileChild {
   readonly organization: string
@@ -54,8 +56,11 @@ export class CompileChild {
     const entry = new URL("./child/compile-main.ts", import.meta.url)
     const parameters = [String(deadlineMs), String(memoryMb)]
     this.#link = new ChildLink(
-      { entry, parameters, bundle: () => isolateBundle("compiler") },
+      { entry, parameters, bundle: () => isolateBundle("compiler"), snapshot },
       {
+        onSnapshot: (made) => {
+          snapshot ??= made
+        },
         onReady: (undenied) => {
           this.#ready = true
           handlers.onReady(undenied)

@@ -8,20 +8,31 @@ type Compile = (schema: string, transform: string | null, entry: string) => stri
 
 const [hardDeadlineMs = "", memoryMb = ""] = process.argv.slice(2)
 const hand = new Hand(Number(hardDeadlineMs))
-const isolate = new ivm.Isolate({ memoryLimit: Number(memoryMb) })
+let isolate: ivm.Isolate
 let compile: ivm.Reference<Compile>
 
 openChild({
   load(bundle) {
-    compile = isolate.createContextSync().evalClosureSync(`${bundle};millraceCompiler.warm();return millraceCompiler.compile`, [], {
-      result: { reference: true },
-      filename: "millrace-compiler.js",
-    }) as ivm.Reference<Compile>
+    const code = `(()=>{${bundle};millraceCompiler.warm();globalThis.compile=millraceCompiler.compile})()`
+    const snapshot = ivm.Isolate.createSnapshot([{ code, filename: "millrace-compiler.js" }]).copy()
+    isolateFrom(snapshot)
+    return Buffer.from(snapshot).toString("base64")
+  },
+  loadSnapshot(snapshot) {
+    const bytes = Buffer.from(snapshot, "base64")
+    isolateFrom(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer)
   },
   onFrame([id = "", schema = "", hasTransform = "", transform = "", entry = ""], send) {
     void answer(send, id, [schema, hasTransform === "1" ? transform : null, entry])
   },
 })
+
+/** Of a compiler that has compiled once: it starts warm in a tenth of the time. */
+function isolateFrom(snapshot: ArrayBuffer): void {
+  isolate = new ivm.Isolate({ memoryLimit: Number(memoryMb), snapshot: new ivm.ExternalCopy(snapshot) })
+  const take = "(()=>{const taken=globalThis.compile;delete globalThis.compile;return taken})()"
+  compile = isolate.createContextSync().evalSync(take, { reference: true }) as ivm.Reference<Compile>
+}
 
 async function answer(send: Send, id: string, args: Parameters<Compile>): Promise<void> {
   hand.take(id)

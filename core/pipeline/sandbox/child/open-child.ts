@@ -9,12 +9,17 @@ const pipeFd = 3
 export type Send = (parts: readonly string[]) => void
 
 export interface ChildWork {
-  /** Loads what isolates are made of, and whatever is loaded on first use: nothing can be opened later. */
-  load(bundle: string): void
+  /**
+   * Loads what isolates are made of, and whatever is loaded on first use: nothing can be opened later. May answer a
+   * snapshot of it, which children that start later are given.
+   */
+  load(bundle: string): string | undefined
+  /** Loads what an earlier child has answered. */
+  loadSnapshot?(snapshot: string): void
   onFrame(parts: string[], send: Send): void
 }
 
-export function openChild({ load, onFrame }: ChildWork): void {
+export function openChild({ load, loadSnapshot, onFrame }: ChildWork): void {
   const socket = new Socket({ fd: pipeFd, readable: true, writable: true })
   const send: Send = (parts) => {
     socket.write(frameOf(parts))
@@ -23,7 +28,9 @@ export function openChild({ load, onFrame }: ChildWork): void {
   const frames = new FrameReader((parts) => {
     if (confined) onFrame(parts, send)
     else if (parts[0] === "bundle") {
-      load(parts[1] ?? "")
+      send(["loaded", load(parts[1] ?? "") ?? ""])
+    } else if (parts[0] === "snapshot") {
+      loadSnapshot?.(parts[1] ?? "")
       send(["loaded"])
     } else if (parts[0] === "confine") {
       confined = true
