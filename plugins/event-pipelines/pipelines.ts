@@ -158,7 +158,7 @@ export class EventPipelines extends PipelineRecords {
     { amongMany = false }: SaveOptions = {},
   ): Promise<Saved> {
     const stored = await this.get(organization.id, reference)
-    requireRevision("pipeline", stored.revision, expectedRevision)
+    requireRevision("pipeline", stored.revision, expectedRevision, { slug: stored.slug })
     refuseFixed(stored.document, given)
     if (stored.purpose === "page_events") refuseReservedChange(stored.document, given)
     const { source_kind: _s, auth_mode: _m, auth_config: _c, slug: _slug, ...changes } = given

@@ -38,7 +38,7 @@ describe("a service of several workers", () => {
   const onMongo = mongoAvailable ? describe : describe.skip
   onMongo("on MongoDB", () => {
     let url = ""
-    before(async () => {
+    beforeEach(async () => {
       url = (await sharedMongo()).freshUrl()
     })
 

@@ -254,7 +254,8 @@ describe("data file", () => {
     const losses: LostCommits[] = []
     await open({ onLost: (lost) => void losses.push(lost) })
     const kept = Number(await opened?.store.open(notes).count({}))
-    expect(kept).to.be.greaterThan(20).and.below(180)
+    // How much of it was in the data file by then is a checkpoint's matter.
+    expect(kept).to.be.greaterThan(20).and.below(200)
     expect(losses.map(({ groups }) => groups)).to.deep.equal([200 - kept])
     expect(Date.parse(losses[0]?.at ?? "")).to.be.closeTo(Date.now(), 600_000)
     expect(readFileSync(String(losses[0]?.log)).equals(log)).to.equal(true)

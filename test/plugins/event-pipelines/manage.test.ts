@@ -115,7 +115,7 @@ onBothStores("event pipelines", ({ start }) => {
     expect([stale.status, stale.body.code, stale.body.details]).to.deep.equal([
       409,
       "aborted",
-      { reason: "revision_mismatch", current_revision: 2 },
+      { reason: "revision_mismatch", slug: "revised", current_revision: 2 },
     ])
     expect((await host.api("GET", "/v1/event-pipelines/revised")).body).to.include({ name: "Renamed", slug: "revised", revision: 2 })
     const race = await Promise.all([
