@@ -66,7 +66,8 @@ export class MetricsPage {
       })
     }
     const forwarded = headers["x-forwarded-for"] !== undefined || headers.forwarded !== undefined
-    if (!forwarded && isLoopback(socket.remoteAddress)) return
+    // A socket in the file system has no address; nor has one that is closed, which no answer reaches.
+    if (!forwarded && (socket.remoteAddress === undefined || isLoopback(socket.remoteAddress))) return
     throw new AppError(
       "unauthenticated",
       "Metrics are for this machine alone: set metrics.token (MILLRACE_METRICS_TOKEN) for scrapes from others, or metrics.port to serve them on a port of their own.",
@@ -95,6 +96,6 @@ export class MetricsPage {
   }
 }
 
-function isLoopback(address = ""): boolean {
+function isLoopback(address: string): boolean {
   return address === "::1" || /^(?:::ffff:)?127\./.test(address)
 }
