@@ -166,6 +166,39 @@ describe("sandbox", () => {
       }
     })
 
+    it("takes the same addresses of ASCII for email and for idn-email", async () => {
+      const takenAs = async (format: string, addresses: readonly string[]) => {
+        const program = await programOf(sandbox, null, { type: "object", properties: { a: { type: "string", format } } })
+        const results = await Promise.all(addresses.map((a) => sandbox.run(callOf(program, { a }, { pipelineId: format }))))
+        return addresses.filter((_, i) => results[i]?.ok)
+      }
+      const known: Record<string, boolean> = {
+        "ada@example.com": true,
+        "ada.b+c_d-e@mail.example.com": true,
+        '"a b"@example.com': true,
+        "ada@[127.0.0.1]": true,
+        "ada@a-b.example": true,
+        [`ada@${"a".repeat(63)}.com`]: true,
+        [`ada@${"a".repeat(64)}.com`]: false,
+        "ada@localhost": false,
+        "ada@example..com": false,
+        "ada@-example.com": false,
+        ".ada@example.com": false,
+        "ada.@example.com": false,
+        "ada b@example.com": false,
+        "ada@example.com\n": false,
+        "@example.com": false,
+        "ada\u00e9@example.com": false,
+      }
+      expect(await takenAs("email", Object.keys(known))).to.deep.equal(Object.keys(known).filter((address) => known[address]))
+      const part = fc.string({ unit: fc.constantFrom(..."aaabbbZZ99.-_+ "), minLength: 1, maxLength: 4 })
+      const made = fc.tuple(part, part, part).map(([local, domain, top]) => `${local}@${domain}.${top}`)
+      const addresses = [...new Set(fc.sample(made, { seed: 1, numRuns: 1_000 }))]
+      const taken = await takenAs("email", addresses)
+      expect(taken).to.deep.equal(await takenAs("idn-email", addresses))
+      expect(taken).to.have.length.within(20, addresses.length - 20)
+    })
+
     it("does not take inherited names for properties", async () => {
       expect(await run(null, {}, {}, { required: ["toString"] })).to.include({ ok: false, kind: "invalid" })
     })
@@ -376,6 +409,8 @@ describe("sandbox", () => {
 
     it("takes a hundred levels, and names the limit beyond", async () => {
       expect(JSON.stringify(await eventOf(null, nested(100)))).to.equal(nested(100))
+      const wide = { list: Array.from({ length: 150 }, () => [{}]), text: "[{".repeat(150) }
+      expect(await eventOf(null, wide)).to.deep.equal(wide)
       for (const levels of [101, 1_500, 100_000])
         expect(await run("function transform() { return {} }", nested(levels))).to.include({
           kind: "malformed",

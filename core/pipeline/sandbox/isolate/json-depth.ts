@@ -6,8 +6,8 @@ export const maxDepth = 100
 
 /** Of a text that is JSON; of another, an answer that may be wrong. */
 export function nestsTooDeep(text: string): boolean {
-  // Each level is two characters at least.
-  if (text.length <= maxDepth * 2) return false
+  // Each level is two characters at least, one of them a bracket that opens; a search is a tenth of reading on.
+  if (text.length <= maxDepth * 2 || opens(text, "{") + opens(text, "[") <= maxDepth) return false
   let depth = 0
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
@@ -24,6 +24,13 @@ export function nestsTooDeep(text: string): boolean {
     }
   }
   return false
+}
+
+/** How often a bracket stands in a text, in strings too; counts no further than is one too many. */
+function opens(text: string, bracket: string): number {
+  let count = 0
+  for (let at = text.indexOf(bracket); at >= 0 && count <= maxDepth; at = text.indexOf(bracket, at + 1)) count++
+  return count
 }
 
 /** The place of the quotation mark that ends the string which begins here. */
