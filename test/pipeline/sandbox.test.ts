@@ -494,6 +494,30 @@ describe("sandbox", () => {
     }
   })
 
+  it("collects what a pipeline is sent while its process is busy", async () => {
+    const groups: number[] = []
+    const observing = sandboxUnderTest({
+      observe: (sight) => {
+        if (sight.type === "batch") groups.push(sight.events)
+      },
+    })
+    await observing.start()
+    try {
+      const program = await programOf(observing, "function transform(event) { let n = 0; while (n < event.n) n++; return {} }")
+      const send = (n: number) => observing.run(callOf(program, { n }))
+      const calls = [send(1e7)]
+      for (let i = 0; i < 20; i++) {
+        await new Promise((resolve) => setImmediate(resolve))
+        calls.push(send(1))
+      }
+      for (const result of await Promise.all(calls)) expect(result).to.include({ ok: true })
+      // Alone, each turn of the event loop would have made a group of its own.
+      expect(groups.length).to.be.below(6)
+    } finally {
+      await observing.stop()
+    }
+  })
+
   it("serves more pipelines than it keeps isolates", async () => {
     const small = sandboxUnderTest({ settings: { max_isolates: 2 } })
     try {

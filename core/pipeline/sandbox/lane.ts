@@ -38,11 +38,13 @@ interface Group {
   readonly strained: boolean
 }
 
-/** As many waiting calls leave before the turn of the event loop is over: the child begins while this process still reads. */
+/** As many waiting calls leave an idle lane before the turn of the event loop is over: the child begins while this process still reads. */
 const earlyGroup = 32
 const maxGroupsOut = 8
 /** Of these, kept for organizations that have none out. */
 const reservedGroups = 2
+/** Groups of one pipeline: one in hand, and one of `earlyGroup` or more to go on with. A group costs more than its events do. */
+const maxOutPerPipeline = 2
 const maxWaiting = 20_000
 const maxWaitingPerOrganization = 10_000
 const maxWaitMs = 10_000
@@ -95,7 +97,7 @@ export class Lane {
 
   add(job: Job): void {
     this.#waiting.add(job.call.organization, job.key, job)
-    if (this.#waiting.waiting >= earlyGroup && this.#out.size < maxGroupsOut) {
+    if (this.#waiting.waiting >= earlyGroup && this.#out.size === 0) {
       this.#flush()
       return
     }
@@ -181,12 +183,20 @@ export class Lane {
   readonly #take = (waiting: readonly Job[], organization: string, key: string): number => {
     if (this.#strainedOut > 0 && this.#options.offenders.isStrained(key)) return 0
     if (this.#slow.has(organization) && this.#hasOut(organization)) return 0
+    const out = this.#outOf(key)
+    if (out >= maxOutPerPipeline || (out > 0 && waiting.length < earlyGroup)) return 0
     return groupSize(waiting)
   }
 
   #hasOut(organization: string): boolean {
     for (const { turn } of this.#out.values()) if (turn.organization === organization) return true
     return false
+  }
+
+  #outOf(key: string): number {
+    let out = 0
+    for (const { turn } of this.#out.values()) if (turn.key === key) out++
+    return out
   }
 
   #newId(): number {

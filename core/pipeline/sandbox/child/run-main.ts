@@ -83,6 +83,8 @@ async function outcomeOf(group: Group): Promise<string[]> {
 
 async function results(group: Group, runner: Runner): Promise<string[]> {
   const { timeoutMs } = group
+  // isolated-vm takes a stack trace of each call, which costs as much as four events from further up the stack.
+  await undefined
   for (let allowedMs = timeoutMs, triesMs = timeoutMs; ; allowedMs *= 2, triesMs += allowedMs) {
     const before = cpuMs()
     try {
