@@ -89,7 +89,7 @@ function setOf(folder: string, spec: MongoMemoryReplSet): MongoSet {
   }
 }
 
-/** A server that is no replica set, for the test that refuses it. */
+/** A server that is not a replica set, for the test that refuses it. */
 export async function startStandalone(): Promise<{ url: string; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "millrace-mongodb-"))
   const server = await MongoMemoryServer.create({

@@ -18,7 +18,7 @@ function blocks(language: string): string[] {
 describe("README", () => {
   let folder: string
   beforeEach(() => {
-    // Inside the project, so that #core and packages resolve as for whoever follows it.
+    // Inside the project, so that #core and packages resolve as for its readers.
     folder = mkdtempSync(join(projectRoot, ".readme-"))
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))

@@ -127,13 +127,13 @@ export function provideRunner(container: Container): void {
 }
 
 /** More are not counted: a scrape must cost little, and so many of either are trouble. */
-const mostCounted = 10_000
+const maxCounted = 10_000
 
 /** Looked up when asked for. All nodes see the same jobs, so the largest figure is the one of all. */
 function countJobs({ store, clock }: Pick<QueueArgs, "store" | "clock">, types: readonly string[], metrics: Metrics): void {
   new Gauge({
     name: "millrace_jobs",
-    help: `Jobs in the store by state (dead: their tries are used up), up to ${mostCounted} of each.`,
+    help: `Jobs in the store by state (dead: their tries are used up), up to ${maxCounted} of each.`,
     labelNames: ["state"],
     aggregator: "max",
     registers: [metrics],
@@ -142,7 +142,7 @@ function countJobs({ store, clock }: Pick<QueueArgs, "store" | "clock">, types: 
         // A scrape tells of the rest while storage is down.
         const count = await store
           .open(JobCollection)
-          .count({ state }, { limit: mostCounted, deadlineMs: 1_000 })
+          .count({ state }, { limit: maxCounted, deadlineMs: 1_000 })
           .catch(() => undefined)
         if (count === undefined) this.remove({ state })
         else this.set({ state }, count)

@@ -93,7 +93,7 @@ function choose(config: CoreConfig, deps: { clock: Clock; log: Logger }): Chosen
     return { driver, feed: () => driver.feed, liveAdapter: () => liveAdapter(driver.db, deps.log), limits: { groupCommits: mongoGroup } }
   }
   throw new BootError([
-    `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is no storage that Millrace knows; leave it out for the embedded file, or give mongodb://… .`,
+    `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is not a storage that Millrace knows; leave it out for the embedded file, or give mongodb://… .`,
   ])
 }
 

@@ -125,7 +125,7 @@ export function provideCalls(
         endpointsTopic: pipelineTopic,
         viewerTokens: () => (container.has(ViewerTokens) ? container.get(ViewerTokens) : undefined),
         ownerOfEndpoint: async (endpoint) => {
-          // Asked for when a socket comes in: whoever keeps the pipelines may itself inject Live.
+          // Resolved when a socket connects: the provider of pipelines may itself inject Live.
           const pipeline = await container.get(PipelineSource).byEndpoint(endpoint)
           return pipeline?.document.state === "active" ? { organization: pipeline.organization.id, pipeline: pipeline.id } : undefined
         },

@@ -1,4 +1,4 @@
-// Commands of whoever uses a service, beside its operations: keys, shell completion, MCP.
+// Commands of API clients, beside the operations: keys, shell completion, MCP.
 import type { Command } from "commander"
 import { completionScript } from "./completion.ts"
 import { addLoginCommands } from "./login.ts"

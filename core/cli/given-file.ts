@@ -1,4 +1,4 @@
-// Files that a command line names, which may not be there. What is wrong is one line: no stack helps whoever mistyped.
+// Files that a command line names, which may not be there. Errors are one line, without a stack.
 import { readFileSync } from "node:fs"
 import { CommandProblem } from "../kernel/command.ts"
 

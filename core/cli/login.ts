@@ -50,7 +50,7 @@ async function login(options: LoginOptions, terminal: Terminal): Promise<void> {
   const { env, stdout, stderr } = terminal
   const started = options.from === undefined ? undefined : firstStart(options.from)
   const url = baseOf(options.url ?? started?.base_url ?? (env["MILLRACE_URL"] || defaultUrl))
-  if (isOpen(url)) stderr.write(`${url} is not encrypted: whoever is on the way can read the key.\n`)
+  if (isOpen(url)) stderr.write(`${url} is not encrypted: the key can be read on the network.\n`)
   const key = started?.admin_key ?? (await askForKey(url, terminal))
   if (key === "") throw new CommandProblem("No key was given; nothing is kept.")
   const organization = options.organization

@@ -20,7 +20,7 @@ export async function serveMcp(target: Target, { stdin, stdout, stderr }: Termin
   for await (const line of createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
     if (line.trim() === "") continue
     const message = messagesOf(line)
-    if (message === undefined) write({ jsonrpc: "2.0", id: null, error: { code: -32_700, message: "The line is no JSON-RPC message." } })
+    if (message === undefined) write({ jsonrpc: "2.0", id: null, error: { code: -32_700, message: "The line is not a JSON-RPC message." } })
     else if (!service.cancels(message)) {
       const carried = service.carry({ message, line }, write).catch((refusal: Refusal) => refuse(message, refusal))
       underWay.set(carried, message)

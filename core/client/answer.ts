@@ -10,13 +10,13 @@ export interface ClientStream extends AsyncIterable<Uint8Array> {
   text(): Promise<string>
 }
 
-/** Throws ClientError where the body is no JSON. */
+/** Throws ClientError where the body is not JSON. */
 export async function jsonOf(response: Response): Promise<unknown> {
   const text = await response.text()
   try {
     return JSON.parse(text)
   } catch (cause) {
-    const message = `The answer is no JSON; is this the address of a Millrace service? It starts: ${text.slice(0, 100)}`
+    const message = `The answer is not JSON; is this the address of a Millrace service? It starts: ${text.slice(0, 100)}`
     throw new ClientError("unknown", message, { reason: "not_json" }, { status: response.status, cause })
   }
 }
@@ -67,7 +67,7 @@ export function streamOf(response: Response): ClientStream {
           { cause },
         )
       } finally {
-        // Whoever stops early lets the connection go.
+        // Stopping early closes the connection.
         await reader?.cancel().catch(() => undefined)
       }
     },
@@ -109,7 +109,7 @@ function fileNameOf(disposition: string): string {
   try {
     return encoded === undefined ? plain : decodeURIComponent(encoded)
   } catch {
-    // A broken name is no reason to lose the export.
+    // A broken name is not a reason to lose the export.
     return plain
   }
 }

@@ -120,7 +120,7 @@ function signalOf(given: AbortSignal | undefined, timeoutMs: number | undefined)
 export function baseOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new ClientError("invalid_argument", `"${address}" is no address of a service; give one such as http://127.0.0.1:8080.`, {
+    throw new ClientError("invalid_argument", `"${address}" is not an address of a service; give one such as http://127.0.0.1:8080.`, {
       reason: "invalid_base_url",
     })
   }

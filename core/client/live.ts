@@ -248,7 +248,7 @@ export function connectLive<Channels extends object = Record<string, unknown>>(o
       if (closed) throw new ClientError("failed_precondition", "These live updates are closed.")
       if (held.has(channel)) throw new ClientError("already_exists", `There is a subscription to "${channel}" already.`)
       const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
-      // Whoever does not look at it is told by onError.
+      // Errors of a promise nobody awaits go to onError.
       ready.catch(() => {})
       const one: Held = {
         channel,

@@ -123,7 +123,7 @@ class Cluster implements ClusterCoherence {
     const earlier = await store.open(changes).find({ settled: true }, { sort: { expires_at: -1 }, limit: earlierAtMost })
     // Anything held until here may be stale.
     await this.#topics.dropAll()
-    // Whoever committed one before the feed began, and listed the nodes after this one was there, waits for this one.
+    // A node that committed one before the feed began, and listed the nodes after this one registered, waits for this one.
     await Promise.all(earlier.map((change) => this.#confirm(change, this.#node)))
     this.#readAt = sentAt
     this.#broken = false
@@ -150,7 +150,7 @@ class Cluster implements ClusterCoherence {
     const update = { $inc: { renewals: 1 }, $set: { expires_at: timestamp(clock.now() + keptMs) } }
     try {
       await store.commit({ id: ids.uuid(), writes: [{ kind: "update", collection: nodes, id: this.#node, update }] })
-      // Counted from before it was sent: whoever sees the renewal sees it later than that.
+      // Counted from before it was sent: other nodes see the renewal later than that.
       if (clock.monotonic() < this.#liveUntil) this.#liveUntil = sentAt + this.#leaseMs
     } catch (error) {
       if (error instanceof AppError && error.code === "not_found") this.#broken = true

@@ -4,8 +4,8 @@ import type { Clock } from "../kernel/clock.ts"
 import { Buckets } from "./buckets.ts"
 
 /** Of one kind, so that a flood from many addresses does not push out the buckets of keys. */
-const mostBuckets = 50_000
-const mostNotes = 100_000
+const maxBuckets = 50_000
+const maxNotes = 100_000
 
 export class LocalTally implements Tally {
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class LocalTally implements Tally {
     this.#notes.delete(id)
     this.#notes.set(id, { value: standing, until: now + keepMs })
     for (const [oldest, { until }] of this.#notes) {
-      if (until >= now && this.#notes.size <= mostNotes) break
+      if (until >= now && this.#notes.size <= maxNotes) break
       this.#notes.delete(oldest)
     }
     return standing
@@ -43,7 +43,7 @@ export class LocalTally implements Tally {
     const kind = id.slice(0, id.indexOf(":"))
     const known = this.#buckets.get(kind)
     if (known) return known
-    const made = new Buckets(this.#clock, mostBuckets)
+    const made = new Buckets(this.#clock, maxBuckets)
     this.#buckets.set(kind, made)
     return made
   }

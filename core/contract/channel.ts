@@ -13,7 +13,7 @@ export interface Channel {
   readonly summary: string
   /** The least role that may subscribe. Default `member`; `guest` only where messages carry no payload, row or preview. */
   readonly role?: Role
-  /** False where messages may be emitted without being kept: whoever comes back is told that some may be missing. */
+  /** False where messages may be emitted without being kept: a client that reconnects is told that some may be missing. */
   readonly kept?: boolean
   /** For messages that are emitted without being kept: tells them again from what is kept anyway, for clients that come back. */
   readonly recall?: (args: RecallArgs) => Promise<readonly RecalledMessage[]>

@@ -3,7 +3,7 @@ import { token } from "../kernel/di.ts"
 
 /** Where a plugin learns that the service listens, and at what address. */
 export interface Listening {
-  /** Calls back, with the address on this machine, when the service listens, in the order of asking; a text that is returned is printed to whoever started it. */
+  /** Registers a callback, run with the local base URL once the server is listening, in the order of registration; a returned string is printed. */
   onListening(run: (baseUrl: string) => Promise<string | undefined> | string | undefined): void
 }
 

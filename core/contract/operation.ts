@@ -40,7 +40,7 @@ export interface HandleArgs<I, R extends TokenRecord> {
   readonly deps: Deps<R>
   /** Stage every change here; it is committed with the audit and idempotency records before the call is answered. */
   readonly work: Work
-  /** Aborted when whoever called has gone away, or the surface gives the call up. */
+  /** Aborted when the caller disconnects, or the surface gives the call up. */
   readonly signal: AbortSignal
 }
 

@@ -40,7 +40,7 @@ export interface Capture {
 
 /** Whether mail and calls leave the service, or are kept where it is tried out or tested. */
 export interface Outside {
-  /** undefined in a service that runs: whoever sends does it themselves. */
+  /** undefined in a running service: mail and calls are sent. */
   readonly capture: Capture | undefined
 }
 

@@ -46,7 +46,7 @@ export interface RouteDocument {
   readonly answers: Readonly<Record<string, { readonly description: string; readonly type?: string }>>
 }
 
-/** A route of HTTP that is no operation, such as a page that visitors see. */
+/** A route of HTTP that is not an operation, such as a page that visitors see. */
 export interface Route<R extends TokenRecord = TokenRecord> {
   /** `<area>.<what>` in snake case, for messages and metrics. */
   readonly name: string
@@ -70,7 +70,7 @@ export type AnyRoute = Route<any>
 
 export const Routes: ExtensionPoint<AnyRoute> = { kind: "route", nameOf: (route) => route.name }
 
-/** Declares a route that is no operation. */
+/** Declares a route that is not an operation. */
 export function defineRoute<const R extends TokenRecord = Record<never, never>>(route: Route<R>): Route<R> {
   return route
 }

@@ -23,7 +23,7 @@ export interface Work {
   afterCommit(run: (result: CommitResult) => Promise<void> | void): void
 }
 
-/** A unit of work that is committed by whoever made it. */
+/** A unit of work that its creator commits. */
 export class StagedWork implements Work {
   readonly id: string
   readonly writes: Write[] = []

@@ -40,7 +40,7 @@ export class Leases {
     await this.#set("renew", ids, { run_at: timestamp(clock.now() + leaseMs) })
   }
 
-  /** Due at once, for whoever has room. */
+  /** Due at once, for any node with a free slot. */
   async release(ids: Iterable<string>): Promise<void> {
     await this.#set("release", ids, { run_at: timestamp(this.#args.clock.now()), held_by: "" })
   }

@@ -46,7 +46,7 @@ function replace(into: Tree, key: string, value: unknown, path: string, origin: 
   if (isTree(value) && Object.keys(value).length === 0) origins.set(path, origin)
 }
 
-/** Sets one value, making the sections on the way. False where something that is no section stands in the way. */
+/** Sets one value, making the sections on the way. False where something that is not a section stands in the way. */
 export function put(tree: Tree, path: string, value: unknown, origin: string, origins: Origins): boolean {
   const keys = path.split(".")
   const last = keys.pop() ?? ""
@@ -64,7 +64,7 @@ export function valueAt(tree: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((value, key) => (isTree(value) && Object.hasOwn(value, key) ? value[key] : undefined), tree)
 }
 
-/** Dotted paths of everything that is no section with something in it. */
+/** Dotted paths of everything that is not a section with something in it. */
 export function leaves(tree: Tree, prefix = ""): string[] {
   return Object.entries(tree).flatMap(([key, value]) =>
     isTree(value) && Object.keys(value).length > 0 ? leaves(value, `${prefix}${key}.`) : [prefix + key],

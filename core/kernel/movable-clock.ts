@@ -31,7 +31,7 @@ export class MovableClock implements Clock {
   /** Wall time stands at that moment (RFC 3339 or milliseconds since the epoch) from now on; measured time goes on. */
   set(at: string | number): void {
     this.#standing = typeof at === "number" ? at : Date.parse(at)
-    if (Number.isNaN(this.#standing)) throw new RangeError(`"${at}" is no time; expected RFC 3339, such as 2026-01-31T09:00:00Z.`)
+    if (Number.isNaN(this.#standing)) throw new RangeError(`"${at}" is not a time; expected RFC 3339, such as 2026-01-31T09:00:00Z.`)
   }
 
   /** Lets wall time run again, from where it stands. */

@@ -23,7 +23,7 @@ export function settingProblems({ schema, value, issues, at, from = () => "" }: 
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => {
         const full = joined(path, [key])
-        return `${full}${from(full)} is no setting.${didYouMean(key, knownFields(schema, issue.path))}`
+        return `${full}${from(full)} is not a setting.${didYouMean(key, knownFields(schema, issue.path))}`
       })
     }
     const given = inside(value, issue.path)

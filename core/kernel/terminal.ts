@@ -14,7 +14,7 @@ export interface Terminal {
 export function processTerminal(): Terminal {
   let lost = false
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // A reader that has gone away is told to whoever writes. Anything else is told here, since most write without waiting.
+    // A closed reader fails the write. Anything else is told here, since most write without waiting.
     if (error.code === "EPIPE") return
     if (!lost) process.stderr.write(`Standard output cannot be written: ${error.message}\n`)
     lost = true

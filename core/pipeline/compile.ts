@@ -62,7 +62,7 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
   return { ok: true, graph, program, findings: report.findings }
 }
 
-/** Parses and compiles the text of a file; `document` is the value that was read, for whoever keeps it. */
+/** Parses and compiles the text of a file; `document` is the value that was read, to be stored. */
 export async function compileText(
   text: string,
   environment: CompileEnvironment,

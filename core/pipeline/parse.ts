@@ -125,7 +125,7 @@ function aliasProblem(alias: Alias, document: Document.Parsed): string | undefin
 
 function numberProblem({ value, source = "This" }: Scalar): string | undefined {
   if (typeof value === "bigint") return `${source} is too large for a number; put it in quotes.`
-  return typeof value === "number" && !Number.isFinite(value) ? `${source} is no JSON number.` : undefined
+  return typeof value === "number" && !Number.isFinite(value) ? `${source} is not a JSON number.` : undefined
 }
 
 function secretFindings(value: unknown, locate: Locate): Finding[] {

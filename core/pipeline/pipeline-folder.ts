@@ -43,7 +43,7 @@ function holdsYaml(folder: string): boolean {
   }
 }
 
-/** A name with a dot at its beginning is no document: an editor's lock (`.#x.yaml`), what a Mac keeps beside a file (`._x.yaml`). */
+/** A name with a dot at its beginning is not a document: an editor's lock (`.#x.yaml`), what a Mac keeps beside a file (`._x.yaml`). */
 function kindOf(name: string): FileKind | undefined {
   if (name.startsWith(".") || !/\.(ya?ml|json)$/.test(name)) return undefined
   return isTestFile(name) ? "test" : "pipeline"

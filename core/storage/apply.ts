@@ -97,7 +97,7 @@ function placeOf(document: Stored, path: string, make: boolean): Place | undefin
         `${path} cannot be changed: ${JSON.stringify(segment)} holds ${JSON.stringify(next)}, no object.`,
         {
           reason: "not_an_object",
-          fields: [{ path, message: "leads through a value that is no object" }],
+          fields: [{ path, message: "leads through a value that is not an object" }],
         },
       )
     }
@@ -112,7 +112,7 @@ function checkPosition(parent: Stored | Json[], key: string, path: string): void
   if (!Array.isArray(parent) || (isPosition(key) && Number(key) <= parent.length + 1_000)) return
   throw new AppError(
     "failed_precondition",
-    `${path} cannot be changed: ${JSON.stringify(key)} is no position in a list of ${parent.length}.`,
+    `${path} cannot be changed: ${JSON.stringify(key)} is not a position in a list of ${parent.length}.`,
     {
       reason: "not_a_position",
       fields: [{ path, message: "names no position in the list" }],

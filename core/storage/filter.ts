@@ -87,16 +87,16 @@ function pathProblem(path: string): string | undefined {
   if (segments.length > maxPathSegments) return `has more than ${maxPathSegments} parts`
   for (const [index, segment] of segments.entries()) {
     if (segment === "") return "has an empty part; write it as field.field"
-    if (segment.startsWith("$")) return 'has a part that starts with "$"; that is no field'
-    if (segment === "__proto__") return 'has the part "__proto__", which is no field'
-    if (segment === "prototype" && segments[index - 1] === "constructor") return 'has the part "constructor.prototype", which is no field'
+    if (segment.startsWith("$")) return 'has a part that starts with "$"; that is not a field'
+    if (segment === "__proto__") return 'has the part "__proto__", which is not a field'
+    if (segment === "prototype" && segments[index - 1] === "constructor") return 'has the part "constructor.prototype", which is not a field'
   }
   if (!path.isWellFormed()) return "holds half a character (a lone surrogate)"
   return undefined
 }
 
 function checkFilterAt(collection: string, filter: unknown, at: string, depth: number): void {
-  if (!isPlainObject(filter)) throw invalid(collection, at, "is no filter; give an object of paths and conditions")
+  if (!isPlainObject(filter)) throw invalid(collection, at, "is not a filter; give an object of paths and conditions")
   if (depth > maxDepth) throw invalid(collection, at, `is nested more than ${maxDepth} deep`)
   for (const [key, condition] of Object.entries(filter)) {
     if (key === "$and" || key === "$or") {
@@ -104,7 +104,7 @@ function checkFilterAt(collection: string, filter: unknown, at: string, depth: n
       for (const [index, each] of condition.entries()) checkFilterAt(collection, each, `${key}.${index}`, depth + 1)
       continue
     }
-    if (key.startsWith("$")) throw invalid(collection, key, "is no operator here; $and, $or and paths are")
+    if (key.startsWith("$")) throw invalid(collection, key, "is not an operator here; $and, $or and paths are")
     checkPath(collection, key)
     if (isConditions(condition)) checkConditions(collection, key, condition, depth)
     else checkJson(collection, key, condition, depth)
@@ -141,7 +141,7 @@ function checkOperator(collection: string, path: string, operator: string, opera
       checkConditions(collection, path, operand, depth + 1)
       return
     default:
-      throw invalid(collection, path, `is compared by ${JSON.stringify(operator)}, which is no operator of a filter`)
+      throw invalid(collection, path, `is compared by ${JSON.stringify(operator)}, which is not an operator of a filter`)
   }
 }
 
@@ -156,7 +156,7 @@ export function checkJson(collection: string, path: string, value: unknown, dept
   }
   if (!isPlainObject(value)) throw invalid(collection, path, `is ${describe(value)}, not JSON`)
   for (const [key, each] of Object.entries(value)) {
-    if (key.includes("\0") || key === "__proto__") throw invalid(collection, path, `has the key ${JSON.stringify(key)}, which is no field`)
+    if (key.includes("\0") || key === "__proto__") throw invalid(collection, path, `has the key ${JSON.stringify(key)}, which is not a field`)
     if (each !== undefined) checkJson(collection, path, each, depth + 1)
   }
 }

@@ -46,7 +46,7 @@ function checkOrganization({ name, scope }: CollectionSpec, organization: string
       throw invalid(name, "organization", "is missing; this collection is kept for each organization and needs its id")
     }
     if (organization.length <= maxIdLength && !organization.includes("\0") && !organization.includes("/")) return
-    throw invalid(name, "organization", 'is no organization id: it is too long, or holds NUL or "/"')
+    throw invalid(name, "organization", 'is not an organization id: it is too long, or holds NUL or "/"')
   }
   if (organization !== undefined) throw invalid(name, "organization", "is given; this collection is global and takes none")
 }
@@ -96,6 +96,6 @@ function checkMerge(name: string, { doc, position, organization }: NewestWinsWri
   if (typeof position !== "string" || position === "") throw invalid(name, "position", "is missing; give text that orders the writes")
   for (const column in doc.values) {
     if (column !== "" && column !== "__proto__" && !column.startsWith("$") && !column.includes(".") && !column.includes("\0")) continue
-    throw invalid(name, `values.${column}`, 'is no column: a name is not empty, not "__proto__", and holds no ".", NUL or leading "$"')
+    throw invalid(name, `values.${column}`, 'is not a column: a name is not empty, not "__proto__", and holds no ".", NUL or leading "$"')
   }
 }

@@ -23,11 +23,11 @@ const operands: Record<keyof Update, CheckOperand> = {
 
 /** Throws `invalid_argument` naming collection and path. */
 export function checkUpdate(collection: string, update: Update, upsert: boolean): void {
-  if (!isPlainObject(update)) throw invalid(collection, "update", "is no update; give an object of operators")
+  if (!isPlainObject(update)) throw invalid(collection, "update", "is not an update; give an object of operators")
   const paths: string[] = []
   for (const [operator, changes] of Object.entries(update)) {
     const check = Object.hasOwn(operands, operator) ? operands[operator as keyof Update] : undefined
-    if (!check) throw invalid(collection, operator, `is no operator of an update; ${Object.keys(operands).join(", ")} are`)
+    if (!check) throw invalid(collection, operator, `is not an operator of an update; ${Object.keys(operands).join(", ")} are`)
     if (!isPlainObject(changes)) throw invalid(collection, operator, "needs an object of paths")
     if (operator === "$setOnInsert" && !upsert) throw invalid(collection, operator, "is only for updates with `upsert`")
     for (const [path, operand] of Object.entries(changes)) {

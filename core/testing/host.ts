@@ -175,7 +175,7 @@ async function answerOf<T>(response: Response): Promise<ApiAnswer<T>> {
   return { status: response.status, headers: response.headers, body: parsed(text) as T }
 }
 
-/** An answer that is no JSON is its text. */
+/** An answer that is not JSON is its text. */
 function parsed(text: string): unknown {
   if (text === "") return null
   try {

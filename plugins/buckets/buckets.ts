@@ -1,4 +1,4 @@
-// Objects: bytes under a key, inside an organization, with links that let whoever holds one read it for a while. Where
+// Objects: bytes under a key, inside an organization, with signed links that read it for a while. Where
 // they are kept (a folder, S3) is the driver's business.
 import { AppError, token } from "#core"
 import { checkedKey, mediaTypeOf } from "./keys.ts"
@@ -30,7 +30,7 @@ export interface Buckets {
 export const Buckets = token<Buckets>("Buckets")
 
 /** The longest that S3 signs a link for; the folder keeps to it as well, so that both are used alike. */
-export const longestLinkMs = 7 * 24 * 3_600_000
+export const maxLinkMs = 7 * 24 * 3_600_000
 
 /** Keys it is given are checked. */
 export interface BucketDriver {
@@ -62,8 +62,8 @@ export function createBuckets(driver: BucketDriver, limits: { readonly maxObject
       async signedUrl(key, expiresAt) {
         const life = expiresAt - limits.now()
         if (life <= 0) throw new AppError("failed_precondition", "The link would have expired already.", { reason: "already_expired" })
-        if (life > longestLinkMs)
-          throw new AppError("out_of_range", "A link lives seven days at most.", { reason: "link_too_long", most_ms: longestLinkMs })
+        if (life > maxLinkMs)
+          throw new AppError("out_of_range", "A link lives seven days at most.", { reason: "link_too_long", most_ms: maxLinkMs })
         return driver.signedUrl(organization, checkedKey(organization, key), expiresAt)
       },
       fileOf: (key) => driver.fileOf?.(organization, checkedKey(organization, key)),

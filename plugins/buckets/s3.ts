@@ -2,7 +2,7 @@
 // configured. Errors are told by their name and status: the library's own carry requests, and those credentials.
 import type { S3Client } from "@aws-sdk/client-s3"
 import { AppError, type Logger } from "#core"
-import { type BucketDriver, longestLinkMs } from "./buckets.ts"
+import { type BucketDriver, maxLinkMs } from "./buckets.ts"
 import { mediaTypeOf } from "./keys.ts"
 import type { S3Settings } from "./settings.ts"
 
@@ -56,7 +56,7 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
       const command = new sdk.GetObjectCommand({ Bucket, Key: keyOf(organization, key) })
       // A signature is dated to the second; counted from there, no link ends early.
       const dated = Math.floor(deps.now() / 1_000)
-      const expiresIn = Math.min(Math.ceil(expiresAt / 1_000) - dated, longestLinkMs / 1_000)
+      const expiresIn = Math.min(Math.ceil(expiresAt / 1_000) - dated, maxLinkMs / 1_000)
       return presign(linking, command, { expiresIn, signingDate: new Date(dated * 1_000) }).catch((cause: unknown) =>
         Promise.reject(refusal("sign a link to", Bucket, cause)),
       )

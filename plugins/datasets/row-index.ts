@@ -17,7 +17,7 @@ export interface ServedQuery {
 type Condition = Filter[string]
 
 /** The store narrows by a list of values up to here. */
-const mostListed = 200
+const maxListed = 200
 const ranges = ["$eq", "$in", "$gt", "$gte", "$lt", "$lte"]
 
 /** `scope`: the column that the dataset's key counts within, where there is one. */
@@ -93,7 +93,7 @@ function valuesOf(condition: Condition): Json[] | undefined {
   if (operators === undefined) return [condition as Json]
   if ("$eq" in operators) return [operators["$eq"] as Json]
   const listed = operators["$in"]
-  return Array.isArray(listed) && listed.length <= mostListed ? listed : undefined
+  return Array.isArray(listed) && listed.length <= maxListed ? listed : undefined
 }
 
 /** undefined where a condition is a plain value. */

@@ -1,5 +1,5 @@
 // The live channels `datasets:<slug>`: rows as they are written and deleted. Nothing is made for a table that nobody
-// looks at, and nothing is kept: whoever lost the connection is told so, and reads the rows again.
+// looks at, and nothing is kept: a client that lost its connection is told so, and reads the rows again.
 import { defineChannel, type Json, type Live, type Work } from "#core"
 
 export const rowsChannel = defineChannel({

@@ -8,7 +8,7 @@ import { problemOfName } from "./row-values.ts"
 const ownFields = new Set(["id", "created_at", "updated_at"])
 const columnPrefix = "values."
 
-/** `{"budget":{"$gte":1000}}` and so on, over documents; empty text is no filter. Throws `invalid_argument`. */
+/** `{"budget":{"$gte":1000}}` and so on, over documents; empty text is not a filter. Throws `invalid_argument`. */
 export function readFilter(text: string): Filter {
   if (text.trim() === "") return {}
   let given: Json
@@ -30,7 +30,7 @@ export function readSort(text: string): Sort {
 export function refuseUnordered(sort: Sort, rows: readonly Row[]): void {
   for (const path of Object.keys(sort)) {
     const row = rows.find((one) => !isOrdered(one, path.split(".")))
-    if (row) throw refusal("sort", `"${columnOf(path)}" of the row ${row.id} is no text, number, true or false; sort by another column`)
+    if (row) throw refusal("sort", `"${columnOf(path)}" of the row ${row.id} is not a text, number, true or false; sort by another column`)
   }
 }
 

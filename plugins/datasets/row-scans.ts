@@ -17,7 +17,7 @@ interface Counted {
 }
 
 const keptMs = 60_000
-const mostKept = 1_000
+const maxKept = 1_000
 
 export class RowScans {
   readonly #clock: Clock
@@ -51,7 +51,7 @@ export class RowScans {
     const known = this.#counted.get(name)
     const now = this.#clock.monotonic()
     if (known && now < known.until) return known.beyond
-    if (this.#counted.size >= mostKept) this.#counted.clear()
+    if (this.#counted.size >= maxKept) this.#counted.clear()
     const beyond = rows.count(narrowing, { limit: this.#most + 1 }).then((count) => count > this.#most)
     this.#counted.set(name, { beyond, until: now + keptMs })
     beyond.catch(() => this.#counted.delete(name))

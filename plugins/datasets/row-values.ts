@@ -39,9 +39,9 @@ export function problemOfName(name: string): string | undefined {
 
 function problemOfValue(value: Json | undefined, level: number): string | undefined {
   if (typeof value === "string") return value.isWellFormed() ? undefined : "holds text with half of a surrogate pair"
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : `holds ${value}, which is no JSON number`
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : `holds ${value}, which is not a JSON number`
   if (typeof value === "boolean" || value === null) return undefined
-  if (typeof value !== "object") return `holds ${typeof value}, which is no JSON value`
+  if (typeof value !== "object") return `holds ${typeof value}, which is not a JSON value`
   if (level > maxLevels) return `is nested more than ${maxLevels} levels deep`
   return Array.isArray(value) ? problemOfList(value, level + 1) : problemOfObject(value, level + 1)
 }

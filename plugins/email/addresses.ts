@@ -24,7 +24,7 @@ export function parseAddresses(text: string, field: string): MailAddress[] {
     const match = mailbox.exec(entry.trim())
     const address = match?.groups?.["bracketed"] ?? match?.groups?.["bare"]
     if (address === undefined || !isMailAddress(address))
-      throw bad(field, `${JSON.stringify(entry.trim().slice(0, 100))}, which is no mail address`)
+      throw bad(field, `${JSON.stringify(entry.trim().slice(0, 100))}, which is not a mail address`)
     const name = match?.groups?.["quoted"]?.replace(/\\(.)/gu, "$1") ?? match?.groups?.["name"] ?? ""
     return { name: name.trim().slice(0, 200).toWellFormed(), address }
   })

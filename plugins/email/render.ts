@@ -9,7 +9,7 @@ export interface MailContent {
   readonly heading: string
   readonly intro?: string | undefined
   readonly fields?: readonly { readonly label: string; readonly value: string }[] | undefined
-  /** Left out when `url` is no http(s) URL; see `buttonUrl`. */
+  /** Left out when `url` is not an http(s) URL; see `buttonUrl`. */
   readonly button?: { readonly label: string; readonly url: string } | undefined
 }
 

@@ -1,4 +1,4 @@
-// At start: the shipped and the user's pipeline files are applied, and whoever started the service is told how to send a
+// At start: the shipped and the user's pipeline files are applied, and the operator is told how to send a
 // first event.
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"

@@ -1,4 +1,4 @@
-// The live channel `executions`. Its messages are not kept: the journal tells them again to whoever lost the connection.
+// The live channel `executions`. Its messages are not kept: clients that lost their connection get them again from the journal.
 import { defineChannel, type RecallArgs, type RecalledMessage, timestamp } from "#core"
 import { EntryCollection, recalledAnnouncement } from "#core/engine"
 import { Pipelines } from "./collections.ts"

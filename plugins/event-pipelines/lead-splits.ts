@@ -1,5 +1,5 @@
-// Leads of one organization that lie in several places, because its pipelines put them there: a warning to whoever saves
-// one of them.
+// Leads of one organization that lie in several places, because its pipelines write to several datasets: a
+// warning when one of them is saved.
 import type { Store } from "#core"
 import { type LeadCapture, leadTargets, splitLeadsWarning } from "../datasets/index.ts"
 import { type PipelineRecord, Pipelines } from "./collections.ts"

@@ -62,7 +62,7 @@ export function internalAuth<D extends PipelineDocument>(document: D, secret: st
   throw invalid("auth_mode", `an internal pipeline has no inbound endpoint, so its auth mode is none, not ${document.auth_mode}.`)
 }
 
-/** The mark of the file that a pipeline came from, after a change of its secret alone: that is no drift. */
+/** The mark of the file that a pipeline came from, after a change of its secret alone: that is not drift. */
 export function stillApplied({ file, revision }: PipelineRecord): PipelineRecord["file"] {
   return file?.applied_revision === revision ? { ...file, applied_revision: revision + 1 } : file
 }

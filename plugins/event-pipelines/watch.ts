@@ -73,7 +73,7 @@ export function reportRefused(log: Logger, path: string, problems: readonly stri
   log.warn({ file: path, problems }, `${path} is refused, and what was there stays:\n${lines}`)
 }
 
-/** What applying a file was refused for, a line each, at its places in the text. Throws what is no refusal. */
+/** What applying a file was refused for, a line each, at its places in the text. Throws what is not a refusal. */
 export function refusalOf(read: ReadFile, error: unknown): string[] {
   if (!(error instanceof AppError) || error.code === "unavailable") throw error
   const given = error.details["findings"]

@@ -7,7 +7,7 @@ import type { JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 const deferredType = "pipeline.deferred"
 const DeferredPayload = z.object({ pipeline_id: z.uuid(), execution_id: z.uuid() })
 
-/** undefined where the job is no deferred work of a pipeline. */
+/** undefined where the job is not deferred work of a pipeline. */
 export function executionOf(job: JobDocument): z.infer<typeof DeferredPayload> | undefined {
   if (job.type !== deferredType) return undefined
   return DeferredPayload.safeParse(job.payload).data

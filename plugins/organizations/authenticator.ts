@@ -83,7 +83,7 @@ export function createAuthenticator({ store, coherence, clock, organizations, us
       const role = organization && (await reach(one, organization))
       if (!organization || !role) {
         if (wanted === owner)
-          throw unauthenticated("maker_left", "Whoever made this key is no longer a member of its organization; use another.")
+          throw unauthenticated("maker_left", "The key's owner is no longer a member of its organization; use another key.")
         throw new AppError("not_found", `X-Organization-ID: there is no organization "${wanted}" that this key can act in.`, {
           reason: "organization_out_of_reach",
         })

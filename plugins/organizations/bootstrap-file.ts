@@ -1,4 +1,4 @@
-// data/bootstrap.json: what a first start leaves for whoever started it, readable by them alone.
+// data/bootstrap.json: what a first start leaves for the operator, readable by their account alone.
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { z } from "zod"

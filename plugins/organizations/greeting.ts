@@ -1,4 +1,4 @@
-// What whoever starts the service is told: where it is, whose it is, and the key, the one time it is shown.
+// What the start prints: the address, the organization, and the key, the one time it is shown.
 import type { Bootstrap } from "./first-start.ts"
 
 export function greeting(bootstrap: Bootstrap, baseUrl: string): string {

@@ -77,7 +77,7 @@ export default definePlugin({
       inject: { bootstrap: Bootstrap, listening: Listening },
       create: ({ bootstrap, listening }) => listening.onListening((baseUrl) => greeting(bootstrap, baseUrl)),
     })
-    // Whoever injects Organizations starts after the first start, and so finds one.
+    // Services that inject Organizations start after the first start, and so find one.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })
     reg.provide(KeyUses, {
       inject: { works: Works, clock: Clock, log: Log },

@@ -54,7 +54,7 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
       body: hop.body ?? null,
       signal,
     })
-    // Whoever reads the body hears of its errors; one dropped unread must not bring the process down.
+    // A body's reader gets its errors; one dropped unread must not bring the process down.
     answer.body.on("error", () => undefined)
     const headers: Record<string, string> = {}
     for (const [name, value] of Object.entries(answer.headers)) {

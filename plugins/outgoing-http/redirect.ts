@@ -14,7 +14,7 @@ export interface Hop {
 const maxRedirects = 5
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** Undefined when the answer is no redirect. */
+/** Undefined when the answer is not a redirect. */
 export function nextHop(
   hop: Hop,
   answer: { status: number; headers: Readonly<Record<string, string>> },

@@ -17,7 +17,7 @@ export function encodeBody(body: Json | undefined, headers: Readonly<Record<stri
   if (isForm && typeof body === "object" && !Array.isArray(body)) return { body: queryOf(body).toString(), headers }
   throw new AppError(
     "invalid_argument",
-    `A body that is no string cannot be sent as ${given.slice(0, 100)}; give a string, or send JSON.`,
+    `A body that is not a string cannot be sent as ${given.slice(0, 100)}; give a string, or send JSON.`,
     {
       reason: "body_refused",
       retryable: false,

@@ -61,7 +61,7 @@ interface Snapshot {
 export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
   const { store, works, clock, datasets, organizations, pages, pipelines, files, pool, settings } = deps
 
-  /** Read again at each call: whoever made the key may have left since it was made. */
+  /** Read at each call: the key's owner may have left since it was made. */
   async function assertMember({ organization, user }: Caller): Promise<void> {
     // A service principal is its organization's own, or that of one which manages it: what its key may do was checked before.
     if (user === undefined) return
@@ -104,7 +104,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
   /** The live copy, its files and how fresh they are, of one moment: a merge or a rebuild meanwhile has it read again. */
   async function snapshot(organization: string): Promise<Snapshot> {
     for (let tries = 0; tries < 8; tries++) {
-      // Before the copy: whoever passes marks a copy that is behind first, and says that all was passed afterwards.
+      // Before the copy: a sealing pass first marks a copy that is behind, and afterwards says that all was passed.
       const passed = await passedAt(store)
       const copy = await liveCopy(organization)
       if (!copy) return { segments: [], as_of: null }

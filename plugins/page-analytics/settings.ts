@@ -23,7 +23,7 @@ export const AnalyticsSettings = z.strictObject({
     .min(0)
     .max(16)
     .default(1)
-    .describe("Query processes kept ready for whoever asks next, about 120 MB each; with 0 a query waits for its own to start."),
+    .describe("Idle query processes kept ready, about 120 MB each; with 0 a query waits for its own to start."),
   max_rows: z.int().min(1).max(50_000).default(50_000).describe("Rows of an answer; more are cut and `truncated` says so."),
   max_result_bytes: z.int().min(1_024).default(16_777_216).describe("Size of an answer; rows beyond it are cut likewise."),
   seal_every_ms: z.int().min(100).max(5_000).default(2_000).describe("How often new rows are sealed into segments."),

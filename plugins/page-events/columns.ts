@@ -8,7 +8,7 @@ export const pageEventsScope = "artifact_id"
 
 export type PageEventColumnType = "string" | "number" | "boolean" | "date-time"
 
-/** Present in every row; "" is no signal. */
+/** Present in every row; "" means no signal. */
 export const baseColumns = {
   event_id: "string",
   event: "string",

@@ -1,5 +1,5 @@
-// The page-events pipeline of a page (specification 2.11): made with the page's first publication, once; whoever
-// disables it turns first-party analytics off for the page, and it is not made again.
+// The page-events pipeline of a page (specification 2.11): made with the page's first publication, once;
+// disabling it turns first-party analytics off for the page, and it is not made again.
 import { derivedUuid, freeSlug, type Work } from "#core"
 import { PipelineDocument } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"

@@ -6,7 +6,7 @@ import { type EndedSessionDocument, EndedSessionsCollection, LeadsCollection } f
 import { pageEventsKey } from "./columns.ts"
 import type { EventTargets } from "./event-targets.ts"
 import { derivedRowOf } from "./rows.ts"
-import { conclude, type DerivedRow, longestMs, type SessionState } from "./session.ts"
+import { conclude, type DerivedRow, maxSessionMs, type SessionState } from "./session.ts"
 import type { DerivedKind } from "./vocabulary.ts"
 
 export interface Owner {
@@ -41,7 +41,7 @@ export class SessionEnds {
   async end(work: Work, organization: Owner, visitor: string, state: SessionState): Promise<void> {
     const derived = conclude(state, await this.#leadsOf(organization.id, state.session_id))
     const rows = await this.writeDerived(work, organization, state.session_id, derived)
-    const expires_at = timestamp(state.started_at + longestMs)
+    const expires_at = timestamp(state.started_at + maxSessionMs)
     work
       .in(EndedSessionsCollection, organization.id)
       .insert({ id: state.session_id, visitor, state, rows, expires_at }, { ifPresent: "keep" })
@@ -55,7 +55,7 @@ export class SessionEnds {
 
   /** Stages that a session became a lead: forms that it had begun were not abandoned. */
   async markLead(work: Work, organization: Owner, sessionId: string, isTest: boolean): Promise<void> {
-    const expires_at = timestamp(this.#deps.clock.now() + 2 * longestMs)
+    const expires_at = timestamp(this.#deps.clock.now() + 2 * maxSessionMs)
     work.in(LeadsCollection, organization.id).insert({ id: leadId(sessionId, isTest), expires_at }, { ifPresent: "keep" })
     const ended = await this.#deps.store.open(EndedSessionsCollection, organization.id).get(sessionId)
     for (const row of ended?.rows ?? []) if (row.kind === "form_abandon") this.#deps.dataset.remove(work, organization, row)
@@ -85,7 +85,7 @@ export class SessionEnds {
 }
 
 export function mayGoOn({ started_at }: SessionState, now: number): boolean {
-  return started_at + longestMs > now
+  return started_at + maxSessionMs > now
 }
 
 function leadId(sessionId: string, isTest: boolean): string {

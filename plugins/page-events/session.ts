@@ -5,7 +5,7 @@ import type { Batch, Click } from "./batch.ts"
 import type { DerivedKind, SubmittedEvent } from "./vocabulary.ts"
 
 export const idleMs = 30 * 60_000
-export const longestMs = 24 * 3_600_000
+export const maxSessionMs = 24 * 3_600_000
 
 const burstMs = 1_000
 const burstPx = 30
@@ -64,7 +64,7 @@ export interface DerivedRow {
 
 /** When the session is over unless something more comes. */
 export function endOf(state: Pick<SessionState, "started_at" | "last_at">): number {
-  return Math.min(state.last_at + idleMs, state.started_at + longestMs)
+  return Math.min(state.last_at + idleMs, state.started_at + maxSessionMs)
 }
 
 export interface Heard {

@@ -72,7 +72,7 @@ export function readEvent(element: Json, authored: ReadonlySet<string>): ReadEve
   if ((derivedKinds as readonly string[]).includes(name))
     return refused("reserved_event", `"${name}" is made by the server and cannot be submitted.`, "event")
   const kind = submittedKinds.find((known) => known === name)
-  if (!kind) return refused("unknown_event", `"${name.slice(0, 60)}" is no page event; there are ${submittedKinds.join(", ")}.`, "event")
+  if (!kind) return refused("unknown_event", `"${name.slice(0, 60)}" is not a page event; there are ${submittedKinds.join(", ")}.`, "event")
   const common = Common.safeParse(element)
   const columns = ofKind[kind].safeParse(element)
   if (!common.success || !columns.success) {

@@ -62,7 +62,7 @@ export interface Shown {
   readonly variant: string
 }
 
-/** What is known of visits by whoever keeps sessions. */
+/** What the session store knows of visits. */
 export interface VisitorSessions {
   isOpen(organization: string, visitor: string): Promise<boolean>
   shown(organization: string, visitor: string): Promise<ShownSession>

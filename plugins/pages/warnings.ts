@@ -62,7 +62,7 @@ function files(withForms: readonly VariantForms[]): string[] {
 
 function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
   return withForms.flatMap(({ key, fields }) => {
-    // What the form says of the visit is no column.
+    // What the form says of the visit is not a column.
     const given = fields.map(({ name }) => name).filter((name) => !name.startsWith("_envelope."))
     const found = listed(given.flatMap((name) => withProblem(name, parts.problemOfField(name))))
     if (found === "") return []
@@ -71,14 +71,14 @@ function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
 }
 
 function withProblem(name: string, problem: string | undefined): string[] {
-  return problem === undefined ? [] : [`${name.slice(0, mostShown).toWellFormed()} ${problem}`]
+  return problem === undefined ? [] : [`${name.slice(0, maxShown).toWellFormed()} ${problem}`]
 }
 
-const mostShown = 60
-const mostListed = 5
+const maxShown = 60
+const maxListed = 5
 
 function listed(found: readonly string[]): string {
   const distinct = [...new Set(found)]
-  const more = distinct.length > mostListed ? [`${distinct.length - mostListed} more`] : []
-  return [...distinct.slice(0, mostListed), ...more].join(", ")
+  const more = distinct.length > maxListed ? [`${distinct.length - maxListed} more`] : []
+  return [...distinct.slice(0, maxListed), ...more].join(", ")
 }

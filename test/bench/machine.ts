@@ -28,7 +28,7 @@ const fileSystems: Readonly<Record<number, string>> = {
 }
 const inMemory: Readonly<Record<number, string>> = { 16914836: "tmpfs", 2240043254: "ramfs" }
 
-/** A fresh folder for data, on the project's own disk: /tmp may be memory. Whoever asked removes it; what is left goes with the process. */
+/** A fresh folder for data, on the project's own disk: /tmp may be memory. The caller removes it; what is left goes with the process. */
 export function benchFolder(): string {
   const type = Number(statfsSync(projectRoot).type)
   if (inMemory[type])

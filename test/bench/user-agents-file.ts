@@ -120,14 +120,14 @@ function parsed(where: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw new Error(`${where}: it is no JSON.`, { cause })
+    throw new Error(`${where}: it is not JSON.`, { cause })
   }
 }
 
 function objectsOf(name: string, list: unknown): Fields[] {
   const all = list as unknown[]
   const wrong = all.findIndex((one) => typeof one !== "object" || one === null || Array.isArray(one))
-  if (wrong >= 0) throw new Error(`${name}: entry ${wrong + 1} is no object with a user agent and labels.`)
+  if (wrong >= 0) throw new Error(`${name}: entry ${wrong + 1} is not an object with a user agent and labels.`)
   return all as Fields[]
 }
 

@@ -123,7 +123,7 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
     const ended = finished(child)
     try {
       await outputUntil(child, /base address/)
-      const refused = outputUntil(child, /cannot start\. server\.prot \(from config\/millrace\.yaml\) is no setting/)
+      const refused = outputUntil(child, /cannot start\. server\.prot \(from config\/millrace\.yaml\) is not a setting/)
       writeFileSync(settings, "server: { prot: 1 }\n")
       await refused
       const again = outputUntil(child, /base address/)

@@ -63,7 +63,7 @@ describe("client", () => {
     void (() => made.sluug)
     // @ts-expect-error an area that there is not
     void (() => client.datsets)
-    // @ts-expect-error pages of what is no list
+    // @ts-expect-error pages of what is not a list
     void (() => client.me.get.pages())
   })
 

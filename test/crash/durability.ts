@@ -7,7 +7,7 @@ import { readTrace, straceTo, type TraceReport } from "./trace.ts"
 
 const connections = 8
 /** Enough for many groups of commits; each costs some 100 KB of trace. */
-const leastAnswered = 100
+const minAnswered = 100
 
 export async function traceAnswers(faults: readonly string[]): Promise<TraceReport & { acknowledged: number }> {
   const folder = freshFolder()
@@ -17,7 +17,7 @@ export async function traceAnswers(faults: readonly string[]): Promise<TraceRepo
     const { endpoint_id, secret } = await makePipeline(apiOf(service, folder.path), "http://127.0.0.1:9/nobody")
     const sender = new Sender({ url: `${service.url}/v1/inbound/${endpoint_id}`, secret, connections, from: 1 })
     sender.start()
-    while (sender.acknowledged.size < leastAnswered && sender.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    while (sender.acknowledged.size < minAnswered && sender.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 10))
     await sender.stop()
     await service.kill()
     return { ...(await readTrace(trace)), acknowledged: sender.acknowledged.size }

@@ -58,7 +58,7 @@ async function attacked(attack: (on: Attack, pid: number, load: Sender) => Promi
   })
   expectWithin(10_000, slowest, "a hundred events beside the attack")
   expect(findings.problems).to.deep.equal([])
-  // What half a body would have left, or what was refused, is no accepted entry and no row.
+  // What half a body would have left, or what was refused, is neither an accepted entry nor a row.
   expect(findings.entries).to.equal(sender.acknowledged.size)
   expect([...sender.refused.values(), sender.unanswered.size]).to.deep.equal([0])
 }
@@ -91,7 +91,7 @@ describe("hostile clients", () => {
       if (process.platform === "linux") expect(residentMb(pid) - before).to.be.lessThan(300)
     }))
 
-  it("that send what is no HTTP, too much of it, or packed, are refused each in its own way", () =>
+  it("that send what is not HTTP, too much of it, or packed, are refused each in its own way", () =>
     attacked(async (on) => {
       const refusals: [what: string, wanted: string[], text: string | Buffer][] = [
         ["an endless header", ["431"], on.post(`X-Long: ${"x".repeat(80_000)}`)],

@@ -31,7 +31,7 @@ export interface RoundReport {
 }
 
 /** Unanswered events that each kill finds at least. */
-export const leastUnanswered = 32
+export const minUnanswered = 32
 
 const document = (peerUrl: string) => ({
   name: "Kept",
@@ -129,7 +129,7 @@ export async function killRound({ kills, faults = [], seed = fixedSeed, connecti
 async function killUnderLoad(service: ServiceProcess, sender: Sender, random: () => number): Promise<number> {
   sender.start()
   await new Promise((resolve) => setTimeout(resolve, 150 + random() * 600))
-  while (sender.inFlight < leastUnanswered || sender.acknowledged.size === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (sender.inFlight < minUnanswered || sender.acknowledged.size === 0) await new Promise((resolve) => setImmediate(resolve))
   const unanswered = sender.inFlight
   await Promise.all([service.kill(), sender.stop()])
   return unanswered

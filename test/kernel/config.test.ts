@@ -108,7 +108,7 @@ describe("configuration", () => {
 
   it("guesses what was meant by an unknown key or variable", () => {
     expect(problems("server: { prot: 1 }")).to.deep.equal([
-      `server.prot (from ${join(folder, "own.yaml")}) is no setting. Did you mean "port"?`,
+      `server.prot (from ${join(folder, "own.yaml")}) is not a setting. Did you mean "port"?`,
     ])
     expect(problems("inbuond: {}")[0]).to.match(/^inbuond .* Did you mean "inbound"\?$/)
     expect(problems(undefined, { MILLRACE_INBOUND_MAX_BODY_BYTE: "1" })).to.deep.equal([
@@ -148,7 +148,7 @@ describe("configuration", () => {
     expect(told.join()).to.include("master_key").and.not.include("hunter2")
   })
 
-  it("refuses a file that is missing, is no YAML, or is no object of sections", () => {
+  it("refuses a file that is missing, is not YAML, or is not an object of sections", () => {
     expect(problems(undefined, { MILLRACE_CONFIG: join(folder, "none.yaml") })[0]).to.match(/none\.yaml does not exist/)
     expect(problems("server: { port: 1")[0]).to.match(/own\.yaml: .*line/)
     expect(problems("server: { port: 1 }\nserver: { port: 2 }")[0]).to.match(/own\.yaml: .*unique/)

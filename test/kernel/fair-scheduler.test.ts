@@ -106,7 +106,7 @@ class Model {
     }
   }
 
-  /** Whoever could have been taken waits for one turn of each of the others at most. */
+  /** An item that could run waits for one turn of each other organization at most. */
   #passBy(able: readonly string[], taken: string): void {
     for (const each of able) {
       if (each === taken) {

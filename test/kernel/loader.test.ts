@@ -65,7 +65,7 @@ describe("order of plugins", () => {
     const { problems } = order([mail, crm], { mail: { prot: 1, password: "hunter2" }, malis: {} })
     expect(problems[0]).to.equal("plugins.settings.malis: no plugin has this id.")
     expect(problems.join("\n"))
-      .to.include('plugins.settings.mail.prot is no setting. Did you mean "port"?')
+      .to.include('plugins.settings.mail.prot is not a setting. Did you mean "port"?')
       .and.include("plugins.settings.mail.password cannot be [set]: ")
       .and.include("plugins.settings.crm.url is missing: ")
       .and.not.include("hunter2")

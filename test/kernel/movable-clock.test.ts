@@ -24,7 +24,7 @@ describe("a movable clock", () => {
     clock.run()
     const now = clock.now()
     expect(now - Date.parse("2026-01-02T03:04:06Z")).to.be.within(0, Date.now() - began)
-    expect(() => clock.set("soon")).to.throw(RangeError, /"soon" is no time/)
+    expect(() => clock.set("soon")).to.throw(RangeError, /"soon" is not a time/)
   })
 
   it("runs the timers that a move passes, in their order, once, and no others", () => {

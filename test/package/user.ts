@@ -1,4 +1,4 @@
-// Whoever uses the package: a shell in a folder of their own, that knows nothing of the repository or of this test run.
+// A user of the package: a shell in a folder of its own, that knows nothing of the repository or of this test run.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { delimiter, join } from "node:path"
 import { projectRoot } from "../import-graph.ts"

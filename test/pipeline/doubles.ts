@@ -143,7 +143,7 @@ export const environment: CompileEnvironment = {
   compileProgram: async ({ schema, transform }) => {
     const problems: ProgramProblem[] = []
     if ((schema as { type?: string } | null)?.type === "objekt")
-      problems.push({ part: "schema", message: '"objekt" is no type.', pointer: "/type" })
+      problems.push({ part: "schema", message: '"objekt" is not a type.', pointer: "/type" })
     const broken = transform?.split("\n").findIndex((line) => line.includes("return {") && !line.includes("}")) ?? -1
     if (broken >= 0) problems.push({ part: "transform", message: "Unexpected end.", line: broken + 1, column: 3 })
     return { program: problems.length > 0 ? null : { digest: "p", validator: null, transform }, problems }

@@ -1,4 +1,4 @@
-// Forms read in one way, for whoever verifies them and for whoever runs them.
+// Forms are read in one way, for verification and for the transform.
 import { setImmediate } from "node:timers/promises"
 import { expect } from "chai"
 import { maxFormFields, readForm } from "../../core/pipeline/event/form.ts"

@@ -41,7 +41,7 @@ describe("previews", () => {
     expect(() => previewOfValue(JSON.parse('{"token":"x","a":[[[]]]}'), '{"token":"x","a":[[[]]]}')).not.to.throw()
   })
 
-  it("cut them in text that is no JSON, and in a field's name", () => {
+  it("cut them in text that is not JSON, and in a field's name", () => {
     for (const text of ["password=p-1&x=1", '{"password": "p-1", oops', "token: p-1", "{'secret':'p-1'}"])
       expect(previewOfText(text), text).not.to.include("p-1")
   })

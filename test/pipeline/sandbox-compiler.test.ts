@@ -69,7 +69,7 @@ describe("the compiler's process", () => {
         ["/patternProperties/[", "/properties/a~1b/minimum", "/properties/a~1b/required", "/properties/pattern/pattern", "/type"].sort(),
       )
       expect((await compiler.compile(sourceOf({ pattern: "(" }))).problems).to.deep.equal([
-        { part: "schema", pointer: "/pattern", message: '"(" is no regular expression: Unterminated group.' },
+        { part: "schema", pointer: "/pattern", message: '"(" is not a regular expression: Unterminated group.' },
       ])
       const references = {
         properties: { a: { $ref: "#/$defs/x" }, b: { items: { $ref: "#/$defs/y" } }, c: { $ref: "#/$defs/z" } },

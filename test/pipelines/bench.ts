@@ -129,7 +129,7 @@ export async function answered(answer: Response): Promise<Answered> {
   try {
     body = JSON.parse(text)
   } catch {
-    // Text that is no JSON stands for itself.
+    // Text that is not JSON stands for itself.
   }
   return { status: answer.status, headers: answer.headers, text, body }
 }

@@ -196,7 +196,7 @@ onBothStores("what becomes of an event", ({ start }) => {
   const broken: [string, object, string][] = [
     ["throws", { boom: true }, "transform_threw"],
     ["runs forever", { forever: true }, "transform_timeout"],
-    ["returns what is no event", { odd: true }, "transform_result"],
+    ["returns what is not an event", { odd: true }, "transform_result"],
   ]
   for (const [title, flags, cause] of broken) {
     it(`fails with 500, the cause and no internals where the transform ${title}`, async () => {

@@ -1,4 +1,4 @@
-// Transforms that try to get out, to take more than their share, or to return what is no data. Each with the causes that
+// Transforms that try to get out, to take more than their share, or to return what is not data. Each with the causes that
 // it may be reported with; where V8's own timeout, the memory limit and the hard deadline race, any of them will do.
 
 export interface Hostile {
@@ -153,7 +153,7 @@ export const hostileTransforms: readonly Hostile[] = [
       "function f() { try { f() } catch (e) { return e.constructor.constructor('return process')() } return 1 }\nfunction transform() { return { p: typeof f() } }",
     expect: ["threw", "timeout", "ok"],
   },
-  // What is no data
+  // What is not data
   { name: "function returned", transform: inTransform("return () => 1"), expect: ["bad_result"] },
   { name: "function inside", transform: inTransform("return { a: [{ f() {} }] }"), expect: ["bad_result"] },
   { name: "symbol returned", transform: inTransform("return Symbol('x')"), expect: ["bad_result"] },

@@ -53,9 +53,9 @@ export function updateContract(bench: Bench): void {
 
     for (const [what, doc, change] of [
       ["$inc of text", { a: "1" }, { $inc: { a: 1 } }],
-      ["$push to what is no list", { a: "1" }, { $push: { a: 1 } }],
-      ["$addToSet to what is no list", { a: { b: 1 } }, { $addToSet: { a: 1 } }],
-      ["$pull from what is no list", { a: 5 }, { $pull: { a: 1 } }],
+      ["$push to what is not a list", { a: "1" }, { $push: { a: 1 } }],
+      ["$addToSet to what is not a list", { a: { b: 1 } }, { $addToSet: { a: 1 } }],
+      ["$pull from what is not a list", { a: 5 }, { $pull: { a: 1 } }],
       ["$set below a number", { a: 5 }, { $set: { "a.b": 1 } }],
     ] as const) {
       it(`refuses ${what} and leaves the document as it was`, async () => {

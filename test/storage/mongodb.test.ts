@@ -261,7 +261,7 @@ suite("storage: mongodb, its own promises", () => {
     await watched.stop()
   })
 
-  it("reads what it has committed and read, whoever is primary by then", async () => {
+  it("reads what it has committed and read, on any later primary", async () => {
     const watched = createMongoDriver({ url: `${urlOf(driver)}&monitorCommands=true`, clock: systemClock, log })
     await watched.start([things])
     const asked: (Timestamp | undefined)[] = []
@@ -335,7 +335,7 @@ suite("storage: mongodb, its own promises", () => {
     expect(make).not.to.throw("hunter2")
   })
 
-  it("refuses a server that is no replica set, with the line that makes it one", async function () {
+  it("refuses a server that is not a replica set, with the line that makes it one", async function () {
     if (!mongoStartable) return this.skip()
     const standalone = await startStandalone()
     const refused = createMongoDriver({ url: standalone.url, clock: systemClock, log })

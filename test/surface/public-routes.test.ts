@@ -150,7 +150,7 @@ describe("public routes", () => {
     expect((await fetch(`${host.url}/probe/%E0%A4%A/x`)).status).to.equal(400)
   })
 
-  it("leaves everything else to whoever has it", async () => {
+  it("leaves every other path alone", async () => {
     expect((await fetch(`${host.url}/openapi.json`)).status).to.equal(200)
     expect((await fetch(`${host.url}/probe/only-one`)).status).to.equal(404)
     expect((await fetch(`${host.url}/v1/datasets`)).status).to.equal(401)

@@ -134,7 +134,7 @@ describe("a client that leaves in the middle of its body", () => {
   })
   after(() => host.stop())
 
-  it("is no error of the service", async () => {
+  it("is not an error of the service", async () => {
     const metrics = async (line: string) => (await (await fetch(`${host.url}/metrics`)).text()).includes(line)
     for (const [path, operation] of [
       ["/v1/datasets", "datasets.create"],

@@ -54,7 +54,7 @@ describe("tracing with an SDK", () => {
     expect(JSON.stringify([span?.attributes, span?.events])).not.to.contain("a-member")
   })
 
-  it("hands the trace on to whoever is called inside", async () => {
+  it("passes the trace on to inner calls", async () => {
     const headers = await fromHeaders({ traceparent }, () => inSpan("outgoing", {}, async () => traceHeaders()))
     const [span] = spans.getFinishedSpans()
     expect(headers["traceparent"]).to.equal(`00-${traceId}-${span?.spanContext().spanId}-01`)

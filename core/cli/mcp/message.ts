@@ -1,4 +1,4 @@
-// JSON-RPC messages as they stand on a line, as far as whoever carries them has to look into them.
+// JSON-RPC messages as they stand on a line, as far as a relay has to look into them.
 
 export interface OneMessage {
   readonly jsonrpc: "2.0"

@@ -120,7 +120,7 @@ export class Service {
 
   #read(text: string): Message {
     const message = messagesOf(text)
-    if (!message) throw new ClientError("unknown", `The answer is no JSON-RPC message: ${text.slice(0, 100)}`, { reason: "not_json" })
+    if (!message) throw new ClientError("unknown", `The answer is not a JSON-RPC message: ${text.slice(0, 100)}`, { reason: "not_json" })
     const agreed = (message as OneMessage).result as { protocolVersion?: unknown; serverInfo?: unknown } | undefined
     if (typeof agreed?.protocolVersion === "string" && agreed.serverInfo) this.#revision = agreed.protocolVersion
     return message

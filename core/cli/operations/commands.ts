@@ -147,7 +147,7 @@ export async function told(
   }
 }
 
-/** Whoever read has seen enough, as in `| head`. */
+/** The reader closed the pipe, as in `| head`. */
 function isClosedPipe(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === "EPIPE"
 }

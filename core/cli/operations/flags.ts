@@ -74,8 +74,8 @@ function flagName(field: string): string {
 
 function numberOf({ name, kind }: Flag, text: string): number {
   const value = Number(text)
-  if (text.trim() === "" || Number.isNaN(value)) throw new CommandProblem(`${name}: "${text}" is no number.`)
-  if (kind === "integer" && !Number.isInteger(value)) throw new CommandProblem(`${name}: "${text}" is no whole number.`)
+  if (text.trim() === "" || Number.isNaN(value)) throw new CommandProblem(`${name}: "${text}" is not a number.`)
+  if (kind === "integer" && !Number.isInteger(value)) throw new CommandProblem(`${name}: "${text}" is not a whole number.`)
   return value
 }
 

@@ -29,7 +29,7 @@ export async function readJsonFlag(name: string, text: string, terminal: Termina
     return JSON.parse(text)
   } catch (error) {
     const hint = "Quote it for the shell, or name a file: @file.json."
-    throw new CommandProblem(`${name}: ${shortened(text)} is no JSON: ${(error as Error).message}. ${hint}`)
+    throw new CommandProblem(`${name}: ${shortened(text)} is not JSON: ${(error as Error).message}. ${hint}`)
   }
 }
 

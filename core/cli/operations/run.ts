@@ -126,7 +126,7 @@ async function writeTo(
     throw new CommandProblem(`${output} cannot be written: ${cause.message}`)
   }
   const file = createWriteStream(draft, { flags: "wx", mode: 0o600 })
-  // Whoever waits for the file is told as well.
+  // The consumer of the file gets the error as well.
   file.on("error", () => {})
   try {
     await once(file, "open").catch(unwritten)

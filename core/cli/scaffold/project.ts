@@ -10,7 +10,7 @@ export interface Project {
   readonly isFramework: boolean
 }
 
-/** Throws BootError where the folder is no project. */
+/** Throws BootError where the folder is not a project. */
 export function projectAt(folder: string): Project {
   if (frameworkIsSource && folder === frameworkRoot) return { folder, isFramework: true }
   if (dependsOnMillrace(join(folder, "package.json"))) return { folder, isFramework: false }

@@ -1,4 +1,4 @@
-// The files of a template, by their paths in it; what they become is said by whoever asks.
+// The files of a template, by their paths in it; the caller chooses the target.
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { frameworkRoot } from "../../bootstrap/plugins.ts"

@@ -25,7 +25,7 @@ export const maxFormFields = 1_000
 
 const tooMany: Form = { fields: [], problem: { kind: "too_many_fields", detail: "" } }
 
-/** Urlencoded and multipart bodies; undefined when the content type is no form. */
+/** Urlencoded and multipart bodies; undefined when the content type is not a form. */
 export function readForm(contentType: string, body: Buffer): Form | undefined {
   const type = contentType.split(";", 1)[0]?.trim().toLowerCase()
   if (type === "application/x-www-form-urlencoded") return urlencoded(body.toString("utf8"))

@@ -72,7 +72,7 @@ export function headersAndSize(headers: InboundRequest["headers"], size: number 
   return JSON.stringify({ headers: shown, size: size ?? null })
 }
 
-/** JSON text without the fields at the dotted paths; undefined where it is no JSON. Long integers keep their digits. */
+/** JSON text without the fields at the dotted paths; undefined where it is not JSON. Long integers keep their digits. */
 export function withoutFields(text: string, paths: readonly string[]): string | undefined {
   try {
     const body = JSON.parse(text, exactNumbers) as unknown

@@ -13,9 +13,9 @@ const annotations = ["example", "nullable"]
 const known = new Set([...schemaKeywords, ...annotations])
 /** Shorter words are near too many others. */
 const guessable = schemaKeywords.filter((keyword) => keyword.length > 3)
-const longestGuessed = 40
-const mostGuesses = 1_000
-const mostFindings = 20
+const maxGuessedLength = 40
+const maxGuesses = 1_000
+const maxFindings = 20
 
 export function lintRequestSchema(schema: unknown, report: Report): void {
   const hints = new Map<string, string>()
@@ -23,17 +23,17 @@ export function lintRequestSchema(schema: unknown, report: Report): void {
     const hint = hints.get(keyword)
     if (hint !== undefined) return hint
     // What looks like an extension, and what nobody wrote by hand, is not guessed at.
-    const isGuessed = !keyword.startsWith("x-") && keyword.length <= longestGuessed && hints.size < mostGuesses
+    const isGuessed = !keyword.startsWith("x-") && keyword.length <= maxGuessedLength && hints.size < maxGuesses
     const made = isGuessed ? didYouMean(keyword, guessable) : ""
     hints.set(keyword, made)
     return made
   }
   const found: [rule: RuleId, pointer: string, message: string][] = []
   eachSchema(schema, (fields, pointer) => {
-    if (found.length >= mostFindings) return
+    if (found.length >= maxFindings) return
     const { format } = fields
     if (typeof format === "string" && !knownFormats.includes(format)) {
-      const hint = format.length <= longestGuessed ? didYouMean(format, knownFormats) : ""
+      const hint = format.length <= maxGuessedLength ? didYouMean(format, knownFormats) : ""
       found.push(["unknown-format", `${pointer}/format`, `There is no format "${format}"; nothing is checked by it.${hint}`])
     }
     for (const keyword of Object.keys(fields)) {
@@ -46,5 +46,5 @@ export function lintRequestSchema(schema: unknown, report: Report): void {
         ])
     }
   })
-  for (const [rule, pointer, message] of found.slice(0, mostFindings)) report.add(rule, `/request_schema${pointer}`, message)
+  for (const [rule, pointer, message] of found.slice(0, maxFindings)) report.add(rule, `/request_schema${pointer}`, message)
 }

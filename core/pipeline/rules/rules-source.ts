@@ -53,7 +53,7 @@ export const sourceRules = {
   "invalid-schema": {
     level: "error",
     summary: "The request schema cannot be compiled.",
-    why: "A schema that is no JSON Schema of a supported dialect would verify nothing.",
+    why: "A schema that is not JSON Schema of a supported dialect would verify nothing.",
     remedy: "Correct the schema at the pointer named.",
     bad: "request_schema: { type: objekt }",
     good: "request_schema: { type: object }",

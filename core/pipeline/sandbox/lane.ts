@@ -53,7 +53,7 @@ const slowGroupMs = 10
 const maxSlow = 10_000
 /** Groups between two looks at a child's memory. */
 const memoryEvery = 200
-const mostLosses = 2
+const maxLosses = 2
 const failedStarts = 3
 
 export class Lane {
@@ -335,7 +335,7 @@ export class Lane {
     for (const job of first.jobs) job.losses++
     // SIGKILL comes from outside; it is held against a group only when it comes again.
     const outside = loss.signal === "SIGKILL" || loss.signal === "SIGTERM"
-    if (outside && first.jobs.every((job) => job.losses < mostLosses)) return groups
+    if (outside && first.jobs.every((job) => job.losses < maxLosses)) return groups
     const [only] = first.jobs
     if (first.jobs.length > 1 || !only) this.#options.onSuspects(first.jobs)
     else {

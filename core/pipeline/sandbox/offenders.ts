@@ -17,7 +17,7 @@ const pipelinePenaltyFrom = 2
 /** An organization with so many strikes shares a child with no other. */
 export const organizationPenaltyFrom = 8
 const firstPauseMs = 1_000
-const longestPauseMs = 300_000
+const maxPauseMs = 300_000
 const forgottenMs = 600_000
 const goodForPardon = 1_000
 const most = 10_000
@@ -62,7 +62,7 @@ export class Offenders {
     if (this.#records.size > most) this.#forgetOldest()
     const whole = Math.floor(record.strikes)
     if (whole < this.#penaltyFrom || whole === before) return 0
-    const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(20, whole - this.#penaltyFrom))
+    const pause = Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(20, whole - this.#penaltyFrom))
     record.pausedUntil = now + pause
     return pause
   }

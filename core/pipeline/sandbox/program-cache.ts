@@ -6,7 +6,7 @@ import { z } from "zod"
 import type { Logger } from "../../kernel/log.ts"
 import type { Program } from "./sandbox.ts"
 
-const mostInMemory = 512
+const maxInMemory = 512
 const Kept = z.strictObject({ digest: z.string(), validator: z.string().nullable(), transform: z.string().nullable() })
 
 export class ProgramCache {
@@ -57,7 +57,7 @@ export class ProgramCache {
 
   #remember(program: Program): void {
     this.#programs.set(program.digest, program)
-    if (this.#programs.size <= mostInMemory) return
+    if (this.#programs.size <= maxInMemory) return
     for (const oldest of this.#programs.keys()) {
       this.#programs.delete(oldest)
       return

@@ -58,7 +58,7 @@ export type SandboxResult =
       readonly message: string
       readonly errors: readonly { pointer: string; message: string; keyword?: string }[]
     }
-  /** The transform (or a schema's regex) threw, ran out of time or memory, or gave what is no JSON. */
+  /** The transform (or a schema's regex) threw, ran out of time or memory, or gave what is not JSON. */
   | {
       readonly ok: false
       readonly kind: "threw" | "timeout" | "memory" | "bad_result" | "penalty" | "unavailable"

@@ -128,7 +128,7 @@ export class HttpSource implements InboundHandler {
       this.#end(exchange, preflight)
       return
     }
-    // A slot is taken once the body is there: whoever sends half of one takes none.
+    // A slot is taken once the body is complete: half a body takes none.
     if (!this.#limiter.canAcquire(loaded.stored)) {
       this.#shed(exchange, loaded)
       return

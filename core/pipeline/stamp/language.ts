@@ -10,13 +10,13 @@ export function languageOf(header: string): string {
   if (header === "") return ""
   const known = remembered.get(header)
   if (known !== undefined) return known
-  const language = mostWanted(header)
+  const language = maxWanted(header)
   if (remembered.size >= maxRemembered) remembered.clear()
   if (header.length <= 512) remembered.set(header, language)
   return language
 }
 
-function mostWanted(header: string): string {
+function maxWanted(header: string): string {
   let best = ""
   let bestQuality = 0
   for (const part of header.slice(0, 512).split(",")) {

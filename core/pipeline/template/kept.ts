@@ -2,8 +2,8 @@
 // nothing of the document that it came from, so that one serves them all.
 
 /** Longer texts are seldom the same twice. */
-const longestText = 500
-const mostKept = 2_000
+const maxTextLength = 500
+const maxKept = 2_000
 
 /** `compile` must give the same for the same text; what it gives is shared, and so never changed. */
 export function keptByText<T>(compile: (text: string) => T): (text: string) => T {
@@ -12,9 +12,9 @@ export function keptByText<T>(compile: (text: string) => T): (text: string) => T
     const known = kept.get(text)
     if (known !== undefined) return known
     const compiled = compile(text)
-    if (text.length > longestText) return compiled
+    if (text.length > maxTextLength) return compiled
     // The oldest goes: what is in use anywhere is still held there.
-    if (kept.size >= mostKept) for (const oldest of kept.keys()) if (kept.delete(oldest)) break
+    if (kept.size >= maxKept) for (const oldest of kept.keys()) if (kept.delete(oldest)) break
     kept.set(text, compiled)
     return compiled
   }

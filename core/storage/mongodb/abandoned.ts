@@ -1,6 +1,6 @@
 // Transactions that their node has left open: one that is killed in the middle keeps its documents locked until the
 // server ends its transaction, a minute later by default, and every commit that wants one of them would wait that long.
-// Whoever meets such a lock ends the transaction. It is ours by its name, and done for by nobody having gone on with it;
+// A node that meets such a lock ends the transaction. It is ours by its name, and abandoned since nobody continues it;
 // a node that was only slow has its transaction refused and tries again.
 import type { MongoClient } from "mongodb"
 import type { Clock } from "../../kernel/clock.ts"

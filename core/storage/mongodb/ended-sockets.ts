@@ -1,6 +1,6 @@
 // Sockets that ended under a command. The driver (7.9) waits for the "drain" of a socket that does not take a command
 // whole; one that has ended takes nothing and never drains, and where that is not an error the command, and all that
-// waits for it, would wait for ever. So a socket that closes tells whoever waits for its drain; the driver then finds
+// waits for it, would wait for ever. So a socket that closes emits its drain; the driver then finds
 // that its connection is closed.
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import type { Socket } from "node:net"

@@ -35,7 +35,7 @@ export function translate(place: Place, filter: Filter): Bson {
   for (const [path, condition] of Object.entries(filter)) {
     if (condition === undefined) throw refuse(path, "has no value; leave the path out, or compare it with null")
     if (path === "$and" || path === "$or") out[path] = (condition as readonly Filter[]).map((part) => translate(place, part))
-    else if (path.startsWith("$")) throw refuse(path, "is no operator of a filter; $and and $or are")
+    else if (path.startsWith("$")) throw refuse(path, "is not an operator of a filter; $and and $or are")
     else out[pathOf(path)] = conditionsOf(place, path, condition)
   }
   return out
@@ -52,7 +52,7 @@ function conditionsOf(place: Place, path: string, condition: unknown): Bson {
     else if (operator === "$in" || operator === "$nin") out[operator] = (value as unknown[]).map((item) => operand(place, path, item))
     else if (operator === "$exists") out[operator] = value === true
     else if (operator === "$not") out[operator] = conditionsOf(place, path, value)
-    else throw refuse(path, `is compared by ${operator}, which is no operator of a filter`)
+    else throw refuse(path, `is compared by ${operator}, which is not an operator of a filter`)
   }
   return out
 }

@@ -19,8 +19,8 @@ interface IndexDefinition {
 /** Names of indexes made here; others are left alone. */
 const mark = "mr:"
 
-/** An election takes some of that; whoever starts during one waits for it. */
-const longestElectionMs = 30_000
+/** An election takes some of that; a start during one waits for it. */
+const maxElectionMs = 30_000
 const againMs = 200
 
 interface LayoutChange {
@@ -32,7 +32,7 @@ interface LayoutChange {
 export async function layOut(db: Db, collections: readonly CollectionSpec[]): Promise<LayoutChange[]> {
   const problems: string[] = []
   const changes: LayoutChange[] = []
-  const until = performance.now() + longestElectionMs
+  const until = performance.now() + maxElectionMs
   await overElections(until, () => prepareRecords(db))
   await Promise.all(
     collections.map(async (spec) => {

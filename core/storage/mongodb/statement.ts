@@ -89,7 +89,7 @@ function toUpdate(write: Write, update: Update, encoder: Encoder): Bson {
   for (const [operator, changes] of Object.entries(update)) {
     const name = operator === "$pull" ? "$pullAll" : operator
     const encode = operators[name]
-    if (!encode || operator === "$pullAll") throw refuse(write, operator, "is no operator of an update")
+    if (!encode || operator === "$pullAll") throw refuse(write, operator, "is not an operator of an update")
     const encoded: Bson = {}
     for (const [path, value] of Object.entries(changes ?? {})) {
       if (value === undefined) continue
@@ -107,7 +107,7 @@ function checkPath(write: Write, path: string): void {
   const top = path.split(".", 1)[0]
   if (pathOf(path) === "_id" || top === "_id" || top === "organization_id") throw refuse(write, path, "cannot be changed")
   if (path.includes("\0") || path.split(".").some((part) => part === "" || part.startsWith("$"))) {
-    throw refuse(write, path, 'is no field path: a part of it is empty, starts with "$" or holds NUL')
+    throw refuse(write, path, 'is not a field path: a part of it is empty, starts with "$" or holds NUL')
   }
 }
 

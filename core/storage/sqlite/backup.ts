@@ -160,7 +160,7 @@ function sealOf(database: DatabaseSync, file: string): { sha256: string; made_at
     const row = database.prepare(`SELECT sha256,made_at FROM ${backupTable}`).get()
     if (row) return { sha256: String(row["sha256"]), made_at: String(row["made_at"]) }
   } catch (cause) {
-    throw new Error(`${file} is no backup that \`millrace backup\` made.`, { cause })
+    throw new Error(`${file} is not a backup that \`millrace backup\` made.`, { cause })
   }
   throw new Error(`${file} is an unfinished backup.`)
 }

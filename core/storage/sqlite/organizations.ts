@@ -3,7 +3,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 
 /** Numbers kept at hand; more are looked up again. */
-const mostKnown = 100_000
+const maxKnown = 100_000
 
 export class Organizations {
   readonly #known = new Map<string, number>()
@@ -26,7 +26,7 @@ export class Organizations {
   }
 
   #learn(id: string): number {
-    if (this.#known.size >= mostKnown) this.#known.clear()
+    if (this.#known.size >= maxKnown) this.#known.clear()
     const row = this.#find.get(id)
     const n = Number(row ? row["n"] : this.#make.run(id).lastInsertRowid)
     // A copy: the id may be a slice of a whole group's text.

@@ -10,7 +10,7 @@ import type { WireQuery } from "./wire.ts"
 
 type Narrowing = { sql: string; binds: Bound[] }
 
-const mostListed = 200
+const maxListed = 200
 
 export function toWire(query: Omit<DriverQuery, "sort" | "after"> & Partial<DriverQuery>, deadline: number): WireQuery {
   const narrow: Narrowing[] = []
@@ -56,7 +56,7 @@ function narrowings(key: string, condition: unknown): Narrowing[] {
 
 function narrowing(key: string, operator: string, operand: unknown): Narrowing | undefined {
   if (operator === "$eq" && isNarrow(operand)) return { sql: `${key}=?`, binds: [keyOf(operand)] }
-  if (operator === "$in" && Array.isArray(operand) && operand.length <= mostListed && operand.every(isNarrow)) {
+  if (operator === "$in" && Array.isArray(operand) && operand.length <= maxListed && operand.every(isNarrow)) {
     return { sql: `${key} IN (${operand.map(() => "?").join(",")})`, binds: operand.map(keyOf) }
   }
   if (typeof operand !== "number" && !isPlainText(operand)) return undefined

@@ -12,7 +12,7 @@ interface Asked {
   readonly reject: (error: AppError) => void
 }
 
-const mostWaiting = 10_000
+const maxWaiting = 10_000
 const lookUpsAtOnce = 64
 
 class Lane {
@@ -92,7 +92,7 @@ export class ReaderPool {
   ask(query: WireQuery | WireOrganizations): Promise<Json> {
     if (this.#stopped) return Promise.reject(unavailable("Storage is stopped."))
     const queue = isLookUp(query) ? this.#waitingLookUps : this.#waitingOthers
-    if (queue.length >= mostWaiting)
+    if (queue.length >= maxWaiting)
       return Promise.reject(unavailable(`Storage is behind: ${queue.length} reads wait. Try again in a moment.`))
     return new Promise((resolve, reject) => {
       queue.push({ query, resolve, reject })

@@ -15,7 +15,7 @@ const database = new DatabaseSync(file, { readOnly: true })
 database.exec("PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456; PRAGMA busy_timeout=5000")
 
 const statements = new Map<string, StatementSync>()
-const mostStatements = 500
+const maxStatements = 500
 
 /** What a read has of the thread though it has waited past its deadline: those by id need no more, and a machine that stood still refuses none of them. */
 const ownMs = 20
@@ -128,7 +128,7 @@ function inOneSnapshot<T>(read: () => T): T {
 function prepared(sql: string): StatementSync {
   const known = statements.get(sql)
   if (known) return known
-  if (statements.size >= mostStatements) statements.clear()
+  if (statements.size >= maxStatements) statements.clear()
   const statement = database.prepare(sql)
   statements.set(sql, statement)
   return statement

@@ -16,7 +16,7 @@ interface Outstanding {
 export type WriterHooks = Pick<OwnerOptions, "onWriterDeath" | "onLost" | "onFault">
 
 /** Deaths in a row, without an answer between them, after which what waits is given up. */
-const mostDeaths = 3
+const maxDeaths = 3
 
 export class WriterThread {
   readonly #settings: FileSettings & { readonly collections: readonly CollectionSpec[] }
@@ -101,7 +101,7 @@ export class WriterThread {
       return
     }
     this.#hooks.onWriterDeath(error)
-    if (++this.#deaths > mostDeaths) {
+    if (++this.#deaths > maxDeaths) {
       this.#deaths = 0
       this.#giveUp(`Storage cannot be kept running: ${error.message}`)
     } else if (this.#outstanding.size > 0) this.#restart()

@@ -10,6 +10,6 @@ export function idempotencyKeyOf(request: Request): string | undefined {
   const given = request.get("idempotency-key")
   if (given === undefined || !given.startsWith('"')) return given
   const text = quoted.exec(given)?.[1]
-  // An opening quote alone is no key: a space is never part of one.
+  // An opening quote alone is not a key: a space is never part of one.
   return text === undefined ? `${given} ` : text.replaceAll(/\\(.)/g, "$1")
 }

@@ -37,7 +37,7 @@ export async function readInput(
   return { ...given, ...parameters }
 }
 
-/** What is no text, number or flag never says what the path says; its own way to text may fail, or go too deep. */
+/** What is not a text, number or flag never says what the path says; its own way to text may fail, or go too deep. */
 function differs(given: unknown, ofPath: string | string[]): boolean {
   return typeof given === "object" || String(given) !== ofPath
 }

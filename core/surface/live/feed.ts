@@ -74,7 +74,7 @@ export function createFeed(deps: FeedDeps): Live {
 function badChannel(channel: string): AppError {
   return new AppError(
     "invalid_argument",
-    `"${channel}" is no channel name; use letters, digits and . _ - : between them, at most 100, such as leads.`,
+    `"${channel}" is not a channel name; use letters, digits and . _ - : between them, at most 100, such as leads.`,
     { reason: "invalid_channel" },
   )
 }

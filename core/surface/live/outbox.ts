@@ -1,6 +1,6 @@
 // Messages that were committed and never emitted, because their node died between the two, are emitted by another node.
 // A message costs nothing extra: each node says every few seconds up to when it has emitted everything, and marks an
-// organization once, with its first message. A node that has gone silent has its messages since then emitted by whoever
+// organization once, with its first message. A silent node has its messages since then emitted by the node that
 // notices, with the time since when that is; clients drop by its id what is emitted twice, and by the time what is from
 // before their subscription.
 import type { Store } from "../../contract/store.ts"
@@ -25,7 +25,7 @@ export type Deliver = (organization: string, message: LiveMessageDocument, silen
 const beatMs = 5_000
 const silentMs = 20_000
 /** A message staged longer ago than this was dropped with its commit. */
-const longestWorkMs = 120_000
+const maxWorkMs = 120_000
 const maxStaged = 100_000
 const idSlackMs = 3_600_000
 
@@ -106,7 +106,7 @@ export class Outbox {
 
   #emittedThrough(now: number): number {
     for (const [id, at] of this.#staged) {
-      if (at >= now - longestWorkMs) return at - 1
+      if (at >= now - maxWorkMs) return at - 1
       this.#staged.delete(id)
     }
     return now - 1
@@ -128,7 +128,7 @@ export class Outbox {
     for (const outbox of outboxes) {
       const last = nodes.get(outbox.node)
       if (last && last.beat_at >= silent) continue
-      const since = Date.parse(last?.emitted_through ?? outbox.created_at) - (last ? 0 : longestWorkMs)
+      const since = Date.parse(last?.emitted_through ?? outbox.created_at) - (last ? 0 : maxWorkMs)
       // It was alive when it gave its last sign, and no longer when the next one was long due.
       const silentSince = last && timestamp(Date.parse(last.beat_at) + 2 * beatMs)
       const count = await this.#emitFor(outbox, since, silentSince)

@@ -9,7 +9,7 @@ export interface OperationTool {
   readonly tool: Tool
 }
 
-/** By tool name. Streams have no answer that fits a tool, and what says that it is absent stays away. Throws for an input or output that is no object. */
+/** By tool name. Streams have no answer that fits a tool, and what says that it is absent stays away. Throws for an input or output that is not an object. */
 export function toolsOf(operations: readonly AnyOperation[]): ReadonlyMap<string, OperationTool> {
   const offered = operations.filter(({ streams, mcp }) => !streams && !(mcp && "absent" in mcp))
   return new Map(offered.map((operation) => [toolName(operation), { operation, tool: toolOf(operation) }]))
@@ -46,7 +46,7 @@ type ObjectSchema = Tool["inputSchema"]
 function objectSchema(operation: AnyOperation, io: "input" | "output"): ObjectSchema {
   const schema = wireSchema(operation[io], io)
   if (schema["type"] !== "object") {
-    throw new Error(`The ${io} of "${operation.name}" is no object, so it cannot be a tool; make it one, or say why it is absent from MCP.`)
+    throw new Error(`The ${io} of "${operation.name}" is not an object, so it cannot be a tool; make it one, or say why it is absent from MCP.`)
   }
   return schema as unknown as ObjectSchema
 }

@@ -1,4 +1,4 @@
-// What each error code means to whoever gets it, for the documentation.
+// What each error code means to a client, for the documentation.
 import type { ErrorCode } from "../../kernel/errors.ts"
 
 export interface ErrorMeaning {

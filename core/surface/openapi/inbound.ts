@@ -1,4 +1,4 @@
-// The inbound endpoint in the OpenAPI document. It is no operation: whoever sends events has no key of the service, and
+// The inbound endpoint in the OpenAPI document. It is not an operation: senders of events have no key of the service, and
 // what proves them is the pipeline's auth mode.
 import { inboundPrefix } from "../../contract/inbound.ts"
 import type { JsonObject } from "../wire-schema.ts"

@@ -1,4 +1,4 @@
-// One public route in the OpenAPI document. Whoever opens it has no key, and what it answers is for people and browsers.
+// One public route in the OpenAPI document. It needs no key, and its responses are for people and browsers.
 import type { AnyRoute, RouteDocument } from "../../contract/route.ts"
 import { pathParameters } from "../call/audit.ts"
 import type { JsonObject } from "../wire-schema.ts"

@@ -1,4 +1,4 @@
-// The contract of action types, as tests: what the engine, the journal and whoever writes pipelines rely on. Called in a
+// The contract of action types, as tests: what the engine, the journal and authors of pipelines rely on. Called in a
 // test file, it declares a group of tests for the runner that the file is run by.
 import type { AnyAction } from "../../contract/action.ts"
 import type { AnyPlugin } from "../../contract/registrar.ts"

@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /** A shorter text may show by chance. */
-export const leastSecret = 6
+export const minSecretLength = 6
 
 /** Put into objects that take fields of any name. */
 const secretFields = ["authorization", "password", "token", "api_key"]
@@ -91,7 +91,7 @@ function inElements({ prefixItems, items }: Schema, given: Json | undefined, wal
 function takesText(schema: Schema): boolean {
   if ("enum" in schema || "const" in schema) return false
   const { type, maxLength } = schema
-  return takesAnything(schema) || (type === "string" && (typeof maxLength !== "number" || maxLength >= leastSecret))
+  return takesAnything(schema) || (type === "string" && (typeof maxLength !== "number" || maxLength >= minSecretLength))
 }
 
 /** Nothing is said of it but, perhaps, what it is for. */

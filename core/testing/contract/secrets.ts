@@ -12,7 +12,7 @@ import type { CallFixture } from "../../rehearsal/captured-outside.ts"
 import { broken } from "./broken.ts"
 import { configSchemaOf } from "./config-schema.ts"
 import type { Ground, Site } from "./ground.ts"
-import { leastSecret, type Place, placesOf } from "./secret-places.ts"
+import { minSecretLength, type Place, placesOf } from "./secret-places.ts"
 import { documentOf, type StepDocument, stepOf } from "./subject.ts"
 
 interface Trial {
@@ -37,7 +37,7 @@ export async function keepsSecrets(ground: Ground): Promise<void> {
   const missed = [...named].filter((field) => !tried.has(field))
   if (missed.length > 0)
     broken(
-      `No secret could be tried in ${missed.join(", ")}: let an example give one there, plain and of at least ${leastSecret} characters.`,
+      `No secret could be tried in ${missed.join(", ")}: let an example give one there, plain and of at least ${minSecretLength} characters.`,
     )
   for (const trial of trials) await staysSecret(ground, trial)
 }
@@ -89,7 +89,7 @@ async function staysSecret(ground: Ground, { site, step, secrets }: Trial): Prom
 
 /** What a template gives is the event's, and a short text stands in many places. */
 function canBeFound(own: string): boolean {
-  return !holdsTemplate(own) && asWritten(own).length >= leastSecret
+  return !holdsTemplate(own) && asWritten(own).length >= minSecretLength
 }
 
 /** The longest part of a text that is the same within JSON, and JSON within that. */

@@ -9,7 +9,7 @@ import { canary, differing, type Ground, type Holdings, type Site } from "./grou
 import { eventFor, type StepDocument, stepOf } from "./subject.ts"
 
 /** Ids of the other's that are tried in each field. */
-const mostIds = 6
+const maxIds = 6
 
 export async function keepsToItsOrganization(ground: Ground): Promise<void> {
   const steps = ground.subject.action.examples.map(stepOf)
@@ -23,7 +23,7 @@ export async function keepsToItsOrganization(ground: Ground): Promise<void> {
     await attempt(stranger, step)
     const own = await stranger.everything()
     const told = JSON.stringify([mails, calls, own])
-    // What the stranger's own documents say is no secret to it.
+    // What the stranger's own documents say is not a secret to it.
     named += JSON.stringify(step)
     const ownIds = new Set(idsOf(own))
     const shown = marksOf(owner, held).find((mark) => told.includes(mark) && !named.includes(mark) && !ownIds.has(mark))
@@ -73,7 +73,7 @@ function reaching(step: StepDocument, { organization }: Site, held: Holdings): S
     .flatMap((documents) => idsOf({ documents: documents.slice(0, 1) }))
   return namesIn(fields).flatMap(({ name, with: naming }) => {
     const qualified = name === undefined ? [] : [`${organization.slug}.${name}`]
-    return [...qualified, ...ids.slice(0, mostIds)].map((value) => ({ ...step, ...(naming(value) as StepDocument) }))
+    return [...qualified, ...ids.slice(0, maxIds)].map((value) => ({ ...step, ...(naming(value) as StepDocument) }))
   })
 }
 

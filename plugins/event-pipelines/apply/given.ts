@@ -31,14 +31,14 @@ export interface ReadDocument {
   readonly mark: AppliedFile
 }
 
-/** Throws AppError `invalid_argument` for what is no document, or holds a secret. */
+/** Throws AppError `invalid_argument` for what is not a document, or holds a secret. */
 export function readGiven({ path, document: given, secret }: GivenDocument): ReadDocument {
   const parsed = PipelineDocument.safeParse(given)
   if (!parsed.success) {
     const fields = parsed.error.issues.map((issue) => ({ path: issue.path.join(".") || "(document)", message: issue.message }))
     throw new AppError(
       "invalid_argument",
-      `${path} is no pipeline document: ${fields.map((one) => `${one.path}: ${one.message}`).join("; ")}`,
+      `${path} is not a pipeline document: ${fields.map((one) => `${one.path}: ${one.message}`).join("; ")}`,
       {
         reason: "invalid_document",
         fields,

@@ -38,7 +38,7 @@ export interface PlanArgs {
   readonly documents: readonly GivenDocument[]
   /** The documents are all there are: pipelines that were applied from others are to be disabled. */
   readonly complete: boolean
-  /** Whether whoever asks may give a pipeline another secret. */
+  /** Whether the caller may give a pipeline another secret. */
   readonly mayRotate: boolean
 }
 
@@ -48,7 +48,7 @@ export interface PlanDeps {
   readonly secrets: SecretKeeper
 }
 
-/** Throws AppError `invalid_argument` where two documents have one slug, or one is no document at all. */
+/** Throws AppError `invalid_argument` where two documents have one slug, or one is not a document at all. */
 export async function plan({ organization, documents, complete, mayRotate }: PlanArgs, deps: PlanDeps): Promise<Planned[]> {
   const given = documents.map(readGiven)
   refuseTwins(given)

@@ -54,7 +54,7 @@ function oneFile(file: string, kind: FileKind): string[] {
   return isTestFile(file) ? [] : [file]
 }
 
-/** The user's own: what ships with the framework is no document of theirs, to be checked or applied. */
+/** The user's own: what ships with the framework is not a document of theirs, to be checked or applied. */
 function ownFolders(configured: readonly string[]): readonly string[] {
   const missing = configured.filter((path) => !existsSync(resolve(path)))
   if (configured.length > 0 && missing.length === 0) return configured

@@ -12,7 +12,7 @@ interface ListenOptions extends RemoteOptions {
 }
 
 export async function listen(options: ListenOptions, { config, terminal }: CommandContext): Promise<undefined> {
-  if (!URL.canParse(options.forward)) throw new BootError([`--forward: "${options.forward}" is no absolute URL.`])
+  if (!URL.canParse(options.forward)) throw new BootError([`--forward: "${options.forward}" is not an absolute URL.`])
   const remote = await openRemote(options, config().data_dir, terminal)
   // One whose deferred steps were mended is told of again.
   const forwarded = new Set<string>()

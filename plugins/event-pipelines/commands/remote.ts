@@ -48,7 +48,7 @@ export class Remote {
 
   /**
    * Throws AppError as the service said, or `unavailable` where there is none; CommandProblem where what answers is no
-   * Millrace: its answer is no object, or has no field `has`.
+   * Millrace: its answer is not an object, or has no field `has`.
    */
   async call<T extends object>(method: string, path: string, body?: unknown, has?: keyof T & string): Promise<T> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.key}` }

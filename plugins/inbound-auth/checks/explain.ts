@@ -8,7 +8,7 @@ import type { Prover } from "./prover.ts"
 import { urlVariants } from "./url-forms.ts"
 
 /** Above this a failed request is not worth the work of explaining it. */
-const largestExplained = 64 * 1_024
+const maxExplainedBytes = 64 * 1_024
 
 interface Evidence {
   /** Whether some live secret signed this request, as changed. */
@@ -25,7 +25,7 @@ interface Evidence {
 export function explainMismatch(view: RequestView, candidates: readonly string[], evidence: Evidence): Refused {
   const form = malformedHint(candidates, evidence)
   if (form !== undefined) return new Refused("malformed_signature", form)
-  if (view.request.body.length <= largestExplained) {
+  if (view.request.body.length <= maxExplainedBytes) {
     const found = bodyEvidence(view, evidence) ?? urlEvidence(view, evidence) ?? secretEvidence(view, evidence)
     if (found) return found
   }

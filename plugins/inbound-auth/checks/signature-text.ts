@@ -95,11 +95,11 @@ function readParts(
   return { candidates: limited(candidates, text), proof, ...(timestamp !== undefined && { timestamp }) }
 }
 
-const mostCandidates = 100
+const maxCandidates = 100
 
 /** A request with thousands of guesses would buy as many comparisons. */
 function limited(candidates: readonly string[], text: SignatureText): readonly string[] {
-  if (candidates.length > mostCandidates)
-    throw malformed(text, `holds ${candidates.length} signatures; at most ${mostCandidates} are looked at.`)
+  if (candidates.length > maxCandidates)
+    throw malformed(text, `holds ${candidates.length} signatures; at most ${maxCandidates} are looked at.`)
   return candidates
 }

@@ -108,7 +108,7 @@ function capturedOf({ method, url, headers, body }: z.output<typeof Captured>): 
 function nowOf(given: string | boolean | undefined): number {
   if (given === undefined) return Date.now()
   if (typeof given === "string" && /^\d{1,12}(\.\d+)?$/.test(given)) return Number(given) * 1_000
-  throw invalid("--now", `"${given}" is no number of seconds since 1970`)
+  throw invalid("--now", `"${given}" is not a number of seconds since 1970`)
 }
 
 function configOf(given: string | boolean | undefined): Record<string, unknown> {
@@ -117,7 +117,7 @@ function configOf(given: string | boolean | undefined): Record<string, unknown> 
     const parsed: unknown = JSON.parse(given)
     if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as Record<string, unknown>
   } catch {
-    // Told below, as for any other text that is no object.
+    // Told below, as for any other text that is not an object.
   }
   throw invalid("--config", 'expected a JSON object, such as {"tolerance_s":600}')
 }

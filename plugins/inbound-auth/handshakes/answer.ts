@@ -14,7 +14,7 @@ export const emptyAnswer = (status: number): HandshakeAnswer => ({ status, body:
 
 const printable = /^[\x20-\x7e]{1,1024}$/
 
-/** The text when it is short and printable; anything else is no challenge. */
+/** The text when it is short and printable; anything else is not a challenge. */
 export function echoable(text: unknown): string | undefined {
   return typeof text === "string" && printable.test(text) ? text : undefined
 }
@@ -34,7 +34,7 @@ export function isPost(view: RequestView): boolean {
   return view.request.method === "POST"
 }
 
-/** Query and header values of a handshake must be single; a doubtful one is no handshake. */
+/** Query and header values of a handshake must be single; a doubtful one is not a handshake. */
 export function singleQuery(view: RequestView, name: string): string | undefined {
   const value = Object.hasOwn(view.request.query, name) ? view.request.query[name] : undefined
   return typeof value === "string" && value !== "" ? value : undefined

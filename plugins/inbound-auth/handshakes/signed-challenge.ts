@@ -1,4 +1,4 @@
-// Challenges answered with an HMAC under the key that also signs deliveries. Whoever asks chooses the text, so only
+// Challenges answered with an HMAC under the key that also signs deliveries. The other side chooses the text, so only
 // texts that could never be a delivery are signed; otherwise the endpoint would forge events for any caller.
 import { createHmac } from "node:crypto"
 import { emptyAnswer, isObject, isPost, jsonAnswer, member, singleQuery } from "./answer.ts"

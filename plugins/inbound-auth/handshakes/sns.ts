@@ -7,13 +7,13 @@ import type { Handshake, HandshakeContext } from "./handshake.ts"
 const confirmAddress = /^https:\/\/sns\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?\/\?Action=ConfirmSubscription&[\w=&%.:+/-]+$/
 
 let underway = 0
-const mostUnderway = 4
+const maxUnderway = 4
 
 export const snsSubscription: Handshake = (context) => {
   const { view } = context
   if (!isPost(view) || singleHeader(view, "x-amz-sns-message-type") !== "SubscriptionConfirmation") return undefined
   if (view.body("Type")[0] !== "SubscriptionConfirmation" || view.body("TopicArn")[0] !== context.config.topic_arn) return undefined
-  if (underway >= mostUnderway) return emptyAnswer(503)
+  if (underway >= maxUnderway) return emptyAnswer(503)
   underway += 1
   confirm(context)
     .then(
@@ -29,7 +29,7 @@ export const snsSubscription: Handshake = (context) => {
 async function confirm({ match, view, fetcher }: HandshakeContext): Promise<void> {
   await match(view)
   const [address = ""] = view.body("SubscribeURL")
-  if (!confirmAddress.test(address)) throw new Refused("foreign_address", "SubscribeURL is no address of Amazon SNS.")
+  if (!confirmAddress.test(address)) throw new Refused("foreign_address", "SubscribeURL is not an address of Amazon SNS.")
   await fetcher.get(address)
 }
 

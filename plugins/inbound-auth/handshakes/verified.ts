@@ -33,13 +33,13 @@ export const twitchChallenge: Handshake = (context) => {
   return challenge !== undefined && isVerified(context) ? textAnswer(challenge) : undefined
 }
 
-const largestPing = 16_384
+const maxPingBytes = 16_384
 
 /** Discord probes with wrong signatures too, and wants 401 for those. */
 const discordPing = (type: number, answer: () => ReturnType<Handshake>): Handshake => {
   return (context) => {
     const { view } = context
-    if (!isPost(view) || view.request.body.length > largestPing || member(view, "type") !== type || member(view, "event") !== undefined)
+    if (!isPost(view) || view.request.body.length > maxPingBytes || member(view, "type") !== type || member(view, "event") !== undefined)
       return undefined
     return isVerified(context) ? answer() : emptyAnswer(401)
   }

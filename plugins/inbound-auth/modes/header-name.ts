@@ -1,5 +1,5 @@
 // A header that a pipeline may name for its proof. Headers that HTTP itself or the service reads for other ends are not
-// for it: removing them as proof would take them from whoever needs them.
+// for it: removing them as proof would hide them from their readers.
 import { z } from "zod"
 
 const taken = new Set([

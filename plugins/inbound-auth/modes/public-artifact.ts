@@ -6,7 +6,7 @@ import { guarded } from "../request/guarded.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
 
-/** What this mode asks of whoever keeps the pages. */
+/** What this mode asks of the provider of pages. */
 export interface PublishedPages {
   published(organization: string, artifactId: string): Promise<boolean>
 }

@@ -25,7 +25,7 @@ export interface ProviderRow {
   readonly retries?: false
   readonly settings?: { readonly required?: readonly SettingName[]; readonly optional?: readonly SettingName[] }
   readonly experimental?: true
-  /** What whoever connects this provider should know. */
+  /** Notes for connecting this provider. */
   readonly note?: string
 }
 
@@ -43,7 +43,7 @@ export function coversBody(scheme: Scheme): boolean {
       return false
     default:
       if ("items" in scheme) return false
-      // A CRC, which is what PayPal signs of the body, is no protection against a body made to fit it.
+      // A CRC, which is what PayPal signs of the body, is not protection against a body made to fit it.
       if ("certificate" in scheme) return scheme.certificate === "aws_sns"
       return (
         scheme.canonical !== undefined ||

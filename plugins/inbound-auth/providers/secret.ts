@@ -58,7 +58,7 @@ function keyProblem(
 ): string | undefined {
   const key = publicKey(secret, scheme.key)
   const form = { spki: "PEM, or base64 of the DER", raw_hex: "64 hexadecimal digits", raw_base64: "base64 of 32 bytes" }[scheme.key]
-  if (!key) return `the given text is no public key (${form}).`
+  if (!key) return `the given text is not a public key (${form}).`
   return fitsKind(scheme.kind, key.asymmetricKeyType) ? undefined : `the given key is of type ${key.asymmetricKeyType}, not ${scheme.kind}.`
 }
 

@@ -3,7 +3,7 @@
 
 const maybeLossy = /\d{16}|\d[.eE]|-0/
 
-/** The parsed text, or undefined when it is no JSON. */
+/** The parsed text, or undefined when it is not JSON. */
 export function parseLossless(text: string): unknown {
   try {
     return maybeLossy.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text)

@@ -34,7 +34,7 @@ export class RequestView {
     return (typeof value === "string" ? value : value?.[0]) ?? ""
   }
 
-  /** Form fields as sent, or undefined when the body is no form. */
+  /** Form fields as sent, or undefined when the body is not a form. */
   get form(): FormFields | undefined {
     this.#form ??= { fields: readForm(this.contentType, this.request.body)?.fields }
     return this.#form.fields

@@ -143,6 +143,6 @@ function snsMessage(view: RequestView, topicArn: string | undefined): Message {
 function foreignCertificate(where: string, url: string): Refused {
   return new Refused(
     "foreign_key",
-    `${where} names ${url.slice(0, 200)}, which is no address of the provider's certificates; it was not fetched.`,
+    `${where} names ${url.slice(0, 200)}, which is not an address of the provider's certificates; it was not fetched.`,
   )
 }

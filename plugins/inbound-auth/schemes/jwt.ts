@@ -69,7 +69,7 @@ function protectedHeader(token: string, scheme: JwtScheme): { readonly kid?: unk
   try {
     header = JSON.parse(text)
   } catch {
-    throw new Refused("malformed_signature", "The token's header is no JSON.")
+    throw new Refused("malformed_signature", "The token's header is not JSON.")
   }
   if (header["alg"] !== scheme.algorithm) {
     throw new Refused(

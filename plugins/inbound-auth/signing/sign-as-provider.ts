@@ -45,7 +45,7 @@ export function signAsProvider({ row, config, secret, request }: SignAsProviderA
 
 function standardWebhook(secret: string, request: InboundRequest): SignedParts {
   const key = keyBytes(secret, "whsec")
-  if (!key || secret.startsWith("whpk_")) throw onlySender("the secret is no symmetric key (`whsec_` and base64)")
+  if (!key || secret.startsWith("whpk_")) throw onlySender("the secret is not a symmetric key (`whsec_` and base64)")
   const view = new RequestView(request)
   const id = view.header("webhook-id") ?? "msg_test"
   const timestamp = timeText(request.receivedAt, "s")

@@ -20,7 +20,7 @@ export interface SignDigestArgs {
   readonly settings: Readonly<Record<string, string | undefined>>
 }
 
-/** Throws AppError: `unimplemented` for forms that no template expresses, `invalid_argument` for a secret that is no key. */
+/** Throws AppError: `unimplemented` for forms that no template expresses, `invalid_argument` for a secret that is not a key. */
 export function signDigest({ scheme, secret, request, settings }: SignDigestArgs): SignedParts {
   if (scheme.canonical !== undefined) throw onlySender(`its canonical form (${scheme.canonical}) is only checked here, not made`)
   if (scheme.guard === "twilio_json") throw onlySender("its URL must carry the hash of the body")
@@ -34,7 +34,7 @@ export function signDigest({ scheme, secret, request, settings }: SignDigestArgs
   const view = new RequestView(stated)
   const url = scheme.url === undefined ? request.url : (urlForms(request.url, scheme.url)[0] ?? request.url)
   const sent = timePlace === undefined ? timestamp : (view.header(timePlace.slice("header:".length)) ?? timestamp)
-  // A plain hash takes the secret first, which is no part of the request.
+  // A plain hash takes the secret first, which is not part of the request.
   const template = scheme.signed.replace(/^\{secret\}/, "")
   const pieces = signedPieces(() => compileSignedText(template)(view, { timestamp: sent, url, settings }))
   const mac = scheme.kind === "sha256_concat" ? createHash(scheme.hash) : createHmac(scheme.hash, key)
@@ -57,7 +57,7 @@ export function timeText(at: number, unit: TimeUnit): string {
   return unit === "iso" ? new Date(at).toISOString() : String(Math.floor(at / 1_000))
 }
 
-/** What the signature covers and the request lacks is the fault of whoever wrote the request. */
+/** What the signature covers and the request lacks is the fault of the request's author. */
 function signedPieces(make: () => Pieces): Pieces {
   try {
     return make()

@@ -80,7 +80,7 @@ export const createKey = defineOperation({
     refuseMore(input, caller)
     refuseSenseless(input, deps.clock.now())
     refuseUnknown(input.scopes ?? [], deps.declared)
-    // A manager's user is no member here: what they make belongs to the organization, not to them.
+    // A manager's user is not a member here: what they make belongs to the organization, not to them.
     const member = caller.user && !input.manager ? await deps.organizations.membership(caller.organization.id, caller.user.id) : undefined
     const { stored, text } = deps.keys.mint(work, caller.organization.id, {
       name: input.name,

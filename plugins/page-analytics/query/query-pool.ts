@@ -11,7 +11,7 @@ export interface PoolLimits extends ProcessLimits {
   /** Queries that wait; a further one is refused. */
   readonly maxWaiting: number
   readonly idleMs: number
-  /** Processes kept ready for whoever asks next. */
+  /** Idle processes kept ready for the next query. */
   readonly ready: number
 }
 

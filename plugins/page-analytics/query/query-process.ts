@@ -41,13 +41,13 @@ export class QueryProcess {
   constructor(limits: ProcessLimits) {
     this.#limits = limits
     const parameters = [...flags, main, String(limits.threads), String(limits.memoryMb)]
-    const mostKb = Math.min(limits.memoryMb + overheadMb, Math.floor(totalmem() / 2 ** 20)) * 1_024
+    const maxKb = Math.min(limits.memoryMb + overheadMb, Math.floor(totalmem() / 2 ** 20)) * 1_024
     const cache = limits.codeCache === undefined ? {} : { NODE_COMPILE_CACHE: limits.codeCache }
     const options = { env: { TZ: "UTC", ...cache }, stdio: ["ignore", "ignore", "pipe", "ipc"] as ("ignore" | "pipe" | "ipc")[] }
     // Data segments count what a process may write to: an allocation beyond the limit fails inside the process itself.
     this.#child =
       process.platform === "linux"
-        ? spawn("/bin/sh", ["-c", `ulimit -d ${mostKb} -c 0; exec "$0" "$@"`, process.execPath, ...parameters], options)
+        ? spawn("/bin/sh", ["-c", `ulimit -d ${maxKb} -c 0; exec "$0" "$@"`, process.execPath, ...parameters], options)
         : spawn(process.execPath, parameters, options)
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-2_000)

@@ -45,7 +45,7 @@ export class CopyStore {
     await this.#insert({ ...this.#fresh(id), state: "live" })
   }
 
-  /** A second copy, to take the live one's place when it has caught up; one, whoever asks for it. */
+  /** A second copy, to take the live one's place when it has caught up; one, however often it is asked for. */
   async rebuild(live: Copy): Promise<void> {
     await this.#insert(this.#successorOf(live))
   }

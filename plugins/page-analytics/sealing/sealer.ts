@@ -183,7 +183,7 @@ export class Sealer {
 
   #handOn(reading: Reading): void {
     const written = this.#written(reading.lines)
-    // Whoever reads on hears of a failure when all is gathered.
+    // A failure is reported when all is gathered.
     written.catch(() => undefined)
     reading.writing.push(written)
     reading.lines = new RowLines(() => this.#deps.files.draft("ndjson"))

@@ -123,7 +123,7 @@ safe(() => {
   })
 
   const visit = w.performance.getEntriesByType("navigation")[0]
-  /** The answer to the page's own form is no new view. It is known by the redirect, or as what was there before: a sandboxed page has neither storage nor a referrer. */
+  /** The answer to the page's own form is not a new view. It is known by the redirect, or as what was there before: a sandboxed page has neither storage nor a referrer. */
   let answer: unknown = w.location.hash === "#thank-you" && visit && (visit.redirectCount || visit.type !== "navigate")
   /** Whether the visitor did something that may scroll: the browser scrolls to the answer by itself. */
   let moved = false

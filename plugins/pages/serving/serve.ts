@@ -27,7 +27,7 @@ export interface Pictured {
   readonly address: string
   readonly html: string
   readonly headers: Record<string, string>
-  /** Where whoever sends one of its forms is sent on to; undefined where nothing takes them. */
+  /** Where the sender of one of its forms is redirected; undefined where nothing takes them. */
   readonly thanks: string | undefined
 }
 
@@ -58,7 +58,7 @@ export class PageServing {
     return [...new Set([this.origin, this.#publicOrigin])]
   }
 
-  /** What every page is served with, whoever it is shown to. */
+  /** What every page is served with, for every visitor. */
   headers(): Record<string, string> {
     return pageHeaders(this.#deps.settings, this.origins)
   }
@@ -96,7 +96,7 @@ export class PageServing {
     return { headers: cookie === undefined ? this.headers() : { ...this.headers(), "Set-Cookie": cookie }, body: html }
   }
 
-  /** A variant as visitors get it, published or not; without the beacon, and as a test, since a picture is no visit. */
+  /** A variant as visitors get it, published or not; without the beacon, and as a test, since a picture is not a visit. */
   async pictured(of: PublicPage, variant: Variant): Promise<Pictured> {
     const address = this.visits.addressOf(of)
     const envelope = { page_url: address, artifact_id: of.page.id, variant: variant.key }

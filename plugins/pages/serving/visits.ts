@@ -39,7 +39,7 @@ export class Visits {
     return this.#deps.settings.honour_gpc && headers["sec-gpc"] === "1"
   }
 
-  /** For a page that is shown: whoever has no cookie yet gets one, where cookies are wanted. */
+  /** For a page that is shown: a visitor without a cookie gets one, where cookies are wanted. */
   async shownTo(request: Request, organization: Owner): Promise<{ visitor: string; cookie?: string }> {
     if (!this.#byCookie(request)) return { visitor: await this.#derived(request, organization) }
     const visitor = cookieOf(request) ?? randomBytes(17).toString("base64url").slice(0, 22)

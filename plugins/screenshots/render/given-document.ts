@@ -1,5 +1,5 @@
 // A page of our own, given instead of fetched: published or not, and always in the variant that is pictured, wherever on
-// its own address it leads. What it sends there goes nowhere, since a picture is no visit and makes no lead: a form is
+// its own address it leads. What it sends there goes nowhere, since a picture is not a visit and makes no lead: a form is
 // answered as visitors are when all goes well.
 import type { Page, Route } from "playwright-core"
 import type { GivenDocument, RenderTask } from "./order.ts"

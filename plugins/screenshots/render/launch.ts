@@ -1,4 +1,4 @@
-// Starts Chromium in the process group of whoever calls, so that killing the group takes all of it along, and says
+// Starts Chromium in the process group of the caller, so that killing the group takes all of it along, and says
 // where its debugging socket is. A start that fails in a way we know is tried once more with what helps.
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"

@@ -5,7 +5,7 @@ import type { OwnPages } from "../proxy/targets.ts"
 export interface GivenDocument {
   readonly html: string
   readonly headers: Readonly<Record<string, string>>
-  /** Where whoever sends one of its forms is sent on to; undefined where nothing takes them. */
+  /** Where the sender of one of its forms is redirected; undefined where nothing takes them. */
   readonly thanks: string | undefined
 }
 

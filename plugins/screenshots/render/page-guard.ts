@@ -4,7 +4,7 @@ import type { BrowserContext, Request } from "playwright-core"
 import { isOwnPage, type OwnPages } from "../proxy/targets.ts"
 
 export interface OwnGuard {
-  /** A document of ours that is no page and was come to by a redirect, which cannot be stopped on its way. */
+  /** A document of ours that is not a page and was come to by a redirect, which cannot be stopped on its way. */
   astray(): string | undefined
 }
 

@@ -37,7 +37,7 @@ async function render(task: RenderTask): Promise<RenderAnswer> {
 function answerOf(error: unknown): RenderAnswer {
   const message = (error instanceof Error ? error.message : String(error)).slice(0, 1_000)
   if (error instanceof LaunchFailure) return { kind: "broken", message }
-  // What the library says when the browser has gone away under it is no news to whoever asked.
+  // What the library says when the browser has gone away under it is not news to the caller.
   if (/has been closed|target closed|crashed/i.test(message)) return { kind: "failed", message: "The browser crashed.", url: undefined }
   return { kind: "failed", message, url: error instanceof PageFailure ? error.url : undefined }
 }

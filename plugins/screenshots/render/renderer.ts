@@ -22,7 +22,7 @@ export interface Image {
   readonly seen: Seen
 }
 
-/** The page could not be pictured, for a reason that another try would meet again; the message is for whoever asked. */
+/** The page could not be pictured, for a reason that another try would meet again; the message is for the caller. */
 export class RenderFailure extends Error {}
 
 export interface Renderer {

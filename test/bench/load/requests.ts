@@ -15,7 +15,7 @@ export interface RequestSpec {
 }
 
 /** Beyond this no more are made; a run that has sent all of them ends early. */
-const mostBytes = 512 << 20
+const maxBytes = 512 << 20
 /** Numbers of requests have more digits later on. */
 const growth = 256
 
@@ -27,7 +27,7 @@ export class RequestPool {
 
   constructor(spec: RequestSpec, wanted: number) {
     const one = requestOf(spec, 0).length + growth
-    this.count = Math.max(1, Math.min(wanted, Math.floor(mostBytes / one)))
+    this.count = Math.max(1, Math.min(wanted, Math.floor(maxBytes / one)))
     this.#bytes = Buffer.allocUnsafeSlow(this.count * one)
     this.#ends = new Uint32Array(this.count)
     let end = 0

@@ -16,7 +16,7 @@ export interface SizeOptions extends Pick<BenchOptions, "seconds" | "runs" | "no
 
 const connections = 128
 /** Requests prepared at once. */
-const mostAtOnce = 250_000
+const maxAtOnce = 250_000
 /** On disk, with its journal entry, payload, indexes and log; about. */
 const bytesPerRow = 5_000
 const allowedPageMs = 20
@@ -83,7 +83,7 @@ async function fill(service: Service, load: Load, request: InboundRequest, { row
   let sent = 0
   let unanswered = 0
   while (sent < rows) {
-    const count = await load.prepare({ ...request, prefix: `fill-${sent}` }, Math.min(mostAtOnce, Math.ceil(rows / 10), rows - sent))
+    const count = await load.prepare({ ...request, prefix: `fill-${sent}` }, Math.min(maxAtOnce, Math.ceil(rows / 10), rows - sent))
     const from = sent
     const sampling = setInterval(() => samples.push({ rows: from, mb: service.tree.residentMb() }), 250)
     const began = performance.now()

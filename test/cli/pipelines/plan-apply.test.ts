@@ -137,7 +137,7 @@ describe("pipelines against a running service", () => {
       .and.include("fixed when the pipeline is created")
       .and.include("+ create     other")
     expect(await pipelines()).to.deep.equal(before)
-    // The service refuses it likewise, whoever asks.
+    // The service refuses it likewise, for any caller.
     const document = { name: "Lead", state: "active", auth_mode: "hmac_sha256" }
     const answer = await host.api("POST", "/v1/event-pipelines/apply", {
       documents: [

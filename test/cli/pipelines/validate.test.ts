@@ -142,7 +142,7 @@ describe("pipelines validate", () => {
     expect((JSON.parse(single.output) as Report).files.flatMap(({ findings }) => findings)).to.deep.equal([])
   })
 
-  it("refuses two files of one slug, a file that is not there, and text that is no YAML", async () => {
+  it("refuses two files of one slug, a file that is not there, and text that is not YAML", async () => {
     folder.write("a.yaml", "name: Lead\n")
     folder.write("b.yaml", "name: lead\nslug: lead\n")
     folder.write("c.yaml", "state: [active\n")

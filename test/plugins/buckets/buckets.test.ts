@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import fc from "fast-check"
 import type { TestHost } from "#core/testing"
-import { type Bucket, Buckets, longestLinkMs } from "../../../plugins/buckets/index.ts"
+import { type Bucket, Buckets, maxLinkMs } from "../../../plugins/buckets/index.ts"
 import { failureOf, refusalOf } from "../../refusal.ts"
 import { onBothBuckets } from "./stores.ts"
 
@@ -39,7 +39,7 @@ onBothBuckets("buckets", (leg) => {
     await bucket.remove("gone.json")
     expect(await bucket.get("gone.json")).to.equal(undefined)
     expect(await bucket.get("never/was/here.png")).to.equal(undefined)
-    // A folder of a key is no object, and a key below an object is none either.
+    // A folder of a key is not an object, and a key below an object is none either.
     await bucket.put("a/b.png", Buffer.from("b"))
     expect(await bucket.get("a.png")).to.equal(undefined)
   })
@@ -89,7 +89,7 @@ onBothBuckets("buckets", (leg) => {
   })
 
   it("signs nothing that lives too long, or is over already", async () => {
-    expect((await refusalOf(bucket.signedUrl("x.png", Date.now() + longestLinkMs + 60_000))).code).to.equal("out_of_range")
+    expect((await refusalOf(bucket.signedUrl("x.png", Date.now() + maxLinkMs + 60_000))).code).to.equal("out_of_range")
     expect((await refusalOf(bucket.signedUrl("x.png", Date.now() - 1))).code).to.equal("failed_precondition")
   })
 
@@ -104,7 +104,7 @@ onBothBuckets("buckets", (leg) => {
     expect(nowhere.message).to.contain("not an organization")
   })
 
-  it("refuses what is no key, naming it", async () => {
+  it("refuses what is not a key, naming it", async () => {
     const bad = [
       "../up.png",
       "a/../b.png",

@@ -106,7 +106,7 @@ describe("dataset.write", () => {
     }
   })
 
-  it("refuses an event that is no object, and says what to do", async () => {
+  it("refuses an event that is not an object, and says what to do", async () => {
     for (const event of [["a"], "text", 5, null] as Json[]) {
       const error = await refusalOf(run("", event))
       expect(error.details).to.include({ reason: "event_is_no_object", retryable: false })

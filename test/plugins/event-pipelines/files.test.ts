@@ -47,7 +47,7 @@ describe("pipeline files", () => {
   it("are applied once, and again only where they changed", async () => {
     const { write, boot } = place()
     write("a.yaml", "name: From file\nstate: active\nauth_mode: none\npipeline:\n  - { type: dataset.write, dataset_slug: filed }\n")
-    write("a.test.yaml", "this: is no pipeline\n")
+    write("a.test.yaml", "this: is not a pipeline\n")
     expect(await get(await boot(), "from-file")).to.include({ revision: 1, state: "active", purpose: "record_capture" })
     expect(await get(await boot(), "from-file")).to.include({ revision: 1 })
     write(

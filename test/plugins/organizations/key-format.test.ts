@@ -38,7 +38,7 @@ describe("key format", () => {
     )
   })
 
-  it("is no key when it is cut, longer, of another service, or in other characters", () => {
+  it("is not a key when it is cut, longer, of another service, or in other characters", () => {
     const { text } = drawKey("api_key")
     for (const wrong of [
       "",

@@ -85,7 +85,7 @@ describe("containment of analytics queries", () => {
     await pool.stop()
   })
 
-  it("kills a process when whoever asked has gone", async () => {
+  it("kills a process when the caller disconnects", async () => {
     const pool = new QueryPool({ ...limits, concurrency: 1, maxWaiting: 4, idleMs: 60_000, ready: 1 })
     const gone = new AbortController()
     const asked = pool.run("o", { ...task, sql: "SELECT count(*) FROM range(1000000000000)" }, gone.signal)

@@ -243,7 +243,7 @@ describe("page analytics query", () => {
     }
   })
 
-  it("says of a statement that is no query what one is, and what the engine says", async () => {
+  it("says of a statement that is not a query what one is, and what the engine says", async () => {
     for (const query of ["DELETE FROM events", "EXPLAIN SELECT 1", "COPY events TO 'x.csv'"]) {
       const { status, body } = await service.api<{ message: string; details: { reason: string } }>("POST", "/v1/page-analytics/query", {
         query,

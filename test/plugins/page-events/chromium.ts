@@ -1,4 +1,4 @@
-// A real Chromium for tests, as a person's browser would be: with an agent that is no bot's. One for all tests of a file.
+// A real Chromium for tests, as a person's browser would be: with an agent that is not a bot's. One for all tests of a file.
 import bundled from "@sparticuz/chromium"
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { launchChromium } from "../../chromium.ts"

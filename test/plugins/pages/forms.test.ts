@@ -1,5 +1,5 @@
 // Forms of pages: what is sent to a page's own address is of that page, whatever the body says or leaves out, and what
-// nobody takes is said to be lost, to the visitor and to whoever publishes the page.
+// nobody takes is said to be lost, to the visitor and to the page's author.
 import { expect } from "chai"
 import { chooseVariant } from "../../../plugins/pages/index.ts"
 import { pluginSettings } from "../buckets/stores.ts"

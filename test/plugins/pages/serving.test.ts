@@ -38,7 +38,7 @@ describe("the places in a page", () => {
     )
     expect(filled("<!doctype html><p>x")).to.equal("<!doctype html><HEAD><p>x")
     expect(filled('<FORM class="a>b" action=""/>')).to.equal('<HEAD><FORM TAG class="a>b" action=""/><FORM>')
-    // Of two attributes of a name the first counts; whatever is no method of forms would mean GET.
+    // Of two attributes of a name the first counts; whatever is not a method of forms would mean GET.
     for (const method of ["post", "", "put"])
       expect(filled(`<form method="${method}">`)).to.equal(`<HEAD><form TAG method="${method}"><FORM>`)
     for (const other of [

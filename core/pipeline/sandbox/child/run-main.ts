@@ -5,7 +5,7 @@ import { cpuMs, Hand } from "./hand.ts"
 import { Isolates, type ProgramText, type Runner } from "./isolates.ts"
 import { openChild, type Send } from "./open-child.ts"
 
-const [memoryMb = "", timeout = "", hardDeadline = "", mostIsolates = ""] = process.argv.slice(2)
+const [memoryMb = "", timeout = "", hardDeadline = "", maxIsolates = ""] = process.argv.slice(2)
 const hardDeadlineMs = Number(hardDeadline)
 /**
  * Below this share of the timeout in CPU time an event was kept waiting rather than slow, and is given another try, twice
@@ -13,7 +13,7 @@ const hardDeadlineMs = Number(hardDeadline)
  */
 const busyShare = 0.75
 /** Tries of one event, and what is done besides, end before the child ends itself for its wall time (hand.ts). */
-const mostTriesMs = hardDeadlineMs * 3
+const maxTotalMs = hardDeadlineMs * 3
 
 const hand = new Hand(hardDeadlineMs)
 let isolates: Isolates
@@ -36,9 +36,9 @@ openChild({
     isolates = new Isolates({
       bundle,
       memoryMb: Number(memoryMb),
-      most: Number(mostIsolates),
+      most: Number(maxIsolates),
       shared: hand.shared,
-      timeoutMs: mostTriesMs,
+      timeoutMs: maxTotalMs,
     })
     isolates.rehearse()
   },
@@ -96,9 +96,9 @@ async function results(group: Group, runner: Runner): Promise<string[]> {
         return ["lost", group.id, String(hand.index), JSON.stringify({ kind: "memory", message: "The transform ran out of memory." })]
       }
       const usedMs = cpuMs() - before
-      const finished = await runner.finished.apply(undefined, [], { timeout: mostTriesMs })
+      const finished = await runner.finished.apply(undefined, [], { timeout: maxTotalMs })
       const kept = usedMs < timeoutMs * busyShare
-      if (finished === "\n" && isTimeout(error) && kept && triesMs + allowedMs * 2 <= mostTriesMs) continue
+      if (finished === "\n" && isTimeout(error) && kept && triesMs + allowedMs * 2 <= maxTotalMs) continue
       // Behind others it had less than its time: it goes back and stands first in its next group.
       return ["done", group.id, finished === "\n" ? "" : finished, finished === "\n" ? failureOf(error, timeoutMs) : ""]
     }

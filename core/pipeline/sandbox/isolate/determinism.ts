@@ -43,7 +43,7 @@ function installIntl(): void {
   const prototype = Intl.DateTimeFormat.prototype
   const format = Object.getOwnPropertyDescriptor(prototype, "format")?.get
   const formatToParts = prototype.formatToParts
-  if (!format) throw new Error("Intl.DateTimeFormat.prototype.format is no accessor here")
+  if (!format) throw new Error("Intl.DateTimeFormat.prototype.format is not an accessor here")
   Object.defineProperty(prototype, "format", {
     get(this: Intl.DateTimeFormat) {
       const bound: Intl.DateTimeFormat["format"] = format.call(this)

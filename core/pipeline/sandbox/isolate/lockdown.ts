@@ -18,7 +18,7 @@ const removedGlobals = [
   "eval",
 ]
 
-// What the last match was, whoever made it.
+// State of the last match, of any code in the realm.
 const regexpStatics = ["input", "lastMatch", "lastParen", "leftContext", "rightContext", "$_", "$&", "$+", "$`", "$'"].concat(
   Array.from({ length: 9 }, (_, i) => `$${i + 1}`),
 )

@@ -23,7 +23,7 @@ export interface Runner {
 
 /** Strings of an event in a batch: flags and time, body, context, execution id, paths to strip. */
 const fieldsIn = 5
-const longestMessage = 500
+const maxMessageLength = 500
 
 let hand: Int32Array
 /** Where the index of the event in hand stands. */
@@ -156,12 +156,12 @@ function describe(error: unknown): Failure {
     return { kind: "bad_result", message: "transform's result holds itself, which JSON has no form for." }
   }
   const line = /transform\.js:(\d+)/.exec(String(error.stack))?.[1]
-  const thrown: Failure = { kind: "threw", message: `${String(error.name)}: ${message}`.slice(0, longestMessage) }
+  const thrown: Failure = { kind: "threw", message: `${String(error.name)}: ${message}`.slice(0, maxMessageLength) }
   return line === undefined ? thrown : { ...thrown, line: Number(line) }
 }
 
 function shown(thrown: unknown): string {
-  return typeof thrown === "object" && thrown !== null ? "an object that is no Error" : String(thrown).slice(0, longestMessage)
+  return typeof thrown === "object" && thrown !== null ? "an object that is no Error" : String(thrown).slice(0, maxMessageLength)
 }
 
 /** Freezes a transform's own functions and literals, and what they hold. */

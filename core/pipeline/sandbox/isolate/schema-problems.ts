@@ -26,16 +26,16 @@ export interface Problem {
   readonly keyword?: string
 }
 
-const mostProblems = 20
-const longestForAll = 16_384
-const longestPointer = 1_000
-const longestDetail = 200
+const maxProblems = 20
+const maxTotalLength = 16_384
+const maxPointerLength = 1_000
+const maxDetailLength = 200
 
 /** No problems: the value is valid. At most 20 otherwise. */
 export function problemsOf(validators: Validators, value: unknown, length: number): Problem[] {
   try {
     if (validators.first(value)) return []
-    return describeAll(length <= longestForAll ? everyError(validators, value) : validators.first.errors)
+    return describeAll(length <= maxTotalLength ? everyError(validators, value) : validators.first.errors)
   } catch (error) {
     if (error instanceof RangeError) return [{ pointer: "", message: "nests too deep to be checked against the schema" }]
     throw error
@@ -49,13 +49,13 @@ function everyError(validators: Validators, value: unknown): readonly AjvError[]
 }
 
 function describeAll(errors: readonly AjvError[] | null | undefined): Problem[] {
-  const problems = (errors ?? []).slice(0, mostProblems).map(describe)
+  const problems = (errors ?? []).slice(0, maxProblems).map(describe)
   return problems.length > 0 ? problems : [{ pointer: "", message: "does not match the schema" }]
 }
 
 function describe(error: AjvError): Problem {
   return {
-    pointer: pointerOf(error).slice(0, longestPointer),
+    pointer: pointerOf(error).slice(0, maxPointerLength),
     message: messageOf(error),
     keyword: error.keyword,
   }
@@ -65,19 +65,19 @@ function describe(error: AjvError): Problem {
 function pointerOf({ instancePath, params }: AjvError): string {
   const property = params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"]
   if (typeof property !== "string") return instancePath
-  return `${instancePath}/${property.slice(0, longestDetail).replaceAll("~", "~0").replaceAll("/", "~1")}`
+  return `${instancePath}/${property.slice(0, maxDetailLength).replaceAll("~", "~0").replaceAll("/", "~1")}`
 }
 
 function messageOf(error: AjvError): string {
   if (error.keyword === "required") return "is required"
-  return `${(error.message ?? "does not match").slice(0, longestDetail)}${detail(error)}`
+  return `${(error.message ?? "does not match").slice(0, maxDetailLength)}${detail(error)}`
 }
 
 /** What ajv keeps in parameters and leaves out of its message. */
 function detail({ keyword, params }: AjvError): string {
   const named = params["additionalProperty"] ?? params["unevaluatedProperty"] ?? params["propertyName"]
-  if (typeof named === "string") return `: ${JSON.stringify(named.slice(0, longestDetail))}`
-  if (keyword === "enum") return `: ${JSON.stringify(params["allowedValues"]).slice(0, longestDetail)}`
-  if (keyword === "const") return `: ${(JSON.stringify(params["allowedValue"]) ?? "").slice(0, longestDetail)}`
+  if (typeof named === "string") return `: ${JSON.stringify(named.slice(0, maxDetailLength))}`
+  if (keyword === "enum") return `: ${JSON.stringify(params["allowedValues"]).slice(0, maxDetailLength)}`
+  if (keyword === "const") return `: ${(JSON.stringify(params["allowedValue"]) ?? "").slice(0, maxDetailLength)}`
   return ""
 }

@@ -84,7 +84,7 @@ const apps: readonly Rule[] = [
   ["xing", /\bXING\b/],
 ]
 
-/** What fetches a page to show a preview of it, and signs with an app's name, is no webview. */
+/** What fetches a page to show a preview of it, and signs with an app's name, is not a webview. */
 const fetcher = /(?<!cu)bot(?:\b|\/)|crawler|spider|externalhit/i
 
 export function inAppOf(agent: string): string {

@@ -106,10 +106,10 @@ async function replayAll(
 }
 
 /** Of each pipeline; they are read and run one by one. */
-const mostReplayed = 10_000
+const maxReplayed = 10_000
 
 function countOf(text: string): number {
   const count = Number(text)
-  if (Number.isInteger(count) && count >= 1 && count <= mostReplayed) return count
-  throw new BootError([`--replay takes a number from 1 to ${mostReplayed}, not "${text}".`])
+  if (Number.isInteger(count) && count >= 1 && count <= maxReplayed) return count
+  throw new BootError([`--replay takes a number from 1 to ${maxReplayed}, not "${text}".`])
 }

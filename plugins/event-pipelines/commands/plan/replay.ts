@@ -36,7 +36,7 @@ export async function replayPipeline({ slug, document, count, remote, rehearsal 
   const differing: { execution: string; before: Json; after: Json }[] = []
   let [events, looked, missing] = [0, 0, 0]
   for await (const { id, replay_of, repeat_of } of remote.executions(slug)) {
-    if (events === count || looked === mostLookedThrough(count)) break
+    if (events === count || looked === maxLookedThrough(count)) break
     looked++
     if (replay_of !== null || repeat_of !== null) continue
     const event = await remote.payload(slug, id).catch((error: unknown) => {
@@ -58,7 +58,7 @@ export async function replayPipeline({ slug, document, count, remote, rehearsal 
 }
 
 /** So many entries that cannot be replayed do not keep the others from being found, and a journal of nothing else has an end. */
-function mostLookedThrough(count: number): number {
+function maxLookedThrough(count: number): number {
   return 10 * count + 1_000
 }
 

@@ -62,7 +62,7 @@ async function tell(
   return outcome.entry.status === "accepted" ? 0 : 1
 }
 
-/** Whoever reads it must not take the answers for another system's. */
+/** Marks the responses as canned, not another system's. */
 function asShown(outcome: Outcome): object {
   return outcome.calls.length === 0 ? outcome : { ...outcome, made_up: { every_call_was_answered: madeUpAnswer } }
 }

@@ -83,7 +83,7 @@ async function runTest(read: ReadTests, test: TestDocument, rehearsal: Rehearsal
       found.push(...differing)
     }
   } catch (error) {
-    // Of the framework's stack whoever wrote the test has no use.
+    // The framework's stack is of no use to the test's author.
     fault = error instanceof Error ? error.message : String(error)
   }
   return {

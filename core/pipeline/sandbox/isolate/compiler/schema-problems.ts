@@ -4,7 +4,7 @@ import { childPointer, eachSchema } from "../../json-schema.ts"
 import type { ProgramProblem } from "../../sandbox.ts"
 import { UnsupportedSchema } from "./schema-dialect.ts"
 
-const mostProblems = 20
+const maxProblems = 20
 
 /** By the schema of schemas, which `judge` is, of patterns and of identifiers. Of what stands at one place the first is told. */
 export function shapeProblems(schema: unknown, judge: Ajv): ProgramProblem[] {
@@ -14,14 +14,14 @@ export function shapeProblems(schema: unknown, judge: Ajv): ProgramProblem[] {
     const { pointer = "" } = problem
     if (!byPointer.has(pointer)) byPointer.set(pointer, problem)
   }
-  return [...byPointer.values()].slice(0, mostProblems)
+  return [...byPointer.values()].slice(0, maxProblems)
 }
 
 /** What `compile` throws for, one reference after the other left out until it throws for nothing that is one. */
 export function compileProblems(schema: unknown, error: unknown, compile: (schema: unknown) => void): ProgramProblem[] {
   const problems: ProgramProblem[] = []
   let rest = schema
-  for (let thrown = error; thrown !== undefined && problems.length < mostProblems; ) {
+  for (let thrown = error; thrown !== undefined && problems.length < maxProblems; ) {
     const { problem, reference } = compileProblem(thrown, rest)
     problems.push(problem)
     if (reference === undefined) break
@@ -48,7 +48,7 @@ function patternProblems(schema: unknown): ProgramProblem[] {
   const problems: ProgramProblem[] = []
   const check = (pattern: string, pointer: string) => {
     const fault = faultOf(pattern)
-    if (fault !== undefined) problems.push(problemAt(pointer, `${JSON.stringify(pattern)} is no regular expression: ${fault}.`))
+    if (fault !== undefined) problems.push(problemAt(pointer, `${JSON.stringify(pattern)} is not a regular expression: ${fault}.`))
   }
   eachSchema(schema, ({ pattern, patternProperties }, pointer) => {
     if (typeof pattern === "string") check(pattern, `${pointer}/pattern`)

@@ -83,7 +83,7 @@ function coercedOf(node: Node): readonly Node[] {
   return []
 }
 
-/** Whether what is a constant is no object: a text, a number, or what operators make of them. */
+/** Whether what is a constant is not an object: a text, a number, or what operators make of them. */
 export function isPrimitive(node: Node, primitives: ReadonlySet<string>): boolean {
   const all = (...nodes: Node[]) => nodes.every((each) => isPrimitive(each, primitives))
   switch (node.type) {

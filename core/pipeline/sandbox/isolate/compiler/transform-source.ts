@@ -1,4 +1,4 @@
-// Reads a transform's syntax tree and turns the text into what an isolate evaluates, or says why it is no pure function:
+// Reads a transform's syntax tree and turns the text into what an isolate evaluates, or says why it is not a pure function:
 // top level only functions and constants, nothing asynchronous, nothing that changes a top-level name.
 import {
   type AnyNode,

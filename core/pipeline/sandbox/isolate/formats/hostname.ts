@@ -2,8 +2,8 @@
 import { decodePunycode, encodePunycode } from "./punycode.ts"
 import { breaksBidiRule, isUnicodeLabel } from "./unicode-label.ts"
 
-const longestName = 253
-const longestLabel = 63
+const maxNameLength = 253
+const maxLabelLength = 63
 const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/i
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII.
 const ascii = /^[\u0000-\u007f]*$/
@@ -15,7 +15,7 @@ export function isHostname(text: string): boolean {
 }
 
 export function isIdnHostname(text: string): boolean {
-  return text.length <= longestName * 4 && isName(text.split(stops))
+  return text.length <= maxNameLength * 4 && isName(text.split(stops))
 }
 
 function isName(labels: readonly string[]): boolean {
@@ -27,15 +27,15 @@ function isName(labels: readonly string[]): boolean {
     length += read.length
     shown.push(read.unicode)
   }
-  return length <= longestName && !breaksBidiRule(shown)
+  return length <= maxNameLength && !breaksBidiRule(shown)
 }
 
 /** A label's length in its ASCII form, and its Unicode form; undefined when it is none. */
 function readLabel(label: string): { length: number; unicode: string } | undefined {
-  if (label === "" || label.length > longestLabel) return undefined
+  if (label === "" || label.length > maxLabelLength) return undefined
   if (!ascii.test(label)) {
     const length = encodePunycode(label).length + 4
-    return length <= longestLabel && isUnicodeLabel(label) ? { length, unicode: label } : undefined
+    return length <= maxLabelLength && isUnicodeLabel(label) ? { length, unicode: label } : undefined
   }
   if (!asciiLabel.test(label)) return undefined
   if (label.slice(2, 4) !== "--") return { length: label.length, unicode: label }
