@@ -26,7 +26,7 @@ export {
   type RecalledMessage,
   reservedChannels,
 } from "./contract/channel.ts"
-export { Coherence, everyKey } from "./contract/coherence.ts"
+export { CacheInvalidation, allKeys } from "./contract/cache-invalidation.ts"
 export { type CollectionSpec, type Document, defineCollection, type Json } from "./contract/collection.ts"
 export { Declared } from "./contract/declared.ts"
 export { type Envelope, PageEnvelope } from "./contract/envelope.ts"

@@ -3,7 +3,7 @@
 import type { AnyAction } from "../contract/action.ts"
 import { AuthModes, type InboundRequest } from "../contract/auth-mode.ts"
 import { Live } from "../contract/channel.ts"
-import { Coherence, everyKey } from "../contract/coherence.ts"
+import { CacheInvalidation, allKeys } from "../contract/cache-invalidation.ts"
 import { InboundHandler } from "../contract/inbound.ts"
 import { JobQueue } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
@@ -63,11 +63,11 @@ class Engine {
   readonly templates: RenderWorker
 
   constructor(args: EngineArgs) {
-    const { store, clock, ids, log, sandbox, coherence, config, container, registry, node, publicUrl, metrics } = args
+    const { store, clock, ids, log, sandbox, invalidation, config, container, registry, node, publicUrl, metrics } = args
     const depsOf = depsCache(container)
     const meter = meters(metrics)
     const source = () => container.get(PipelineSource)
-    const assertLive = () => coherence.assertLive()
+    const assertLease = () => invalidation.assertLease()
     const payloadsDays = config.retention.payloads_days
     const { geo } = config.inbound
     this.compile = args.compile
@@ -84,7 +84,7 @@ class Engine {
       log,
       drainMs: config.server.drain_ms,
     })
-    coherence.onChange(pipelineTopic, (key) => this.pipelines.drop(key === everyKey ? undefined : key))
+    invalidation.onChange(pipelineTopic, (key) => this.pipelines.drop(key === allKeys ? undefined : key))
     this.templates = new RenderWorker(clock)
     const renderer = new TemplateRenderer(this.templates)
     const step = { clock, depsOf, backoff: args.backoff, renderer }
@@ -99,7 +99,7 @@ class Engine {
       accepted: args.accepted,
       rejections: this.rejections,
       payloadsDays,
-      assertLive,
+      assertLease,
     })
     const immediate = { ...step, intents: storedIntents({ store, clock, keepMs: payloadsDays * dayMs }) }
     const parts: ProcessorServices = {
@@ -123,7 +123,7 @@ class Engine {
       geo,
       announce: ({ stored }, entry) => commit.announce(stored, entry),
       observe: (_loaded, entry) => meter.observe(entry),
-      assertLive,
+      assertLease,
     })
     this.internal = new InternalSource(services)
     this.replay = new ReplaySource(services, intakes)
@@ -144,7 +144,7 @@ class Engine {
       countUnknown: meter.countUnknown,
       breakOff: () => this.stopping.abort(),
       unserved: new UnservedRequests(log, clock, meter.countUnserved),
-      assertLive,
+      assertLease,
     })
     meter.inFlight(() => this.http.inFlight)
     this.step = {
@@ -190,7 +190,7 @@ interface EngineArgs {
   readonly ids: Ids
   readonly log: Deps<{ log: typeof Log }>["log"]
   readonly sandbox: Sandbox
-  readonly coherence: Coherence
+  readonly invalidation: CacheInvalidation
   readonly metrics: Metrics
   readonly config: CoreConfig
   readonly container: Container
@@ -221,7 +221,7 @@ export function provideEngine(
       ids: Ids,
       log: Log,
       sandbox: Sandbox,
-      coherence: Coherence,
+      invalidation: CacheInvalidation,
       metrics: Metrics,
       config: Settings,
       intakes: Intakes,

@@ -1,11 +1,11 @@
 // Which store, from the configuration: the embedded SQLite file by default, MongoDB by URL; and with it how nodes keep
 // each other current.
 import { Counter, Histogram } from "prom-client"
-import { createClusterCoherence } from "../cluster/cluster.ts"
+import { createClusterInvalidation } from "../cluster/cluster.ts"
 import { clusterCollections } from "../cluster/collections.ts"
 import { createLeases } from "../cluster/leases.ts"
-import { createLocalCoherence } from "../cluster/local.ts"
-import { Coherence, type CommitFeed } from "../contract/coherence.ts"
+import { createLocalInvalidation } from "../cluster/local.ts"
+import { CacheInvalidation, type CommitFeed } from "../contract/cache-invalidation.ts"
 import { type CollectionSpec, Collections } from "../contract/collection.ts"
 import { Leases } from "../contract/lease.ts"
 import { Metrics } from "../contract/metrics.ts"
@@ -69,14 +69,14 @@ export function provideStorage(container: Container, registry: Registry): void {
     },
   })
   container.provide(Store, { inject: { store: Opened }, create: ({ store }) => store })
-  container.provide(Coherence, {
+  container.provide(CacheInvalidation, {
     inject: { chosen: Driver, store: Store, clock: Clock, ids: Ids, log: Log },
-    create: ({ chosen: { feed }, ...deps }) => (feed ? createClusterCoherence({ ...deps, feed: feed() }) : createLocalCoherence(deps)),
-    start: async (coherence) => {
-      if ("start" in coherence) await (coherence as { start(): Promise<void> }).start()
+    create: ({ chosen: { feed }, ...deps }) => (feed ? createClusterInvalidation({ ...deps, feed: feed() }) : createLocalInvalidation(deps)),
+    start: async (invalidation) => {
+      if ("start" in invalidation) await (invalidation as { start(): Promise<void> }).start()
     },
-    stop: async (coherence) => {
-      if ("stop" in coherence) await (coherence as { stop(): Promise<void> }).stop()
+    stop: async (invalidation) => {
+      if ("stop" in invalidation) await (invalidation as { stop(): Promise<void> }).stop()
     },
   })
   container.provide(Leases, {

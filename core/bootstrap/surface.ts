@@ -4,7 +4,7 @@ import { LocalTally } from "../cluster/local-tally.ts"
 import type { WorkerPlace } from "../cluster/worker.ts"
 import { Authenticator } from "../contract/caller.ts"
 import { Channels, Live } from "../contract/channel.ts"
-import { Coherence } from "../contract/coherence.ts"
+import { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import { Collections } from "../contract/collection.ts"
 import { InboundHandler, PublicUrl } from "../contract/inbound.ts"
 import { Listening } from "../contract/listening.ts"
@@ -103,7 +103,7 @@ export function provideCalls(
       log: Log,
       metrics: Metrics,
       authenticator: Authenticator,
-      coherence: Coherence,
+      invalidation: CacheInvalidation,
       config: Settings,
       addresses: Addresses,
       tally: Tally,

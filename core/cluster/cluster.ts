@@ -1,7 +1,7 @@
-// Coherence of several nodes on one storage. A node lives by a lease: it renews its document only while it also reads
+// Cache invalidation between nodes on one storage. A node lives by a lease: it renews its document only while it also reads
 // the feed of changes, and confirms a change once it has dropped what the change names. When its lease has run out by
 // its own monotonic clock it refuses work until it has registered anew and dropped everything.
-import type { Coherence, CommitFeed, CommitFeedReader } from "../contract/coherence.ts"
+import type { CacheInvalidation, CommitFeed, CommitFeedReader } from "../contract/cache-invalidation.ts"
 import type { Store } from "../contract/store.ts"
 import type { Work } from "../contract/work.ts"
 import { type Clock, sleep, timestamp } from "../kernel/clock.ts"
@@ -22,7 +22,7 @@ export interface ClusterOptions {
   readonly leaseMs?: number
 }
 
-export interface ClusterCoherence extends Coherence {
+export interface ClusterInvalidation extends CacheInvalidation {
   /** This node's id of the moment; a new one after each time its lease ran out. */
   readonly node: string
   /** Registers; resolves when the node is live. */
@@ -31,7 +31,7 @@ export interface ClusterCoherence extends Coherence {
   stop(): Promise<void>
 }
 
-export function createClusterCoherence(options: ClusterOptions): ClusterCoherence {
+export function createClusterInvalidation(options: ClusterOptions): ClusterInvalidation {
   return new Cluster(options)
 }
 
@@ -39,7 +39,7 @@ const keptMs = 3_600_000
 /** Changes that a node confirms as it registers: of the last moments, those that somebody may be waiting for. */
 const earlierAtMost = 100
 
-class Cluster implements ClusterCoherence {
+class Cluster implements ClusterInvalidation {
   readonly #options: ClusterOptions
   readonly #leaseMs: number
   readonly #topics = new Topics()
@@ -83,7 +83,7 @@ class Cluster implements ClusterCoherence {
     })
   }
 
-  assertLive(): void {
+  assertLease(): void {
     if (!this.#broken && this.#options.clock.monotonic() < this.#liveUntil) return
     throw new AppError(
       "unavailable",

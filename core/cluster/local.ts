@@ -1,9 +1,9 @@
-// Coherence where one process owns the storage: it tells itself.
-import type { Coherence } from "../contract/coherence.ts"
+// Cache invalidation where one process owns the storage: it tells itself.
+import type { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import type { Logger } from "../kernel/log.ts"
 import { Topics } from "./topics.ts"
 
-export function createLocalCoherence({ log }: { log: Logger }): Coherence {
+export function createLocalInvalidation({ log }: { log: Logger }): CacheInvalidation {
   const topics = new Topics()
   return {
     onChange: (topic, drop) => topics.add(topic, drop),
@@ -14,6 +14,6 @@ export function createLocalCoherence({ log }: { log: Logger }): Coherence {
         dropped.catch((error: unknown) => log.error({ err: error, topic, key }, "a change could not be dropped"))
       })
     },
-    assertLive: () => {},
+    assertLease: () => {},
   }
 }

@@ -1,5 +1,5 @@
 // What this node holds in memory, by topic, and how it lets go of it.
-import { everyKey } from "../contract/coherence.ts"
+import { allKeys } from "../contract/cache-invalidation.ts"
 
 export type Drop = (key: string) => Promise<void> | void
 
@@ -16,6 +16,6 @@ export class Topics {
   }
 
   async dropAll(): Promise<void> {
-    await Promise.all([...this.#drops.keys()].map((topic) => this.drop(topic, everyKey)))
+    await Promise.all([...this.#drops.keys()].map((topic) => this.drop(topic, allKeys)))
   }
 }

@@ -59,5 +59,5 @@ export interface Authenticator {
 
 export const Authenticator = token<Authenticator>("Authenticator")
 
-/** Coherence topic announced when a key or token is made, changed or revoked, with its id or the public id in its text as key. */
+/** Invalidation topic announced when a key or token is made, changed or revoked, with its id or the public id in its text as key. */
 export const credentialsTopic = "credentials"

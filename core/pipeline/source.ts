@@ -30,5 +30,5 @@ export interface PipelineSource {
 
 export const PipelineSource = token<PipelineSource>("PipelineSource")
 
-/** Coherence topic announced, with the pipeline's id as key, whenever a pipeline changes. */
+/** Invalidation topic announced, with the pipeline's id as key, whenever a pipeline changes. */
 export const pipelineTopic = "pipelines"

@@ -5,7 +5,7 @@ import { Gauge, type Registry } from "prom-client"
 import { Server, type ServerOptions } from "socket.io"
 import type { Authenticator } from "../contract/caller.ts"
 import type { Channel, Live } from "../contract/channel.ts"
-import type { Coherence } from "../contract/coherence.ts"
+import type { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import type { Store } from "../contract/store.ts"
 import type { Tally } from "../contract/tally.ts"
 import type { ViewerTokens } from "../contract/viewer-tokens.ts"
@@ -36,14 +36,14 @@ export interface LiveRoomDeps {
   readonly log: Logger
   readonly metrics: Registry
   readonly authenticator: Authenticator
-  readonly coherence: Coherence
+  readonly invalidation: CacheInvalidation
   /** Channels that plugins have declared. */
   readonly channels: readonly Channel[]
   readonly keepMs: number
   readonly keepMessages: number
   readonly ownerOfEndpoint: (endpointId: string) => Promise<EndpointOwner | undefined>
   readonly viewerTokens?: (() => ViewerTokens | undefined) | undefined
-  /** Coherence topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
+  /** Invalidation topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
   readonly endpointsTopic: string
   /** Anonymous sockets that one address may hold at once. */
   readonly anonymousPerAddress: number

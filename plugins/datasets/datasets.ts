@@ -2,7 +2,7 @@
 import {
   AppError,
   type Clock,
-  type Coherence,
+  type CacheInvalidation,
   type Collection,
   derivedUuid,
   freeSlug,
@@ -76,16 +76,16 @@ export const Datasets = token<Datasets>("Datasets")
 
 export interface DatasetsDeps {
   readonly store: Store
-  readonly coherence: Coherence
+  readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly live: Live
   /** Rows that a read may go through without an index. */
   readonly maxScannedRows: number
 }
 
-export function createDatasets({ store, coherence, clock, live, maxScannedRows }: DatasetsDeps): Datasets {
-  const known = new KnownDatasets({ store, coherence, clock })
-  const writer = new RowWriter(known, coherence)
+export function createDatasets({ store, invalidation, clock, live, maxScannedRows }: DatasetsDeps): Datasets {
+  const known = new KnownDatasets({ store, invalidation, clock })
+  const writer = new RowWriter(known, invalidation)
   const news = new RowNews(live)
   const stored = (organization: string) => store.open(DatasetsCollection, organization)
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
@@ -185,7 +185,7 @@ export function createDatasets({ store, coherence, clock, live, maxScannedRows }
       if (change.status === "archived") refuseArchiving(dataset.slug)
       const changed = { ...change, updated_at: timestamp(clock.now()), revision: dataset.revision + 1 }
       work.in(DatasetsCollection, organization).update(dataset.id, { $set: changed }, { where: { revision: dataset.revision } })
-      coherence.announce(work, datasetsTopic, keyOf(organization, dataset.slug))
+      invalidation.announce(work, datasetsTopic, keyOf(organization, dataset.slug))
       return { ...dataset, ...changed }
     },
   }

@@ -1,6 +1,6 @@
 // Datasets: tables of rows that pipelines and callers write, and that people query and export.
 import { z } from "zod"
-import { Clock, Coherence, definePlugin, Live, Store } from "#core"
+import { Clock, CacheInvalidation, definePlugin, Live, Store } from "#core"
 import { DatasetsCollection, RowsCollection } from "./collections.ts"
 import { createDatasets, Datasets } from "./datasets.ts"
 import { createDataset, getDataset, listDatasets, updateDataset } from "./operations/datasets.ts"
@@ -35,7 +35,7 @@ export default definePlugin({
     reg.rehearsal({ name: "rows", run: rehearsedRows })
     reg.operations(listDatasets, createDataset, getDataset, updateDataset, listRows, insertRows, deleteRow, exportRows)
     reg.provide(Datasets, {
-      inject: { store: Store, coherence: Coherence, clock: Clock, live: Live },
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, live: Live },
       create: (deps) => createDatasets({ ...deps, maxScannedRows: config.max_scanned_rows }),
     })
   },

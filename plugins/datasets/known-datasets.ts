@@ -1,10 +1,10 @@
 // What a node keeps in memory of the datasets it writes to, so that writing a row waits for nothing. Dropped when a
 // dataset changes anywhere; what rows teach about columns is added as their commits succeed.
-import { type Clock, type Coherence, everyKey, type Store, type Work } from "#core"
+import { type Clock, type CacheInvalidation, allKeys, type Store, type Work } from "#core"
 import { type Dataset, DatasetsCollection } from "./collections.ts"
 import type { ColumnType } from "./column-types.ts"
 
-/** Coherence topic; announced with `<organization id>/<slug>` when a dataset changes. */
+/** Invalidation topic; announced with `<organization id>/<slug>` when a dataset changes. */
 export const datasetsTopic = "datasets"
 
 const maxColumns = 1_000
@@ -66,10 +66,10 @@ export class KnownDatasets {
   readonly clock: Clock
   #generation = 0
 
-  constructor({ store, coherence, clock }: { store: Store; coherence: Coherence; clock: Clock }) {
+  constructor({ store, invalidation, clock }: { store: Store; invalidation: CacheInvalidation; clock: Clock }) {
     this.#store = store
     this.clock = clock
-    coherence.onChange(datasetsTopic, (key) => this.#drop(key))
+    invalidation.onChange(datasetsTopic, (key) => this.#drop(key))
   }
 
   peek(organization: string, slug: string): KnownDataset | undefined {
@@ -101,7 +101,7 @@ export class KnownDatasets {
 
   #drop(key: string): void {
     this.#generation++
-    if (key === everyKey) {
+    if (key === allKeys) {
       this.#known.clear()
       this.#loading.clear()
     } else {

@@ -1,6 +1,6 @@
 // Stages the write of a row: the hot path of every pipeline that captures records. Synchronous once the dataset is
 // known; reads nothing, and tells the dataset only what is new about it.
-import { AppError, type Coherence, type Json, type RowResult, type Work } from "#core"
+import { AppError, type CacheInvalidation, type Json, type RowResult, type Work } from "#core"
 import { DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { typeOfValue } from "./column-types.ts"
 import { resolveReference } from "./dataset-reference.ts"
@@ -47,12 +47,12 @@ export interface WatchedRow {
 export class RowWriter {
   readonly #watchers = new Map<string, RowWatcher>()
   readonly #known: KnownDatasets
-  readonly #coherence: Coherence
+  readonly #invalidation: CacheInvalidation
   readonly #staged = new WeakMap<Work, Staged>()
 
-  constructor(known: KnownDatasets, coherence: Coherence) {
+  constructor(known: KnownDatasets, invalidation: CacheInvalidation) {
     this.#known = known
-    this.#coherence = coherence
+    this.#invalidation = invalidation
   }
 
   /** A promise only while the dataset is not known yet. Throws AppError for a row that cannot be stored. */
@@ -132,7 +132,7 @@ export class RowWriter {
     }
     staged.keys.set(dataset.id, key)
     work.in(DatasetsCollection, dataset.organization).update(dataset.id, { $set: { key } }, { where: { $or: [{ key: null }, { key }] } })
-    this.#coherence.announce(work, datasetsTopic, keyOf(dataset.organization, dataset.slug))
+    this.#invalidation.announce(work, datasetsTopic, keyOf(dataset.organization, dataset.slug))
     work.afterCommit(() => {
       dataset.key = key
     })

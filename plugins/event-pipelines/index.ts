@@ -2,7 +2,7 @@
 // became of events.
 
 import { z } from "zod"
-import { Clock, Coherence, definePlugin, Listening, Log, Settings, Store, Works } from "#core"
+import { Clock, CacheInvalidation, definePlugin, Listening, Log, Settings, Store, Works } from "#core"
 import { PipelineSource } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
@@ -37,7 +37,7 @@ export default definePlugin({
         store: Store,
         clock: Clock,
         works: Works,
-        coherence: Coherence,
+        invalidation: CacheInvalidation,
         pipelines: EventPipelinesService,
         organizations: Organizations,
       },
@@ -58,7 +58,7 @@ export default definePlugin({
       stop: (files) => files.stop(),
     })
     registrar.run("page forms", {
-      inject: { parts: PageParts, pipelines: EventPipelinesService, coherence: Coherence },
+      inject: { parts: PageParts, pipelines: EventPipelinesService, invalidation: CacheInvalidation },
       create: connectPageForms,
     })
     registrar.rehearsal({ name: "pipeline", run: ({ call }, document) => call(createPipeline, { ...document, state: "active" } as never) })

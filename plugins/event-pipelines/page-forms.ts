@@ -1,5 +1,5 @@
 // Where a page's forms go: the newest active pipeline that captures its records and that a browser can send to.
-import { type Coherence, everyKey } from "#core"
+import { type CacheInvalidation, allKeys } from "#core"
 import { pipelineTopic } from "#core/engine"
 import { problemOfName } from "../datasets/index.ts"
 import type { PageParts } from "../pages/index.ts"
@@ -11,18 +11,18 @@ const remembered = 5_000
 export function connectPageForms({
   parts,
   pipelines,
-  coherence,
+  invalidation,
 }: {
   parts: PageParts
   pipelines: EventPipelines
-  coherence: Coherence
+  invalidation: CacheInvalidation
 }): void {
   const known = new Map<string, { endpoint: string | undefined }>()
   let generation = 0
-  coherence.onChange(pipelineTopic, (key) => {
+  invalidation.onChange(pipelineTopic, (key) => {
     generation++
     // A new pipeline may belong to any page.
-    if (key === everyKey || known.size > 0) known.clear()
+    if (key === allKeys || known.size > 0) known.clear()
   })
   parts.forms(async (organization, page) => {
     const key = `${organization.id}/${page.id}`

@@ -4,7 +4,7 @@ import {
   AppError,
   type Caller,
   Clock,
-  Coherence,
+  CacheInvalidation,
   Declared,
   Ids,
   Pager,
@@ -57,7 +57,7 @@ export const dependencies = {
   clock: Clock,
   ids: Ids,
   vault: Vault,
-  coherence: Coherence,
+  invalidation: CacheInvalidation,
   engine: PipelineEngine,
   declared: Declared,
   datasets: Datasets,
@@ -138,7 +138,7 @@ export class EventPipelines extends PipelineRecords {
         .insert({ id: record.endpoint_id, organization: organization.id, organization_slug: organization.slug, pipeline_id: id })
     }
     this.#stageRevision(work, organization.id, record, at)
-    this.#deps.coherence.announce(work, pipelineTopic, id)
+    this.#deps.invalidation.announce(work, pipelineTopic, id)
     const warnings = [
       ...compiled.warnings,
       ...(plan.warning ? [plan.warning] : []),
@@ -244,7 +244,7 @@ export class EventPipelines extends PipelineRecords {
     const { id, organization_id: _, slug: _slug, created_at: _created, endpoint_id: _endpoint, source_kind: _source, ...set } = record
     work.in(Pipelines, organization).update(id, { $set: set as never }, { where: { revision: stored.revision } })
     this.#stageRevision(work, organization, record, at)
-    this.#deps.coherence.announce(work, pipelineTopic, id, { settled: true })
+    this.#deps.invalidation.announce(work, pipelineTopic, id, { settled: true })
   }
 
   #stageRevision(work: Work, organization: string, record: PipelineRecord, at: string): void {

@@ -1,5 +1,5 @@
 // Hands the engine the pipelines it runs: by endpoint, by id, by slug, and as they were at an earlier revision.
-import { AppError, type Clock, type Coherence, type Store, timestamp, type Works } from "#core"
+import { AppError, type Clock, type CacheInvalidation, type Store, timestamp, type Works } from "#core"
 import { type PipelineDocument, type PipelineSource, pipelineTopic, type StoredPipeline } from "#core/engine"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import type { EventPipelines } from "./pipelines.ts"
@@ -9,12 +9,12 @@ interface SourceDeps {
   readonly store: Store
   readonly clock: Clock
   readonly works: Works
-  readonly coherence: Coherence
+  readonly invalidation: CacheInvalidation
   readonly pipelines: EventPipelines
   readonly organizationSlug: (id: string) => Promise<string>
 }
 
-export function pipelineSource({ store, clock, works, coherence, pipelines, organizationSlug }: SourceDeps): PipelineSource {
+export function pipelineSource({ store, clock, works, invalidation, pipelines, organizationSlug }: SourceDeps): PipelineSource {
   const stored = (organization: StoredPipeline["organization"], record: PipelineRecord, document = record.document): StoredPipeline => ({
     id: record.id,
     organization,
@@ -66,7 +66,7 @@ export function pipelineSource({ store, clock, works, coherence, pipelines, orga
             document: record.document as never,
             at: timestamp(now),
           })
-          coherence.announce(work, pipelineTopic, record.id)
+          invalidation.announce(work, pipelineTopic, record.id)
         })
         .catch((error: unknown) => {
           // Another node was asked at the same time and kept it first.

@@ -3,7 +3,7 @@
 import {
   AppError,
   type Clock,
-  type Coherence,
+  type CacheInvalidation,
   credentialsTopic,
   type Ids,
   isUuid,
@@ -42,12 +42,12 @@ export const ApiKeys = token<ApiKeys>("ApiKeys")
 
 interface ApiKeysDeps {
   readonly store: Store
-  readonly coherence: Coherence
+  readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly ids: Ids
 }
 
-export function createApiKeys({ store, coherence, clock, ids }: ApiKeysDeps): ApiKeys {
+export function createApiKeys({ store, invalidation, clock, ids }: ApiKeysDeps): ApiKeys {
   return {
     mint(work, organization, wanted, given = drawKey(wanted.kind)) {
       const stored: StoredKey = {
@@ -82,7 +82,7 @@ export function createApiKeys({ store, coherence, clock, ids }: ApiKeysDeps): Ap
       const keys = work.in(KeysCollection, organization)
       if (key.revoked_at === null) keys.update(key.id, { $set: { revoked_at } }, { where: { revoked_at: null }, optional: true })
       // Also for one revoked before: the call that did may still be waiting for other nodes.
-      coherence.announce(work, credentialsTopic, key.key_id, { settled: true })
+      invalidation.announce(work, credentialsTopic, key.key_id, { settled: true })
       return { ...key, revoked_at }
     },
   }

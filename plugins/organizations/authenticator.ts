@@ -5,10 +5,10 @@ import {
   type Authenticator,
   type Caller,
   type Clock,
-  type Coherence,
+  type CacheInvalidation,
   type Credentials,
   credentialsTopic,
-  everyKey,
+  allKeys,
   type Role,
   roleAtLeast,
   type Store,
@@ -27,7 +27,7 @@ interface KnownKey {
 
 interface AuthenticatorDeps {
   readonly store: Store
-  readonly coherence: Coherence
+  readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly organizations: Organizations
   readonly use: KeyUse
@@ -35,9 +35,9 @@ interface AuthenticatorDeps {
 
 const noHash = "0".repeat(64)
 
-export function createAuthenticator({ store, coherence, clock, organizations, use }: AuthenticatorDeps): Authenticator {
+export function createAuthenticator({ store, invalidation, clock, organizations, use }: AuthenticatorDeps): Authenticator {
   const known = new GenerationCache<KnownKey>(10_000)
-  coherence.onChange(credentialsTopic, (key) => (key === everyKey ? known.clear() : known.drop(key)))
+  invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? known.clear() : known.drop(key)))
 
   const find = (keyId: string) =>
     known.load(keyId, async () => {
@@ -75,7 +75,7 @@ export function createAuthenticator({ store, coherence, clock, organizations, us
 
   return {
     async authenticate(credentials: Credentials): Promise<Caller> {
-      coherence.assertLive()
+      invalidation.assertLease()
       const one = await prove(readBearer(credentials.bearer))
       const { key, owner } = one
       const wanted = credentials.organization || owner

@@ -2,7 +2,7 @@
 import {
   AppError,
   type Clock,
-  type Coherence,
+  type CacheInvalidation,
   derivedUuid,
   type Ids,
   isUuid,
@@ -46,27 +46,27 @@ export interface Organizations {
 
 export const Organizations = token<Organizations>("Organizations")
 
-/** Coherence topic; announced with an organization's id whenever it, its members or its manager change. */
+/** Invalidation topic; announced with an organization's id whenever it, its members or its manager change. */
 export const organizationsTopic = "organizations"
 
 interface DirectoryDeps {
   readonly store: Store
-  readonly coherence: Coherence
+  readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly ids: Ids
 }
 
-export function createOrganizations({ store, coherence, clock, ids }: DirectoryDeps): Organizations {
+export function createOrganizations({ store, invalidation, clock, ids }: DirectoryDeps): Organizations {
   const organizations = new GenerationCache<Organization>(10_000)
   const memberships = new GenerationCache<Membership>(10_000)
   const users = new GenerationCache<User>(10_000)
-  coherence.onChange(organizationsTopic, () => {
+  invalidation.onChange(organizationsTopic, () => {
     organizations.clear()
     memberships.clear()
     users.clear()
   })
   const stored = () => store.open(OrganizationsCollection)
-  const changed = (work: Work, organization: string) => coherence.announce(work, organizationsTopic, organization, { settled: true })
+  const changed = (work: Work, organization: string) => invalidation.announce(work, organizationsTopic, organization, { settled: true })
   const byId = (id: string) => organizations.load(id, () => stored().get(id))
   const bySlug = (slug: string) => organizations.load(`slug:${slug}`, () => stored().first({ slug }))
 

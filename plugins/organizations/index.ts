@@ -3,7 +3,7 @@ import { z } from "zod"
 import {
   Authenticator,
   Clock,
-  Coherence,
+  CacheInvalidation,
   definePlugin,
   Ids,
   Listening,
@@ -66,8 +66,8 @@ export default definePlugin({
     reg.rehearsal({ name: "organization", run: rehearsedOrganization })
     reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
 
-    reg.provide(Directory, { inject: { store: Store, coherence: Coherence, clock: Clock, ids: Ids }, create: createOrganizations })
-    reg.provide(ApiKeys, { inject: { store: Store, coherence: Coherence, clock: Clock, ids: Ids }, create: createApiKeys })
+    reg.provide(Directory, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createOrganizations })
+    reg.provide(ApiKeys, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createApiKeys })
     reg.provide(Bootstrap, {
       inject: { settings: Settings, store: Store, works: Works, log: Log, organizations: Directory, apiKeys: ApiKeys },
       create: (deps): Bootstrap => new FirstStart(deps, production),
@@ -85,7 +85,7 @@ export default definePlugin({
       stop: (use) => use.settled(),
     })
     reg.provide(Authenticator, {
-      inject: { store: Store, coherence: Coherence, clock: Clock, organizations: Organizations, use: KeyUses },
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, organizations: Organizations, use: KeyUses },
       create: createAuthenticator,
     })
     reg.provide(ViewerTokens, { inject: { sessions: ViewerSessions }, create: ({ sessions }) => sessions })

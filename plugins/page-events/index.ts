@@ -1,6 +1,6 @@
 // Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
 // and rows, sessions and what follows from them are kept here.
-import { Clock, Coherence, definePlugin, Ids, JobQueue, Live, Settings, Store, Tally, token, Vault } from "#core"
+import { Clock, CacheInvalidation, definePlugin, Ids, JobQueue, Live, Settings, Store, Tally, token, Vault } from "#core"
 import { AcceptedEvents, Intakes } from "#core/engine"
 import { Datasets, type ReservedDataset } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
@@ -41,7 +41,7 @@ export default definePlugin({
       create: ({ datasets }) => datasets.reserve(pageEventsDataset, "page events", { scope: pageEventsScope }),
     })
     reg.provide(Names, { create: () => new AuthoredNames() })
-    reg.provide(EventTargets, { inject: { pipelines: EventPipelinesService, coherence: Coherence }, create: createEventTargets })
+    reg.provide(EventTargets, { inject: { pipelines: EventPipelinesService, invalidation: CacheInvalidation }, create: createEventTargets })
     reg.provide(Sessions, {
       inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, live: Live, dataset: Dataset, targets: EventTargets },
       create: createSessions,

@@ -3,8 +3,8 @@
 import {
   AppError,
   type Clock,
-  type Coherence,
-  everyKey,
+  type CacheInvalidation,
+  allKeys,
   freeSlug,
   type Ids,
   isUuid,
@@ -48,24 +48,24 @@ export interface Pages {
 
 export const Pages = token<Pages>("Pages")
 
-/** Coherence topic; announced with `<organization id>/<page id>` when a page changes. */
+/** Invalidation topic; announced with `<organization id>/<page id>` when a page changes. */
 export const pagesTopic = "pages"
 
 const maxKnown = 50_000
 const maxServable = 500
 
-export function createPages(deps: { store: Store; coherence: Coherence; clock: Clock; ids: Ids }): Pages {
-  const { store, coherence, clock, ids } = deps
+export function createPages(deps: { store: Store; invalidation: CacheInvalidation; clock: Clock; ids: Ids }): Pages {
+  const { store, invalidation, clock, ids } = deps
   const hooks: PublishHook[] = []
   const known = new Map<string, boolean>()
   /** Published pages by organization and slug, whole. */
   const servable = new Map<string, StoredPage>()
   let generation = 0
-  coherence.onChange(pagesTopic, (key) => {
+  invalidation.onChange(pagesTopic, (key) => {
     generation++
     // A page is seldom changed and its slug never; which slug the id has is not worth keeping.
     servable.clear()
-    if (key === everyKey) known.clear()
+    if (key === allKeys) known.clear()
     else known.delete(key)
   })
 
@@ -79,7 +79,7 @@ export function createPages(deps: { store: Store; coherence: Coherence; clock: C
     const $set: Record<string, Json> = {}
     for (const [field, value] of Object.entries(changed)) $set[field] = value as Json
     work.in(PagesCollection, organization).update(page.id, { $set }, { where: { revision: page.revision } })
-    coherence.announce(work, pagesTopic, `${organization}/${page.id}`, { settled: true })
+    invalidation.announce(work, pagesTopic, `${organization}/${page.id}`, { settled: true })
     return { ...page, ...changed }
   }
 

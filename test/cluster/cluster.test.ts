@@ -1,12 +1,12 @@
 // Several nodes on one replica set: a settled change is dropped everywhere before its work is done, and a node that
 // lost touch neither holds up the others for longer than its lease nor works on afterwards.
 import { expect } from "chai"
-import { type ClusterCoherence, createClusterCoherence } from "../../core/cluster/cluster.ts"
+import { type ClusterInvalidation, createClusterInvalidation } from "../../core/cluster/cluster.ts"
 import { changes, clusterCollections, nodes } from "../../core/cluster/collections.ts"
 import { createLeases } from "../../core/cluster/leases.ts"
-import { createLocalCoherence } from "../../core/cluster/local.ts"
+import { createLocalInvalidation } from "../../core/cluster/local.ts"
 import { settled } from "../../core/cluster/settled.ts"
-import { type Coherence, everyKey } from "../../core/contract/coherence.ts"
+import { type CacheInvalidation, allKeys } from "../../core/contract/cache-invalidation.ts"
 import type { Store } from "../../core/contract/store.ts"
 import { StagedWork } from "../../core/contract/work.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
@@ -24,9 +24,9 @@ const leaseMs = 800
 const longLeaseMs = 600_000
 
 /** Commits the work as its caller would: done when `afterCommit` is. */
-async function announce(store: Store, coherence: Coherence, key: string, settled: boolean): Promise<void> {
+async function announce(store: Store, invalidation: CacheInvalidation, key: string, settled: boolean): Promise<void> {
   const work = new StagedWork(ids.uuid())
-  coherence.announce(work, "pipelines", key, { settled })
+  invalidation.announce(work, "pipelines", key, { settled })
   await work.committed(await store.commit(work.commit))
 }
 
@@ -67,18 +67,18 @@ class StoppedClock implements Clock {
 describe("cluster: one process", () => {
   it("drops before a settled work is done, and is always live", async () => {
     const dropped: string[] = []
-    const coherence = createLocalCoherence({ log })
-    coherence.onChange("pipelines", async (key) => {
+    const invalidation = createLocalInvalidation({ log })
+    invalidation.onChange("pipelines", async (key) => {
       await Promise.resolve()
       dropped.push(key)
     })
-    coherence.onChange("other", (key) => void dropped.push(`other ${key}`))
+    invalidation.onChange("other", (key) => void dropped.push(`other ${key}`))
     const work = new StagedWork(ids.uuid())
-    coherence.announce(work, "pipelines", "p1", { settled: true })
+    invalidation.announce(work, "pipelines", "p1", { settled: true })
     expect(dropped).to.deep.equal([])
     await work.committed({ created: [] })
     expect(dropped).to.deep.equal(["p1"])
-    coherence.assertLive()
+    invalidation.assertLease()
   })
 })
 
@@ -116,7 +116,7 @@ const suite = mongoAvailable ? describe : describe.skip
 suite("cluster: nodes on one replica set", () => {
   let driver: MongoDriver
   let store: StartedStore
-  const started: ClusterCoherence[] = []
+  const started: ClusterInvalidation[] = []
 
   before(async () => {
     driver = createMongoDriver({ url: (await sharedMongo()).freshUrl(), clock: systemClock, log })
@@ -135,8 +135,8 @@ suite("cluster: nodes on one replica set", () => {
   async function node(
     drop: (key: string) => Promise<void> | void,
     options: { clock?: Clock; leaseMs?: number } = {},
-  ): Promise<ClusterCoherence> {
-    const made = createClusterCoherence({ store, feed: driver.feed, clock: systemClock, ids, log, leaseMs, ...options })
+  ): Promise<ClusterInvalidation> {
+    const made = createClusterInvalidation({ store, feed: driver.feed, clock: systemClock, ids, log, leaseMs, ...options })
     made.onChange("pipelines", drop)
     await made.start()
     started.push(made)
@@ -145,7 +145,7 @@ suite("cluster: nodes on one replica set", () => {
 
   it("a settled change is dropped by every node before its work is done", async () => {
     const dropped: string[][] = [[], [], []]
-    const made: ClusterCoherence[] = []
+    const made: ClusterInvalidation[] = []
     for (const list of dropped) made.push(await node((key) => void list.push(key), { leaseMs: longLeaseMs }))
     for (const list of dropped) list.length = 0
     const [first, second] = made
@@ -154,7 +154,7 @@ suite("cluster: nodes on one replica set", () => {
     for (const list of dropped) expect(list).to.include("p1")
     await announce(store, second, "p2", true)
     for (const list of dropped) expect(list).to.include("p2")
-    for (const each of made) each.assertLive()
+    for (const each of made) each.assertLease()
   })
 
   it("does not wait for ever for a node that registers between a commit and the look at who is there", async () => {
@@ -175,7 +175,7 @@ suite("cluster: nodes on one replica set", () => {
     const hurried: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passed }
     const first = await node(() => {}, { leaseMs: longLeaseMs, clock: hurried })
     const drop = (key: string) => {
-      if (key === everyKey) return
+      if (key === allKeys) return
       asked.open()
       return busy.opened
     }
@@ -223,7 +223,7 @@ suite("cluster: nodes on one replica set", () => {
       { clock },
     )
     const registered = stalled.node
-    stalled.assertLive()
+    stalled.assertLease()
     dropped.length = 0
     const began = systemClock.monotonic()
     await announce(store, first, "p1", true)
@@ -235,15 +235,15 @@ suite("cluster: nodes on one replica set", () => {
     await announce(store, first, "p2", true)
 
     clock.goOn()
-    expect(() => stalled.assertLive())
+    expect(() => stalled.assertLease())
       .to.throw(AppError)
       .with.property("code", "unavailable")
     stuck.open()
     dropped.length = 0
     while (!isLive(stalled)) await store.ready()
-    expect(dropped).to.include(everyKey)
+    expect(dropped).to.include(allKeys)
     expect(stalled.node).not.to.equal(registered)
-    first.assertLive()
+    first.assertLease()
   })
 
   it("a node whose drop fails refuses and starts over", async () => {
@@ -259,9 +259,9 @@ suite("cluster: nodes on one replica set", () => {
     await announce(store, first, "p1", true)
   })
 
-  function isLive(coherence: Coherence): boolean {
+  function isLive(invalidation: CacheInvalidation): boolean {
     try {
-      coherence.assertLive()
+      invalidation.assertLease()
       return true
     } catch {
       return false

@@ -4,11 +4,11 @@ import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { createLocalCoherence } from "../../core/cluster/local.ts"
+import { createLocalInvalidation } from "../../core/cluster/local.ts"
 import { LocalTally } from "../../core/cluster/local-tally.ts"
 import { Authenticator } from "../../core/contract/caller.ts"
 import { Live } from "../../core/contract/channel.ts"
-import { Coherence } from "../../core/contract/coherence.ts"
+import { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
 import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
 import { Declared } from "../../core/contract/declared.ts"
 import { PublicUrl } from "../../core/contract/inbound.ts"
@@ -85,7 +85,7 @@ export class ServiceUnderTest {
     container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, heard: () => false })
     container.provide(Ids, { create: () => timeOrderedIds(clock) })
     container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })
-    container.provide(Coherence, { create: () => createLocalCoherence({ log }) })
+    container.provide(CacheInvalidation, { create: () => createLocalInvalidation({ log }) })
     container.provide(Works, { inject: { store: Store, ids: Ids }, create: createWorks })
     container.provide(Pager, { create: () => createPager({ key: vault.keyFor("cursors") }) })
     const ran: Token<unknown>[] = []

@@ -7,7 +7,7 @@ import { Registry } from "prom-client"
 import { LocalTally } from "../../core/cluster/local-tally.ts"
 import { credentialsTopic } from "../../core/contract/caller.ts"
 import type { Channel } from "../../core/contract/channel.ts"
-import type { Coherence } from "../../core/contract/coherence.ts"
+import type { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
 import type { InboundHandler } from "../../core/contract/inbound.ts"
 import { Pager } from "../../core/contract/page.ts"
 import { Store } from "../../core/contract/store.ts"
@@ -86,7 +86,7 @@ export async function openHouse(options: HouseOptions = {}) {
       resolve: (inject) => container.all(inject),
     })
   const drops: { topic: string; drop: (key: string) => Promise<void> | void }[] = []
-  const coherence: Coherence = { onChange: (topic, drop) => void drops.push({ topic, drop }), announce: () => {}, assertLive: () => {} }
+  const invalidation: CacheInvalidation = { onChange: (topic, drop) => void drops.push({ topic, drop }), announce: () => {}, assertLease: () => {} }
   const changed = async (topic: string, key: string) => {
     for (const one of drops) if (one.topic === topic) await one.drop(key)
   }
@@ -99,7 +99,7 @@ export async function openHouse(options: HouseOptions = {}) {
       log,
       metrics: new Registry(),
       authenticator: keys,
-      coherence,
+      invalidation,
       channels: options.channels ?? [],
       keepMs: 3_600_000,
       keepMessages: options.keepMessages ?? 1_000,

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import type { LiveMessage } from "../../core/contract/channel.ts"
-import { everyKey } from "../../core/contract/coherence.ts"
+import { allKeys } from "../../core/contract/cache-invalidation.ts"
 import type { Json } from "../../core/contract/collection.ts"
 import { StagedWork } from "../../core/contract/work.ts"
 import { LiveMessages, LiveOutboxes, type WireMessage } from "../../core/surface/live/messages.ts"
@@ -246,7 +246,7 @@ describe("live updates", () => {
     for (const [token, change] of [
       ["a-doomed", "a-doomed"],
       ["mr_api_PUBLICID_secret", "PUBLICID"],
-      ["a-dropped", everyKey],
+      ["a-dropped", allKeys],
     ] as const) {
       house.keys.all.set(token, { organization: orgA, role: "member" })
       const doomed = await dial({ token })

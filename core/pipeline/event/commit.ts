@@ -44,7 +44,7 @@ export interface CommitServices {
   readonly rejections: Rejections
   readonly payloadsDays: number
   /** Throws `unavailable` when this node may not act on what it remembers. */
-  readonly assertLive: () => void
+  readonly assertLease: () => void
 }
 
 export class StoreCommitter implements Committer {
@@ -84,7 +84,7 @@ export class StoreCommitter implements Committer {
 
   #write(work: StagedWork, event: EventContext): Promise<SeenKey | undefined> {
     this.#stageEntry(work, event, true)
-    this.#services.assertLive()
+    this.#services.assertLease()
     refuseEnded(event.loaded)
     return this.#services.store.commit(work.commit).then(
       (result) => (work.hasHooks ? this.#after(work, result, event.entry) : undefined),

@@ -35,7 +35,7 @@ export interface HttpServices extends SourceServices {
   /** Aborts what events wait for. */
   readonly breakOff: () => void
   /** Throws `unavailable` when this node may not act on what it remembers. */
-  readonly assertLive: () => void
+  readonly assertLease: () => void
 }
 
 const unknownEndpoint = new AppError("not_found", "There is no active pipeline at this address.", { reason: "no_active_pipeline" })
@@ -92,7 +92,7 @@ export class HttpSource implements InboundHandler {
     const query = mark < 0 ? "" : target.slice(mark + 1)
     const exchange: Exchange = { request, response, endpoint, query, receivedAt: 0, slot: undefined }
     try {
-      this.#services.assertLive()
+      this.#services.assertLease()
     } catch (error) {
       this.#unserved(exchange, error)
       return

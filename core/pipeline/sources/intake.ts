@@ -23,7 +23,7 @@ export interface IntakeServices extends SourceServices {
   readonly geo: CoreConfig["inbound"]["geo"]
   readonly announce: (loaded: LoadedPipeline, entry: JournalEntry) => void
   readonly observe: (loaded: LoadedPipeline, entry: JournalEntry) => void
-  readonly assertLive: () => void
+  readonly assertLease: () => void
 }
 
 export class IntakeSource {
@@ -76,7 +76,7 @@ export class IntakeSource {
 
   #journal(loaded: LoadedPipeline, whole: JournalEntry): IntakeJournal {
     const entries: JournalEntry[] = []
-    const { store, assertLive, announce, observe, processor } = this.#services
+    const { store, assertLease, announce, observe, processor } = this.#services
     const { stored } = loaded
     const organization = stored.organization.id
     const draft = (id: string, text: string): JournalEntry => {
@@ -97,7 +97,7 @@ export class IntakeSource {
     }
     const commit = async (work: Work): Promise<void> => {
       for (const entry of entries) work.in(EntryCollection, organization).insert(storedEntry(entry))
-      assertLive()
+      assertLease()
       refuseEnded(loaded)
       const result = await store.commit({ id: work.id, writes: work.writes })
       if (work instanceof StagedWork) await work.committed(result)

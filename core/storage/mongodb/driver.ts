@@ -1,7 +1,7 @@
 // The MongoDB storage driver: any number of nodes on one replica set. A group of commits is one multi-document
 // transaction on a majority's disks; `_id` holds the organization, declared times are dates.
 import type { Db } from "mongodb"
-import type { CommitFeed } from "../../contract/coherence.ts"
+import type { CommitFeed } from "../../contract/cache-invalidation.ts"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Commit } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"

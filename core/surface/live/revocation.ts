@@ -1,14 +1,14 @@
 // Sockets whose reason to be here has gone: credentials that were revoked or have run out, endpoints that are nobody's any
 // more. Changes are heard of; what no change tells of is found by looking again.
 import { credentialsTopic } from "../../contract/caller.ts"
-import { type Coherence, everyKey } from "../../contract/coherence.ts"
+import { type CacheInvalidation, allKeys } from "../../contract/cache-invalidation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { type AdmissionDeps, authenticate, type Guest } from "./admission.ts"
 import type { LiveServer, LiveSocket } from "./sockets.ts"
 
 export interface RevocationDeps extends AdmissionDeps {
-  readonly coherence: Coherence
-  /** Coherence topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
+  readonly invalidation: CacheInvalidation
+  /** Invalidation topic announced, with the owner's `pipeline` as key, when an endpoint may have become another one's or nobody's. */
   readonly endpointsTopic: string
 }
 
@@ -18,27 +18,27 @@ const maxChanges = 10_000
 export function watchCredentials(deps: RevocationDeps, io: LiveServer) {
   const changed = new Map<string, number>()
   let count = 0
-  deps.coherence.onChange(credentialsTopic, async (key) => {
+  deps.invalidation.onChange(credentialsTopic, async (key) => {
     changed.delete(key)
     changed.set(key, ++count)
     for (const oldest of changed.keys()) {
       if (changed.size <= maxChanges) break
       changed.delete(oldest)
     }
-    if (key === everyKey) return await recheck(deps, io)
+    if (key === allKeys) return await recheck(deps, io)
     for (const socket of io.of("/").sockets.values()) {
       if (namesOf(socket.data.guest).includes(key)) socket.disconnect(true)
     }
   })
   return {
     count: () => count,
-    since: (seen: number, guest: Guest) => [everyKey, ...namesOf(guest)].some((name) => (changed.get(name) ?? 0) > seen),
+    since: (seen: number, guest: Guest) => [allKeys, ...namesOf(guest)].some((name) => (changed.get(name) ?? 0) > seen),
   }
 }
 
 /** Disconnects the anonymous sockets of an endpoint whose pipeline is no longer active. */
 export function watchEndpoints(deps: RevocationDeps, io: LiveServer): void {
-  deps.coherence.onChange(deps.endpointsTopic, (key) => recheckViewers(deps, io, (guest) => key === everyKey || guest.pipeline === key))
+  deps.invalidation.onChange(deps.endpointsTopic, (key) => recheckViewers(deps, io, (guest) => key === allKeys || guest.pipeline === key))
 }
 
 type Viewer = Extract<Guest, { kind: "viewer" }>

@@ -4,7 +4,7 @@ import { decodeKey } from "./encoding.ts"
 
 const ed25519Spki = Buffer.from("302a300506032b6570032100", "hex")
 
-/** undefined when the text is no such key. */
+/** undefined when the text is not such a key. */
 export function publicKey(text: string, form: "spki" | "raw_hex" | "raw_base64"): KeyObject | undefined {
   const plain = text.trim()
   try {

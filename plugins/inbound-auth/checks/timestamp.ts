@@ -23,7 +23,7 @@ export const defaultTolerance_s = 300
 const iso = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:?\d{2})$/
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** Milliseconds since the epoch, or undefined when the text is no such time. */
+/** Milliseconds since the epoch, or undefined when the text is not such a time. */
 function parseTime(text: string, unit: TimeUnit): number | undefined {
   switch (unit) {
     case "s":

@@ -1,6 +1,6 @@
 // Asking: what comes back in which form, what is refused in whose words, and who may ask.
 import { expect } from "chai"
-import { type AppError, Authenticator, Coherence, Works } from "#core"
+import { type AppError, Authenticator, CacheInvalidation, Works } from "#core"
 import { MembershipsCollection } from "../../../plugins/organizations/collections.ts"
 import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/organizations/index.ts"
 import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"
@@ -279,7 +279,7 @@ describe("page analytics query", () => {
     const membership = await organizations.membership(organization, user.id)
     await works.run((work) => {
       work.in(MembershipsCollection, organization).remove(membership?.id ?? "")
-      host.get(Coherence).announce(work, organizationsTopic, organization, { settled: true })
+      host.get(CacheInvalidation).announce(work, organizationsTopic, organization, { settled: true })
     })
     expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied")
     expect((await ask()).status).to.equal(401)

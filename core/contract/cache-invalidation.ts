@@ -6,19 +6,19 @@ import type { CollectionSpec, Document } from "./collection.ts"
 import type { Work } from "./work.ts"
 
 /** The key that stands for all of a topic: a node that may have missed changes drops everything. */
-export const everyKey = "*"
+export const allKeys = "*"
 
 /** How the nodes of a service learn of each other's changes, so that what they keep in memory stays true. */
-export interface Coherence {
-  /** Calls `drop` for each change of the topic, of this node as well, and with `everyKey` when all of it must go; the change is confirmed when it resolves. */
+export interface CacheInvalidation {
+  /** Calls `drop` for each change of the topic, of this node as well, and with `allKeys` when all of it must go; the change is confirmed when it resolves. */
   onChange(topic: string, drop: (key: string) => Promise<void> | void): void
   /** Stages the announcement with the change itself; with `settled` the work's caller is answered only when every live node has confirmed. */
   announce(work: Work, topic: string, key: string, options?: { settled?: boolean }): void
   /** Throws `unavailable` when this node's lease has run out by its own clock and it has not read everything again. */
-  assertLive(): void
+  assertLease(): void
 }
 
-export const Coherence = token<Coherence>("Coherence")
+export const CacheInvalidation = token<CacheInvalidation>("CacheInvalidation")
 
 /** Documents inserted or changed in one collection, in the order they were committed. Storage that several nodes share offers it. */
 export interface CommitFeed {
