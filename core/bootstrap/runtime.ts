@@ -3,9 +3,9 @@
 import { mkdirSync } from "node:fs"
 import { collectDefaultMetrics, Registry as MetricsRegistry } from "prom-client"
 import type { WorkerPlace } from "../cluster/worker.ts"
-import { Declared } from "../contract/declared.ts"
+import { Declarations } from "../contract/declarations.ts"
 import { Metrics } from "../contract/metrics.ts"
-import { type Capture, Outside } from "../contract/outside.ts"
+import { type OutgoingCapture, Outgoing } from "../contract/outgoing.ts"
 import type { AnyPlugin } from "../contract/registrar.ts"
 import { App } from "../kernel/app.ts"
 import { Clock, systemClock } from "../kernel/clock.ts"
@@ -32,7 +32,7 @@ export interface BuildArgs {
   readonly root?: string
   readonly production?: boolean
   /** Takes what would leave the service, in place of the world. */
-  readonly capture?: Capture
+  readonly capture?: OutgoingCapture
   /** Hears of each live message that is committed and new, beside its subscribers. */
   readonly onBroadcast?: (organization: string, message: LiveMessageDocument) => void
   /** Set where this is one of several workers. */
@@ -68,8 +68,8 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.value(Clock, clock)
   container.value(Ids, ids)
   container.value(Log, log)
-  container.value(Declared, registry)
-  container.value(Outside, { capture: args.capture })
+  container.value(Declarations, registry)
+  container.value(Outgoing, { capture: args.capture })
   container.provide(Metrics, { create: () => metricsRegistry() })
   provideVault(container, production)
   provideStorage(container, registry)

@@ -33,7 +33,7 @@ export interface OutgoingResponse {
 }
 
 /** What a step makes of a response. */
-export interface OutgoingOutcome {
+export interface OutgoingResult {
   readonly status: number
   /** JSON where the response was JSON, its text otherwise; only its beginning when `truncated`. */
   readonly body: Json
@@ -45,7 +45,7 @@ export interface OutgoingHttp {
   /** Any status resolves. Throws AppError: `invalid_argument` and `failed_precondition` for what is refused, `unavailable`, `deadline_exceeded`, `canceled`, `resource_exhausted` for what went wrong; details carry `retryable: false` where trying again is of no use. */
   fetch(request: OutgoingRequest): Promise<OutgoingResponse>
   /** As `fetch`, for a step: any status outside 2xx throws, `unavailable` for 408, 425, 429 and 5xx, which are tried again, `failed_precondition` with `retryable: false` for others. */
-  send(request: OutgoingRequest): Promise<OutgoingOutcome>
+  send(request: OutgoingRequest): Promise<OutgoingResult>
   /** Throws for a URL that `fetch` would refuse without asking a resolver. */
   check(url: string): void
 }

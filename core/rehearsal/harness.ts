@@ -5,7 +5,7 @@ import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import { JobQueue } from "../contract/job.ts"
-import type { OutgoingCall, OutgoingMail } from "../contract/outside.ts"
+import type { OutgoingCall, OutgoingMail } from "../contract/outgoing.ts"
 import type { RehearsedConnection } from "../contract/rehearsal.ts"
 import { Store } from "../contract/store.ts"
 import type { DurableQueue } from "../jobs/queue.ts"
@@ -122,9 +122,9 @@ export class PipelineHarness {
 
   /** Sends one event and waits until nothing of it is left to do. */
   async send(pipeline: MadePipeline, event: SentEvent): Promise<Outcome> {
-    const { outside, runtime } = this.rehearsal
-    outside.mails.length = 0
-    outside.calls.length = 0
+    const { outgoing, runtime } = this.rehearsal
+    outgoing.mails.length = 0
+    outgoing.calls.length = 0
     const engine = runtime.container.get(PipelineEngine)
     const response =
       pipeline.stored.endpoint_id === null
@@ -140,7 +140,7 @@ export class PipelineHarness {
       )
     for (const one of entries) this.#seen.add(one.id)
     const rows = await this.#rows(entries)
-    return { entry, response, rows, mails: [...outside.mails], calls: [...outside.calls], broadcasts: this.#broadcasts() }
+    return { entry, response, rows, mails: [...outgoing.mails], calls: [...outgoing.calls], broadcasts: this.#broadcasts() }
   }
 
   /** Connects the integrations that the steps of a document name, so that they can be called. */

@@ -18,7 +18,7 @@ import { createLog, type Logger } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
 import { Invoker } from "../surface/invoke.ts"
 import { CapturedBroadcasts } from "./captured-broadcasts.ts"
-import { CapturedOutside } from "./captured-outside.ts"
+import { CapturedOutgoing } from "./captured-outgoing.ts"
 
 export interface RehearsalArgs {
   readonly config: CoreConfig
@@ -35,16 +35,16 @@ const defaultOrganization = "default"
 export class Rehearsal {
   readonly runtime: Runtime
   readonly clock: MovableClock
-  readonly outside: CapturedOutside
+  readonly outgoing: CapturedOutgoing
   readonly broadcasts: CapturedBroadcasts
   /** What was logged so far, one JSON object a line. */
   readonly logged: string[]
   readonly #folder: string
 
-  private constructor(made: Pick<Rehearsal, "runtime" | "clock" | "outside" | "broadcasts" | "logged">, folder: string) {
+  private constructor(made: Pick<Rehearsal, "runtime" | "clock" | "outgoing" | "broadcasts" | "logged">, folder: string) {
     this.runtime = made.runtime
     this.clock = made.clock
-    this.outside = made.outside
+    this.outgoing = made.outgoing
     this.broadcasts = made.broadcasts
     this.logged = made.logged
     this.#folder = folder
@@ -53,7 +53,7 @@ export class Rehearsal {
   static async open({ config, root, plugins = [], logLevel = "warn" }: RehearsalArgs): Promise<Rehearsal> {
     const folder = mkdtempSync(join(tmpdir(), "millrace-rehearsal-"))
     const clock = new MovableClock()
-    const outside = new CapturedOutside()
+    const outgoing = new CapturedOutgoing()
     const broadcasts = new CapturedBroadcasts()
     const logged: string[] = []
     const log = createLog(logLevel, { write: (line) => void logged.push(line) })
@@ -64,14 +64,14 @@ export class Rehearsal {
         plugins,
         root,
         clock,
-        capture: outside,
+        capture: outgoing,
         onBroadcast: broadcasts.hear,
         serve: false,
         compileAs: defaultOrganization,
         production: false,
       })
       await runtime.start()
-      return new Rehearsal({ runtime, clock, outside, broadcasts, logged }, folder)
+      return new Rehearsal({ runtime, clock, outgoing, broadcasts, logged }, folder)
     } catch (error) {
       rmSync(folder, { recursive: true, force: true })
       throw error

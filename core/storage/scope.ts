@@ -8,7 +8,7 @@ import { checkUpdate } from "./update.ts"
 
 const maxIdLength = 512
 
-export class Declared {
+export class DeclaredCollections {
   readonly #byName = new Map<string, CollectionSpec>()
 
   constructor(collections: Iterable<CollectionSpec>) {

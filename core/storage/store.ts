@@ -7,7 +7,7 @@ import { AppError } from "../kernel/errors.ts"
 import { GroupCommit, type GroupCommitLimits, type GroupObserver } from "./commit.ts"
 import type { StorageDriver } from "./driver.ts"
 import { checkAfter, checkDeadline, checkFilter, checkLimit, isScalar, maxLimit, type SortKeys, sortKeysOf } from "./filter.ts"
-import { checkId, Declared } from "./scope.ts"
+import { checkId, DeclaredCollections } from "./scope.ts"
 
 export interface StoreOptions {
   readonly driver: StorageDriver
@@ -40,7 +40,7 @@ const countLimit = 2_147_483_647
 export function createStore(options: StoreOptions): StartedStore {
   const { driver, clock, limits, observe } = options
   const group = new GroupCommit({ driver, clock, ...(limits ? { limits } : {}), ...(observe ? { observe } : {}) })
-  let declared: Declared | undefined
+  let declared: DeclaredCollections | undefined
   const reads: ReadOptions = {
     driver,
     deadlineMs: options.readDeadlineMs ?? 5_000,
@@ -55,7 +55,7 @@ export function createStore(options: StoreOptions): StartedStore {
     },
     organizationsIn: (spec) => driver.organizationsIn(spec),
     async start() {
-      const collections = new Declared(options.collections)
+      const collections = new DeclaredCollections(options.collections)
       await driver.start(collections.all)
       declared = collections
     },
@@ -82,7 +82,7 @@ export function createStore(options: StoreOptions): StartedStore {
   }
 }
 
-function started(declared: Declared | undefined): Declared {
+function started(declared: DeclaredCollections | undefined): DeclaredCollections {
   if (declared) return declared
   throw new AppError("unavailable", "Storage is not open yet.", { reason: "not_started" }, { retryAfterS: 1 })
 }

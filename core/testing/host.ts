@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { buildRuntime, frameworkRoot, type Runtime } from "../bootstrap/runtime.ts"
 import type { Json } from "../contract/collection.ts"
 import { Operations } from "../contract/operation.ts"
-import type { OutgoingCall, OutgoingMail } from "../contract/outside.ts"
+import type { OutgoingCall, OutgoingMail } from "../contract/outgoing.ts"
 import type { AnyPlugin } from "../contract/registrar.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { loadConfig } from "../kernel/config.ts"
@@ -14,7 +14,7 @@ import type { Token } from "../kernel/di.ts"
 import { createLog } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
 import { CapturedBroadcasts } from "../rehearsal/captured-broadcasts.ts"
-import { CapturedOutside } from "../rehearsal/captured-outside.ts"
+import { CapturedOutgoing } from "../rehearsal/captured-outgoing.ts"
 import { Invoker } from "../surface/invoke.ts"
 
 /** What a test service is started with; every field may be left out. */
@@ -44,8 +44,8 @@ export interface TestHost {
   readonly logged: readonly string[]
   /** Moves time: `move(ms)` runs the timers it passes, `set(time)` has wall time stand. */
   readonly clock: MovableClock
-  /** What calls are answered (`outside.fixtures`); one that none answers fails, and nothing is sent. */
-  readonly outside: CapturedOutside
+  /** What calls are answered (`outgoing.fixtures`); one that none answers fails, and nothing is sent. */
+  readonly outgoing: CapturedOutgoing
   readonly mails: readonly OutgoingMail[]
   readonly calls: readonly OutgoingCall[]
   /** Live messages of the organization since the service was started, oldest first. */
@@ -98,7 +98,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   const logged: string[] = []
   const log = createLog(options.env?.["MILLRACE_LOG_LEVEL"] ?? "info", { write: (line) => void logged.push(line) })
   const clock = new MovableClock()
-  const outside = new CapturedOutside()
+  const outgoing = new CapturedOutgoing()
   const broadcasts = new CapturedBroadcasts()
   const runtime = await buildRuntime({
     config,
@@ -107,7 +107,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     root: frameworkRoot,
     clock: options.clock ?? clock,
     onBroadcast: broadcasts.hear,
-    ...(options.capture === false ? {} : { capture: outside }),
+    ...(options.capture === false ? {} : { capture: outgoing }),
   })
   await runtime.start()
   const { url } = runtime.listening
@@ -123,9 +123,9 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     runtime,
     logged,
     clock,
-    outside,
-    mails: outside.mails,
-    calls: outside.calls,
+    outgoing,
+    mails: outgoing.mails,
+    calls: outgoing.calls,
     async broadcasts(channel) {
       return broadcasts
         .of(bootstrap.organization.id)

@@ -1,9 +1,9 @@
 // The transport of a service that is tried out or tested: messages are handed over finished, and nothing is sent.
-import type { Capture } from "#core"
+import type { OutgoingCapture } from "#core"
 import type { MailAddress } from "./addresses.ts"
 import type { Transport } from "./transport.ts"
 
-export function capturedTransport(capture: Capture): Transport {
+export function capturedTransport(capture: OutgoingCapture): Transport {
   return {
     async deliver({ from, to, cc, bcc, replyTo, subject, text, html, messageId, at }, signal) {
       const mail = {

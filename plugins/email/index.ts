@@ -1,7 +1,7 @@
 // Mail that the service sends: one look, content supplied by the caller, through SMTP or into files.
 import { join } from "node:path"
 import { z } from "zod"
-import { definePlugin, Outside, Settings } from "#core"
+import { definePlugin, Outgoing, Settings } from "#core"
 import { OneMailAddress, parseAddresses } from "./addresses.ts"
 import { capturedTransport } from "./captured.ts"
 import { createMailer, Mailer } from "./mailer.ts"
@@ -44,9 +44,9 @@ export default definePlugin({
     const replyTo = config.reply_to === undefined ? {} : { reply_to: parseAddresses(config.reply_to, "reply_to") }
     registrar.provide(Senders, sendersService({ from, ...replyTo }))
     registrar.provide(Mailer, {
-      inject: { settings: Settings, senders: Senders, outside: Outside },
-      create({ settings, senders, outside }) {
-        if (outside.capture) return createMailer(senders, capturedTransport(outside.capture), config.footer)
+      inject: { settings: Settings, senders: Senders, outgoing: Outgoing },
+      create({ settings, senders, outgoing }) {
+        if (outgoing.capture) return createMailer(senders, capturedTransport(outgoing.capture), config.footer)
         const transport =
           config.transport === "smtp" && config.url !== undefined
             ? smtpTransport(config.url)

@@ -1,5 +1,5 @@
 // What a document needs before it is saved: that it compiles, its datasets, its page, a secret of the right form.
-import { AppError, type Caller, type Declared, type Work } from "#core"
+import { AppError, type Caller, type Declarations, type Work } from "#core"
 import type { Finding, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { Datasets } from "../datasets/index.ts"
 import type { Pages } from "../pages/index.ts"
@@ -10,7 +10,7 @@ type Organization = Caller["organization"]
 
 export interface NeedsDeps {
   readonly engine: PipelineEngine
-  readonly declared: Declared
+  readonly declared: Declarations
   readonly datasets: Datasets
   readonly pages: Pages
 }

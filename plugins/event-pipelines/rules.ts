@@ -1,7 +1,7 @@
 // Rules of a save that the compiler cannot know: purposes and promotion (specification 2.11), what is fixed at creation,
 // what the auth mode says about secrets.
 import { z } from "zod"
-import { AppError, AuthModes, type Caller, type Declared, roleAtLeast } from "#core"
+import { AppError, AuthModes, type Caller, type Declarations, roleAtLeast } from "#core"
 import type { PipelineDocument } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 import { redactedSecret } from "./wire.ts"
@@ -29,7 +29,7 @@ export interface SecretPlan {
 }
 
 /** What to keep as the secret of a new pipeline, from its mode and what was given. */
-export function planSecret(declared: Declared, document: PipelineDocument, given: string | undefined, generate: () => string): SecretPlan {
+export function planSecret(declared: Declarations, document: PipelineDocument, given: string | undefined, generate: () => string): SecretPlan {
   const { mode, config, need } = secretNeed(declared, document)
   if (need === "none") {
     if (given !== undefined) throw invalid("auth_config.secret", `the auth mode ${document.auth_mode} carries no secret; leave it out.`)
@@ -46,7 +46,7 @@ export function planSecret(declared: Declared, document: PipelineDocument, given
 }
 
 /** The mode of a document, its checked config, and whether a secret belongs to it. */
-export function secretNeed(declared: Declared, document: PipelineDocument) {
+export function secretNeed(declared: Declarations, document: PipelineDocument) {
   const mode = declared.get(AuthModes, document.auth_mode)
   if (!mode) throw invalid("auth_mode", `no plugin provides the auth mode "${document.auth_mode}".`)
   const { secret: _, ...rest } = document.auth_config

@@ -1,6 +1,6 @@
 // How inbound events prove where they come from: the auth modes, and what others may ask about known providers.
 import { z } from "zod"
-import { type Capture, definePlugin, Outside } from "#core"
+import { type OutgoingCapture, definePlugin, Outgoing } from "#core"
 import { Pages } from "../pages/index.ts"
 import { verifyCommand } from "./commands/verify.ts"
 import { createKeyFetcher, KeyFetcher } from "./key-fetcher.ts"
@@ -29,8 +29,8 @@ export default definePlugin({
   },
   register(reg) {
     reg.provide(KeyFetcher, {
-      inject: { outside: Outside },
-      create: ({ outside }) => createKeyFetcher(outside.capture && captured(outside.capture)),
+      inject: { outgoing: Outgoing },
+      create: ({ outgoing }) => createKeyFetcher(outgoing.capture && captured(outgoing.capture)),
     })
     reg.authModes(
       hmacSha256,
@@ -45,7 +45,7 @@ export default definePlugin({
 })
 
 /** Keys fetched as the capture answers. */
-function captured(capture: Capture): (url: string) => Promise<Response> {
+function captured(capture: OutgoingCapture): (url: string) => Promise<Response> {
   return async (url) => {
     const { status, headers, body } = await capture.call({ method: "GET", url, headers: {}, body: null })
     return new Response(body, { status, headers: { ...headers } })

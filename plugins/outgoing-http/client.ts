@@ -4,7 +4,7 @@
 import { Agent } from "undici"
 import {
   AppError,
-  type Capture,
+  type OutgoingCapture,
   type CoreConfig,
   type OutgoingHttp,
   type OutgoingRequest,
@@ -28,7 +28,7 @@ export interface OutgoingClient extends OutgoingHttp {
 }
 
 /** With a capture nothing is opened: every hop is handed to it. */
-export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve, capture?: Capture): OutgoingClient {
+export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: Resolve, capture?: OutgoingCapture): OutgoingClient {
   const rules = settings.allow_hosts.map(parseHostRule)
   const agent = new Agent({
     connect: guardedConnect(rules, settings.timeout_ms, resolve),
@@ -105,7 +105,7 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
 }
 
 async function capturedOnce(
-  capture: Capture,
+  capture: OutgoingCapture,
   hop: Hop,
   signal: AbortSignal,
 ): Promise<{ status: number; headers: Record<string, string>; body: Buffer }> {

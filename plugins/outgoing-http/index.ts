@@ -2,7 +2,7 @@
 // page can be talked into reaching what only this machine can reach.
 
 import { z } from "zod"
-import { definePlugin, OutgoingHttp, Outside, Settings, token } from "#core"
+import { definePlugin, OutgoingHttp, Outgoing, Settings, token } from "#core"
 import { createOutgoingHttp, type OutgoingClient } from "./client.ts"
 import { reasons } from "./reasons.ts"
 import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"
@@ -20,8 +20,8 @@ export default definePlugin({
   config: z.strictObject({}),
   register(registrar) {
     registrar.provide(Client, {
-      inject: { settings: Settings, outside: Outside },
-      create: ({ settings, outside }) => createOutgoingHttp(settings.outgoing, undefined, outside.capture),
+      inject: { settings: Settings, outgoing: Outgoing },
+      create: ({ settings, outgoing }) => createOutgoingHttp(settings.outgoing, undefined, outgoing.capture),
       stop: (client) => client.close(),
     })
     registrar.provide(OutgoingHttp, { inject: { client: Client }, create: ({ client }) => client })

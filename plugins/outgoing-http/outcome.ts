@@ -1,12 +1,12 @@
 // What a step makes of an answer: 2xx becomes a bounded result, anything else a failure that says whether trying again
 // makes sense. The answer's text stays out of the error, which ends up in logs and journals.
-import { AppError, type OutgoingOutcome, type OutgoingResponse } from "#core"
+import { AppError, type OutgoingResult, type OutgoingResponse } from "#core"
 
 const keptCharacters = 65_536
 const worthRetrying: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Throws `unavailable` for 408, 425, 429 and 5xx, `failed_precondition` with `retryable: false` for other statuses outside 2xx. */
-export function outcomeOf(response: OutgoingResponse): OutgoingOutcome {
+export function outcomeOf(response: OutgoingResponse): OutgoingResult {
   const { status } = response
   if (status >= 200 && status < 300) {
     const truncated = response.text.length > keptCharacters

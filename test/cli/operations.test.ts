@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect } from "chai"
-import { Declared } from "#core"
+import { Declarations } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { exitCodeOf } from "../../core/cli/operations/problem.ts"
 import { Operations } from "../../core/contract/operation.ts"
@@ -37,7 +37,7 @@ describe("operations as commands", () => {
   }
 
   it("are there for every operation, with its summary and every input field", async () => {
-    const operations = host.get(Declared).items(Operations)
+    const operations = host.get(Declarations).items(Operations)
     expect(operations.length).to.be.at.least(40)
     const areas = await run(["--help"])
     for (const { name, summary, http } of operations) {

@@ -46,7 +46,7 @@ describe("jobs of deferred steps", () => {
       return enqueue.apply(this, given as never)
     } as JobQueue["enqueue"]
     try {
-      host.outside.fixtures.push(() => ({ status: 200, headers: {}, body: '{"vip":false}' }))
+      host.outgoing.fixtures.push(() => ({ status: 200, headers: {}, body: '{"vip":false}' }))
       const one = await make("Conditional", [
         { id: "call", type: "http.request", when: "event.score > 10", url: "https://crm.example.com/" },
         { id: "tell", type: "http.request", when: "steps.call.body.vip", url: "https://vip.example.com/" },
@@ -69,7 +69,7 @@ describe("jobs of deferred steps", () => {
       expect(host.calls.map(({ url }) => String(url))).to.deep.equal(["https://crm.example.com/"])
     } finally {
       queue.enqueue = enqueue
-      host.outside.clear()
+      host.outgoing.clear()
     }
   })
 
@@ -78,7 +78,7 @@ describe("jobs of deferred steps", () => {
     const gate = new Promise<void>((resolve) => {
       letGo = resolve
     })
-    host.outside.fixtures.push(async () => {
+    host.outgoing.fixtures.push(async () => {
       await gate
       return { status: 200, headers: {}, body: "{}" }
     })

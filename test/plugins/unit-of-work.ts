@@ -10,7 +10,7 @@ import { Authenticator } from "../../core/contract/caller.ts"
 import { Live } from "../../core/contract/channel.ts"
 import { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
 import { type CollectionSpec, Collections, type Json } from "../../core/contract/collection.ts"
-import { Declared } from "../../core/contract/declared.ts"
+import { Declarations } from "../../core/contract/declarations.ts"
 import { PublicUrl } from "../../core/contract/inbound.ts"
 import { Listening } from "../../core/contract/listening.ts"
 import { type AnyOperation, Operations } from "../../core/contract/operation.ts"
@@ -78,7 +78,7 @@ export class ServiceUnderTest {
     container.value(Log, log)
     container.value(Clock, clock)
     container.value(Vault, vault)
-    container.value(Declared, this.#registry)
+    container.value(Declarations, this.#registry)
     // It has no door, so it never listens.
     container.value(Listening, { onListening: () => undefined })
     container.value(PublicUrl, () => "http://127.0.0.1:4000")

@@ -54,10 +54,10 @@ describe("a test host", () => {
 
   it("keeps what would be sent, answers calls, and moves on to a retry that is an hour away", async () => {
     let refused = 0
-    host.outside.onMail = () => {
+    host.outgoing.onMail = () => {
       if (refused++ === 0) throw new AppError("unavailable", "not now")
     }
-    host.outside.fixtures.push(({ url }) =>
+    host.outgoing.fixtures.push(({ url }) =>
       url.startsWith("https://hooks.example.com/") ? { status: 204, headers: {}, body: "" } : undefined,
     )
     const { status, body } = await host.send<{ execution_id: string }>(made, { email: "ada@example.com" }, { secret: made.secret })

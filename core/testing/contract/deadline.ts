@@ -13,7 +13,7 @@ const stepMs = 20
 
 export async function obeysDeadline(ground: Ground, example: ActionExample): Promise<void> {
   const { action } = ground.subject
-  const { outside } = ground.rehearsal
+  const { outgoing } = ground.rehearsal
   const site = await ground.site()
   const pipeline = await site.make({ ...stepOf(example), timeout_ms: deadlineMs, retry: { max_attempts: 1 } })
   const ended: Promise<unknown>[] = []
@@ -22,8 +22,8 @@ export async function obeysDeadline(ground: Ground, example: ActionExample): Pro
     ended.push(Promise.resolve(result).catch(() => undefined))
     return result
   }
-  outside.fixtures.unshift(() => new Promise(() => {}))
-  outside.onMail = () => new Promise(() => {})
+  outgoing.fixtures.unshift(() => new Promise(() => {}))
+  outgoing.onMail = () => new Promise(() => {})
   try {
     await within(
       deadlineMs + graceMs,

@@ -1,7 +1,7 @@
 // What an action left behind, in a form that can be compared between two organizations that it ran in.
 import { isDeepStrictEqual } from "node:util"
 import type { Document } from "../../contract/collection.ts"
-import type { OutgoingCall, OutgoingMail } from "../../contract/outside.ts"
+import type { OutgoingCall, OutgoingMail } from "../../contract/outgoing.ts"
 import { journalCollections } from "../../pipeline/journal/collections.ts"
 import type { MadePipeline } from "../../rehearsal/harness.ts"
 import type { Holdings, Site } from "./ground.ts"
@@ -24,7 +24,7 @@ const drawn = /[\w:.+/=-]{16,}|\d{12,}/g
  * organization is called: ids are drawn and times pass. Of what the journal says of other pipelines, only how much counts.
  */
 export async function effectsOf(site: Site, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
-  const { mails, calls } = site.harness.rehearsal.outside
+  const { mails, calls } = site.harness.rehearsal.outgoing
   const after = await site.everything()
   const comparable = (one: Document) => JSON.stringify(one).replaceAll(drawn, "*").replaceAll(site.organization.slug, "*")
   const documents: Record<string, string[]> = {}

@@ -17,13 +17,13 @@ export async function runsExample(ground: Ground, example: ActionExample): Promi
   ground.answerCalls()
   await site.dryRun(pipeline)
   const touched = differing(before, await site.everything())
-  const { mails, calls } = ground.rehearsal.outside
+  const { mails, calls } = ground.rehearsal.outgoing
   if (touched.length > 0) broken(`A dry run left something behind in ${touched.join(", ")}.`)
   if (mails.length + calls.length > 0) broken("A dry run sent something.")
   const { result: outcome, called } = await withOwnCalls(action, () => site.send(pipeline))
   if (called.length > 0)
     broken(
-      `It calls ${called.join(", ")} by itself, and really does so in tests; send it by \`OutgoingHttp\`, or hand it to the capture of \`Outside\` where there is one.`,
+      `It calls ${called.join(", ")} by itself, and really does so in tests; send it by \`OutgoingHttp\`, or hand it to the capture of \`Outgoing\` where there is one.`,
     )
   const result = stepDone(outcome)
   for (const one of step["for_each"] === undefined ? [result] : (result as unknown[])) {

@@ -48,10 +48,10 @@ export class Ground {
 
   /** Calls and mails as they are answered unless a promise says otherwise. */
   answerCalls(): void {
-    const { outside } = this.rehearsal
-    outside.clear()
-    if (this.subject.options.answer) outside.fixtures.push(this.subject.options.answer)
-    outside.fixtures.push(() => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" }))
+    const { outgoing } = this.rehearsal
+    outgoing.clear()
+    if (this.subject.options.answer) outgoing.fixtures.push(this.subject.options.answer)
+    outgoing.fixtures.push(() => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" }))
   }
 
   /** An organization that nobody has used before; `bare`: nothing is prepared in it. */

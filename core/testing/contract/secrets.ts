@@ -8,7 +8,7 @@ import { JobCollection } from "../../jobs/jobs-collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import { EntryCollection } from "../../pipeline/journal/collections.ts"
-import type { CallFixture } from "../../rehearsal/captured-outside.ts"
+import type { CallFixture } from "../../rehearsal/captured-outgoing.ts"
 import { broken } from "./broken.ts"
 import { configSchemaOf } from "./config-schema.ts"
 import type { Ground, Site } from "./ground.ts"
@@ -66,12 +66,12 @@ async function trialsOf(ground: Ground, example: ActionExample, places: readonly
 }
 
 async function staysSecret(ground: Ground, { site, step, secrets }: Trial): Promise<void> {
-  const { logged, outside } = ground.rehearsal
+  const { logged, outgoing } = ground.rehearsal
   const from = logged.length
   const pipeline = await site.make({ ...step, retry: { max_attempts: 1 } })
   for (const [circumstance, answer] of circumstances) {
-    outside.fixtures.unshift(answer)
-    outside.onMail = (mail) => void answer({ method: "MAIL", url: mail.to.join(), headers: {}, body: null })
+    outgoing.fixtures.unshift(answer)
+    outgoing.onMail = (mail) => void answer({ method: "MAIL", url: mail.to.join(), headers: {}, body: null })
     const { response } = await site.send(pipeline).finally(() => ground.answerCalls())
     const places: Record<string, unknown> = {
       "the journal": await journalOf(site),

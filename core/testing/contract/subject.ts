@@ -7,7 +7,7 @@ import { type AnyPlugin, definePlugin, registrarFor } from "../../contract/regis
 import { Container } from "../../kernel/di.ts"
 import { Registry } from "../../kernel/registry.ts"
 import { PipelineDocument } from "../../pipeline/document.ts"
-import type { CallFixture } from "../../rehearsal/captured-outside.ts"
+import type { CallFixture } from "../../rehearsal/captured-outgoing.ts"
 
 /** What `prepare` is given: the organization that an example is about to run in. */
 export interface ContractWorld {

@@ -19,7 +19,7 @@ export async function keepsToItsOrganization(ground: Ground): Promise<void> {
   const stranger = await ground.site({ bare: true })
   let named = JSON.stringify(eventFor(ground.subject))
   for (const step of steps.flatMap((one) => [one, ...reaching(one, owner, held)])) {
-    const { mails, calls } = ground.rehearsal.outside
+    const { mails, calls } = ground.rehearsal.outgoing
     await attempt(stranger, step)
     const own = await stranger.everything()
     const told = JSON.stringify([mails, calls, own])
@@ -53,7 +53,7 @@ function markedEvent({ ground, marks }: Site): Record<string, Json> {
 
 /** A refusal is what is hoped for. */
 async function attempt(site: Site, step: StepDocument): Promise<void> {
-  const { mails, calls } = site.harness.rehearsal.outside
+  const { mails, calls } = site.harness.rehearsal.outgoing
   // Of others; a pipeline that is refused sends nothing in their place.
   mails.length = 0
   calls.length = 0

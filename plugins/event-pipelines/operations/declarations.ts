@@ -1,7 +1,7 @@
 // What pipelines can be made of: action types and auth modes, with the JSON Schema of each.
 
 import { z } from "zod"
-import { Actions, AuthModes, Declared, defineOperation } from "#core"
+import { Actions, AuthModes, Declarations, defineOperation } from "#core"
 
 const JsonSchema = z.record(z.string(), z.json())
 
@@ -32,7 +32,7 @@ export const listActionTypes = defineOperation({
   }),
   errors: [],
   resource: { uri: "millrace://action-types" },
-  inject: { declared: Declared },
+  inject: { declared: Declarations },
   handle: ({ deps }) => ({
     action_types: deps.declared
       .items(Actions)
@@ -61,7 +61,7 @@ export const listAuthModes = defineOperation({
   }),
   errors: [],
   resource: { uri: "millrace://auth-modes" },
-  inject: { declared: Declared },
+  inject: { declared: Declarations },
   handle: ({ deps }) => ({
     auth_modes: deps.declared
       .items(AuthModes)

@@ -5,7 +5,7 @@ import {
   answered,
   type Caller,
   Clock,
-  Declared,
+  Declarations,
   defineOperation,
   type FieldProblem,
   Name,
@@ -75,7 +75,7 @@ export const createKey = defineOperation({
     { title: "A token that reads datasets", input: { name: "Reports", kind: "token", scopes: ["datasets:read"] } },
   ],
   secretOutput: ["secret"],
-  inject: { keys: ApiKeys, organizations: Organizations, clock: Clock, declared: Declared },
+  inject: { keys: ApiKeys, organizations: Organizations, clock: Clock, declared: Declarations },
   async handle({ input, caller, deps, work }) {
     refuseMore(input, caller)
     refuseSenseless(input, deps.clock.now())
@@ -160,7 +160,7 @@ function refuseSenseless(input: CreateInput, now: number): void {
 }
 
 /** A scope of no area would be found out only when the token is refused. */
-function refuseUnknown(scopes: readonly string[], declared: Declared): void {
+function refuseUnknown(scopes: readonly string[], declared: Declarations): void {
   const areas = [...new Set(declared.items(Operations).map(({ access }) => access.scope.replace(/:.*/, "")))].sort()
   const fields = scopes.flatMap((scope, index) => {
     const [area = "", verb] = scope.split(":")

@@ -18,7 +18,7 @@ const host = await testHost({
 })
 // Since the process was started.
 process.send?.({ ready_ms: performance.now() })
-host.outside.fixtures.push(() => ({ status: 200, headers: {}, body: "" }))
+host.outgoing.fixtures.push(() => ({ status: 200, headers: {}, body: "" }))
 
 process.on("message", ({ from, to }: { from: number; to: number }) => {
   void useAndWeigh(from, to).then((bytes) => process.send?.({ bytes }))
@@ -45,8 +45,8 @@ async function useAndWeigh(from: number, to: number): Promise<number> {
   }
   const jobs = host.get(Store).open(JobCollection)
   while ((await jobs.count({ state: "queued" })) > 0) await pause(50)
-  host.outside.mails.length = 0
-  host.outside.calls.length = 0
+  host.outgoing.mails.length = 0
+  host.outgoing.calls.length = 0
   for (let round = 0; round < 4; round++) {
     collect()
     await pause(100)

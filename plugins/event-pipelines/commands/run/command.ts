@@ -52,7 +52,7 @@ async function tell(
   document: PipelineDocument,
   { taken, json, terminal }: { taken: Taken; json: boolean; terminal: Terminal },
 ): Promise<number> {
-  rehearsal.outside.fixtures.push(() => madeUpAnswer)
+  rehearsal.outgoing.fixtures.push(() => madeUpAnswer)
   const harness = await PipelineHarness.for(rehearsal, [document])
   await harness.connectNamed(document)
   const { sent, secret, remark } = await provingOf({ harness, document, taken, env: terminal.env })

@@ -2,22 +2,22 @@
 // base, and a mail server that may refuse at first.
 
 import { AppError } from "#core"
-import type { Answer, CapturedOutside, Fixture, TestDocument } from "#core/commands"
+import type { Answer, CapturedOutgoing, Fixture, TestDocument } from "#core/commands"
 
-export function setFixtures(outside: CapturedOutside, test: Pick<TestDocument, "http" | "integrations" | "mail">): void {
-  outside.clear()
-  for (const fixture of test.http) outside.fixtures.push(answering(fixture, fixture.url))
+export function setFixtures(outgoing: CapturedOutgoing, test: Pick<TestDocument, "http" | "integrations" | "mail">): void {
+  outgoing.clear()
+  for (const fixture of test.http) outgoing.fixtures.push(answering(fixture, fixture.url))
   for (const { base_url, calls } of Object.values(test.integrations)) {
-    for (const fixture of calls) outside.fixtures.push(answering(fixture, base_url.replace(/\/$/, "") + fixture.url))
+    for (const fixture of calls) outgoing.fixtures.push(answering(fixture, base_url.replace(/\/$/, "") + fixture.url))
   }
   let refusals = test.mail?.fails ?? 0
-  outside.onMail = () => {
+  outgoing.onMail = () => {
     if (refusals-- > 0)
       throw new AppError("unavailable", "The mail could not be handed over (the test refuses it).", { reason: "mail_failed" })
   }
 }
 
-function answering({ method, answers, answer }: Fixture, url: string): CapturedOutside["fixtures"][number] {
+function answering({ method, answers, answer }: Fixture, url: string): CapturedOutgoing["fixtures"][number] {
   const list = answers ?? [answer ?? { status: 200, headers: {} }]
   let next = 0
   return (call) => {

@@ -102,7 +102,7 @@ async function prepare(
   rehearsal: Rehearsal,
 ): Promise<{ harness: PipelineHarness; pipeline: MadePipeline }> {
   const harness = await PipelineHarness.for(rehearsal, [read.pipeline, ...read.others])
-  setFixtures(rehearsal.outside, test)
+  setFixtures(rehearsal.outgoing, test)
   for (const [slug, { base_url, headers }] of Object.entries(test.integrations)) await harness.connect({ slug, base_url, headers })
   for (const other of read.others) await harness.make(other)
   return { harness, pipeline: await harness.make(PipelineDocument.parse(read.pipeline), read.tests.secret) }

@@ -3,6 +3,6 @@ import { token } from "../kernel/di.ts"
 import type { Registry } from "../kernel/registry.ts"
 
 /** What all plugins declared, by kind. */
-export type Declared = Registry
+export type Declarations = Registry
 
-export const Declared = token<Declared>("Declared")
+export const Declarations = token<Declarations>("Declarations")

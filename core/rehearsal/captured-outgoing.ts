@@ -1,12 +1,12 @@
 // Outgoing mail and calls of a rehearsal: captured in order instead of being sent, calls answered from fixtures.
 import { once } from "node:events"
-import type { Capture, OutgoingAnswer, OutgoingCall, OutgoingMail } from "../contract/outside.ts"
+import type { OutgoingCapture, CallResponse, OutgoingCall, OutgoingMail } from "../contract/outgoing.ts"
 import { AppError } from "../kernel/errors.ts"
 
 /** Answers a call; undefined where it is not for this fixture. */
-export type CallFixture = (call: OutgoingCall) => Promise<OutgoingAnswer | undefined> | OutgoingAnswer | undefined
+export type CallFixture = (call: OutgoingCall) => Promise<CallResponse | undefined> | CallResponse | undefined
 
-export class CapturedOutside implements Capture {
+export class CapturedOutgoing implements OutgoingCapture {
   readonly mails: OutgoingMail[] = []
   readonly calls: OutgoingCall[] = []
   /** Asked in order, the first one that answers. Without an answer the call fails for good. */
@@ -19,7 +19,7 @@ export class CapturedOutside implements Capture {
     this.mails.push(mail)
   }
 
-  async call(call: OutgoingCall, signal?: AbortSignal): Promise<OutgoingAnswer> {
+  async call(call: OutgoingCall, signal?: AbortSignal): Promise<CallResponse> {
     this.calls.push(call)
     for (const fixture of this.fixtures) {
       const answer = await unlessAborted(fixture(call), signal)

@@ -26,22 +26,22 @@ export interface OutgoingCall {
   readonly body: string | null
 }
 
-export interface OutgoingAnswer {
+export interface CallResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /** Both may throw, as a mail server or a peer that cannot be reached would have it; both end when the sender's signal says so. */
-export interface Capture {
+export interface OutgoingCapture {
   mail(mail: OutgoingMail, signal?: AbortSignal): Promise<void> | void
-  call(call: OutgoingCall, signal?: AbortSignal): Promise<OutgoingAnswer> | OutgoingAnswer
+  call(call: OutgoingCall, signal?: AbortSignal): Promise<CallResponse> | CallResponse
 }
 
 /** Whether mail and calls leave the service, or are kept where it is tried out or tested. */
-export interface Outside {
+export interface Outgoing {
   /** undefined in a running service: mail and calls are sent. */
-  readonly capture: Capture | undefined
+  readonly capture: OutgoingCapture | undefined
 }
 
-export const Outside = token<Outside>("Outside")
+export const Outgoing = token<Outgoing>("Outgoing")
