@@ -1,6 +1,6 @@
 // The surfaces: REST with its documents, live updates, and the HTTP server that starts last and stops first.
 
-import { LocalTally } from "../cluster/local-tally.ts"
+import { LocalRateLimiter } from "../cluster/local-rate-limiter.ts"
 import type { WorkerPlace } from "../cluster/worker.ts"
 import { Authenticator } from "../contract/caller.ts"
 import { Channels, Live } from "../contract/channel.ts"
@@ -13,7 +13,7 @@ import { Operations } from "../contract/operation.ts"
 import { Pager } from "../contract/page.ts"
 import { Routes } from "../contract/route.ts"
 import { Store } from "../contract/store.ts"
-import { Tally } from "../contract/tally.ts"
+import { RateLimiter } from "../contract/rate-limiter.ts"
 import { ViewerTokens } from "../contract/viewer-tokens.ts"
 import { Works } from "../contract/work.ts"
 import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
@@ -69,10 +69,10 @@ export function provideCalls(
         (config.server.public_url ?? listening.url).replace(/\/+$/, ""),
   })
   container.provide(AddressOf, { inject: { config: Settings }, create: ({ config }) => clientAddressReader(config.server.trust_proxy) })
-  container.provide(Tally, { inject: { clock: Clock }, create: ({ clock }) => new LocalTally(clock) })
+  container.provide(RateLimiter, { inject: { clock: Clock }, create: ({ clock }) => new LocalRateLimiter(clock) })
   container.provide(Addresses, {
-    inject: { tally: Tally, config: Settings },
-    create: ({ tally, config }) => new AddressLimits(tally, config.rate_limits.address_per_minute),
+    inject: { rateLimiter: RateLimiter, config: Settings },
+    create: ({ rateLimiter, config }) => new AddressLimits(rateLimiter, config.rate_limits.address_per_minute),
   })
   container.provide(Invoker, {
     inject: {
@@ -83,7 +83,7 @@ export function provideCalls(
       config: Settings,
       vault: Vault,
       addresses: Addresses,
-      tally: Tally,
+      rateLimiter: RateLimiter,
     },
     create: ({ config, vault, ...deps }) =>
       createInvoker({
@@ -106,7 +106,7 @@ export function provideCalls(
       invalidation: CacheInvalidation,
       config: Settings,
       addresses: Addresses,
-      tally: Tally,
+      rateLimiter: RateLimiter,
       addressOf: AddressOf,
       storage: Driver,
     },

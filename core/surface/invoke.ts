@@ -4,7 +4,7 @@ import type { Authenticator, Caller, Credentials } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
 import type { AnyOperation, Streamed } from "../contract/operation.ts"
 import type { Store } from "../contract/store.ts"
-import type { Tally } from "../contract/tally.ts"
+import type { RateLimiter } from "../contract/rate-limiter.ts"
 import { StagedWork } from "../contract/work.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
@@ -56,7 +56,7 @@ export interface InvokerDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
-  readonly tally: Tally
+  readonly rateLimiter: RateLimiter
   readonly rateLimits: { readonly key_per_minute: number; readonly organization_per_minute: number }
   /** Counts refused credentials by where they come from. */
   readonly addresses?: AddressLimits
@@ -80,7 +80,7 @@ interface Call {
 const collisions = new Set(["already_exists", "aborted", "failed_precondition"])
 
 export function createInvoker(deps: InvokerDeps): Invoker {
-  const limits = new RateLimits(deps.tally, deps.rateLimits)
+  const limits = new RateLimits(deps.rateLimiter, deps.rateLimits)
   const idempotency = new Idempotency(deps)
   const never = new AbortController().signal
   const resolved = new Map<AnyOperation, Deps<TokenRecord>>()

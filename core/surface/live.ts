@@ -7,7 +7,7 @@ import type { Authenticator } from "../contract/caller.ts"
 import type { Channel, Live } from "../contract/channel.ts"
 import type { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import type { Store } from "../contract/store.ts"
-import type { Tally } from "../contract/tally.ts"
+import type { RateLimiter } from "../contract/rate-limiter.ts"
 import type { ViewerTokens } from "../contract/viewer-tokens.ts"
 import type { Works } from "../contract/work.ts"
 import type { AddressedRequest } from "../kernel/client-address.ts"
@@ -51,7 +51,7 @@ export interface LiveRoomDeps {
   readonly socketsPerKey: number
   /** Origins whose pages may use the polling transport; a WebSocket has no such check, and carries no cookie. */
   readonly corsOrigins: readonly string[]
-  readonly tally: Tally
+  readonly rateLimiter: RateLimiter
   readonly addresses?: AddressLimits
   readonly addressOf: (request: AddressedRequest) => string
   /** Carries messages between nodes; this process alone when absent. */
@@ -89,7 +89,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
   const outbox = new Outbox({ ...deps, node, deliver })
   const trimmer = new Trimmer({ ...deps, keep: deps.keepMessages })
   const changes = watchCredentials(deps, io)
-  const limits = new SocketLimits({ tally: deps.tally, perAddress: deps.anonymousPerAddress, perKey: deps.socketsPerKey })
+  const limits = new SocketLimits({ rateLimiter: deps.rateLimiter, perAddress: deps.anonymousPerAddress, perKey: deps.socketsPerKey })
   watchEndpoints(deps, io)
   let cancelRecheck = () => {}
   let closeDoor = () => {}

@@ -1,6 +1,6 @@
 // Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
 // and rows, sessions and what follows from them are kept here.
-import { Clock, CacheInvalidation, definePlugin, Ids, JobQueue, Live, Settings, Store, Tally, token, Vault } from "#core"
+import { Clock, CacheInvalidation, definePlugin, Ids, JobQueue, Live, Settings, Store, RateLimiter, token, Vault } from "#core"
 import { AcceptedEvents, Intakes } from "#core/engine"
 import { Datasets, type ReservedDataset } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
@@ -69,7 +69,7 @@ export default definePlugin({
     reg.run("collector", {
       inject: {
         intakes: Intakes,
-        tally: Tally,
+        rateLimiter: RateLimiter,
         settings: Settings,
         store: Store,
         clock: Clock,
@@ -84,10 +84,10 @@ export default definePlugin({
         datasets: Datasets,
         dataset: Dataset,
       },
-      create({ intakes, tally, settings, serving, ...deps }) {
+      create({ intakes, rateLimiter, settings, serving, ...deps }) {
         deps.visitors.keepSessions(deps.sessions)
         const payloadsDays = settings.retention.payloads_days
-        const limits = new EventLimits(tally, config)
+        const limits = new EventLimits(rateLimiter, config)
         const origin = () => serving.origin
         intakes.use("page_events", new Collector({ ...deps, limits, payloadsDays, origin, replay: replayer(deps) }))
       },

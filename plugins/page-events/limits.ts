@@ -1,14 +1,14 @@
 // How many requests one address, and all of them together, may send to an organization's pages: a visitor who holds the
 // mouse down, or a script, must not crowd out the others. A refused request is refused whole, so that it can be sent again.
-import { AppError, networkOf, type Tally, tallyWindowS } from "#core"
+import { AppError, networkOf, type RateLimiter, rateLimitWindowSeconds } from "#core"
 import type { PageEventSettings } from "./settings.ts"
 
 export class EventLimits {
-  readonly #tally: Tally
+  readonly #rateLimiter: RateLimiter
   readonly #settings: PageEventSettings
 
-  constructor(tally: Tally, settings: PageEventSettings) {
-    this.#tally = tally
+  constructor(rateLimiter: RateLimiter, settings: PageEventSettings) {
+    this.#rateLimiter = rateLimiter
     this.#settings = settings
   }
 
@@ -19,15 +19,15 @@ export class EventLimits {
       { quota: "address", id: `page-events-address:${organization}/${networkOf(address)}`, limit: address_per_minute },
       { quota: "organization", id: `page-events:${organization}`, limit: organization_per_minute },
     ]
-    const { taken, left } = await this.#tally.take(quotas)
-    if (taken) return undefined
+    const { allowed, left } = await this.#rateLimiter.consume(quotas)
+    if (allowed) return undefined
     const empty = quotas.findIndex((_, index) => (left[index] ?? 0) < 1)
     const { quota, limit } = quotas[empty] ?? quotas[0] ?? { quota: "address", limit: address_per_minute }
-    const retryAfterS = Math.max(1, Math.ceil(((1 - (left[empty] ?? 0)) * tallyWindowS) / limit))
+    const retryAfterS = Math.max(1, Math.ceil(((1 - (left[empty] ?? 0)) * rateLimitWindowSeconds) / limit))
     return new AppError(
       "resource_exhausted",
       `More than ${limit} requests a minute for this ${quota}; none of these events were taken, send them again in ${retryAfterS} s.`,
-      { reason: "rate_limited", quota, limit, window_s: tallyWindowS, retry_after_s: retryAfterS },
+      { reason: "rate_limited", quota, limit, window_s: rateLimitWindowSeconds, retry_after_s: retryAfterS },
       { retryAfterS },
     )
   }

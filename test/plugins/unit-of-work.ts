@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createLocalInvalidation } from "../../core/cluster/local.ts"
-import { LocalTally } from "../../core/cluster/local-tally.ts"
+import { LocalRateLimiter } from "../../core/cluster/local-rate-limiter.ts"
 import { Authenticator } from "../../core/contract/caller.ts"
 import { Live } from "../../core/contract/channel.ts"
 import { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
@@ -119,7 +119,7 @@ export class ServiceUnderTest {
       store: this.get(Store),
       clock: this.get(Clock),
       ids: this.get(Ids),
-      tally: new LocalTally(this.get(Clock)),
+      rateLimiter: new LocalRateLimiter(this.get(Clock)),
       rateLimits: { key_per_minute: 1_000_000, organization_per_minute: 1_000_000 },
       digestKey: this.get(Vault).keyFor("idempotency"),
       resolve: (inject) => this.container.all(inject),

@@ -2,8 +2,8 @@
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { testHost } from "#core/testing"
-import { Buckets } from "../../core/cluster/buckets.ts"
-import { LocalTally } from "../../core/cluster/local-tally.ts"
+import { Buckets } from "../../core/cluster/token-buckets.ts"
+import { LocalRateLimiter } from "../../core/cluster/local-rate-limiter.ts"
 import { clientAddressReader, networkOf } from "../../core/kernel/client-address.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { SocketLimits } from "../../core/surface/live/socket-limits.ts"
@@ -128,7 +128,7 @@ describe("anonymous sockets", () => {
   })
 
   it("are counted down once, however they leave", async () => {
-    const limits = new SocketLimits({ tally: new LocalTally(systemClock), perAddress: 1, perKey: 1 })
+    const limits = new SocketLimits({ rateLimiter: new LocalRateLimiter(systemClock), perAddress: 1, perKey: 1 })
     const viewer = { kind: "viewer", organization: orgA.id, endpoint, pipeline: "p" } as const
     const counter = { enter: (address: string) => limits.enter(viewer, address) }
     const refused = async () => {

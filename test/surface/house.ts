@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Registry } from "prom-client"
-import { LocalTally } from "../../core/cluster/local-tally.ts"
+import { LocalRateLimiter } from "../../core/cluster/local-rate-limiter.ts"
 import { credentialsTopic } from "../../core/contract/caller.ts"
 import type { Channel } from "../../core/contract/channel.ts"
 import type { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
@@ -68,8 +68,8 @@ export async function openHouse(options: HouseOptions = {}) {
   container.value(Store, store)
   container.value(Pager, createPager({ key: randomBytes(32) }))
   const rateLimits = options.rateLimits ?? { key_per_minute: 100_000, organization_per_minute: 100_000 }
-  const tally = new LocalTally(clock)
-  const addresses = new AddressLimits(tally, options.addressPerMinute ?? 100_000)
+  const rateLimiter = new LocalRateLimiter(clock)
+  const addresses = new AddressLimits(rateLimiter, options.addressPerMinute ?? 100_000)
   const addressOf = clientAddressReader(options.trustProxy ?? [])
   const endpoints = { active: true }
   const corsOrigins = options.corsOrigins ?? []
@@ -77,7 +77,7 @@ export async function openHouse(options: HouseOptions = {}) {
     createInvoker({
       authenticator: keys,
       addresses,
-      tally,
+      rateLimiter,
       store,
       clock,
       ids,
@@ -112,7 +112,7 @@ export async function openHouse(options: HouseOptions = {}) {
       socketsPerKey: options.socketsPerKey ?? 500,
       corsOrigins,
       addresses,
-      tally,
+      rateLimiter,
       addressOf,
     })
   const live = makeLiveRoom()

@@ -1,24 +1,24 @@
 // What one address may ask of the service without a credential that holds: refused credentials and open documents take
 // from one bucket. A credential that holds is never refused here, so that nobody behind the same address locks others out.
 
-import { type Tally, windowS } from "../../contract/tally.ts"
+import { type RateLimiter, windowSeconds } from "../../contract/rate-limiter.ts"
 import { networkOf } from "../../kernel/client-address.ts"
 import { AppError } from "../../kernel/errors.ts"
 
 export class AddressLimits {
-  readonly #tally: Tally
+  readonly #rateLimiter: RateLimiter
   readonly #limit: number
 
-  constructor(tally: Tally, perMinute: number) {
-    this.#tally = tally
+  constructor(rateLimiter: RateLimiter, perMinute: number) {
+    this.#rateLimiter = rateLimiter
     this.#limit = perMinute
   }
 
   /** Takes one; throws `resource_exhausted` when none is left. */
   async take(address: string | undefined): Promise<void> {
     if (address === undefined) return
-    const { taken, left } = await this.#tally.take([{ id: `address:${networkOf(address)}`, limit: this.#limit }])
-    if (!taken) throw exhausted(this.#limit, ((1 - (left[0] ?? 0)) * windowS) / this.#limit)
+    const { allowed, left } = await this.#rateLimiter.consume([{ id: `address:${networkOf(address)}`, limit: this.#limit }])
+    if (!allowed) throw exhausted(this.#limit, ((1 - (left[0] ?? 0)) * windowSeconds) / this.#limit)
   }
 
   /** Runs what authenticates; a refusal takes one, and is `resource_exhausted` when none is left. */
@@ -37,7 +37,7 @@ function exhausted(limit: number, waitS: number): AppError {
   return new AppError(
     "resource_exhausted",
     `More than ${limit} requests a minute without a valid key from this address; try again in ${retryAfterS} s.`,
-    { reason: "rate_limited", quota: "address", limit, window_s: windowS, retry_after_s: retryAfterS },
+    { reason: "rate_limited", quota: "address", limit, window_s: windowSeconds, retry_after_s: retryAfterS },
     { retryAfterS },
   )
 }

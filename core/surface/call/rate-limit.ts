@@ -1,8 +1,8 @@
-// How many calls a credential and an organization may make: token buckets that refill evenly (contract/tally.ts; each
+// How many calls a credential and an organization may make: token buckets that refill evenly (contract/rate-limiter.ts; each
 // machine counts its own). Refused calls count as well, so that hammering at a refusal does not pay.
 // Header fields: draft-ietf-httpapi-ratelimit-headers-10.
 import type { Caller } from "../../contract/caller.ts"
-import { type Tally, windowS } from "../../contract/tally.ts"
+import { type RateLimiter, windowSeconds } from "../../contract/rate-limiter.ts"
 import { AppError } from "../../kernel/errors.ts"
 
 export interface Quota {
@@ -17,10 +17,10 @@ export interface Quota {
 
 export class RateLimits {
   readonly #limits: readonly (readonly [Quota["name"], number])[]
-  readonly #tally: Tally
+  readonly #rateLimiter: RateLimiter
 
-  constructor(tally: Tally, limits: { key_per_minute: number; organization_per_minute: number }) {
-    this.#tally = tally
+  constructor(rateLimiter: RateLimiter, limits: { key_per_minute: number; organization_per_minute: number }) {
+    this.#rateLimiter = rateLimiter
     this.#limits = [
       ["key", limits.key_per_minute],
       ["organization", limits.organization_per_minute],
@@ -31,9 +31,9 @@ export class RateLimits {
   async take(caller: Caller): Promise<{ quotas: readonly Quota[]; refusal: AppError | undefined }> {
     if (caller.credential.kind === "internal") return { quotas: [], refusal: undefined }
     const idOf = { key: caller.credential.id, organization: caller.organization.id }
-    const { taken, left } = await this.#tally.take(this.#limits.map(([name, limit]) => ({ id: `${name}:${idOf[name]}`, limit })))
+    const { allowed, left } = await this.#rateLimiter.consume(this.#limits.map(([name, limit]) => ({ id: `${name}:${idOf[name]}`, limit })))
     const parts = this.#limits.map(([name, limit], index) => ({ name, limit, tokens: left[index] ?? 0 }))
-    const empty = taken ? undefined : parts.find(({ tokens }) => tokens < 1)
+    const empty = allowed ? undefined : parts.find(({ tokens }) => tokens < 1)
     return { quotas: parts.map(quotaOf), refusal: empty && refusalOf(empty) }
   }
 }
@@ -54,15 +54,15 @@ export function rateLimitHeaders(quotas: readonly Quota[]): Record<string, strin
 
 function quotaOf({ name, limit, tokens }: Part): Quota {
   const missing = limit - tokens
-  return { name, limit, window_s: windowS, remaining: Math.floor(tokens), reset_s: Math.ceil((missing * windowS) / limit) }
+  return { name, limit, window_s: windowSeconds, remaining: Math.floor(tokens), reset_s: Math.ceil((missing * windowSeconds) / limit) }
 }
 
 function refusalOf({ name, limit, tokens }: Part): AppError {
-  const retryAfterS = Math.max(1, Math.ceil(((1 - tokens) * windowS) / limit))
+  const retryAfterS = Math.max(1, Math.ceil(((1 - tokens) * windowSeconds) / limit))
   return new AppError(
     "resource_exhausted",
     `More than ${limit} calls a minute for this ${name}; try again in ${retryAfterS} s.`,
-    { reason: "rate_limited", quota: name, limit, window_s: windowS, retry_after_s: retryAfterS },
+    { reason: "rate_limited", quota: name, limit, window_s: windowSeconds, retry_after_s: retryAfterS },
     { retryAfterS },
   )
 }

@@ -1,12 +1,12 @@
 // How many sockets one credential and, without a credential, one address may hold open, and how many anonymous ones there
 // may be on this node.
-import type { Tally } from "../../contract/tally.ts"
+import type { RateLimiter } from "../../contract/rate-limiter.ts"
 import { networkOf } from "../../kernel/client-address.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Guest } from "./admission.ts"
 
 export interface SocketLimitsArgs {
-  readonly tally: Tally
+  readonly rateLimiter: RateLimiter
   readonly perAddress: number
   readonly perKey: number
 }
@@ -23,14 +23,14 @@ export class SocketLimits {
 
   /** Counts one more and returns what takes it off again. Throws `resource_exhausted`. */
   async enter(guest: Guest, address: string): Promise<() => void> {
-    const { tally, perAddress, perKey } = this.#args
+    const { rateLimiter, perAddress, perKey } = this.#args
     if (guest.kind === "caller") {
-      const release = await tally.hold({ id: `keyed-sockets:${guest.caller.credential.id}`, limit: perKey })
+      const release = await rateLimiter.acquire({ id: `keyed-sockets:${guest.caller.credential.id}`, limit: perKey })
       if (!release) throw full(`This key holds ${perKey} sockets already, as many as it may.`, "too_many_sockets")
       return release
     }
     if (this.#anonymous >= maxAnonymous) throw full(`This node holds ${maxAnonymous} anonymous sockets already.`, "too_many_sockets_in_all")
-    const release = await tally.hold({ id: `sockets:${networkOf(address)}`, limit: perAddress })
+    const release = await rateLimiter.acquire({ id: `sockets:${networkOf(address)}`, limit: perAddress })
     if (!release) throw full(`This address holds ${perAddress} anonymous sockets already, as many as it may.`, "too_many_sockets")
     this.#anonymous += 1
     let left = false

@@ -1,6 +1,6 @@
 // Requests as the inbound handler hands them on, and verifiers of single providers, for the tests beside this file.
 import type { InboundRequest, LiveSecret, Verdict, Verifier } from "#core"
-import { LocalTally } from "../../../core/cluster/local-tally.ts"
+import { LocalRateLimiter } from "../../../core/cluster/local-rate-limiter.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import type { KeyFetcher } from "../../../plugins/inbound-auth/key-fetcher.ts"
 import { noFetcher } from "../../../plugins/inbound-auth/modes/plain-verifier.ts"
@@ -48,8 +48,8 @@ export function providerOf(
 ): Verifier {
   const row = findProvider(provider)
   if (!row) throw new Error(`no row ${provider}`)
-  const tally = new LocalTally(systemClock)
-  const firstSeen = (id: string, value: string, keepMs: number) => tally.first({ id, value, keepMs })
+  const rateLimiter = new LocalRateLimiter(systemClock)
+  const firstSeen = (id: string, value: string, keepMs: number) => rateLimiter.firstValue({ id, value, keepMs })
   const parsed = ProviderConfig.parse({ ...config, provider })
   return providerVerifier({ row, config: parsed, secrets: secretsOf(...secrets), fetcher, firstSeen, note })
 }

@@ -1,5 +1,5 @@
 // Token buckets that refill evenly over a minute, a bounded number of them in this process's memory.
-import { windowS } from "../contract/tally.ts"
+import { windowSeconds } from "../contract/rate-limiter.ts"
 import type { Clock } from "../kernel/clock.ts"
 
 export interface Bucket {
@@ -32,7 +32,7 @@ export class Buckets {
     }
     // Last in the map: the ones asked for longest ago stand first.
     this.#buckets.set(id, bucket)
-    bucket.tokens = Math.min(limit, bucket.tokens + ((now - bucket.at) / 1_000) * (limit / windowS))
+    bucket.tokens = Math.min(limit, bucket.tokens + ((now - bucket.at) / 1_000) * (limit / windowSeconds))
     bucket.at = now
     return bucket
   }
@@ -41,7 +41,7 @@ export class Buckets {
   #forget(now: number): void {
     let least = Math.ceil(this.#max / 10)
     for (const [id, bucket] of this.#buckets) {
-      if (least <= 0 && now - bucket.at < windowS * 1_000) return
+      if (least <= 0 && now - bucket.at < windowSeconds * 1_000) return
       this.#buckets.delete(id)
       least -= 1
     }

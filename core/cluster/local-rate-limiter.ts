@@ -1,40 +1,40 @@
 // Counts in the memory of this process.
-import type { Limit, Note, Taken, Tally } from "../contract/tally.ts"
+import type { Consumed, FirstValue, Limit, RateLimiter } from "../contract/rate-limiter.ts"
 import type { Clock } from "../kernel/clock.ts"
-import { Buckets } from "./buckets.ts"
+import { Buckets } from "./token-buckets.ts"
 
 /** Of one kind, so that a flood from many addresses does not push out the buckets of keys. */
 const maxBuckets = 50_000
-const maxNotes = 100_000
+const maxFirstValues = 100_000
 
-export class LocalTally implements Tally {
+export class LocalRateLimiter implements RateLimiter {
   readonly #clock: Clock
   /** By the kind of what is counted: what stands before the colon. */
   readonly #buckets = new Map<string, Buckets>()
   readonly #held = new Map<string, number>()
-  readonly #notes = new Map<string, { readonly value: string; readonly until: number }>()
+  readonly #firstValues = new Map<string, { readonly value: string; readonly until: number }>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  async take(buckets: readonly Limit[]): Promise<Taken> {
+  async consume(buckets: readonly Limit[]): Promise<Consumed> {
     const found = buckets.map(({ id, limit }) => this.#bucketsOf(id).refilled(id, limit))
-    const taken = found.every(({ tokens }) => tokens >= 1)
-    if (taken) for (const bucket of found) bucket.tokens -= 1
-    return { taken, left: found.map(({ tokens }) => tokens) }
+    const allowed = found.every(({ tokens }) => tokens >= 1)
+    if (allowed) for (const bucket of found) bucket.tokens -= 1
+    return { allowed, left: found.map(({ tokens }) => tokens) }
   }
 
-  async first({ id, value, keepMs }: Note): Promise<string> {
+  async firstValue({ id, value, keepMs }: FirstValue): Promise<string> {
     const now = this.#clock.monotonic()
-    const noted = this.#notes.get(id)
+    const noted = this.#firstValues.get(id)
     const standing = noted && noted.until >= now ? noted.value : value
     // Last in the map: the ones asked for longest ago stand first.
-    this.#notes.delete(id)
-    this.#notes.set(id, { value: standing, until: now + keepMs })
-    for (const [oldest, { until }] of this.#notes) {
-      if (until >= now && this.#notes.size <= maxNotes) break
-      this.#notes.delete(oldest)
+    this.#firstValues.delete(id)
+    this.#firstValues.set(id, { value: standing, until: now + keepMs })
+    for (const [oldest, { until }] of this.#firstValues) {
+      if (until >= now && this.#firstValues.size <= maxFirstValues) break
+      this.#firstValues.delete(oldest)
     }
     return standing
   }
@@ -48,7 +48,7 @@ export class LocalTally implements Tally {
     return made
   }
 
-  async hold({ id, limit }: Limit): Promise<(() => void) | undefined> {
+  async acquire({ id, limit }: Limit): Promise<(() => void) | undefined> {
     const held = this.#held.get(id) ?? 0
     if (held >= limit) return undefined
     this.#held.set(id, held + 1)
