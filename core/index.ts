@@ -55,7 +55,7 @@ export { RateLimiter, windowSeconds as rateLimitWindowSeconds } from "./contract
 export { holdsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
 export { ViewerTokens } from "./contract/viewer-tokens.ts"
 export { measureWaiting } from "./contract/waiting-metrics.ts"
-export { StagedWork, type Work, Works } from "./contract/work.ts"
+export { StagedWork, type UnitOfWork, UnitsOfWork } from "./contract/unit-of-work.ts"
 export { networkOf } from "./kernel/client-address.ts"
 export { Clock, sleep, timestamp } from "./kernel/clock.ts"
 export { type CommandContext, type CommandOption, CommandProblem, type CommandResult, type PluginCommand } from "./kernel/command.ts"

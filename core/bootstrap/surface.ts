@@ -15,7 +15,7 @@ import { Routes } from "../contract/route.ts"
 import { Store } from "../contract/store.ts"
 import { RateLimiter } from "../contract/rate-limiter.ts"
 import { ViewerTokens } from "../contract/viewer-tokens.ts"
-import { Works } from "../contract/work.ts"
+import { UnitsOfWork } from "../contract/unit-of-work.ts"
 import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
 import { Settings } from "../kernel/config.ts"
@@ -39,7 +39,7 @@ import { createMcpHttp, type McpHttp, mcpMethods } from "../surface/mcp/http.ts"
 import { openApi } from "../surface/openapi.ts"
 import { createPager } from "../surface/pager.ts"
 import { createRest, type RequestListener } from "../surface/rest.ts"
-import { createWorks } from "../surface/works.ts"
+import { createUnitsOfWork } from "../surface/units-of-work.ts"
 import type { ListeningHooks } from "./listening.ts"
 import { Driver } from "./storage.ts"
 
@@ -59,7 +59,7 @@ export function provideCalls(
   for (const collection of [AuditLog, IdempotencyRecords, LiveMessages, LiveNodes, LiveOutboxes])
     registry.add(Collections, collection, "surface")
   container.value(Listening, listening)
-  container.provide(Works, { inject: { store: Store, ids: Ids }, create: createWorks })
+  container.provide(UnitsOfWork, { inject: { store: Store, ids: Ids }, create: createUnitsOfWork })
   container.provide(Pager, { inject: { vault: Vault }, create: ({ vault }) => createPager({ key: vault.keyFor("cursors") }) })
   container.provide(PublicUrl, {
     inject: { config: Settings },
@@ -97,7 +97,7 @@ export function provideCalls(
   container.provide(Room, {
     inject: {
       store: Store,
-      works: Works,
+      works: UnitsOfWork,
       clock: Clock,
       ids: Ids,
       log: Log,

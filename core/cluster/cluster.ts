@@ -3,7 +3,7 @@
 // its own monotonic clock it refuses work until it has registered anew and dropped everything.
 import type { CacheInvalidation, CommitFeed, CommitFeedReader } from "../contract/cache-invalidation.ts"
 import type { Store } from "../contract/store.ts"
-import type { Work } from "../contract/work.ts"
+import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { type Clock, sleep, timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
@@ -70,7 +70,7 @@ class Cluster implements ClusterInvalidation {
     this.#topics.add(topic, drop)
   }
 
-  announce(work: Work, topic: string, key: string, options: { settled?: boolean } = {}): void {
+  announce(work: UnitOfWork, topic: string, key: string, options: { settled?: boolean } = {}): void {
     const { ids, clock, log } = this.#options
     const id = ids.uuid()
     const waits = options.settled === true

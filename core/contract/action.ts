@@ -8,7 +8,7 @@ import type { Json } from "./collection.ts"
 import type { Envelope } from "./envelope.ts"
 import type { LintRule } from "./lint-rule.ts"
 import type { Rendered } from "./template.ts"
-import type { Work } from "./work.ts"
+import type { UnitOfWork } from "./unit-of-work.ts"
 
 /** What every run of a step knows, the same for all action types. */
 export interface StepContext {
@@ -43,7 +43,7 @@ export interface RunArgs<C, R extends TokenRecord> {
   readonly deps: Deps<R>
   readonly context: StepContext
   /** Writes staged here are part of the event's commit (commit actions) or of the step's own (deferred ones). */
-  readonly work: Work
+  readonly work: UnitOfWork
   /** `respond` only: what the caller is answered. */
   readonly reply: (response: Reply) => void
 }

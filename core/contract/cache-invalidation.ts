@@ -3,7 +3,7 @@
 // what it held, or its lease has run out.
 import { token } from "../kernel/di.ts"
 import type { CollectionSpec, Document } from "./collection.ts"
-import type { Work } from "./work.ts"
+import type { UnitOfWork } from "./unit-of-work.ts"
 
 /** The key that stands for all of a topic: a node that may have missed changes drops everything. */
 export const allKeys = "*"
@@ -13,7 +13,7 @@ export interface CacheInvalidation {
   /** Calls `drop` for each change of the topic, of this node as well, and with `allKeys` when all of it must go; the change is confirmed when it resolves. */
   onChange(topic: string, drop: (key: string) => Promise<void> | void): void
   /** Stages the announcement with the change itself; with `settled` the work's caller is answered only when every live node has confirmed. */
-  announce(work: Work, topic: string, key: string, options?: { settled?: boolean }): void
+  announce(work: UnitOfWork, topic: string, key: string, options?: { settled?: boolean }): void
   /** Throws `unavailable` when this node's lease has run out by its own clock and it has not read everything again. */
   assertLease(): void
 }

@@ -5,7 +5,7 @@ import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Role } from "./caller.ts"
 import type { Json } from "./collection.ts"
 import type { Store } from "./store.ts"
-import type { Work } from "./work.ts"
+import type { UnitOfWork } from "./unit-of-work.ts"
 
 /** A channel name of the service itself; others may not be broadcast to by pipelines under it. A trailing `:*` takes one more part. */
 export interface Channel {
@@ -78,7 +78,7 @@ export interface LiveMessage {
 /** Tells open sockets: staged with a commit, or at once for what nobody has to be able to read later. */
 export interface Live {
   /** Stages a message; it is kept and emitted with the commit. Returns its id. */
-  stage(work: Work, organization: string, message: LiveMessage, id?: string): string
+  stage(work: UnitOfWork, organization: string, message: LiveMessage, id?: string): string
   /** Emits without keeping: what nobody misses (progress), or what the channel can `recall` by the same `id`, a UUID in time order. */
   emit(organization: string, message: LiveMessage, id?: () => string): void
   /** False when nobody can be listening now, so that what is only emitted need not be made. */

@@ -5,7 +5,7 @@ import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
-import type { Work } from "./work.ts"
+import type { UnitOfWork } from "./unit-of-work.ts"
 
 /** Exponential backoff with full jitter. */
 export interface RetryPolicy {
@@ -30,7 +30,7 @@ export interface JobArgs<P, R extends TokenRecord> {
   readonly signal: AbortSignal
   readonly log: Logger
   /** Committed together with the job's completion. */
-  readonly work: Work
+  readonly work: UnitOfWork
 }
 
 export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
@@ -77,9 +77,9 @@ export type JobRef<P extends z.ZodType> = Pick<Job<P>, "type" | "payload" | "ret
 /** The durable queue: a job is staged in a commit, and runs at least once. */
 export interface JobQueue {
   /** Stages a job; it runs once the work is committed. Returns its id. */
-  enqueue<P extends z.ZodType>(work: Work, job: JobRef<P>, payload: z.input<P>, options?: EnqueueOptions): string
+  enqueue<P extends z.ZodType>(work: UnitOfWork, job: JobRef<P>, payload: z.input<P>, options?: EnqueueOptions): string
   /** Stages that a dead job is tried again, from its first try. The commit fails as `aborted` or `not_found` where there is none. */
-  revive(work: Work, jobId: string): void
+  revive(work: UnitOfWork, jobId: string): void
 }
 
 /** How far a job is that counts its tries itself, as people see it. */

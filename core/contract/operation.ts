@@ -6,7 +6,7 @@ import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Caller, Role } from "./caller.ts"
 import type { OperationExample } from "./example.ts"
-import type { Work } from "./work.ts"
+import type { UnitOfWork } from "./unit-of-work.ts"
 
 export interface Access {
   /** `<area>:read` or `<area>:write`, or one of `live:subscribe`, `mcp`. A scoped token needs it. */
@@ -39,7 +39,7 @@ export interface HandleArgs<I, R extends TokenRecord> {
   readonly caller: Caller
   readonly deps: Deps<R>
   /** Stage every change here; it is committed with the audit and idempotency records before the call is answered. */
-  readonly work: Work
+  readonly work: UnitOfWork
   /** Aborted when the caller disconnects, or the surface gives the call up. */
   readonly signal: AbortSignal
 }

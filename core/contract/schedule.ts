@@ -4,7 +4,7 @@ import type { z } from "zod"
 import { token } from "../kernel/di.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { JobRef } from "./job.ts"
-import type { Work } from "./work.ts"
+import type { UnitOfWork } from "./unit-of-work.ts"
 
 /** When: a cron expression of five fields, or six with seconds first, read in an IANA time zone. */
 export interface Timing {
@@ -29,9 +29,9 @@ export interface ScheduledJob<P extends z.ZodType> extends Timing {
  */
 export interface Scheduler {
   /** Stages a schedule in a unit of work and returns its first time. Throws `invalid_argument` for a cron expression or a time zone that is malformed, or that never comes. */
-  set<P extends z.ZodType>(work: Work, schedule: ScheduledJob<P>): Date
+  set<P extends z.ZodType>(work: UnitOfWork, schedule: ScheduledJob<P>): Date
   /** Stages the end of a schedule; jobs that it made already still run. */
-  remove(work: Work, job: Pick<JobRef<z.ZodType>, "type">, id: string): void
+  remove(work: UnitOfWork, job: Pick<JobRef<z.ZodType>, "type">, id: string): void
   /** The first time after `after`, or after now. Throws as `set` does. */
   next(timing: Timing, after?: Date): Date
 }

@@ -1,7 +1,7 @@
 // One try of a job. What it staged is committed together with its end; what failed leaves it to be tried again, or dead.
 import { type AnyJob, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
 import type { Store } from "../contract/store.ts"
-import { StagedWork } from "../contract/work.ts"
+import { StagedWork } from "../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"

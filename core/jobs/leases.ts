@@ -1,7 +1,7 @@
 // Which node holds a job, as the store has it: claimed when its lease has run out, renewed while it is held, given back.
 // Each is a commit of its own, and fails where another node was quicker.
 import type { Store } from "../contract/store.ts"
-import { StagedWork } from "../contract/work.ts"
+import { StagedWork } from "../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import { JobCollection, type JobDocument } from "./jobs-collection.ts"

@@ -5,7 +5,7 @@
 import type { z } from "zod"
 import type { Json } from "../contract/collection.ts"
 import { defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
-import type { Work } from "../contract/work.ts"
+import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { BoundedLog } from "../kernel/bounded-log.ts"
 import { timestamp } from "../kernel/clock.ts"
 import type { Turn } from "../kernel/fair-scheduler.ts"
@@ -67,7 +67,7 @@ export class DurableQueue implements JobQueue {
     return this.#held.shares()
   }
 
-  enqueue<P extends z.ZodType>(work: Work, job: JobRef<P>, payload: z.input<P>, options: EnqueueOptions = {}): string {
+  enqueue<P extends z.ZodType>(work: UnitOfWork, job: JobRef<P>, payload: z.input<P>, options: EnqueueOptions = {}): string {
     const { clock, ids, leaseMs, node } = this.#args
     const now = clock.now()
     const due = options.runAt ?? now
@@ -95,7 +95,7 @@ export class DurableQueue implements JobQueue {
     return doc.id
   }
 
-  revive(work: Work, jobId: string): void {
+  revive(work: UnitOfWork, jobId: string): void {
     const run_at = timestamp(this.#args.clock.now())
     const $set = { state: "queued", run_at, held_by: "", attempts: 0, last_error: null }
     work.in(JobCollection).update(jobId, { $set, $unset: { progress: true } }, { where: { state: "dead" } })

@@ -6,7 +6,7 @@ import { type Document, defineCollection, type Json } from "../contract/collecti
 import type { AnyJob, JobQueue, JobRef } from "../contract/job.ts"
 import type { AnySchedule, ScheduledJob, Scheduler, Timing } from "../contract/schedule.ts"
 import type { Store } from "../contract/store.ts"
-import { StagedWork, type Work } from "../contract/work.ts"
+import { StagedWork, type UnitOfWork } from "../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import { derivedUuid, type Ids } from "../kernel/ids.ts"
@@ -62,7 +62,7 @@ export class DurableScheduler implements Scheduler {
     return nextTime(timing, after)
   }
 
-  set<P extends z.ZodType>(work: Work, schedule: ScheduledJob<P>): Date {
+  set<P extends z.ZodType>(work: UnitOfWork, schedule: ScheduledJob<P>): Date {
     const next = this.next(schedule)
     const { id, ...fields } = this.#documentOf(schedule, schedule.id, next)
     work.in(ScheduleCollection).update(id, { $set: fields }, { upsert: true })
@@ -70,7 +70,7 @@ export class DurableScheduler implements Scheduler {
     return next
   }
 
-  remove(work: Work, { type }: Pick<JobRef<z.ZodType>, "type">, id: string): void {
+  remove(work: UnitOfWork, { type }: Pick<JobRef<z.ZodType>, "type">, id: string): void {
     work.in(ScheduleCollection).remove(idOf(type, id), { optional: true })
   }
 

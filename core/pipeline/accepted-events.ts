@@ -3,7 +3,7 @@
 // is not told of.
 import type { Json } from "../contract/collection.ts"
 import type { Envelope } from "../contract/envelope.ts"
-import type { Work } from "../contract/work.ts"
+import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
 import type { StoredPipeline } from "./source.ts"
 
@@ -21,14 +21,14 @@ export interface AcceptedEvent {
  * Stages what follows from an accepted event. Called for every event of every pipeline: returns at once, and no promise,
  * where the event does not concern it. Where it throws, the event is refused.
  */
-export type AcceptedEventHook = (work: Work, pipeline: StoredPipeline, event: AcceptedEvent) => Promise<void> | undefined
+export type AcceptedEventHook = (work: UnitOfWork, pipeline: StoredPipeline, event: AcceptedEvent) => Promise<void> | undefined
 
 /** The hooks that plugins add to accepted events. */
 export interface AcceptedEvents {
   /** To be called while services are created. */
   use(hook: AcceptedEventHook): void
   /** A promise only where a hook waits for something. */
-  stage(work: Work, pipeline: StoredPipeline, event: AcceptedEvent): Promise<void> | undefined
+  stage(work: UnitOfWork, pipeline: StoredPipeline, event: AcceptedEvent): Promise<void> | undefined
 }
 
 export const AcceptedEvents = token<AcceptedEvents>("AcceptedEvents")

@@ -5,7 +5,7 @@ import type { Reply } from "../contract/action.ts"
 import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
-import type { Work } from "../contract/work.ts"
+import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
 import type { Finding } from "./findings.ts"
 import type { Graph } from "./graph.ts"
@@ -80,7 +80,7 @@ export interface PipelineEngine {
   /** `force`: also where the pipeline is disabled. */
   replay(pipeline: StoredPipeline, executionId: string, caller: Caller, options?: { readonly force?: boolean }): Promise<EventAnswer>
   /** Stages that the deferred steps of an execution which failed for good are tried again. Returns their ids. */
-  retry(pipeline: StoredPipeline, executionId: string, work: Work): Promise<readonly string[]>
+  retry(pipeline: StoredPipeline, executionId: string, work: UnitOfWork): Promise<readonly string[]>
 }
 
 export const PipelineEngine = token<PipelineEngine>("PipelineEngine")

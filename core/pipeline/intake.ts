@@ -4,7 +4,7 @@ import type { Reply } from "../contract/action.ts"
 import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"
 import type { Json } from "../contract/collection.ts"
-import type { Work } from "../contract/work.ts"
+import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
 import type { AppError } from "../kernel/errors.ts"
 import type { PipelineDocument } from "./document.ts"
@@ -39,7 +39,7 @@ export interface IntakeJournal {
   /** Rejected for a cause; `folded` counts it in the minute's one entry, and so do rejections beyond their cap. Returns whether it has an entry of its own. */
   reject(entry: JournalEntry, cause: string, error: AppError, options?: { folded?: boolean }): boolean
   /** Entries and what was staged, all or nothing; may be called again with fresh work when it was `aborted`. */
-  commit(work: Work): Promise<void>
+  commit(work: UnitOfWork): Promise<void>
 }
 
 /** A journalled event that is to be run again by the intake that took it. */

@@ -9,7 +9,7 @@ import type { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import type { Store } from "../contract/store.ts"
 import type { RateLimiter } from "../contract/rate-limiter.ts"
 import type { ViewerTokens } from "../contract/viewer-tokens.ts"
-import type { Works } from "../contract/work.ts"
+import type { UnitsOfWork } from "../contract/unit-of-work.ts"
 import type { AddressedRequest } from "../kernel/client-address.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { asAppError } from "../kernel/errors.ts"
@@ -30,7 +30,7 @@ import { Trimmer } from "./live/trim.ts"
 
 export interface LiveRoomDeps {
   readonly store: Store
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Logger

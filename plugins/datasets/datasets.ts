@@ -13,7 +13,7 @@ import {
   slugOf,
   timestamp,
   token,
-  type Work,
+  type UnitOfWork,
 } from "#core"
 import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { resolveReference } from "./dataset-reference.ts"
@@ -40,36 +40,36 @@ interface Owner {
 
 export interface Datasets {
   /** Stages a row write; see RowWriter. A promise only while the dataset is not in memory yet. */
-  write(work: Work, row: RowToWrite): RowResult | Promise<RowResult>
+  write(work: UnitOfWork, row: RowToWrite): RowResult | Promise<RowResult>
   /** The slug within the organization of `<slug>` or `<org-slug>.<slug>`; throws `invalid_argument` for another organization's, and for a UUID. */
   resolve(reference: string, organization: Owner): string
   /** Stages the dataset that a reference names unless there is one. Staging it in two units of work makes it once. */
-  ensure(work: Work, organization: Owner, reference: string, given?: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
+  ensure(work: UnitOfWork, organization: Owner, reference: string, given?: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
   /** Stages a new dataset. A slug that is given and taken is `already_exists`. */
-  create(work: Work, organization: string, given: NewDataset): Promise<Dataset>
+  create(work: UnitOfWork, organization: string, given: NewDataset): Promise<Dataset>
   /** By slug or UUID. */
   get(organization: string, slugOrId: string): Promise<Dataset | undefined>
   /** As `get`; throws `not_found`. */
   require(organization: string, slugOrId: string): Promise<Dataset>
   /** Throws `failed_precondition` where a reserved dataset would take no rows any more. */
-  update(work: Work, organization: string, dataset: Dataset, change: DatasetChange): Dataset
+  update(work: UnitOfWork, organization: string, dataset: Dataset, change: DatasetChange): Dataset
   /** Keeps a slug for one plugin: nobody else makes a dataset of it, writes rows to it, names it as a target or archives it. To be called while services are created. */
   reserve(slug: string, what: string, options?: { readonly scope?: string }): ReservedDataset
   rows(organization: string): Collection<Row>
   /** What to ask of `rows` for a caller's filter and sort (row-query.ts); throws `invalid_argument`, also for a read that no index would serve in a dataset too large for it. */
   query(organization: string, dataset: Dataset, asked: { filter: string; sort: string }): Promise<RowQuery>
   /** Stages that a row goes, and tells who watches its dataset. */
-  remove(work: Work, organization: string, dataset: Dataset, row: Row): void
+  remove(work: UnitOfWork, organization: string, dataset: Dataset, row: Row): void
   /** Tells of rows written to and removed from each organization's dataset of this slug; one watcher a slug. To be called while services are created. */
   watch(slug: string, watcher: RowWatcher): void
 }
 
 /** A dataset that is written through here and nowhere else. */
 export interface ReservedDataset {
-  ensure(work: Work, organization: Owner, given: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
-  write(work: Work, row: Omit<RowToWrite, "dataset" | "scope">): RowResult | Promise<RowResult>
+  ensure(work: UnitOfWork, organization: Owner, given: Partial<NewDataset>): Promise<{ slug: string; created: boolean }>
+  write(work: UnitOfWork, row: Omit<RowToWrite, "dataset" | "scope">): RowResult | Promise<RowResult>
   /** Stages that a row goes, where it is still there. `received_at`: of the event that made it. */
-  remove(work: Work, organization: Owner, row: { readonly id: string; readonly received_at: string }): void
+  remove(work: UnitOfWork, organization: Owner, row: { readonly id: string; readonly received_at: string }): void
 }
 
 export const Datasets = token<Datasets>("Datasets")
@@ -112,7 +112,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
     throw new AppError("failed_precondition", `status: ${message}`, { reason: "dataset_reserved", fields: [{ path: "status", message }] })
   }
 
-  async function ensure(work: Work, organization: Owner, slug: string, given: Partial<NewDataset>) {
+  async function ensure(work: UnitOfWork, organization: Owner, slug: string, given: Partial<NewDataset>) {
     if (known.peek(organization.id, slug) ?? (await known.load(organization.id, slug))) return { slug, created: false }
     const made = newDataset(organization.id, slug, { ...given, name: given.name ?? nameOf(slug) }, clock.now())
     work.in(DatasetsCollection, organization.id).insert(made, { ifPresent: "keep" })

@@ -1,6 +1,6 @@
 // What a node keeps in memory of the datasets it writes to, so that writing a row waits for nothing. Dropped when a
 // dataset changes anywhere; what rows teach about columns is added as their commits succeed.
-import { type Clock, type CacheInvalidation, allKeys, type Store, type Work } from "#core"
+import { type Clock, type CacheInvalidation, allKeys, type Store, type UnitOfWork } from "#core"
 import { type Dataset, DatasetsCollection } from "./collections.ts"
 import type { ColumnType } from "./column-types.ts"
 
@@ -38,7 +38,7 @@ export class KnownDataset {
   }
 
   /** Stages that a column holds a type, unless another event is at it or there are too many columns to list. */
-  learn(work: Work, name: string, type: ColumnType, now: number): void {
+  learn(work: UnitOfWork, name: string, type: ColumnType, now: number): void {
     if (this.#types.size >= maxColumns && !this.#types.has(name)) return
     const claim = `${type} ${name}`
     const claimed = this.#claims.get(claim)

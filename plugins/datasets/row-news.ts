@@ -1,6 +1,6 @@
 // The live channels `datasets:<slug>`: rows as they are written and deleted. Nothing is made for a table that nobody
 // looks at, and nothing is kept: a client that lost its connection is told so, and reads the rows again.
-import { defineChannel, type Json, type Live, type Work } from "#core"
+import { defineChannel, type Json, type Live, type UnitOfWork } from "#core"
 
 export const rowsChannel = defineChannel({
   name: "datasets:*",
@@ -15,15 +15,15 @@ export class RowNews {
     this.#live = live
   }
 
-  written(work: Work, organization: string, slug: string, id: string, values: Record<string, Json>): void {
+  written(work: UnitOfWork, organization: string, slug: string, id: string, values: Record<string, Json>): void {
     this.#tell(work, organization, slug, "row_written", { id, values })
   }
 
-  deleted(work: Work, organization: string, slug: string, id: string): void {
+  deleted(work: UnitOfWork, organization: string, slug: string, id: string): void {
     this.#tell(work, organization, slug, "row_deleted", { id })
   }
 
-  #tell(work: Work, organization: string, slug: string, event: string, data: Json): void {
+  #tell(work: UnitOfWork, organization: string, slug: string, event: string, data: Json): void {
     const message = { channel: `datasets:${slug}`, event, data }
     if (this.#live.heard(organization, message)) work.afterCommit(() => this.#live.emit(organization, message))
   }

@@ -1,6 +1,6 @@
 // Stages the write of a row: the hot path of every pipeline that captures records. Synchronous once the dataset is
 // known; reads nothing, and tells the dataset only what is new about it.
-import { AppError, type CacheInvalidation, type Json, type RowResult, type Work } from "#core"
+import { AppError, type CacheInvalidation, type Json, type RowResult, type UnitOfWork } from "#core"
 import { DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { typeOfValue } from "./column-types.ts"
 import { resolveReference } from "./dataset-reference.ts"
@@ -34,8 +34,8 @@ interface Staged {
 
 /** Told of changes to rows of one dataset, in the unit of work that makes them. Must neither wait nor throw. */
 export interface RowWatcher {
-  written(work: Work, organization: string, row: WatchedRow): void
-  removed(work: Work, organization: string, row: WatchedRow): void
+  written(work: UnitOfWork, organization: string, row: WatchedRow): void
+  removed(work: UnitOfWork, organization: string, row: WatchedRow): void
 }
 
 export interface WatchedRow {
@@ -48,7 +48,7 @@ export class RowWriter {
   readonly #watchers = new Map<string, RowWatcher>()
   readonly #known: KnownDatasets
   readonly #invalidation: CacheInvalidation
-  readonly #staged = new WeakMap<Work, Staged>()
+  readonly #staged = new WeakMap<UnitOfWork, Staged>()
 
   constructor(known: KnownDatasets, invalidation: CacheInvalidation) {
     this.#known = known
@@ -56,7 +56,7 @@ export class RowWriter {
   }
 
   /** A promise only while the dataset is not known yet. Throws AppError for a row that cannot be stored. */
-  write(work: Work, row: RowToWrite): RowResult | Promise<RowResult> {
+  write(work: UnitOfWork, row: RowToWrite): RowResult | Promise<RowResult> {
     const slug = resolveReference(row.dataset, row.organization.slug)
     const known = this.#known.peek(row.organization.id, slug)
     return known ? this.#stage(work, known, row) : this.#load(work, slug, row)
@@ -67,12 +67,12 @@ export class RowWriter {
   }
 
   /** `optional`: one that is gone already does not refuse the commit. */
-  remove(work: Work, organization: string, slug: string, row: WatchedRow, options: { optional?: boolean } = {}): void {
+  remove(work: UnitOfWork, organization: string, slug: string, row: WatchedRow, options: { optional?: boolean } = {}): void {
     work.in(RowsCollection, organization).remove(row.id, options)
     this.#watchers.get(slug)?.removed(work, organization, row)
   }
 
-  async #load(work: Work, slug: string, row: RowToWrite): Promise<RowResult> {
+  async #load(work: UnitOfWork, slug: string, row: RowToWrite): Promise<RowResult> {
     const known = await this.#known.load(row.organization.id, slug)
     if (known) return this.#stage(work, known, row)
     throw new AppError(
@@ -85,7 +85,7 @@ export class RowWriter {
     )
   }
 
-  #stage(work: Work, dataset: KnownDataset, { key, scope, id, values, origin }: RowToWrite): RowResult {
+  #stage(work: UnitOfWork, dataset: KnownDataset, { key, scope, id, values, origin }: RowToWrite): RowResult {
     if (dataset.archived) {
       throw new AppError("failed_precondition", `The dataset "${dataset.slug}" is archived and takes no rows; set its status to active.`, {
         reason: "dataset_archived",
@@ -115,7 +115,7 @@ export class RowWriter {
   }
 
   /** Fixes the dataset's key column with its first keyed write. Of two that differ and race, one commit is `aborted`. */
-  #holdKey(work: Work, dataset: KnownDataset, key: string, staged: Staged): void {
+  #holdKey(work: UnitOfWork, dataset: KnownDataset, key: string, staged: Staged): void {
     if (dataset.key === key) return
     const held = dataset.key ?? staged.keys.get(dataset.id)
     if (held === key) return
@@ -139,7 +139,7 @@ export class RowWriter {
   }
 
   /** With every row until one is committed: what the dataset says of its rows must hold whatever else fails. */
-  #noteUnkeyed(work: Work, dataset: KnownDataset): void {
+  #noteUnkeyed(work: UnitOfWork, dataset: KnownDataset): void {
     const { unkeyed } = this.#stagedIn(work)
     if (unkeyed.has(dataset.id)) return
     unkeyed.add(dataset.id)
@@ -149,7 +149,7 @@ export class RowWriter {
     })
   }
 
-  #stagedIn(work: Work): Staged {
+  #stagedIn(work: UnitOfWork): Staged {
     let staged = this.#staged.get(work)
     if (!staged) {
       staged = { keyedWrites: 0, keys: new Map(), unkeyed: new Set() }

@@ -2,7 +2,7 @@
 // first event.
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
-import type { CoreConfig, Listening, Logger, Works } from "#core"
+import type { CoreConfig, Listening, Logger, UnitsOfWork } from "#core"
 import { passedOver } from "#core/engine"
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
@@ -16,7 +16,7 @@ export interface FilesAtBootDeps {
   readonly settings: CoreConfig
   readonly pipelines: EventPipelines
   readonly organizations: Organizations
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly log: Logger
   readonly listening: Listening
 }

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
-import { AppError, type Logger, notUtf8, slugOf, utf8Text, type Works } from "#core"
+import { AppError, type Logger, notUtf8, slugOf, utf8Text, type UnitsOfWork } from "#core"
 import { type Finding, filesIn, PipelineDocument, parseText } from "#core/engine"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"
@@ -80,7 +80,7 @@ function variableOf(reference: unknown): string | undefined {
 
 export interface ApplyDeps {
   readonly pipelines: EventPipelines
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly log: Logger
   /** See SaveOptions. */
   readonly amongMany?: boolean

@@ -2,7 +2,7 @@
 // became of events.
 
 import { z } from "zod"
-import { Clock, CacheInvalidation, definePlugin, Listening, Log, Settings, Store, Works } from "#core"
+import { Clock, CacheInvalidation, definePlugin, Listening, Log, Settings, Store, UnitsOfWork } from "#core"
 import { PipelineSource } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
@@ -36,7 +36,7 @@ export default definePlugin({
       inject: {
         store: Store,
         clock: Clock,
-        works: Works,
+        works: UnitsOfWork,
         invalidation: CacheInvalidation,
         pipelines: EventPipelinesService,
         organizations: Organizations,
@@ -49,7 +49,7 @@ export default definePlugin({
         settings: Settings,
         pipelines: EventPipelinesService,
         organizations: Organizations,
-        works: Works,
+        works: UnitsOfWork,
         log: Log,
         listening: Listening,
       },

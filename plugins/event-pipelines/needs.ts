@@ -1,5 +1,5 @@
 // What a document needs before it is saved: that it compiles, its datasets, its page, a secret of the right form.
-import { AppError, type Caller, type Declarations, type Work } from "#core"
+import { AppError, type Caller, type Declarations, type UnitOfWork } from "#core"
 import type { Finding, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { Datasets } from "../datasets/index.ts"
 import type { Pages } from "../pages/index.ts"
@@ -38,7 +38,7 @@ export class Needs {
   }
 
   /** Makes those that are missing, in the same work. */
-  async datasets(work: Work, organization: Organization, slugs: readonly string[]): Promise<{ targets: string[]; created: string[] }> {
+  async datasets(work: UnitOfWork, organization: Organization, slugs: readonly string[]): Promise<{ targets: string[]; created: string[] }> {
     const created: string[] = []
     const targets: string[] = []
     for (const slug of slugs) {

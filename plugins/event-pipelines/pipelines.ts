@@ -15,7 +15,7 @@ import {
   timestamp,
   token,
   Vault,
-  type Work,
+  type UnitOfWork,
 } from "#core"
 import { type PipelineDocument, PipelineEngine, pipelineTopic } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
@@ -91,7 +91,7 @@ export class EventPipelines extends PipelineRecords {
   async create(
     organization: Organization,
     given: PipelineDocument,
-    work: Work,
+    work: UnitOfWork,
     file: PipelineRecord["file"] = null,
     reserved?: Reserved,
     { amongMany = false }: SaveOptions = {},
@@ -152,7 +152,7 @@ export class EventPipelines extends PipelineRecords {
     organization: Organization,
     reference: string,
     given: Partial<PipelineDocument>,
-    work: Work,
+    work: UnitOfWork,
     expectedRevision?: number,
     file?: FileUpdate,
     { amongMany = false }: SaveOptions = {},
@@ -199,7 +199,7 @@ export class EventPipelines extends PipelineRecords {
     organization: string,
     reference: string,
     options: { secret?: string | undefined; overlap?: Overlap | undefined },
-    work: Work,
+    work: UnitOfWork,
   ): Promise<Saved> {
     const stored = await this.get(organization, reference)
     const { mode, config, need } = secretNeed(this.#deps.declared, stored.document)
@@ -240,14 +240,14 @@ export class EventPipelines extends PipelineRecords {
       })
   }
 
-  #stageReplacement(work: Work, organization: string, stored: PipelineRecord, record: PipelineRecord, at: string): void {
+  #stageReplacement(work: UnitOfWork, organization: string, stored: PipelineRecord, record: PipelineRecord, at: string): void {
     const { id, organization_id: _, slug: _slug, created_at: _created, endpoint_id: _endpoint, source_kind: _source, ...set } = record
     work.in(Pipelines, organization).update(id, { $set: set as never }, { where: { revision: stored.revision } })
     this.#stageRevision(work, organization, record, at)
     this.#deps.invalidation.announce(work, pipelineTopic, id, { settled: true })
   }
 
-  #stageRevision(work: Work, organization: string, record: PipelineRecord, at: string): void {
+  #stageRevision(work: UnitOfWork, organization: string, record: PipelineRecord, at: string): void {
     work.in(Revisions, organization).insert({
       id: `${record.id}:${record.revision}`,
       pipeline_id: record.id,

@@ -13,7 +13,7 @@ import {
   slugOf,
   timestamp,
   type Vault,
-  type Work,
+  type UnitOfWork,
 } from "#core"
 import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
@@ -44,7 +44,7 @@ export interface Connected {
   readonly rotated: boolean
 }
 
-export async function connect(deps: ConnectDeps, caller: Caller, work: Work, input: ConnectInput): Promise<Connected> {
+export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWork, input: ConnectInput): Promise<Connected> {
   const app = deps.apps.get(input.app)
   if (app.kind !== "native" && (input.managed_access ?? "") !== "") {
     throw invalid(
@@ -91,7 +91,7 @@ async function checkedCredentials(
 async function add(
   deps: ConnectDeps,
   caller: Caller,
-  work: Work,
+  work: UnitOfWork,
   input: ConnectInput,
   app: AnyIntegrationApp,
   credentials: Record<string, unknown> | undefined,
@@ -126,7 +126,7 @@ async function add(
 async function rotate(
   deps: ConnectDeps,
   caller: Caller,
-  work: Work,
+  work: UnitOfWork,
   input: ConnectInput,
   app: AnyIntegrationApp,
   credentials: Record<string, unknown>,

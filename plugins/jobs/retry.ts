@@ -1,7 +1,7 @@
 // Trying a dead job again. The job of deferred steps is only half of the story: what failed stands in the journal entry
 // too, so the engine, which knows both, does that.
 import { z } from "zod"
-import { AppError, type JobQueue, type Work } from "#core"
+import { AppError, type JobQueue, type UnitOfWork } from "#core"
 import type { JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 
 const deferredType = "pipeline.deferred"
@@ -20,7 +20,7 @@ interface Services {
 }
 
 /** Stages it; returns the ids of the steps that are tried again, none where the job is not a pipeline's. */
-export async function stageRetry(services: Services, organization: string, job: JobDocument, work: Work): Promise<readonly string[]> {
+export async function stageRetry(services: Services, organization: string, job: JobDocument, work: UnitOfWork): Promise<readonly string[]> {
   const execution = executionOf(job)
   if (execution === undefined) {
     services.queue.revive(work, job.id)

@@ -11,7 +11,7 @@ import {
   type Store,
   timestamp,
   token,
-  type Work,
+  type UnitOfWork,
 } from "#core"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
 import { drawKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
@@ -31,11 +31,11 @@ export interface NewKey {
 
 export interface ApiKeys {
   /** Stages a key. `text` is shown to its maker and kept nowhere. `given` is a key to take instead of drawing one. */
-  mint(work: Work, organization: string, wanted: NewKey, given?: KeyText): { stored: StoredKey; text: string }
+  mint(work: UnitOfWork, organization: string, wanted: NewKey, given?: KeyText): { stored: StoredKey; text: string }
   /** By its id, or by its public part; throws `not_found` also for another organization's. */
   get(organization: string, id: string): Promise<StoredKey>
   /** Stages the end of a key, effective on every node when the work's caller is answered. Repeating it changes nothing. */
-  revoke(work: Work, organization: string, key: StoredKey): StoredKey
+  revoke(work: UnitOfWork, organization: string, key: StoredKey): StoredKey
 }
 
 export const ApiKeys = token<ApiKeys>("ApiKeys")

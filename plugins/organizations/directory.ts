@@ -11,7 +11,7 @@ import {
   slugOf,
   timestamp,
   token,
-  type Work,
+  type UnitOfWork,
 } from "#core"
 import {
   type Membership,
@@ -35,13 +35,13 @@ export interface Organizations {
   membership(organization: string, user: string): Promise<Membership | undefined>
   user(id: string): Promise<User | undefined>
   /** Stages an organization; a taken slug fails the commit as `already_exists`. */
-  create(work: Work, given: { name: string; slug?: string }): Organization
+  create(work: UnitOfWork, given: { name: string; slug?: string }): Organization
   /** Stages a user; a taken email fails the commit as `already_exists`. */
-  addUser(work: Work, given: { email: string; name?: string; staff?: boolean }): User
+  addUser(work: UnitOfWork, given: { email: string; name?: string; staff?: boolean }): User
   /** Stages a membership, or the new role of one there is. */
-  addMember(work: Work, organization: string, user: string, role: Role): void
+  addMember(work: UnitOfWork, organization: string, user: string, role: Role): void
   /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. */
-  setManager(work: Work, managed: string, manager: { id: string; role: Role } | null): void
+  setManager(work: UnitOfWork, managed: string, manager: { id: string; role: Role } | null): void
 }
 
 export const Organizations = token<Organizations>("Organizations")
@@ -66,7 +66,7 @@ export function createOrganizations({ store, invalidation, clock, ids }: Directo
     users.clear()
   })
   const stored = () => store.open(OrganizationsCollection)
-  const changed = (work: Work, organization: string) => invalidation.announce(work, organizationsTopic, organization, { settled: true })
+  const changed = (work: UnitOfWork, organization: string) => invalidation.announce(work, organizationsTopic, organization, { settled: true })
   const byId = (id: string) => organizations.load(id, () => stored().get(id))
   const bySlug = (slug: string) => organizations.load(`slug:${slug}`, () => stored().first({ slug }))
 

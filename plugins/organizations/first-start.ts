@@ -2,7 +2,7 @@
 // production they are also written to data/bootstrap.json; the file is written before the commit and its key taken up
 // again by a start that finds no organization, so that no crash leaves a key that nobody has.
 import { mkdirSync, rmSync } from "node:fs"
-import { AppError, type CoreConfig, type Logger, type Store, token, type Works } from "#core"
+import { AppError, type CoreConfig, type Logger, type Store, token, type UnitsOfWork } from "#core"
 import type { ApiKeys } from "./api-keys.ts"
 import { bootstrapFileIn, readBootstrapFile, writeBootstrapFile } from "./bootstrap-file.ts"
 import { KeyOwnersCollection, type Organization, OrganizationsCollection } from "./collections.ts"
@@ -26,7 +26,7 @@ export const Bootstrap = token<Bootstrap>("Bootstrap")
 interface FirstStartDeps {
   readonly settings: CoreConfig
   readonly store: Store
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly log: Logger
   readonly organizations: Organizations
   readonly apiKeys: ApiKeys

@@ -13,7 +13,7 @@ import {
   token,
   Vault,
   ViewerTokens,
-  Works,
+  UnitsOfWork,
 } from "#core"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
@@ -69,7 +69,7 @@ export default definePlugin({
     reg.provide(Directory, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createOrganizations })
     reg.provide(ApiKeys, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createApiKeys })
     reg.provide(Bootstrap, {
-      inject: { settings: Settings, store: Store, works: Works, log: Log, organizations: Directory, apiKeys: ApiKeys },
+      inject: { settings: Settings, store: Store, works: UnitsOfWork, log: Log, organizations: Directory, apiKeys: ApiKeys },
       create: (deps): Bootstrap => new FirstStart(deps, production),
       start: (bootstrap) => (bootstrap as FirstStart).start(),
     })
@@ -80,7 +80,7 @@ export default definePlugin({
     // Services that inject Organizations start after the first start, and so find one.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })
     reg.provide(KeyUses, {
-      inject: { works: Works, clock: Clock, log: Log },
+      inject: { works: UnitsOfWork, clock: Clock, log: Log },
       create: createKeyUse,
       stop: (use) => use.settled(),
     })
@@ -90,7 +90,7 @@ export default definePlugin({
     })
     reg.provide(ViewerTokens, { inject: { sessions: ViewerSessions }, create: ({ sessions }) => sessions })
     reg.provide(ViewerSessions, {
-      inject: { store: Store, works: Works, vault: Vault, clock: Clock, ids: Ids },
+      inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock, ids: Ids },
       create: createViewerSessions,
     })
   },

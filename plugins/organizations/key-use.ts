@@ -1,6 +1,6 @@
 // When a key was last used, without a write a call: each key is written at most once a minute, apart from the call that
 // used it. A write that fails is logged and tried again at the next use.
-import { type Clock, type Logger, timestamp, type Works } from "#core"
+import { type Clock, type Logger, timestamp, type UnitsOfWork } from "#core"
 import { KeysCollection, type StoredKey } from "./collections.ts"
 
 const interval = 60_000
@@ -13,7 +13,7 @@ export interface KeyUse {
 }
 
 interface KeyUseDeps {
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly clock: Clock
   readonly log: Logger
 }

@@ -2,7 +2,7 @@
 // variant, they were made. The signing key is made once for all nodes and kept sealed.
 import { createHash } from "node:crypto"
 import { CompactSign, type CryptoKey, errors, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose"
-import { AppError, type Clock, type Ids, type Store, timestamp, token, type Vault, type Works } from "#core"
+import { AppError, type Clock, type Ids, type Store, timestamp, token, type Vault, type UnitsOfWork } from "#core"
 import { type SigningKey, SigningKeysCollection, signingKeyContext } from "./collections.ts"
 
 export interface ViewerClaims {
@@ -22,7 +22,7 @@ export const ViewerSessions = token<ViewerSessions>("ViewerSessions")
 
 interface ViewerSessionsDeps {
   readonly store: Store
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly vault: Vault
   readonly clock: Clock
   readonly ids: Ids

@@ -1,7 +1,7 @@
 // Page analytics: a columnar copy of each organization's page events, and SQL over it in a process that can do nothing
 // else. The dataset `page-events` stays the source of truth.
 import { join } from "node:path"
-import { Clock, definePlugin, Ids, Leases, Log, Metrics, measureWaiting, Settings, Store, token, Works } from "#core"
+import { Clock, definePlugin, Ids, Leases, Log, Metrics, measureWaiting, Settings, Store, token, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { Datasets } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
@@ -62,7 +62,7 @@ export default definePlugin({
     reg.run("passes", {
       inject: {
         store: Store,
-        works: Works,
+        works: UnitsOfWork,
         clock: Clock,
         ids: Ids,
         leases: Leases,
@@ -82,7 +82,7 @@ export default definePlugin({
     reg.provide(PageAnalytics, {
       inject: {
         store: Store,
-        works: Works,
+        works: UnitsOfWork,
         clock: Clock,
         datasets: Datasets,
         organizations: Organizations,

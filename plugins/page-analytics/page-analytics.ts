@@ -1,6 +1,6 @@
 // Page analytics as operations use it: a query over the caller's own organization, how fresh its copy is, and making the
 // copy again.
-import { AppError, type Caller, type Clock, roleAtLeast, type Store, timestamp, token, type Works } from "#core"
+import { AppError, type Caller, type Clock, roleAtLeast, type Store, timestamp, token, type UnitsOfWork } from "#core"
 import type { Datasets } from "../datasets/index.ts"
 import type { EventPipelinesService } from "../event-pipelines/index.ts"
 import type { Organizations } from "../organizations/index.ts"
@@ -40,7 +40,7 @@ export const PageAnalytics = token<PageAnalytics>("PageAnalytics")
 
 interface AnalyticsDeps extends CopyStoreDeps {
   readonly store: Store
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly clock: Clock
   readonly datasets: Datasets
   readonly organizations: Organizations

@@ -1,6 +1,6 @@
 // Writes a page's `lead` by what the service kept, not by what a browser says: in the commit of each submission that the
 // page's pipeline accepts, whatever sent it (a form, a script, a frame), and so once for each and never for a refused one.
-import { isUuid, type Json, type Live, type Work } from "#core"
+import { isUuid, type Json, type Live, type UnitOfWork } from "#core"
 import type { AcceptedEvent, AcceptedEvents, RequestStamp, StoredPipeline } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
 import type { Pages } from "../pages/index.ts"
@@ -43,7 +43,7 @@ export function connectLeads({ accepted, ...deps }: LeadDeps): void {
 
 async function stageLead(
   deps: Omit<LeadDeps, "accepted">,
-  work: Work,
+  work: UnitOfWork,
   pipeline: StoredPipeline,
   { page, session, event }: Lead,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 // The page-events pipeline of a page (specification 2.11): made with the page's first publication, once;
 // disabling it turns first-party analytics off for the page, and it is not made again.
-import { derivedUuid, freeSlug, type Work } from "#core"
+import { derivedUuid, freeSlug, type UnitOfWork } from "#core"
 import { PipelineDocument } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
 import type { EventPipelines } from "../event-pipelines/index.ts"
@@ -18,7 +18,7 @@ export function pipelineIdOf(page: string): string {
 
 export async function onPublish(
   { pipelines, dataset }: PublicationDeps,
-  work: Work,
+  work: UnitOfWork,
   organization: { id: string; slug: string },
   page: StoredPage,
 ): Promise<void> {

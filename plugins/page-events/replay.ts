@@ -3,7 +3,7 @@
 // says why. So the row is committed first (a second time it is the same row) and the entry once it is known to be there.
 import { createHmac } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
-import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type Vault, type Work } from "#core"
+import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type Vault, type UnitOfWork } from "#core"
 import type { EventAnswer, ReplayArgs } from "#core/engine"
 import type { Datasets, ReservedDataset, Row } from "../datasets/index.ts"
 import { BatchesCollection, placeOf } from "./collections.ts"
@@ -82,7 +82,7 @@ async function refuse({ draft, journal }: ReplayArgs, error: ReceiptRefused): Pr
   await journal.commit(new StagedWork(`${draft.id}:refused`))
 }
 
-function refuseUnlessOneRow(work: Work, datasetId: string, rowId: string): void {
+function refuseUnlessOneRow(work: UnitOfWork, datasetId: string, rowId: string): void {
   const keyed = work.writes.flatMap((write) => (write.kind === "newest_wins" ? [write.doc as Partial<Row>] : []))
   const [only] = keyed
   if (keyed.length === 1 && only?.dataset_id === datasetId && only.id === rowId) return

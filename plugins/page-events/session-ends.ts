@@ -1,6 +1,6 @@
 // What is written when a session is over, and taken back when it was not: a page that stays open may go on with its
 // session hours later, and what was derived meanwhile would be false. Kept until no page can go on with it.
-import { type Clock, type Live, type Store, timestamp, type Work } from "#core"
+import { type Clock, type Live, type Store, timestamp, type UnitOfWork } from "#core"
 import type { ReservedDataset } from "../datasets/index.ts"
 import { type EndedSessionDocument, EndedSessionsCollection, LeadsCollection } from "./collections.ts"
 import { pageEventsKey } from "./columns.ts"
@@ -38,7 +38,7 @@ export class SessionEnds {
   }
 
   /** Stages what follows from a session that is over, and that it is. */
-  async end(work: Work, organization: Owner, visitor: string, state: SessionState): Promise<void> {
+  async end(work: UnitOfWork, organization: Owner, visitor: string, state: SessionState): Promise<void> {
     const derived = conclude(state, await this.#leadsOf(organization.id, state.session_id))
     const rows = await this.writeDerived(work, organization, state.session_id, derived)
     const expires_at = timestamp(state.started_at + maxSessionMs)
@@ -48,13 +48,13 @@ export class SessionEnds {
   }
 
   /** Stages that it is not over: what was derived when it ended is taken back. */
-  resume(work: Work, organization: Owner, ended: EndedSessionDocument): void {
+  resume(work: UnitOfWork, organization: Owner, ended: EndedSessionDocument): void {
     work.in(EndedSessionsCollection, organization.id).remove(ended.id)
     for (const row of ended.rows) this.#deps.dataset.remove(work, organization, row)
   }
 
   /** Stages that a session became a lead: forms that it had begun were not abandoned. */
-  async markLead(work: Work, organization: Owner, sessionId: string, isTest: boolean): Promise<void> {
+  async markLead(work: UnitOfWork, organization: Owner, sessionId: string, isTest: boolean): Promise<void> {
     const expires_at = timestamp(this.#deps.clock.now() + 2 * maxSessionMs)
     work.in(LeadsCollection, organization.id).insert({ id: leadId(sessionId, isTest), expires_at }, { ifPresent: "keep" })
     const ended = await this.#deps.store.open(EndedSessionsCollection, organization.id).get(sessionId)
@@ -62,7 +62,7 @@ export class SessionEnds {
   }
 
   /** Pages whose analytics were turned off meanwhile have no rows. */
-  async writeDerived(work: Work, organization: Owner, sessionId: string, rows: readonly DerivedRow[]) {
+  async writeDerived(work: UnitOfWork, organization: Owner, sessionId: string, rows: readonly DerivedRow[]) {
     const { clock, dataset, live, targets } = this.#deps
     const receivedAt = timestamp(clock.now())
     const written: { kind: DerivedKind; id: string; received_at: string }[] = []

@@ -2,7 +2,7 @@
 // a durable job that is put off for as long as the visitor stays.
 
 import { z } from "zod"
-import { defineJob, derivedUuid, type Ids, type JobQueue, type Json, Postponed, token, type Work } from "#core"
+import { defineJob, derivedUuid, type Ids, type JobQueue, type Json, Postponed, token, type UnitOfWork } from "#core"
 import type { VisitorSessions } from "../pages/index.ts"
 import { type EndedSessionDocument, type SessionDocument, SessionsCollection } from "./collections.ts"
 import { campaignIn } from "./rows.ts"
@@ -38,11 +38,11 @@ export interface Sessions extends VisitorSessions {
   /** What is known of a session that the visitor has open. */
   open(organization: string, visitor: string, sessionId: string): Promise<SessionState | undefined>
   /** Stages the session and the rows that follow. One changed meanwhile has the commit `aborted`, `already_exists` or `not_found`. */
-  stage(work: Work, organization: Owner, visitor: string, session: OpenSession, derived: readonly DerivedRow[]): Promise<void>
+  stage(work: UnitOfWork, organization: Owner, visitor: string, session: OpenSession, derived: readonly DerivedRow[]): Promise<void>
   /** Stages that a session became a lead. */
-  markLead(work: Work, organization: Owner, sessionId: string, isTest: boolean): Promise<void>
+  markLead(work: UnitOfWork, organization: Owner, sessionId: string, isTest: boolean): Promise<void>
   /** Ends a session that is over; throws Postponed while it is not. */
-  end(work: Work, organization: Owner, visitor: string, sessionId: string): Promise<void>
+  end(work: UnitOfWork, organization: Owner, visitor: string, sessionId: string): Promise<void>
 }
 
 export const Sessions = token<Sessions>("PageSessions")

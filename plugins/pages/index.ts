@@ -1,6 +1,6 @@
 // Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
 // go is said by the plugins that take them.
-import { Authenticator, Clock, CacheInvalidation, definePlugin, Ids, PublicUrl, Store, Vault, Works } from "#core"
+import { Authenticator, Clock, CacheInvalidation, definePlugin, Ids, PublicUrl, Store, Vault, UnitsOfWork } from "#core"
 import { Organizations } from "../organizations/index.ts"
 import { PagesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
@@ -32,7 +32,7 @@ export default definePlugin({
     reg.rehearsal({ name: "page", run: rehearsedPage })
     reg.routes(servePage, sendForm)
     reg.provide(Pages, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createPages })
-    reg.provide(Visitors, { inject: { store: Store, works: Works, vault: Vault, clock: Clock }, create: createVisitors })
+    reg.provide(Visitors, { inject: { store: Store, works: UnitsOfWork, vault: Vault, clock: Clock }, create: createVisitors })
     reg.provide(PageParts, { create: createPageParts })
     reg.provide(Serving, {
       inject: {

@@ -13,7 +13,7 @@ import {
   slugOf,
   timestamp,
   token,
-  type Work,
+  type UnitOfWork,
 } from "#core"
 import { PagesCollection, type StoredPage, type Variant } from "./collections.ts"
 
@@ -28,7 +28,7 @@ export interface NewPage {
 export type PageChange = Partial<Pick<StoredPage, "title" | "status" | "variants" | "single_page" | "published_at">>
 
 /** Runs when a page is published, in the same unit of work. */
-export type PublishHook = (work: Work, organization: { id: string; slug: string }, page: StoredPage) => Promise<void> | void
+export type PublishHook = (work: UnitOfWork, organization: { id: string; slug: string }, page: StoredPage) => Promise<void> | void
 
 export interface Pages {
   /** By UUID or slug. */
@@ -38,10 +38,10 @@ export interface Pages {
   published(organization: string, artifactId: string): Promise<boolean>
   /** The published page of a slug, from memory where it is known; for serving. */
   servable(organization: string, slug: string): Promise<StoredPage | undefined>
-  create(work: Work, organization: string, given: NewPage): Promise<StoredPage>
+  create(work: UnitOfWork, organization: string, given: NewPage): Promise<StoredPage>
   /** Stages a change made for the page as read; one made meanwhile has the commit `aborted`. */
-  update(work: Work, organization: string, page: StoredPage, change: PageChange): StoredPage
-  publish(work: Work, organization: { id: string; slug: string }, page: StoredPage): Promise<StoredPage>
+  update(work: UnitOfWork, organization: string, page: StoredPage, change: PageChange): StoredPage
+  publish(work: UnitOfWork, organization: { id: string; slug: string }, page: StoredPage): Promise<StoredPage>
   /** To be called while services are created. */
   onPublish(hook: PublishHook): void
 }
@@ -74,7 +74,7 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
     return isUuid(idOrSlug) ? pages.get(idOrSlug) : pages.first({ slug: idOrSlug })
   }
 
-  function update(work: Work, organization: string, page: StoredPage, change: PageChange): StoredPage {
+  function update(work: UnitOfWork, organization: string, page: StoredPage, change: PageChange): StoredPage {
     const changed = { ...change, updated_at: timestamp(clock.now()), revision: page.revision + 1 }
     const $set: Record<string, Json> = {}
     for (const [field, value] of Object.entries(changed)) $set[field] = value as Json

@@ -12,7 +12,7 @@ import {
   timestamp,
   token,
   type Vault,
-  type Works,
+  type UnitsOfWork,
 } from "#core"
 
 interface SaltDocument extends Document {
@@ -86,7 +86,7 @@ export const Visitors = token<Visitors>("Visitors")
 const dayMs = 86_400_000
 const minuteMs = 60_000
 
-export function createVisitors(deps: { store: Store; works: Works; vault: Vault; clock: Clock }): Visitors {
+export function createVisitors(deps: { store: Store; works: UnitsOfWork; vault: Vault; clock: Clock }): Visitors {
   const { clock, vault } = deps
   const key = vault.keyFor("page visitors")
   const salts = new Map<string, Promise<Buffer>>()
@@ -148,7 +148,7 @@ function dayOf(now: number): string {
 }
 
 /** Drawn once for all nodes: of two that draw at the same time the first stays. */
-async function loadSalt({ store, works, vault }: { store: Store; works: Works; vault: Vault }, day: string): Promise<Buffer> {
+async function loadSalt({ store, works, vault }: { store: Store; works: UnitsOfWork; vault: Vault }, day: string): Promise<Buffer> {
   const kept = () => store.open(SaltsCollection).get(day)
   const context = saltContext(day)
   const drawn = async () => {

@@ -11,7 +11,7 @@ import {
   type Store,
   timestamp,
   token,
-  type Work,
+  type UnitOfWork,
 } from "#core"
 import type { Buckets } from "../buckets/index.ts"
 import type { Organizations } from "../organizations/index.ts"
@@ -32,15 +32,15 @@ export interface ScreenshotInput extends TargetInput {
 
 export interface Screenshots {
   /** Stages the record and its job; returns the job's id. */
-  start(work: Work, caller: Caller, input: ScreenshotInput): Promise<string>
+  start(work: UnitOfWork, caller: Caller, input: ScreenshotInput): Promise<string>
   /** Throws `not_found`. */
   get(organization: string, id: string): Promise<StoredScreenshot>
   /** A link for the rest of the image's life. */
   link(organization: string, screenshot: StoredScreenshot): Promise<string>
-  render(work: Work, organization: string, id: string, signal: AbortSignal): Promise<void>
+  render(work: UnitOfWork, organization: string, id: string, signal: AbortSignal): Promise<void>
   /** For a render that was tried as often as it may be. */
-  giveUp(work: Work, organization: string, id: string, error: unknown): Promise<void>
-  expire(work: Work, organization: string, id: string): Promise<void>
+  giveUp(work: UnitOfWork, organization: string, id: string, error: unknown): Promise<void>
+  expire(work: UnitOfWork, organization: string, id: string): Promise<void>
 }
 
 export const Screenshots = token<Screenshots>("Screenshots")
@@ -75,7 +75,7 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
     return found?.status === "processing" ? found : undefined
   }
 
-  function finish(work: Work, organization: string, id: string, change: Partial<StoredScreenshot>): void {
+  function finish(work: UnitOfWork, organization: string, id: string, change: Partial<StoredScreenshot>): void {
     const now = clock.now()
     const $set: Record<string, Json> = { ...(change as Record<string, Json>), finished_at: timestamp(now) }
     $set["purge_at"] = timestamp(now + recordMs + settings.keep_hours * 3_600_000)

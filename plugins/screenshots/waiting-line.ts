@@ -1,6 +1,6 @@
 // How many screenshots an organization has under way: those stored, and those being accepted right now, so that starts
 // at the same instant cannot all pass the bound together. (On several nodes they can, by one commit's width.)
-import { AppError, type Clock, type Store, type Work } from "#core"
+import { AppError, type Clock, type Store, type UnitOfWork } from "#core"
 import { ScreenshotCollection } from "./collection.ts"
 
 /** A place taken by a start whose commit failed is free again after this. */
@@ -20,7 +20,7 @@ export class WaitingLine {
   }
 
   /** Throws `resource_exhausted`; otherwise the screenshot `id` has its place, held here until the work is committed. */
-  async enter(work: Work, organization: string, id: string): Promise<void> {
+  async enter(work: UnitOfWork, organization: string, id: string): Promise<void> {
     const accepting = this.#acceptingOf(organization)
     accepting.set(id, this.#clock.monotonic())
     work.afterCommit(() => void accepting.delete(id))

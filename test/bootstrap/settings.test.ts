@@ -1,7 +1,7 @@
 // Settings that bound a service, as an operator gives them: each takes effect, and on what it names only.
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
-import { Works } from "#core"
+import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
 import { listen, type Peer } from "../plugins/outgoing-http/loopback-peer.ts"
@@ -71,7 +71,7 @@ describe("settings of a service", () => {
   const details = ({ body }: { body: Record<string, unknown> }) => (body["details"] ?? {}) as Record<string, unknown>
 
   it("inbound.max_in_flight_per_organization turns away one organization's third event, and nobody else's", async () => {
-    const other = await host.get(Works).run(async (work) => {
+    const other = await host.get(UnitsOfWork).run(async (work) => {
       const organizations = host.get(Organizations)
       const { id } = await organizations.create(work, { name: "Other", slug: "other" })
       const owner = organizations.addUser(work, { email: "owner@other.test", name: "Other" })

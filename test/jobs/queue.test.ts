@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { z } from "zod"
-import { AppError, defineJob, definePlugin, JobQueue, type Json, Store, Works } from "#core"
+import { AppError, defineJob, definePlugin, JobQueue, type Json, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { backoff } from "../../core/jobs/backoff.ts"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
@@ -44,13 +44,13 @@ describe("the job queue", () => {
     await host.stop()
     rmSync(dataDir, { recursive: true, force: true })
   })
-  const enqueue = (payload: Json, options = {}) => host.get(Works).run((work) => host.get(JobQueue).enqueue(work, job, payload, options))
+  const enqueue = (payload: Json, options = {}) => host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, job, payload, options))
   const jobs = () => host.get(Store).open(JobCollection).find({})
 
   it("runs a job once its commit is on disk, and never when the commit fails", async () => {
     await enqueue("a")
     await until(async () => ran.length === 1 && (await jobs()).length === 0)
-    const failing = host.get(Works).run((work) => {
+    const failing = host.get(UnitsOfWork).run((work) => {
       host.get(JobQueue).enqueue(work, job, "never")
       work.in(JobCollection).remove("not-there")
     })
@@ -69,7 +69,7 @@ describe("the job queue", () => {
     await enqueue("same", { id: "01900000-0000-7000-8000-00000000000a", runAt: Date.now() + 60_000 })
     await enqueue("same", { id: "01900000-0000-7000-8000-00000000000a", runAt: Date.now() + 60_000 })
     expect(await jobs()).to.have.length(1)
-    await host.get(Works).run((work) => work.in(JobCollection).remove("01900000-0000-7000-8000-00000000000a"))
+    await host.get(UnitsOfWork).run((work) => work.in(JobCollection).remove("01900000-0000-7000-8000-00000000000a"))
     expect(ran).to.have.length(0)
   })
 
@@ -94,10 +94,10 @@ describe("the job queue", () => {
     expect(exhausted).to.deep.equal(["broken"])
     expect((await jobs())[0]?.last_error).to.equal("down")
     behave = () => {}
-    await host.get(Works).run((work) => host.get(JobQueue).revive(work, id))
+    await host.get(UnitsOfWork).run((work) => host.get(JobQueue).revive(work, id))
     await until(async () => (await jobs()).length === 0)
     expect(ran.at(-1)).to.include({ attempt: 1 })
-    const gone = host.get(Works).run((work) => host.get(JobQueue).revive(work, id))
+    const gone = host.get(UnitsOfWork).run((work) => host.get(JobQueue).revive(work, id))
     expect(
       await gone.then(
         () => "done",
@@ -113,7 +113,7 @@ describe("the job queue", () => {
     const id = await enqueue("hopeless")
     await until(async () => (await jobs())[0]?.state === "dead")
     expect(ran).to.have.length(1)
-    await host.get(Works).run((work) => work.in(JobCollection).remove(id))
+    await host.get(UnitsOfWork).run((work) => work.in(JobCollection).remove(id))
   })
 
   it("runs no more at once than it may, and all in the end", async () => {
@@ -196,7 +196,7 @@ describe("the job queue", () => {
       payload: string,
       organization: string,
       { job: which = fair, key = "", ...more }: { job?: typeof fair; key?: string; runAt?: number } = {},
-    ) => busy.get(Works).run((work) => busy.get(JobQueue).enqueue(work, which, payload, { organization, key, ...more }))
+    ) => busy.get(UnitsOfWork).run((work) => busy.get(JobQueue).enqueue(work, which, payload, { organization, key, ...more }))
     const flood = (count: number, organization: string, payload = "hangs", key = "") =>
       Promise.all(Array.from({ length: count }, (_, n) => put(`${payload} ${organization} ${n}`, organization, { key })))
 
@@ -217,7 +217,7 @@ describe("the job queue", () => {
 
     it("claims no more for an organization than its share, from what another node left", async () => {
       const run_at = new Date(0).toISOString()
-      await busy.get(Works).run((work) => {
+      await busy.get(UnitsOfWork).run((work) => {
         for (let n = 0; n < 300; n++) {
           const id = busy.get(JobQueue).enqueue(work, fair, `hangs left ${n}`, { organization: "alpha", runAt: Date.now() + 3_600_000 })
           work.in(JobCollection).update(id, { $set: { run_at } })

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { z } from "zod"
-import { AppError, defineJob, definePlugin, Scheduler, type Timing, Works } from "#core"
+import { AppError, defineJob, definePlugin, Scheduler, type Timing, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { nextTime } from "../../core/jobs/cron.ts"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
@@ -85,7 +85,7 @@ onBothStores("schedules", ({ start, storage }) => {
     const ran: string[] = []
     const { job, plugin } = noting(ran)
     const host = await start({ plugins: [plugin] })
-    const [works, scheduler, organization] = [host.get(Works), host.get(Scheduler), host.organization.id]
+    const [works, scheduler, organization] = [host.get(UnitsOfWork), host.get(Scheduler), host.organization.id]
     const hourly = { cron: "0 * * * *", timezone: "Asia/Kolkata" }
     const set = (id: string, note: string, timing: Timing) =>
       works.run((work) => void scheduler.set(work, { id, job, payload: { note }, organization, ...timing }))

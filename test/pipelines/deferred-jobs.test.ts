@@ -1,7 +1,7 @@
 // What deferred steps cost and whom they hold up: no job for a step that is not to run, and no organization's mail behind
 // another's calls that hang.
 import { expect } from "chai"
-import { JobQueue, Works } from "#core"
+import { JobQueue, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
 import { until } from "../waiting.ts"
@@ -84,7 +84,7 @@ describe("jobs of deferred steps", () => {
     })
     const flooding = await make("Hanging", [{ id: "call", type: "http.request", url: "https://slow.example.com/" }])
     const own = await make("Own mail", [{ id: "mail", type: "email.send", to: "own@example.com", subject: "Own", heading: "Own" }])
-    const key = await host.get(Works).run((work) => {
+    const key = await host.get(UnitsOfWork).run((work) => {
       const organizations = host.get(Organizations)
       const { id } = organizations.create(work, { name: "Other", slug: "other" })
       const owner = organizations.addUser(work, { email: "owner@other.test", name: "Other" })

@@ -4,7 +4,7 @@ import { fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import { expect } from "chai"
-import { Works } from "#core"
+import { UnitsOfWork } from "#core"
 import { testHost } from "#core/testing"
 import type { StoredPipeline } from "../../core/pipeline/source.ts"
 import { ConcurrencyLimiter } from "../../core/pipeline/sources/concurrency-limiter.ts"
@@ -21,7 +21,7 @@ describe("a flood of one organization", () => {
     const host = await testHost({ env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "40" } })
     try {
       const loud = await new Bench(host).make(pipeline)
-      const key = await host.get(Works).run((work) => {
+      const key = await host.get(UnitsOfWork).run((work) => {
         const organizations = host.get(Organizations)
         const { id } = organizations.create(work, { name: "Quiet", slug: "quiet" })
         const owner = organizations.addUser(work, { email: "owner@quiet.test", name: "Quiet" })

@@ -1,7 +1,7 @@
 // Floods of one organization's pipelines beside another's events and documents, over the public door: nothing of the other
 // fails, and it is answered in time.
 import { expect } from "chai"
-import { Works } from "#core"
+import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys, Organizations } from "../../plugins/organizations/index.ts"
 import { runningMs } from "../slowness.ts"
@@ -18,7 +18,7 @@ describe("a flood of many pipelines", () => {
   before(async function () {
     this.timeout(120_000)
     host = await testHost()
-    quietKey = await host.get(Works).run((work) => {
+    quietKey = await host.get(UnitsOfWork).run((work) => {
       const organizations = host.get(Organizations)
       const { id } = organizations.create(work, { name: "Quiet", slug: "quiet" })
       const owner = organizations.addUser(work, { email: "owner@quiet.test", name: "Quiet" })

@@ -17,7 +17,7 @@ import { type AnyOperation, Operations } from "../../core/contract/operation.ts"
 import { Pager } from "../../core/contract/page.ts"
 import { type AnyPlugin, registrarFor } from "../../core/contract/registrar.ts"
 import { Store } from "../../core/contract/store.ts"
-import { type Work, Works } from "../../core/contract/work.ts"
+import { type UnitOfWork, UnitsOfWork } from "../../core/contract/unit-of-work.ts"
 import { App } from "../../core/kernel/app.ts"
 import { Clock, systemClock } from "../../core/kernel/clock.ts"
 import { type CoreConfig, loadConfig, Settings } from "../../core/kernel/config.ts"
@@ -32,7 +32,7 @@ import { AuditLog } from "../../core/surface/call/audit.ts"
 import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
 import { createInvoker } from "../../core/surface/invoke.ts"
 import { createPager } from "../../core/surface/pager.ts"
-import { createWorks } from "../../core/surface/works.ts"
+import { createUnitsOfWork } from "../../core/surface/units-of-work.ts"
 
 export interface CallOptions {
   /** The bearer credential; default: the one given to `as`. */
@@ -86,7 +86,7 @@ export class ServiceUnderTest {
     container.provide(Ids, { create: () => timeOrderedIds(clock) })
     container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })
     container.provide(CacheInvalidation, { create: () => createLocalInvalidation({ log }) })
-    container.provide(Works, { inject: { store: Store, ids: Ids }, create: createWorks })
+    container.provide(UnitsOfWork, { inject: { store: Store, ids: Ids }, create: createUnitsOfWork })
     container.provide(Pager, { create: () => createPager({ key: vault.keyFor("cursors") }) })
     const ran: Token<unknown>[] = []
     for (const plugin of this.#plugins) {
@@ -106,8 +106,8 @@ export class ServiceUnderTest {
   }
 
   /** Commits what `stage` stages. */
-  work<T>(stage: (work: Work) => Promise<T> | T): Promise<T> {
-    return this.get(Works).run(stage)
+  work<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T> {
+    return this.get(UnitsOfWork).run(stage)
   }
 
   /** Calls an operation by name, as the surfaces do. */

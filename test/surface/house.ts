@@ -29,7 +29,7 @@ import { createMcpHttp, mcpMethods } from "../../core/surface/mcp/http.ts"
 import { openApi } from "../../core/surface/openapi.ts"
 import { createPager } from "../../core/surface/pager.ts"
 import { createRest } from "../../core/surface/rest.ts"
-import { createWorks } from "../../core/surface/works.ts"
+import { createUnitsOfWork } from "../../core/surface/units-of-work.ts"
 import { ShiftedClock } from "../shifted-clock.ts"
 import { Keys, Notes, notebook, Stage } from "./operations.ts"
 
@@ -63,7 +63,7 @@ export async function openHouse(options: HouseOptions = {}) {
   const stage = new Stage()
   const keys = new Keys()
   const operations = notebook(stage)
-  const works = createWorks({ store, ids })
+  const works = createUnitsOfWork({ store, ids })
   const container = new Container()
   container.value(Store, store)
   container.value(Pager, createPager({ key: randomBytes(32) }))

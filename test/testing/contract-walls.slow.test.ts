@@ -1,7 +1,7 @@
 // The wall between organizations, where an action's plugin keeps documents for all of them, or one for each.
 import { expect } from "chai"
 import { z } from "zod"
-import { type Document, defineAction, defineCollection, definePlugin, Store, template, type Work } from "#core"
+import { type Document, defineAction, defineCollection, definePlugin, Store, template, type UnitOfWork } from "#core"
 import { tried } from "./contract-bench.ts"
 
 interface Note extends Document {
@@ -16,7 +16,7 @@ interface Run {
   readonly text: string
   readonly organization: string
   readonly store: Store
-  readonly work: Work
+  readonly work: UnitOfWork
 }
 
 /** What the contract says of an action that is given a note's name, and what to write. */

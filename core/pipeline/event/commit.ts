@@ -2,7 +2,7 @@
 import type { Live } from "../../contract/channel.ts"
 import type { JobQueue } from "../../contract/job.ts"
 import type { CommitResult, Store } from "../../contract/store.ts"
-import { StagedWork } from "../../contract/work.ts"
+import { StagedWork } from "../../contract/unit-of-work.ts"
 import { asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { AcceptedEvents } from "../accepted-events.ts"

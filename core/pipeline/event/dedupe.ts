@@ -3,7 +3,7 @@
 import type { Reply } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { Store } from "../../contract/store.ts"
-import type { Work } from "../../contract/work.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
@@ -75,7 +75,7 @@ export class Dedupe {
   }
 
   /** Stages the key with the event's commit; the commit fails as `aborted` or `already_exists` when another node accepted the event first. */
-  stage(work: Work, { claim, stored, graph, entry }: EventContext, reply: Reply): void {
+  stage(work: UnitOfWork, { claim, stored, graph, entry }: EventContext, reply: Reply): void {
     if (!claim || !graph.dedupe) return
     const now = this.#clock.now()
     work.in(SeenCollection, stored.organization.id).update(

@@ -1,7 +1,7 @@
 // What an event came with, kept so that it can be run again. Most payloads are small and name no secret: the entry's
 // preview is then the payload itself, and nothing is written twice; others lie apart.
 import type { Store } from "../../contract/store.ts"
-import type { Work } from "../../contract/work.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import { isSecretName } from "../../kernel/secret-names.ts"
 import { PayloadCollection } from "./collections.ts"
@@ -17,7 +17,7 @@ export interface KeptEvent {
 }
 
 /** Stages what an event came with; to be called before the entry is staged. */
-export function keepEvent(work: Work, organization: string, entry: JournalEntry, kept: KeptEvent, days: number): void {
+export function keepEvent(work: UnitOfWork, organization: string, entry: JournalEntry, kept: KeptEvent, days: number): void {
   const { body, query } = kept
   const headers = withoutSecretHeaders(kept.headers)
   if (body === entry.payload_preview) {

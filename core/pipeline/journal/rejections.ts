@@ -2,7 +2,7 @@
 // so that a flood cannot fill the disk. Counts are kept in memory and written every second; what a crash loses of them is
 // under a second of a flood's tally, never an event that was promised anything.
 import type { Store } from "../../contract/store.ts"
-import { StagedWork } from "../../contract/work.ts"
+import { StagedWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { derivedUuidInOrder, type Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"

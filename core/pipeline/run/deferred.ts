@@ -2,7 +2,7 @@
 import type { Json } from "../../contract/collection.ts"
 import { defineJob } from "../../contract/job.ts"
 import { Store } from "../../contract/store.ts"
-import type { Work } from "../../contract/work.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
 import { EntryCollection } from "../journal/collections.ts"
@@ -49,7 +49,7 @@ export function deferredJobId(executionId: string): string {
 }
 
 /** Stages that the steps which failed for good, and those skipped behind them, are to be tried again. Returns their ids. */
-export function stageAgain(work: Work, organization: string, pipeline: Runnable, entry: JournalEntry): string[] {
+export function stageAgain(work: UnitOfWork, organization: string, pipeline: Runnable, entry: JournalEntry): string[] {
   const { deferred, handlers, byId } = pipeline.graph
   const again = new Set<string>()
   for (const step of [...deferred, ...handlers.values()]) {

@@ -4,7 +4,7 @@
 
 import type { Json } from "../../contract/collection.ts"
 import type { Store } from "../../contract/store.ts"
-import { StagedWork } from "../../contract/work.ts"
+import { StagedWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import type { Step } from "../graph.ts"
 import { IntentCollection } from "../journal/collections.ts"

@@ -1,7 +1,7 @@
 // Deferred steps that failed for good, tried again because someone asked: the cause may have been mended since.
 import type { JobQueue } from "../../contract/job.ts"
 import type { Store } from "../../contract/store.ts"
-import type { Work } from "../../contract/work.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { StoredPipeline } from "../source.ts"
@@ -17,7 +17,7 @@ interface Services {
 }
 
 /** Stages it; returns the ids of the steps. They run as the pipeline was when the event came. */
-export async function retryDeferred(services: Services, stored: StoredPipeline, executionId: string, work: Work): Promise<string[]> {
+export async function retryDeferred(services: Services, stored: StoredPipeline, executionId: string, work: UnitOfWork): Promise<string[]> {
   const organization = stored.organization.id
   const entry = await services.store.open(EntryCollection, organization).get(executionId)
   if (!entry || entry.pipeline_id !== stored.id)

@@ -4,7 +4,7 @@
 import type { AnyAction, Reply } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { RetryPolicy } from "../../contract/job.ts"
-import type { Work } from "../../contract/work.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { sleep } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
@@ -36,7 +36,7 @@ export function attemptStep(
   step: Step,
   attempt: number,
   services: StepServices,
-  work: Work,
+  work: UnitOfWork,
   signal: AbortSignal,
 ): Outcome | Promise<Outcome> {
   if (services.rehearse && step.action.timing === "deferred") return services.rehearse(execution, step)
@@ -68,11 +68,11 @@ class Attempt {
   readonly #step: Step
   readonly #attempt: number
   readonly #services: StepServices
-  readonly #work: Work
+  readonly #work: UnitOfWork
   readonly #signal: AbortSignal
   readonly #budget: StepBudget
 
-  constructor(execution: Execution, step: Step, attempt: number, services: StepServices, work: Work, signal: AbortSignal) {
+  constructor(execution: Execution, step: Step, attempt: number, services: StepServices, work: UnitOfWork, signal: AbortSignal) {
     this.#execution = execution
     this.#step = step
     this.#attempt = attempt
@@ -127,7 +127,7 @@ export async function runWithRetries(
   execution: Execution,
   step: Step,
   services: StepServices,
-  work: Work,
+  work: UnitOfWork,
 ): Promise<{ outcome: Outcome; attempts: number }> {
   for (let attempt = 1; ; attempt++) {
     const outcome = await withDeadline(step, execution.signal, services.clock, (signal) =>

@@ -4,7 +4,7 @@ import type { Reply } from "../../contract/action.ts"
 import type { InboundRequest } from "../../contract/auth-mode.ts"
 import type { Caller } from "../../contract/caller.ts"
 import type { Json } from "../../contract/collection.ts"
-import { StagedWork, type Work } from "../../contract/work.ts"
+import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { EventAnswer } from "../engine.ts"
@@ -95,7 +95,7 @@ export class IntakeSource {
       noteOutcome(entry, "accepted", "")
       entries.push(entry)
     }
-    const commit = async (work: Work): Promise<void> => {
+    const commit = async (work: UnitOfWork): Promise<void> => {
       for (const entry of entries) work.in(EntryCollection, organization).insert(storedEntry(entry))
       assertLease()
       refuseEnded(loaded)

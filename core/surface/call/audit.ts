@@ -4,7 +4,7 @@ import type { Caller, Surface } from "../../contract/caller.ts"
 import { type CollectionSpec, type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { Store, Write } from "../../contract/store.ts"
-import type { Work } from "../../contract/work.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import { difference, summary } from "./audit-difference.ts"
 
@@ -117,7 +117,7 @@ function valueAt(document: object, path: string): unknown {
 }
 
 export function audit(args: {
-  work: Work
+  work: UnitOfWork
   operation: AnyOperation
   caller: Caller
   input: unknown

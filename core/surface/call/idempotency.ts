@@ -8,7 +8,7 @@ import type { Caller } from "../../contract/caller.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { Store } from "../../contract/store.ts"
-import { StagedWork, type Work } from "../../contract/work.ts"
+import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { canonicalJson } from "../../kernel/canonical-json.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -130,7 +130,7 @@ export class Claim {
   }
 
   /** Stages the answer, without its secrets, with the call's own changes. */
-  record(work: Work, answer: KeptAnswer, secrets: readonly string[]): void {
+  record(work: UnitOfWork, answer: KeptAnswer, secrets: readonly string[]): void {
     const { rest, omitted } = without(answer.body, secrets)
     this.#put(work, { status: answer.status, answer: rest, omitted }, keptMs)
   }
@@ -145,7 +145,7 @@ export class Claim {
     await this.#deps.store.commit(work.commit)
   }
 
-  #put(work: Work, outcome: Pick<IdempotencyRecord, "status" | "answer" | "omitted">, forMs: number): string {
+  #put(work: UnitOfWork, outcome: Pick<IdempotencyRecord, "status" | "answer" | "omitted">, forMs: number): string {
     const { id, organization, operation, digest } = this.#held
     const now = this.#deps.clock.now()
     const times = { created_at: timestamp(now), expires_at: timestamp(now + forMs) }

@@ -1,7 +1,7 @@
 // The Live token: a message is staged with the commit it belongs to, kept with it, and emitted once it is on disk. On the
 // hot path: staging is synchronous, and emitting to a room that nobody is in costs a lookup.
 import { channelPattern, type Live, type LiveMessage } from "../../contract/channel.ts"
-import type { Work } from "../../contract/work.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
@@ -45,7 +45,7 @@ export function createFeed(deps: FeedDeps): Live {
     deps.deliver(organization, doc)
   }
 
-  const keep = (work: Work, organization: string, doc: LiveMessageDocument) => {
+  const keep = (work: UnitOfWork, organization: string, doc: LiveMessageDocument) => {
     const index = work.writes.length
     work.in(LiveMessages, organization).insert(doc, { ifPresent: "keep" })
     deps.outbox.staged(work, organization, doc.id)

@@ -4,7 +4,7 @@
 // notices, with the time since when that is; clients drop by its id what is emitted twice, and by the time what is from
 // before their subscription.
 import type { Store } from "../../contract/store.ts"
-import type { Work, Works } from "../../contract/work.ts"
+import type { UnitOfWork, UnitsOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
 import { derivedUuid, idAt } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
@@ -12,7 +12,7 @@ import { type LiveMessageDocument, LiveMessages, LiveNodes, type LiveOutboxDocum
 
 export interface OutboxDeps {
   readonly store: Store
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly clock: Clock
   readonly log: Logger
   readonly node: string
@@ -43,7 +43,7 @@ export class Outbox {
   }
 
   /** To be called when a message is staged, with the same unit of work. */
-  staged(work: Work, organization: string, id: string): void {
+  staged(work: UnitOfWork, organization: string, id: string): void {
     if (this.#staged.size >= maxStaged) this.#forgetOldest()
     this.#staged.set(id, this.#deps.clock.now())
     if (this.#organizations.has(organization)) return

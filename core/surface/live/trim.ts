@@ -1,7 +1,7 @@
 // Keeps a channel's kept messages from growing without end: after each `keep` messages of a room the ones beyond the
 // newest `keep` are removed, in the background, one room at a time. Age is the collection's own expiry.
 import type { Store } from "../../contract/store.ts"
-import type { Works } from "../../contract/work.ts"
+import type { UnitsOfWork } from "../../contract/unit-of-work.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { LiveMessages } from "./messages.ts"
 
@@ -9,12 +9,12 @@ const maxCounters = 10_000
 const batch = 500
 
 export class Trimmer {
-  readonly #deps: { store: Store; works: Works; log: Logger; keep: number }
+  readonly #deps: { store: Store; works: UnitsOfWork; log: Logger; keep: number }
   readonly #counts = new Map<string, number>()
   readonly #due = new Map<string, { organization: string; room: string }>()
   #running: Promise<void> | undefined
 
-  constructor(deps: { store: Store; works: Works; log: Logger; keep: number }) {
+  constructor(deps: { store: Store; works: UnitsOfWork; log: Logger; keep: number }) {
     this.#deps = deps
   }
 

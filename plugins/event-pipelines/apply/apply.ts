@@ -1,7 +1,7 @@
 // Applies a plan in one unit of work: all of it or nothing. What was changed on the server meanwhile fails the commit, and
 // is planned again.
 import { isDeepStrictEqual } from "node:util"
-import { AppError, StagedWork, type Work } from "#core"
+import { AppError, StagedWork, type UnitOfWork } from "#core"
 import { type AppliedFile, type PipelineRecord, Pipelines } from "../collections.ts"
 import type { EventPipelines, Organization } from "../pipelines.ts"
 import { markOf, takenSecret } from "./named-secret.ts"
@@ -19,7 +19,7 @@ export interface ApplyArgs {
 export async function stagePlan(
   { organization, planned, force }: ApplyArgs,
   pipelines: EventPipelines,
-  work: Work,
+  work: UnitOfWork,
 ): Promise<Map<string, string[]>> {
   refuse(planned, force)
   const warnings = new Map<string, string[]>()
@@ -46,7 +46,7 @@ async function rehearseOne(
   organization: Organization,
   planned: Planned,
   pipelines: EventPipelines,
-  work: Work,
+  work: UnitOfWork,
 ): Promise<Partial<Planned["change"]>> {
   try {
     const warnings = await stageOne(organization, planned, pipelines, work)
@@ -62,7 +62,7 @@ async function stageOne(
   organization: Organization,
   { change, given, stored, standing }: Planned,
   pipelines: EventPipelines,
-  work: Work,
+  work: UnitOfWork,
 ): Promise<string[] | undefined> {
   if (given && !stored) {
     const { document, secret } = given
@@ -110,7 +110,7 @@ function refuse(planned: readonly Planned[], force: boolean): void {
 }
 
 /** The document is what the server has: noted as applied, as the revision that it is. */
-export function remember(organization: Organization, stored: PipelineRecord, mark: AppliedFile, work: Work): void {
+export function remember(organization: Organization, stored: PipelineRecord, mark: AppliedFile, work: UnitOfWork): void {
   const file = { ...mark, applied_revision: stored.revision }
   if (!isDeepStrictEqual(stored.file, file))
     work.in(Pipelines, organization.id).update(stored.id, { $set: { file } }, { where: { revision: stored.revision } })

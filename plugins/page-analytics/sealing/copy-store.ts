@@ -1,6 +1,6 @@
 // What the copies of one organization are made of, as the store has it, and changes to it: each is one commit that
 // moves files in and out of the copy, refused when another node has changed the copy meanwhile.
-import { AppError, type Clock, derivedUuid, type Store, timestamp, type Works } from "#core"
+import { AppError, type Clock, derivedUuid, type Store, timestamp, type UnitsOfWork } from "#core"
 import { CopiesCollection, type Copy, NotesCollection, type RowNote, type Segment, SegmentsCollection } from "../collections.ts"
 import { schemaVersion } from "../event-columns.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
@@ -8,7 +8,7 @@ import type { WrittenSegment } from "./segment-tasks.ts"
 
 export interface CopyStoreDeps {
   readonly store: Store
-  readonly works: Works
+  readonly works: UnitsOfWork
   readonly clock: Clock
   readonly files: SegmentFiles
 }

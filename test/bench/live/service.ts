@@ -1,6 +1,6 @@
 // The service under test, in a process of its own: broadcasts to one channel when asked, through a commit as pipelines do.
 import { rmSync } from "node:fs"
-import { Live, Works } from "#core"
+import { Live, UnitsOfWork } from "#core"
 import { testHost } from "#core/testing"
 import { benchFolder } from "../machine.ts"
 
@@ -11,7 +11,7 @@ process.send?.({ url: host.url, token: host.adminKey })
 process.on("message", async (message) => {
   const { channel } = message as { channel: string }
   const sent = String(process.hrtime.bigint())
-  await host.get(Works).run((work) => void host.get(Live).stage(work, host.organization.id, { channel, event: "bench", data: { sent } }))
+  await host.get(UnitsOfWork).run((work) => void host.get(Live).stage(work, host.organization.id, { channel, event: "bench", data: { sent } }))
 })
 process.on("disconnect", () => {
   host

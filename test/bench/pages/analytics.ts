@@ -5,7 +5,7 @@
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"
-import { Clock, Ids, Store, Works } from "#core"
+import { Clock, Ids, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Buckets } from "../../../plugins/buckets/index.ts"
 import { type Dataset, type Row as DatasetRow, Datasets } from "../../../plugins/datasets/index.ts"
@@ -83,14 +83,14 @@ class Ground {
   static async make(host: TestHost, dataDir: string): Promise<Ground> {
     const files = new SegmentFiles({ buckets: host.get(Buckets), ids: host.get(Ids), folder: join(dataDir, "bench"), cacheBytes: 0 })
     await files.start()
-    const works = host.get(Works)
+    const works = host.get(UnitsOfWork)
     const dataset = await works.run((work) => host.get(Datasets).create(work, host.organization.id, { name: "Bench events" }))
     return new Ground(host, files, dataset)
   }
 
   copies(): CopyStore {
     const { host, files } = this
-    return new CopyStore({ store: host.get(Store), works: host.get(Works), clock: host.get(Clock), files }, host.organization.id)
+    return new CopyStore({ store: host.get(Store), works: host.get(UnitsOfWork), clock: host.get(Clock), files }, host.organization.id)
   }
 
   sealer(copies: CopyStore, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Sealer {
@@ -178,7 +178,7 @@ async function drop(ground: Ground): Promise<void> {
   const copies = ground.copies()
   await copies.change(live, { add: [], replace: await copies.segments(live), set: {} })
   await copies.sweep(Number.MAX_SAFE_INTEGER / 2 ** 10)
-  await ground.host.get(Works).run((work) => work.in(CopiesCollection, ground.host.organization.id).remove(live.id))
+  await ground.host.get(UnitsOfWork).run((work) => work.in(CopiesCollection, ground.host.organization.id).remove(live.id))
 }
 
 /** Each run begins on an idle machine: the service has started the process for the next question by then, beside nobody's run. */

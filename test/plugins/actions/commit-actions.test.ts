@@ -1,7 +1,7 @@
 // respond, live.broadcast and pipeline.send: what they stage, answer and pass on, and what they refuse.
 import { expect } from "chai"
 import type { LiveMessage } from "../../../core/contract/channel.ts"
-import type { Work } from "../../../core/contract/work.ts"
+import type { UnitOfWork } from "../../../core/contract/unit-of-work.ts"
 import { liveBroadcast } from "../../../plugins/actions/live-broadcast/live-broadcast.ts"
 import { pipelineSend } from "../../../plugins/actions/pipeline-send/pipeline-send.ts"
 import { respond } from "../../../plugins/actions/respond/respond.ts"
@@ -130,7 +130,7 @@ describe("respond", () => {
 describe("live.broadcast", () => {
   const staged: { organization: string; message: LiveMessage; id: string | undefined }[] = []
   const live = {
-    stage(_work: Work, organization: string, message: LiveMessage, id?: string) {
+    stage(_work: UnitOfWork, organization: string, message: LiveMessage, id?: string) {
       staged.push({ organization, message, id })
       return id ?? ""
     },

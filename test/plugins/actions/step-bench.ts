@@ -2,7 +2,7 @@
 import { parse } from "yaml"
 import type { AnyAction, Reply, StepContext } from "../../../core/contract/action.ts"
 import type { Json } from "../../../core/contract/collection.ts"
-import { StagedWork } from "../../../core/contract/work.ts"
+import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import { timeOrderedIds } from "../../../core/kernel/ids.ts"
 import { createLog } from "../../../core/kernel/log.ts"

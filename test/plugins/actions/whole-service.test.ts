@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { type Json, Store, Works } from "#core"
+import { type Json, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Pipelines } from "../../../plugins/event-pipelines/collections.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"
@@ -90,7 +90,7 @@ describe("actions in a whole service", () => {
     const organization = (await host.get(Organizations).first()).id
     const stored = await host.get(Store).open(Pipelines, organization).get(id)
     // As it was saved before the header was refused.
-    await host.get(Works).run((work) => {
+    await host.get(UnitsOfWork).run((work) => {
       const $set = { document: { ...stored?.document, pipeline: [{ ...pipeline[0], headers }] } as unknown as Json }
       work.in(Pipelines, organization).update(id, { $set })
     })

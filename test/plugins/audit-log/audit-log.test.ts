@@ -1,6 +1,6 @@
 // Who changed what, read back: by whom, with what was there before and after, and never a secret.
 import { expect } from "chai"
-import { type Role, Works } from "#core"
+import { type Role, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys } from "../../../plugins/organizations/index.ts"
 
@@ -30,7 +30,7 @@ describe("the audit log", () => {
   const list = async (query = "", key = host.adminKey) => (await host.api<Page>("GET", `/v1/audit-log${query}`, undefined, { key })).body
   const mint = (role: Role, scopes?: string[]) =>
     host
-      .get(Works)
+      .get(UnitsOfWork)
       .run((work) =>
         host
           .get(ApiKeys)

@@ -1,6 +1,6 @@
 // A service with datasets and organizations, and short ways to write rows into it as pipelines do.
 import type { Json } from "../../../core/contract/collection.ts"
-import type { Work } from "../../../core/contract/work.ts"
+import type { UnitOfWork } from "../../../core/contract/unit-of-work.ts"
 import { systemClock, timestamp } from "../../../core/kernel/clock.ts"
 import { timeOrderedIds } from "../../../core/kernel/ids.ts"
 import type { Dataset, Row } from "../../../plugins/datasets/index.ts"
@@ -25,7 +25,7 @@ export interface DatasetBench {
   /** An owner's key of another organization. */
   readonly stranger: string
   executionId(): string
-  stage(work: Work, dataset: string, values: Record<string, Json>, options?: EventOptions): ReturnType<Datasets["write"]>
+  stage(work: UnitOfWork, dataset: string, values: Record<string, Json>, options?: EventOptions): ReturnType<Datasets["write"]>
   /** Stages one row and commits it; the row's id. */
   event(dataset: string, values: Record<string, Json>, options?: EventOptions): Promise<string>
   ensure(dataset: string): Promise<void>

@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import fc from "fast-check"
 import type { Json } from "../../../core/contract/collection.ts"
-import { StagedWork } from "../../../core/contract/work.ts"
+import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { refusalOf } from "../../refusal.ts"
 import { type DatasetBench, startBench } from "./dataset-bench.ts"
 

@@ -1,7 +1,7 @@
 // Event pipelines as a resource: what a save refuses and why, purposes, slugs, revisions, datasets it makes, warnings,
 // and the walls between organizations.
 import { expect } from "chai"
-import { Works } from "#core"
+import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { Organizations } from "../../../plugins/organizations/index.ts"
 import { Bench, post } from "../../pipelines/bench.ts"
@@ -256,7 +256,7 @@ onBothStores("event pipelines", ({ start }) => {
   it("are not found from another organization: by slug, by id, their executions neither", async () => {
     const mine = await bench.make({ name: "Mine", pipeline: [write] })
     const { body: sent } = await post(mine.inbound_url, { email: "a@b.test" })
-    const other = await host.get(Works).run(async (work) => {
+    const other = await host.get(UnitsOfWork).run(async (work) => {
       const organizations = host.get(Organizations)
       const organization = organizations.create(work, { name: "Other", slug: "other" })
       const owner = organizations.addUser(work, { email: `owner@other.test`, name: "Other" })

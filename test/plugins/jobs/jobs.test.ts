@@ -1,6 +1,6 @@
 // Dead letters: kept, listed, read and tried again, and never another organization's.
 import { expect } from "chai"
-import { Works } from "#core"
+import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys } from "../../../plugins/organizations/index.ts"
 import { Bench, post } from "../../pipelines/bench.ts"
@@ -96,7 +96,7 @@ describe("jobs", () => {
 
   it("of a guest are without payload, and no guest has one tried again", async () => {
     const key = await host
-      .get(Works)
+      .get(UnitsOfWork)
       .run((work) =>
         host.get(ApiKeys).mint(work, host.organization.id, { name: "t", kind: "api_key", role: "guest", scopes: null, user: null }),
       )
@@ -113,7 +113,7 @@ describe("jobs", () => {
     const other = defineJob({ type: "pipeline.deferred", summary: "", payload: z.object({}), run: () => Promise.resolve() })
     const organization = "018f0000-0000-7000-8000-000000000001"
     const id = await host
-      .get(Works)
+      .get(UnitsOfWork)
       .run((work) => host.get(JobQueue).enqueue(work, other, {}, { organization, runAt: Date.now() + 3_600_000 }))
     expect((await list("?state=queued")).jobs.map((job) => job.id)).not.to.include(id)
     expect((await host.api("GET", `/v1/jobs/${id}`)).status).to.equal(404)

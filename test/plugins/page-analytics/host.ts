@@ -1,6 +1,6 @@
 // A service whose copy is sealed several times a second, a way to write page events as their plugin does, and waiting for
 // the copy to hold what was committed.
-import { Clock, Ids, type Json, timestamp, Works } from "#core"
+import { Clock, Ids, type Json, timestamp, UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import { Datasets } from "../../../plugins/datasets/index.ts"
 import { Organizations } from "../../../plugins/organizations/index.ts"
@@ -36,8 +36,8 @@ export class AnalyticsHost {
   /** The same service for another organization, which the host's own one manages. */
   async another(): Promise<AnalyticsHost> {
     const organizations = this.host.get(Organizations)
-    const made = await this.host.get(Works).run((work) => organizations.create(work, { name: `Organization ${++drawn}` }))
-    await this.host.get(Works).run((work) => organizations.setManager(work, made.id, { id: this.host.organization.id, role: "admin" }))
+    const made = await this.host.get(UnitsOfWork).run((work) => organizations.create(work, { name: `Organization ${++drawn}` }))
+    await this.host.get(UnitsOfWork).run((work) => organizations.setManager(work, made.id, { id: this.host.organization.id, role: "admin" }))
     return new AnalyticsHost(this.host, made)
   }
 
@@ -59,10 +59,10 @@ export class AnalyticsHost {
   async write(events: readonly EventValues[], receivedAt = this.now): Promise<string[]> {
     const { organization } = this
     const dataset = this.host.get(Datasets).reserve("page-events", "page analytics")
-    await this.host.get(Works).run((work) => dataset.ensure(work, organization, { class: "events" }))
+    await this.host.get(UnitsOfWork).run((work) => dataset.ensure(work, organization, { class: "events" }))
     const ids: string[] = []
     for (let first = 0; first < events.length; first += 500) {
-      await this.host.get(Works).run(async (work) => {
+      await this.host.get(UnitsOfWork).run(async (work) => {
         const executionId = this.host.get(Ids).uuid()
         for (const [itemIndex, values] of events.slice(first, first + 500).entries()) {
           const origin = { executionId, stepId: "save", itemIndex, receivedAt }

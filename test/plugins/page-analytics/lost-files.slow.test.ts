@@ -3,7 +3,7 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { Clock, Ids, Store, Works } from "#core"
+import { Clock, Ids, Store, UnitsOfWork } from "#core"
 import { Buckets } from "../../../plugins/buckets/index.ts"
 import { CopiesCollection, SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
 import { CopyStore } from "../../../plugins/page-analytics/sealing/copy-store.ts"
@@ -25,7 +25,7 @@ describe("page analytics: files that are gone", () => {
   const said = (of: AnalyticsHost, words: string) =>
     of.host.logged.filter((line) => line.includes(words) && line.includes(of.organization.id))
   const copiesOf = ({ host, organization }: AnalyticsHost) => {
-    const [store, works, clock, ids] = [host.get(Store), host.get(Works), host.get(Clock), host.get(Ids)]
+    const [store, works, clock, ids] = [host.get(Store), host.get(UnitsOfWork), host.get(Clock), host.get(Ids)]
     const files = new SegmentFiles({ buckets: host.get(Buckets), ids, folder: join(host.dataDir, "given-up"), cacheBytes: 0 })
     return new CopyStore({ store, works, clock, files }, organization.id)
   }
@@ -132,7 +132,7 @@ describe("page analytics: files that are gone", () => {
     if (!building) expect.fail("no copy is being made")
     const segment = (id: string, copy_id: string, replaced_at: string | null) => ({ ...listed, id, copy_id, replaced_at })
     const [replaced, lost, first] = [segment("a", live.id, listed.sealed_at), segment("b", building.id, null), segment("c", live.id, null)]
-    await service.host.get(Works).run((work) => {
+    await service.host.get(UnitsOfWork).run((work) => {
       for (const one of [replaced, lost, first]) work.in(SegmentsCollection, copies.organization).insert(one)
     })
     await copies.change(building, { add: [], replace: [], set: { cursor: listed.last_at } })

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"
 import { expect } from "chai"
-import { Clock, Ids, Store, Works } from "#core"
+import { Clock, Ids, Store, UnitsOfWork } from "#core"
 import { Buckets } from "../../../plugins/buckets/index.ts"
 import { type Segment, SegmentsCollection } from "../../../plugins/page-analytics/collections.ts"
 import { schemaVersion } from "../../../plugins/page-analytics/event-columns.ts"
@@ -72,7 +72,7 @@ describe("page analytics for readers outside", () => {
   it("lists the copy as it is, also where another node changed it while the list was on its way", async () => {
     const { host } = service
     const { organization } = await service.another()
-    const [store, works, clock, ids] = [host.get(Store), host.get(Works), host.get(Clock), host.get(Ids)]
+    const [store, works, clock, ids] = [host.get(Store), host.get(UnitsOfWork), host.get(Clock), host.get(Ids)]
     const args = { buckets: host.get(Buckets), ids, folder: join(host.dataDir, "list"), cacheBytes: 0 }
     const copies = new CopyStore({ store, works, clock, files: new SegmentFiles(args) }, organization.id)
     await copies.first()

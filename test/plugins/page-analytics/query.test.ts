@@ -1,6 +1,6 @@
 // Asking: what comes back in which form, what is refused in whose words, and who may ask.
 import { expect } from "chai"
-import { type AppError, Authenticator, CacheInvalidation, Works } from "#core"
+import { type AppError, Authenticator, CacheInvalidation, UnitsOfWork } from "#core"
 import { MembershipsCollection } from "../../../plugins/organizations/collections.ts"
 import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/organizations/index.ts"
 import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"
@@ -230,7 +230,7 @@ describe("page analytics query", () => {
   it("answers a manager key in its own organization, as any service key of its role", async () => {
     const mint = (manager: boolean) =>
       service.host
-        .get(Works)
+        .get(UnitsOfWork)
         .run((work) =>
           service.host
             .get(ApiKeys)
@@ -256,7 +256,7 @@ describe("page analytics query", () => {
   it("asks again, at each call, whether the key's maker is a member", async () => {
     const { host } = service
     const organizations = host.get(Organizations)
-    const works = host.get(Works)
+    const works = host.get(UnitsOfWork)
     const organization = host.organization.id
     const user = await works.run((work) => organizations.addUser(work, { email: "member@acme.test" }))
     await works.run((work) => organizations.addMember(work, organization, user.id, "member"))
@@ -289,7 +289,7 @@ describe("page analytics query", () => {
     const { host } = service
     const mint = (scopes: string[]) =>
       host
-        .get(Works)
+        .get(UnitsOfWork)
         .run((work) => host.get(ApiKeys).mint(work, host.organization.id, { name: "t", kind: "token", role: "member", scopes, user: null }))
     const ask = async (scopes: string[]) =>
       (await host.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" }, { key: (await mint(scopes)).text })).status

@@ -1,6 +1,6 @@
 // Pictures of pages as callers get them: what is asked for is what is in the picture, and what is wrong is told.
 import { expect } from "chai"
-import { Works } from "#core"
+import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
@@ -264,7 +264,7 @@ onBothBuckets("screenshots: where images are kept", (leg) => {
 })
 
 async function keyElsewhere(host: TestHost): Promise<string> {
-  return await host.get(Works).run((work) => {
+  return await host.get(UnitsOfWork).run((work) => {
     const organization = host.get(Organizations).create(work, { name: "Elsewhere" })
     return host.get(ApiKeys).mint(work, organization.id, { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null }).text
   })

@@ -1,6 +1,6 @@
 // The bound of screenshots under way, at the instants where a start stands in memory, on disk, or in both.
 import { expect } from "chai"
-import { StagedWork } from "../../../core/contract/work.ts"
+import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import { ScreenshotCollection, type StoredScreenshot } from "../../../plugins/screenshots/collection.ts"
 import { WaitingLine } from "../../../plugins/screenshots/waiting-line.ts"

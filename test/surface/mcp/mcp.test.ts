@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { InMemoryTransport } from "@modelcontextprotocol/server"
 import { expect } from "chai"
-import { type Role, Works } from "#core"
+import { type Role, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"
 import { mcpServers } from "../../../core/surface/mcp/server.ts"
@@ -35,7 +35,7 @@ describe("MCP", () => {
 
   const mint = (role: Role, scopes?: string[], organization = host.organization.id) =>
     host
-      .get(Works)
+      .get(UnitsOfWork)
       .run(
         (work) =>
           host
@@ -168,7 +168,7 @@ describe("MCP", () => {
   })
 
   it("holds walls and roles for resources as for calls", async () => {
-    const neighbours = await host.get(Works).run((work) => host.get(Organizations).create(work, { name: "Neighbours" }))
+    const neighbours = await host.get(UnitsOfWork).run((work) => host.get(Organizations).create(work, { name: "Neighbours" }))
     const stranger = await connect(await mint("owner", undefined, neighbours.id))
     expect((await stranger.listResources()).resources.map(({ uri }) => uri)).not.to.include("millrace://event-pipelines/website-lead")
     expect(
@@ -181,7 +181,7 @@ describe("MCP", () => {
   })
 
   it("completes from all that a list holds, and says where there is more than an answer does", async () => {
-    const many = await host.get(Works).run((work) => host.get(Organizations).create(work, { name: "Many" }))
+    const many = await host.get(UnitsOfWork).run((work) => host.get(Organizations).create(work, { name: "Many" }))
     const key = await mint("owner", undefined, many.id)
     const apply = (slugs: string[]) =>
       host.invoke(

@@ -1,5 +1,5 @@
 // Organizations for the walks over the operations, with a key that may do everything there.
-import { type Role, Works } from "#core"
+import { type Role, UnitsOfWork } from "#core"
 import { fulfilled, type GivenCall } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { Store } from "../../../core/contract/store.ts"
@@ -19,7 +19,7 @@ export type Answers = Record<string, unknown>
 /** An organization a slug, each with an owner who is staff and a key of theirs. */
 export function members({ host }: Ground, slugs: readonly string[]): Promise<Member[]> {
   const [organizations, keys] = [host.get(Organizations), host.get(ApiKeys)]
-  return host.get(Works).run((work) =>
+  return host.get(UnitsOfWork).run((work) =>
     Promise.all(
       slugs.map(async (slug) => {
         const organization = await organizations.create(work, { name: slug, slug })
@@ -36,7 +36,7 @@ export function members({ host }: Ground, slugs: readonly string[]): Promise<Mem
 export function keyOf({ host }: Ground, { organization }: Member, role: Role, scopes: readonly string[] | null = null): Promise<string> {
   const kind = scopes ? "token" : "api_key"
   const wanted = { name: "further", kind, role, scopes: scopes && [...scopes], user: null } as const
-  return host.get(Works).run((work) => host.get(ApiKeys).mint(work, organization.id, wanted).text)
+  return host.get(UnitsOfWork).run((work) => host.get(ApiKeys).mint(work, organization.id, wanted).text)
 }
 
 /** Calls what must be there first, in order. Throws where a call fails: the declaration says what is not so. */

@@ -13,7 +13,7 @@ export interface StagedCollection<D extends Document> {
 }
 
 /** A unit of work: what a call, an event or a job wants to leave behind, committed at once or not at all. */
-export interface Work {
+export interface UnitOfWork {
   readonly id: string
   in<D extends Document>(spec: CollectionSpec<D, "organization">, organization: string): StagedCollection<D>
   in<D extends Document>(spec: CollectionSpec<D, "global">): StagedCollection<D>
@@ -24,7 +24,7 @@ export interface Work {
 }
 
 /** A unit of work that its creator commits. */
-export class StagedWork implements Work {
+export class StagedWork implements UnitOfWork {
   readonly id: string
   readonly writes: Write[] = []
   readonly #after: ((result: CommitResult) => Promise<void> | void)[] = []
@@ -79,8 +79,8 @@ export class StagedWork implements Work {
 }
 
 /** Runs `stage` in a fresh unit of work and commits what it staged, for code outside a call: start-up, jobs, sockets. */
-export interface Works {
-  run<T>(stage: (work: Work) => Promise<T> | T): Promise<T>
+export interface UnitsOfWork {
+  run<T>(stage: (work: UnitOfWork) => Promise<T> | T): Promise<T>
 }
 
-export const Works = token<Works>("Works")
+export const UnitsOfWork = token<UnitsOfWork>("UnitsOfWork")

@@ -1,9 +1,9 @@
 // Units of work outside a call: staged, committed, then the hooks.
 import type { Store } from "../contract/store.ts"
-import { StagedWork, type Works } from "../contract/work.ts"
+import { StagedWork, type UnitsOfWork } from "../contract/unit-of-work.ts"
 import type { Ids } from "../kernel/ids.ts"
 
-export function createWorks(deps: { store: Store; ids: Ids }): Works {
+export function createUnitsOfWork(deps: { store: Store; ids: Ids }): UnitsOfWork {
   return {
     async run(stage) {
       const work = new StagedWork(deps.ids.uuid())
