@@ -5,9 +5,9 @@ export {
   type AuthModeExample,
   AuthModes,
   defineAuthMode,
-  type HandshakeAnswer,
+  type HandshakeResponse,
   type InboundRequest,
-  type LiveSecret,
+  type VerificationSecret,
   type Proof,
   type SignedParts,
   type Verdict,
@@ -22,8 +22,8 @@ export {
   isReservedChannel,
   Live,
   type LiveMessage,
-  type RecallArgs,
-  type RecalledMessage,
+  type HistoryArgs,
+  type PastMessage,
   reservedChannels,
 } from "./contract/channel.ts"
 export { CacheInvalidation, allKeys } from "./contract/cache-invalidation.ts"
@@ -31,7 +31,7 @@ export { type CollectionSpec, type Document, defineCollection, type Json } from 
 export { Declarations } from "./contract/declarations.ts"
 export { type Envelope, PageEnvelope } from "./contract/envelope.ts"
 export { answered, type OperationExample } from "./contract/example.ts"
-export { freeSlug, Name, Slug, SlugOrId, slugOf, Timestamp, Uuid } from "./contract/fields.ts"
+export { uniqueSlug, Name, Slug, SlugOrId, slugOf, Timestamp, Uuid } from "./contract/fields.ts"
 export { PublicUrl } from "./contract/inbound.ts"
 export { defaultRetry, defineJob, JobQueue, Postponed, type RetryPolicy } from "./contract/job.ts"
 export { Leases } from "./contract/lease.ts"
@@ -42,7 +42,7 @@ export { defineOperation, type Operation, Operations, type Streamed } from "./co
 export { OutgoingHttp, type OutgoingResult, type OutgoingRequest, type OutgoingResponse } from "./contract/outgoing-http.ts"
 export { type OutgoingCapture, type OutgoingCall, type OutgoingMail, Outgoing } from "./contract/outgoing.ts"
 export { type Page, Pager, pageInput } from "./contract/page.ts"
-export { readOnlyInput, withoutReadOnly } from "./contract/read-only.ts"
+export { readOnlyInput, omitReadOnly } from "./contract/read-only.ts"
 export { definePlugin, type Registrar } from "./contract/registrar.ts"
 export type { RehearsalContext, RehearsalFixture, RehearsedConnection } from "./contract/rehearsal.ts"
 export { requireRevision } from "./contract/revision.ts"
@@ -52,7 +52,7 @@ export { maxScriptMs, maxScriptResultBytes, type ScriptCall, type ScriptProblem,
 export { type DeclaredSchedule, type ScheduledJob, Scheduler, type Timing } from "./contract/schedule.ts"
 export { type Collection, type Filter, type NewestWinsWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"
 export { RateLimiter, windowSeconds as rateLimitWindowSeconds } from "./contract/rate-limiter.ts"
-export { holdsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
+export { containsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
 export { ViewerTokens } from "./contract/viewer-tokens.ts"
 export { measureWaiting } from "./contract/waiting-metrics.ts"
 export { StagedWork, type UnitOfWork, UnitsOfWork } from "./contract/unit-of-work.ts"

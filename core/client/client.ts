@@ -4,11 +4,11 @@ import { type CallByName, type ClientOptions, createCaller } from "./caller.ts"
 import type { Live, LiveOptions } from "./live.ts"
 import { type PageAsker, pagesOf } from "./paging.ts"
 import type { ClientRoute, Fields } from "./route.ts"
-import type { AnswerOf, Areas, CallOptions, InputOf, OperationMap } from "./shape.ts"
+import type { OutputOf, Areas, CallOptions, InputOf, OperationMap } from "./shape.ts"
 
 export type Client<M extends OperationMap> = Areas<M> & {
   /** By the operation's name, for what is known at run time only. */
-  call<Name extends keyof M & string>(name: Name, input: InputOf<M[Name]>, options?: CallOptions): Promise<AnswerOf<M[Name]>>
+  call<Name extends keyof M & string>(name: Name, input: InputOf<M[Name]>, options?: CallOptions): Promise<OutputOf<M[Name]>>
   /** Live updates with the same address and credential; brings socket.io's client along when it is first asked for. */
   live<Channels extends object = Record<string, unknown>>(
     options?: Omit<LiveOptions, "url" | "token" | "organization">,

@@ -18,7 +18,7 @@ export type InputOf<O extends TypedOperation> = Asked<z.input<O["input"]>, z.out
 type Asked<In, Out> = { [K in keyof In]: unknown extends In[K] ? (K extends keyof Out ? Out[K] : In[K]) : In[K] }
 
 /** What a call of an operation resolves to. */
-export type AnswerOf<O extends TypedOperation> = z.output<O["output"]> extends Streamed ? ClientStream : z.output<O["output"]>
+export type OutputOf<O extends TypedOperation> = z.output<O["output"]> extends Streamed ? ClientStream : z.output<O["output"]>
 
 /** What holds for one call. */
 export interface CallOptions {
@@ -36,13 +36,13 @@ type Args<I> = Record<never, never> extends I ? [input?: I, options?: CallOption
 /** The element of the one list in an answer. */
 type Item<A> = { [K in keyof A]: A[K] extends readonly (infer E)[] ? E : never }[keyof A]
 
-export type Call<O extends TypedOperation> = (...args: Args<InputOf<O>>) => Promise<AnswerOf<O>>
+export type Call<O extends TypedOperation> = (...args: Args<InputOf<O>>) => Promise<OutputOf<O>>
 
 export interface Pages<O extends TypedOperation> {
   /** Page after page, each asked for when the one before is done with. */
-  pages(...args: Args<InputOf<O>>): AsyncGenerator<AnswerOf<O>, void, undefined>
+  pages(...args: Args<InputOf<O>>): AsyncGenerator<OutputOf<O>, void, undefined>
   /** Item after item, across pages. */
-  each(...args: Args<InputOf<O>>): AsyncGenerator<Item<AnswerOf<O>>, void, undefined>
+  each(...args: Args<InputOf<O>>): AsyncGenerator<Item<OutputOf<O>>, void, undefined>
 }
 
 type Paged<O extends TypedOperation> =

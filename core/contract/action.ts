@@ -82,8 +82,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   /** Of one run; what `steps.<id>` shows. */
   readonly result: O
   readonly examples: readonly ActionExample[]
-  /** What a step that runs again, after a crash or in a replay, does a second time. `nothing`: what it leaves behind is there once. `marked`: it acts again, and sends the same key as before, by which the other side knows the repeat. Absent: neither is promised. */
-  readonly repeats?: "nothing" | "marked"
+  /** The effect of a step that runs again, after a crash or in a replay. `exactly_once`: none. `idempotency_key`: it acts again with the same idempotency key, by which the receiver detects the repeat. Absent: neither is promised. */
+  readonly idempotency?: "exactly_once" | "idempotency_key"
   readonly inject?: R
   /** Set where `run` may call `reply`; such a step runs before the reply goes out. */
   readonly replies?: true

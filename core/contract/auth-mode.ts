@@ -18,7 +18,7 @@ export interface InboundRequest {
 }
 
 /** A verification secret that counts at this moment; while one is rotated out there are two. */
-export interface LiveSecret {
+export interface VerificationSecret {
   readonly id: string
   /** As the operator or provider knows it. */
   readonly value: string
@@ -71,7 +71,7 @@ export type Verdict =
     }
 
 /** The answer to a provider's setup handshake. */
-export interface HandshakeAnswer {
+export interface HandshakeResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string
@@ -83,7 +83,7 @@ export interface HandshakeAnswer {
 export interface Verifier {
   verify(request: InboundRequest): Verdict | Promise<Verdict>
   /** Answers GET, HEAD and POST handshakes; undefined when the request is none. */
-  handshake?(request: InboundRequest): HandshakeAnswer | undefined
+  handshake?(request: InboundRequest): HandshakeResponse | undefined
   /** True when the proof covers the payload, so that fields of the body can be trusted for dedupe. */
   readonly coversBody: boolean
   /** Seconds that the sender waits for an answer, when known. */
@@ -94,7 +94,7 @@ export interface Verifier {
 
 export interface PrepareArgs<C, R extends TokenRecord> {
   readonly config: C
-  readonly secrets: readonly LiveSecret[]
+  readonly secrets: readonly VerificationSecret[]
   readonly pipeline: { readonly id: string; readonly organization_id: string; readonly owner_artifact_id: string | null }
   readonly deps: Deps<R>
 }

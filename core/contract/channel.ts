@@ -13,24 +13,24 @@ export interface Channel {
   readonly summary: string
   /** The least role that may subscribe. Default `member`; `guest` only where messages carry no payload, row or preview. */
   readonly role?: Role
-  /** False where messages may be emitted without being kept: a client that reconnects is told that some may be missing. */
-  readonly kept?: boolean
-  /** For messages that are emitted without being kept: tells them again from what is kept anyway, for clients that come back. */
-  readonly recall?: (args: RecallArgs) => Promise<readonly RecalledMessage[]>
+  /** False where messages may be emitted without being stored: a client that reconnects is told that some may be missing. */
+  readonly durable?: boolean
+  /** Past messages of a channel that is not durable, derived from stored documents, for clients that reconnect. */
+  readonly history?: (args: HistoryArgs) => Promise<readonly PastMessage[]>
 }
 
-/** What of a channel is to be told again. */
-export interface RecallArgs {
+/** Which past messages of a channel are wanted. */
+export interface HistoryArgs {
   readonly store: Store
   readonly organization: string
   /** Unix milliseconds; by the time in the id. */
   readonly since: number
-  /** The newest of them, where there are more. */
-  readonly most: number
+  /** How many; the newest of them. */
+  readonly limit: number
 }
 
-/** A message as it was emitted, with the same id. */
-export interface RecalledMessage {
+/** A message that was emitted before, with the same id. */
+export interface PastMessage {
   readonly id: string
   readonly event: string
   readonly data: Json
@@ -75,14 +75,14 @@ export interface LiveMessage {
   readonly publicEndpoint?: string
 }
 
-/** Tells open sockets: staged with a commit, or at once for what nobody has to be able to read later. */
+/** Publishes live messages to sockets: staged with a commit, or at once where nobody need read them later. */
 export interface Live {
   /** Stages a message; it is kept and emitted with the commit. Returns its id. */
   stage(work: UnitOfWork, organization: string, message: LiveMessage, id?: string): string
-  /** Emits without keeping: what nobody misses (progress), or what the channel can `recall` by the same `id`, a UUID in time order. */
+  /** Emits without storing: progress, or what the channel's `history` returns under the same `id`, a UUID in time order. */
   emit(organization: string, message: LiveMessage, id?: () => string): void
-  /** False when nobody can be listening now, so that what is only emitted need not be made. */
-  heard(organization: string, message: Pick<LiveMessage, "channel" | "publicEndpoint">): boolean
+  /** False when there are certainly no subscribers, so that a message that is only emitted need not be made. */
+  hasSubscribers(organization: string, message: Pick<LiveMessage, "channel" | "publicEndpoint">): boolean
 }
 
 export const Live = token<Live>("Live")

@@ -50,7 +50,7 @@ export function slugOf(name: string, kind: string): string {
 const maxNumbered = 100
 
 /** The slug, or with the first number from 2 that makes it free. Two at once are told apart by the unique index. */
-export async function freeSlug(slug: string, isTaken: (slug: string) => Promise<boolean> | boolean): Promise<string> {
+export async function uniqueSlug(slug: string, isTaken: (slug: string) => Promise<boolean> | boolean): Promise<string> {
   for (let n = 1; n <= maxNumbered; n++) {
     const numbered = n === 1 ? slug : `${slug}-${n}`
     if (!(await isTaken(numbered))) return numbered

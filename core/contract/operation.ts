@@ -74,10 +74,10 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly streams?: boolean
   handle(args: HandleArgs<z.output<I>, R>): Promise<z.input<O>> | z.input<O>
   /**
-   * For a handler that may be run again on what is there by then: it is, once, where another change came first (`aborted` or
-   * `already_exists`, nothing committed). Gives the error for the second time.
+   * Set where the handler may be retried once after a conflict with a concurrent change (`aborted` or `already_exists`,
+   * nothing committed). Maps the error of the second attempt.
    */
-  outrun?(args: Pick<HandleArgs<z.output<I>, R>, "caller" | "deps"> & { readonly error: AppError }): Promise<AppError>
+  onConflict?(args: Pick<HandleArgs<z.output<I>, R>, "caller" | "deps"> & { readonly error: AppError }): Promise<AppError>
 }
 
 /** What a streaming operation returns in place of its output. */

@@ -30,11 +30,11 @@ export interface Page<D> {
 
 /** Reads a list page by page, with cursors that are of no use for another list. */
 export interface Pager {
-  /** One page. `bound` names what the cursor is good for (operation and filters); throws `invalid_argument` for a cursor made for something else. */
+  /** One page. `cursorScope` names what the cursor is good for (operation and filters); throws `invalid_argument` for a cursor made for something else. */
   page<D extends Document>(args: {
     collection: Collection<D>
     organization: string
-    bound: string
+    cursorScope: string
     filter: Filter
     sort?: Sort
     request: PageRequest

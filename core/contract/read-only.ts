@@ -13,7 +13,7 @@ export function readOnlyInput<const N extends string>(names: readonly N[]): Read
 }
 
 /** What is left to change. Throws `invalid_argument` naming each read-only field that is not as `shown`. */
-export function withoutReadOnly<T extends Readonly<Record<string, unknown>>>(
+export function omitReadOnly<T extends Readonly<Record<string, unknown>>>(
   given: T,
   shown: Readonly<Record<string, unknown>>,
   names: readonly string[],

@@ -31,10 +31,10 @@ export type Rendered<C> =
         : C
 
 /** Whether a template stands anywhere in the value. */
-export function holdsTemplate(value: unknown): boolean {
+export function containsTemplate(value: unknown): boolean {
   if (typeof value === "string") return value.includes("{{") || value.includes("{%")
-  if (Array.isArray(value)) return value.some(holdsTemplate)
-  if (typeof value === "object" && value !== null) return Object.values(value).some(holdsTemplate)
+  if (Array.isArray(value)) return value.some(containsTemplate)
+  if (typeof value === "object" && value !== null) return Object.values(value).some(containsTemplate)
   return false
 }
 
@@ -42,7 +42,7 @@ export function holdsTemplate(value: unknown): boolean {
 export function template<T>(inner: z.ZodType<T>) {
   const templated = z
     .string()
-    .refine(holdsTemplate, { error: "expected a template such as {{ event.field }}", abort: true })
+    .refine(containsTemplate, { error: "expected a template such as {{ event.field }}", abort: true })
     .meta({ description: "A template: {{ expression }}" })
   return z.union([inner, templated]).transform((value): TemplateSlot<T> => new TemplateSlot(value as Json, inner))
 }

@@ -30,7 +30,7 @@ export interface InternalEvent {
 }
 
 /** What became of an event from inside the service. */
-export interface EventAnswer {
+export interface EventResult {
   readonly execution_id: string
   readonly status: "accepted" | "rejected" | "failed"
   readonly reply: Reply
@@ -66,7 +66,7 @@ export interface PipelineEngine {
   compile(document: unknown, organization?: { readonly id: string; readonly slug?: string }): Promise<Compilation>
   /** An event for an endpoint that came in by another door (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
   receive(endpointId: string, request: InboundRequest): Promise<ReceivedAnswer>
-  submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventAnswer>
+  submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventResult>
   dryRun(
     pipeline: StoredPipeline,
     event: {
@@ -78,7 +78,7 @@ export interface PipelineEngine {
     },
   ): Promise<DryRun>
   /** `force`: also where the pipeline is disabled. */
-  replay(pipeline: StoredPipeline, executionId: string, caller: Caller, options?: { readonly force?: boolean }): Promise<EventAnswer>
+  replay(pipeline: StoredPipeline, executionId: string, caller: Caller, options?: { readonly force?: boolean }): Promise<EventResult>
   /** Stages that the deferred steps of an execution which failed for good are tried again. Returns their ids. */
   retry(pipeline: StoredPipeline, executionId: string, work: UnitOfWork): Promise<readonly string[]>
 }

@@ -8,7 +8,7 @@ import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { token } from "../kernel/di.ts"
 import type { AppError } from "../kernel/errors.ts"
 import type { PipelineDocument } from "./document.ts"
-import type { EventAnswer } from "./engine.ts"
+import type { EventResult } from "./engine.ts"
 import type { JournalEntry } from "./journal/entry.ts"
 import type { StoredPipeline } from "./source.ts"
 import type { RequestStamp } from "./stamp/stamp.ts"
@@ -58,7 +58,7 @@ export interface Intake {
   /** Throws AppError to reject the request as a whole. */
   take(arrival: Arrival): Promise<Reply>
   /** Runs one journalled event again. */
-  replay(args: ReplayArgs): Promise<EventAnswer>
+  replay(args: ReplayArgs): Promise<EventResult>
 }
 
 /** Where a plugin offers to take over the events of a purpose. */

@@ -12,19 +12,19 @@ export function isTestFile(path: string): boolean {
 }
 
 /** Paths of the pipelines, or of the tests, directly in a folder. */
-export function filesIn(folder: string, kind: FileKind): string[] {
+export function filesOfKind(folder: string, kind: FileKind): string[] {
   return readdirSync(folder)
     .filter((name) => kindOf(name) === kind)
     .map((name) => join(folder, name))
 }
 
-export interface PassedOver {
+export interface IgnoredFile {
   readonly path: string
   readonly why: string
 }
 
 /** What may be meant for pipelines and is not taken: files in a folder below, endings that are spelt otherwise. */
-export function passedOver(folder: string): PassedOver[] {
+export function ignoredFiles(folder: string): IgnoredFile[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.name.startsWith(".") || kindOf(entry.name) !== undefined) return []

@@ -1,5 +1,5 @@
 // Where the engine gets pipelines from. The plugin that keeps them provides it.
-import type { LiveSecret } from "../contract/auth-mode.ts"
+import type { VerificationSecret } from "../contract/auth-mode.ts"
 import { token } from "../kernel/di.ts"
 import type { PipelineDocument } from "./document.ts"
 
@@ -14,7 +14,7 @@ export interface StoredPipeline {
   /** What it is for: as its document asks, or as it was promoted to. */
   readonly purpose: PipelineDocument["purpose"]
   /** Opened; more than one while an old one is being rotated out. */
-  readonly secrets: readonly LiveSecret[]
+  readonly secrets: readonly VerificationSecret[]
 }
 
 /** Where the engine finds the pipelines that it runs. */

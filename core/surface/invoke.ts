@@ -131,15 +131,15 @@ export function createInvoker(deps: InvokerDeps): Invoker {
 
   async function handle(call: Call): Promise<Answer> {
     const { operation, caller } = call
-    const { outrun } = operation
-    if (!outrun) return await attempt(call)
+    const { onConflict } = operation
+    if (!onConflict) return await attempt(call)
     try {
       return await attempt(call)
     } catch (error) {
       if (!cameSecond(error)) throw error
     }
     return await attempt(call).catch(async (error: unknown) => {
-      throw cameSecond(error) ? await outrun({ error, caller, deps: depsOf(operation) }) : error
+      throw cameSecond(error) ? await onConflict({ error, caller, deps: depsOf(operation) }) : error
     })
   }
 

@@ -130,7 +130,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
     })
   }
   return {
-    live: createFeed({ ...deps, node, outbox, trimmer, deliver, heard: audience(io) }),
+    live: createFeed({ ...deps, node, outbox, trimmer, deliver, hasSubscribers: audience(io) }),
     door: {
       path: `${path}/`,
       attach(server: HttpServer) {
@@ -176,7 +176,7 @@ function delivery(io: LiveServer): Deliver {
 }
 
 /** Whether anyone may be listening: on this node, or on others, whose rooms it does not know. */
-function audience(io: LiveServer): Live["heard"] {
+function audience(io: LiveServer): Live["hasSubscribers"] {
   return (organization, message) => {
     const { adapter } = io.of("/")
     const room = socketRoom(organization, message.channel, message.publicEndpoint)

@@ -26,9 +26,9 @@ export function createPager(deps: { key: Buffer }): Pager {
   }
 
   return {
-    async page({ collection, organization, bound, filter, sort, request }) {
+    async page({ collection, organization, cursorScope, filter, sort, request }) {
       const order = totalOrder(sort)
-      const scope = JSON.stringify([organization, bound, order])
+      const scope = JSON.stringify([organization, cursorScope, order])
       const after = request.cursor === "" ? undefined : open(scope, request.cursor)
       const options = { sort: Object.fromEntries(order) as Sort, limit: request.limit + 1 }
       const found = await collection.find(filter, after ? { ...options, after } : options)

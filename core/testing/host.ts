@@ -55,7 +55,7 @@ export interface TestHost {
     pipeline: { readonly inbound_url: string | null },
     event: unknown,
     options?: SendOptions,
-  ): Promise<ApiAnswer<T>>
+  ): Promise<ApiResponse<T>>
   /** Calls an operation by its name with the admin key, without HTTP. Throws AppError as it does. */
   invoke<T = Record<string, unknown>>(operation: string, input: unknown, options?: { readonly key?: string }): Promise<T>
   get<T>(token: Token<T>): T
@@ -65,12 +65,12 @@ export interface TestHost {
     path: string,
     body?: unknown,
     options?: { key?: string; headers?: Record<string, string> },
-  ): Promise<ApiAnswer<T>>
+  ): Promise<ApiResponse<T>>
   stop(): Promise<void>
 }
 
 /** What a call over HTTP was answered, its JSON parsed. */
-export interface ApiAnswer<T> {
+export interface ApiResponse<T> {
   readonly status: number
   readonly body: T
   readonly headers: Headers
@@ -170,7 +170,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   }
 }
 
-async function answerOf<T>(response: Response): Promise<ApiAnswer<T>> {
+async function answerOf<T>(response: Response): Promise<ApiResponse<T>> {
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: parsed(text) as T }
 }

@@ -68,7 +68,7 @@ export const listAuditLog = defineOperation({
     const page = await deps.pager.page({
       collection: deps.store.open(AuditLog, organization),
       organization,
-      bound: `audit_log ${JSON.stringify(filter)}`,
+      cursorScope: `audit_log ${JSON.stringify(filter)}`,
       filter,
       sort: { id: -1 },
       request: { limit, cursor },

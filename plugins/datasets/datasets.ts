@@ -5,7 +5,7 @@ import {
   type CacheInvalidation,
   type Collection,
   derivedUuid,
-  freeSlug,
+  uniqueSlug,
   isUuid,
   type Live,
   type RowResult,
@@ -165,7 +165,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
       return ensure(work, organization, slug, given)
     },
     async create(work, organization, given) {
-      const slug = given.slug ?? (await freeSlug(slugOf(given.name, "dataset"), (one) => isTaken(organization, one)))
+      const slug = given.slug ?? (await uniqueSlug(slugOf(given.name, "dataset"), (one) => isTaken(organization, one)))
       refuseReserved(slug)
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a dataset "${slug}" already; take another slug.`, {

@@ -5,7 +5,7 @@ import { defineChannel, type Json, type Live, type UnitOfWork } from "#core"
 export const rowsChannel = defineChannel({
   name: "datasets:*",
   summary: "Rows of one dataset as they are written (`row_written`: `id`, `values` as given) and deleted (`row_deleted`: `id`).",
-  kept: false,
+  durable: false,
 })
 
 export class RowNews {
@@ -25,6 +25,6 @@ export class RowNews {
 
   #tell(work: UnitOfWork, organization: string, slug: string, event: string, data: Json): void {
     const message = { channel: `datasets:${slug}`, event, data }
-    if (this.#live.heard(organization, message)) work.afterCommit(() => this.#live.emit(organization, message))
+    if (this.#live.hasSubscribers(organization, message)) work.afterCommit(() => this.#live.emit(organization, message))
   }
 }

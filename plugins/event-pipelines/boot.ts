@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import type { CoreConfig, Listening, Logger, UnitsOfWork } from "#core"
-import { passedOver } from "#core/engine"
+import { ignoredFiles } from "#core/engine"
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
 import type { EventPipelines, Organization } from "./pipelines.ts"
@@ -53,7 +53,7 @@ export class FilesAtBoot {
   async #applyAll(folders: readonly string[], root: string): Promise<void> {
     const { settings, organizations, log } = this.#deps
     const files = pipelineFiles(folders)
-    for (const { path, why } of folders.filter((folder) => existsSync(folder)).flatMap(passedOver))
+    for (const { path, why } of folders.filter((folder) => existsSync(folder)).flatMap(ignoredFiles))
       log.warn({ file: relative(root, path) }, `${relative(root, path)} is not taken for pipelines: ${why}`)
     if (files.length === 0) return
     const organization = await organizations.first()

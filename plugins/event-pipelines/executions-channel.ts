@@ -1,6 +1,6 @@
 // The live channel `executions`. Its messages are not kept: clients that lost their connection get them again from the journal.
-import { defineChannel, type RecallArgs, type RecalledMessage, timestamp } from "#core"
-import { EntryCollection, recalledAnnouncement } from "#core/engine"
+import { defineChannel, type HistoryArgs, type PastMessage, timestamp } from "#core"
+import { EntryCollection, pastAnnouncement } from "#core/engine"
 import { Pipelines } from "./collections.ts"
 
 /** Without payloads: what became of each event, as it is journalled. */
@@ -8,17 +8,17 @@ export const executionsChannel = defineChannel({
   name: "executions",
   summary: "Each event as it is journalled: pipeline, status, cause.",
   role: "guest",
-  recall,
+  history,
 })
 
 /** Each event once, as it is now: a change that was missed is not told apart. By pipeline, since entries are in the order of time by pipeline only. */
-async function recall({ store, organization, since, most }: RecallArgs): Promise<RecalledMessage[]> {
+async function history({ store, organization, since, limit }: HistoryArgs): Promise<PastMessage[]> {
   const entries = store.open(EntryCollection, organization)
   const received_at = { $gte: timestamp(since) }
-  let found: RecalledMessage[] = []
+  let found: PastMessage[] = []
   for await (const { id } of store.open(Pipelines, organization).stream({})) {
-    const newest = await entries.find({ pipeline_id: id, received_at }, { sort: { received_at: -1 }, limit: most })
-    found = [...found, ...newest.map(recalledAnnouncement)].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, most)
+    const newest = await entries.find({ pipeline_id: id, received_at }, { sort: { received_at: -1 }, limit })
+    found = [...found, ...newest.map(pastAnnouncement)].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
   }
   return found
 }

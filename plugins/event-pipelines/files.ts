@@ -5,7 +5,7 @@ import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
 import { AppError, type Logger, notUtf8, slugOf, utf8Text, type UnitsOfWork } from "#core"
-import { type Finding, filesIn, PipelineDocument, parseText } from "#core/engine"
+import { type Finding, filesOfKind, PipelineDocument, parseText } from "#core/engine"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"
 import { markOf, standingOf, takenSecret } from "./apply/named-secret.ts"
@@ -26,7 +26,7 @@ export interface FileProblem {
 export function pipelineFiles(folders: readonly string[]): string[] {
   return folders
     .filter((folder) => existsSync(folder))
-    .flatMap((folder) => filesIn(folder, "pipeline"))
+    .flatMap((folder) => filesOfKind(folder, "pipeline"))
     .sort()
 }
 

@@ -45,11 +45,11 @@ export class PipelineRecords {
 
   list(organization: string, { purpose, state, source_kind, limit, cursor }: ListFilters): Promise<Page<PipelineRecord>> {
     const filter = { ...(purpose && { purpose }), ...(state && { state }), ...(source_kind && { source_kind }) }
-    const bound = `event_pipelines.list ${JSON.stringify(filter)}`
+    const cursorScope = `event_pipelines.list ${JSON.stringify(filter)}`
     return this.#pager.page({
       collection: this.#store.open(Pipelines, organization),
       organization,
-      bound,
+      cursorScope,
       filter,
       sort: { id: -1 },
       request: { limit, cursor },

@@ -1,6 +1,6 @@
 // Verification secrets: made, kept sealed, opened for the engine. Plain text leaves once, in the answer that made it.
 import { randomBytes } from "node:crypto"
-import { AppError, type Ids, type LiveSecret, sameSecret, timestamp, type Vault } from "#core"
+import { AppError, type Ids, type VerificationSecret, sameSecret, timestamp, type Vault } from "#core"
 import { type KeptSecret, secretContext } from "./collections.ts"
 
 /** `whsec_` and 32 random bytes in base64, as Standard Webhooks writes secrets. */
@@ -10,7 +10,7 @@ export function generateSecret(): string {
 
 export interface SecretKeeper {
   keep(pipelineId: string, plain: string, now: number): KeptSecret
-  open(pipelineId: string, kept: readonly KeptSecret[], now: number): LiveSecret[]
+  open(pipelineId: string, kept: readonly KeptSecret[], now: number): VerificationSecret[]
   /** Whether it is that one, in constant time. One that no longer opens verifies nothing, and is none. */
   holds(pipelineId: string, kept: KeptSecret, plain: string): boolean
 }

@@ -1,6 +1,6 @@
 // A provider's row made into the verifier of one pipeline: its scheme prepared once, its handshake, and what its events
 // are called.
-import type { HandshakeAnswer, InboundRequest, LiveSecret, Verdict, Verifier } from "#core"
+import type { HandshakeResponse, InboundRequest, VerificationSecret, Verdict, Verifier } from "#core"
 import type { FirstSeen } from "./checks/once-only.ts"
 import type { Handshake } from "./handshakes/handshake.ts"
 import { handshakes } from "./handshakes/table.ts"
@@ -26,7 +26,7 @@ import { prepareToken } from "./schemes/token.ts"
 interface ProviderVerifierArgs {
   readonly row: ProviderRow
   readonly config: ProviderConfig
-  readonly secrets: readonly LiveSecret[]
+  readonly secrets: readonly VerificationSecret[]
   readonly fetcher: KeyFetcher
   readonly firstSeen?: FirstSeen | undefined
   readonly note: (message: string) => void
@@ -64,7 +64,7 @@ export function providerVerifier({ row, config, secrets: given, fetcher, firstSe
 }
 
 /** A request that cannot even be read as a handshake is none: verification then says what is wrong with it. */
-function answered(answer: Handshake, context: Parameters<Handshake>[0]): HandshakeAnswer | undefined {
+function answered(answer: Handshake, context: Parameters<Handshake>[0]): HandshakeResponse | undefined {
   try {
     return answer(context)
   } catch {

@@ -57,7 +57,7 @@ export const listJobs = defineOperation({
     const page = await deps.pager.page({
       collection: deps.store.open(JobCollection),
       organization,
-      bound: `jobs ${state} ${type ?? ""}`,
+      cursorScope: `jobs ${state} ${type ?? ""}`,
       filter: { organization, state, ...(type === undefined ? {} : { type }) },
       sort: { created_at: -1 },
       request: { limit, cursor },

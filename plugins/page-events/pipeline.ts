@@ -1,6 +1,6 @@
 // The page-events pipeline of a page (specification 2.11): made with the page's first publication, once;
 // disabling it turns first-party analytics off for the page, and it is not made again.
-import { derivedUuid, freeSlug, type UnitOfWork } from "#core"
+import { derivedUuid, uniqueSlug, type UnitOfWork } from "#core"
 import { PipelineDocument } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
 import type { EventPipelines } from "../event-pipelines/index.ts"
@@ -32,7 +32,7 @@ export async function onPublish(
   })
   const base = `page-events-${page.slug}`.slice(0, 95).replace(/-+$/, "")
   const document = PipelineDocument.parse({
-    slug: await freeSlug(base, async (slug) => (await pipelines.find(organization.id, slug)) !== undefined),
+    slug: await uniqueSlug(base, async (slug) => (await pipelines.find(organization.id, slug)) !== undefined),
     name: `Page events: ${page.title}`.slice(0, 200),
     state: "active",
     source_kind: "browser_form",

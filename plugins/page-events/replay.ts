@@ -4,7 +4,7 @@
 import { createHmac } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type Vault, type UnitOfWork } from "#core"
-import type { EventAnswer, ReplayArgs } from "#core/engine"
+import type { EventResult, ReplayArgs } from "#core/engine"
 import type { Datasets, ReservedDataset, Row } from "../datasets/index.ts"
 import { BatchesCollection, placeOf } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"
@@ -21,7 +21,7 @@ export interface ReplayDeps {
 
 const stepId = "page_events"
 
-export function replayer(deps: ReplayDeps): (args: ReplayArgs) => Promise<EventAnswer> {
+export function replayer(deps: ReplayDeps): (args: ReplayArgs) => Promise<EventResult> {
   const key = deps.vault.keyFor("page event receipts")
   return async (args) => {
     try {

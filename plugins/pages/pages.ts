@@ -5,7 +5,7 @@ import {
   type Clock,
   type CacheInvalidation,
   allKeys,
-  freeSlug,
+  uniqueSlug,
   type Ids,
   isUuid,
   type Json,
@@ -120,7 +120,7 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
       return page
     },
     async create(work, organization, given) {
-      const slug = given.slug ?? (await freeSlug(slugOf(given.title, "page"), async (one) => (await get(organization, one)) !== undefined))
+      const slug = given.slug ?? (await uniqueSlug(slugOf(given.title, "page"), async (one) => (await get(organization, one)) !== undefined))
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a page "${slug}" already; take another slug.`, {
           fields: [{ path: "slug", message: "taken" }],

@@ -6,7 +6,7 @@ const action = defineAction({
   type: "sample.name",
   summary: "Count the words of a text.",
   timing: "commit",
-  repeats: "nothing",
+  idempotency: "exactly_once",
   config: z.strictObject({
     text: template(z.string()).describe("Text whose words are counted."),
   }),

@@ -1,7 +1,7 @@
 // The auth mode sample_name: the sender signs the body with a secret that both know, by HMAC-SHA256.
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { z } from "zod"
-import { defineAuthMode, definePlugin, type InboundRequest, type LiveSecret, type Verdict } from "#core"
+import { defineAuthMode, definePlugin, type InboundRequest, type VerificationSecret, type Verdict } from "#core"
 
 const mode = defineAuthMode({
   mode: "sample_name",
@@ -23,7 +23,7 @@ const mode = defineAuthMode({
   sign: ({ config, secret, request }) => ({ headers: { [config.header.toLowerCase()]: signature(request.body, secret) } }),
 })
 
-function verdictOf(request: InboundRequest, header: string, secrets: readonly LiveSecret[]): Verdict {
+function verdictOf(request: InboundRequest, header: string, secrets: readonly VerificationSecret[]): Verdict {
   const given = request.headers[header]
   if (typeof given !== "string") return { ok: false, cause: "missing_header", message: `Expected the header ${header}, once.` }
   const live = secrets.filter(({ endsAt = Number.POSITIVE_INFINITY }) => request.receivedAt < endsAt)

@@ -82,7 +82,7 @@ export class ServiceUnderTest {
     // It has no door, so it never listens.
     container.value(Listening, { onListening: () => undefined })
     container.value(PublicUrl, () => "http://127.0.0.1:4000")
-    container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, heard: () => false })
+    container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, hasSubscribers: () => false })
     container.provide(Ids, { create: () => timeOrderedIds(clock) })
     container.provide(Store, { create: () => store, start: () => store.start(), stop: () => store.stop() })
     container.provide(CacheInvalidation, { create: () => createLocalInvalidation({ log }) })

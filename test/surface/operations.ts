@@ -81,8 +81,8 @@ export function notebook(stage: Stage): AnyOperation[] {
       const organization = caller.organization.id
       const filter = input.text === undefined ? {} : { text: input.text }
       const collection = deps.store.open(Notes, organization)
-      const bound = `notes:${input.text ?? ""}`
-      const page = await deps.pager.page({ collection, organization, bound, filter, sort: { text: -1 }, request: input })
+      const cursorScope = `notes:${input.text ?? ""}`
+      const page = await deps.pager.page({ collection, organization, cursorScope, filter, sort: { text: -1 }, request: input })
       return { notes: page.items, next_cursor: page.next_cursor }
     },
   })

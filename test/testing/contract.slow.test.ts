@@ -54,7 +54,7 @@ const httpOf = (deps: unknown) => (deps as { http: OutgoingHttp }).http
 describe("the contract of action types", () => {
   it("is kept by an action that does as it says, given as it is or in its plugin", async () => {
     const good = action({
-      repeats: "marked",
+      idempotency: "idempotency_key",
       inject,
       async run({ config, context, deps }) {
         context.log.info({ api_key: config.api_key }, "acts")
@@ -144,7 +144,7 @@ describe("the contract of action types", () => {
 
   it("is broken by an action that repeats what it says it does not, or marks it anew", async () => {
     const twice = action({
-      repeats: "nothing",
+      idempotency: "exactly_once",
       inject,
       run: async ({ deps, context }) => {
         await httpOf(deps).fetch({ url, idempotencyKey: context.idempotencyKey })
@@ -154,7 +154,7 @@ describe("the contract of action types", () => {
     expect(Object.values((await tried(twice, /second time/)).failed).join()).to.match(/makes 3 calls after a crash and a replay, and 1/)
     const marked = (key: () => string | undefined) =>
       action({
-        repeats: "marked",
+        idempotency: "idempotency_key",
         inject,
         async run({ deps }) {
           const idempotencyKey = key()
@@ -194,7 +194,7 @@ describe("the contract of action types", () => {
     const counting = (timing: "commit" | "deferred") =>
       action({
         timing,
-        repeats: "nothing",
+        idempotency: "exactly_once",
         run({ work, context }) {
           work.in(Counters, context.organization.id).update("main", { $inc: { n: 1 } }, { upsert: true })
           return { ok: true }

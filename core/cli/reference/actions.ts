@@ -26,20 +26,20 @@ const timings = {
   deferred: "**Timing:** `deferred`. It runs after the reply from the durable queue, or before it with `await: true`.",
 } as const
 
-const repeats = {
-  nothing: "**Run again** after a crash, or in a replay, it leaves behind nothing more.",
-  marked: "**Run again** after a crash, or in a replay, it acts again with the same key, by which the other side knows the repeat.",
+const idempotencyTexts = {
+  exactly_once: "**Run again** after a crash, or in a replay, it has no further effect.",
+  idempotency_key: "**Run again** after a crash, or in a replay, it acts again with the same idempotency key, by which the receiver detects the repeat.",
 } as const
 
 function page(action: AnyAction): string {
-  const { type, summary, description, timing, repeats: again, config, examples, rules = {} } = action
+  const { type, summary, description, timing, idempotency, config, examples, rules = {} } = action
   const ids = Object.keys(rules).sort()
   return pageOf([
     generatedNote("the action's declaration"),
     `# ${type}`,
     [summary, description].filter(Boolean).join(" "),
     timings[timing],
-    ...(again === undefined ? [] : [repeats[again]]),
+    ...(idempotency === undefined ? [] : [idempotencyTexts[idempotency]]),
     "## Fields",
     fieldTable(fieldsOf(config)),
     "Beside these it takes the [fields of every action](../actions.md#fields-of-every-action).",

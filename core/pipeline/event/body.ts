@@ -3,7 +3,7 @@
 // marker alone is read, since a form has no booleans.
 import { isUtf8 } from "node:buffer"
 import { AppError } from "../../kernel/errors.ts"
-import { type FormFields, type FormProblem, formDocument, maxFormFields, readForm } from "./form.ts"
+import { type FormFields, type FormProblem, formToObject, maxFormFields, readForm } from "./form.ts"
 
 /** Throws AppError `invalid_argument` (status 415 for types it does not take). A promise only for multipart. */
 export function toJsonText(body: Buffer, contentType: string | undefined): string | Promise<string> {
@@ -26,7 +26,7 @@ function unsupported(message: string): AppError {
 
 function formText(fields: FormFields, problem: FormProblem | undefined): string {
   if (problem) throw refusalOf(problem)
-  const document: Record<string, unknown> = formDocument(fields)
+  const document: Record<string, unknown> = formToObject(fields)
   const marker = document["is_test"]
   if (marker === "true" || marker === "1") document["is_test"] = true
   else if (marker === "false" || marker === "0") document["is_test"] = false

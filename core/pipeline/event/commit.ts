@@ -9,7 +9,7 @@ import type { AcceptedEvents } from "../accepted-events.ts"
 import { announcementId, announcementOf } from "../journal/announcement.ts"
 import { EntryCollection, type SeenKey } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
-import { keepEvent } from "../journal/kept.ts"
+import { storePayload } from "../journal/kept.ts"
 import type { Rejections } from "../journal/rejections.ts"
 import { storedEntry } from "../journal/stored.ts"
 import { deferredJob, deferredJobId } from "../run/deferred.ts"
@@ -113,7 +113,7 @@ export class StoreCommitter implements Committer {
 
   #stageEntry(work: StagedWork, { stored, entry, visible, isReplay }: EventContext, replayable: boolean): void {
     const organization = stored.organization.id
-    if (replayable && !isReplay) keepEvent(work, organization, entry, visible, this.#services.payloadsDays)
+    if (replayable && !isReplay) storePayload(work, organization, entry, visible, this.#services.payloadsDays)
     work.in(EntryCollection, organization).insert(storedEntry(entry))
   }
 

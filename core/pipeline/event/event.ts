@@ -6,7 +6,7 @@ import type { Envelope, PageEnvelope } from "../../contract/envelope.ts"
 import type { AppError } from "../../kernel/errors.ts"
 import type { Graph } from "../graph.ts"
 import type { JournalEntry } from "../journal/entry.ts"
-import type { KeptEvent } from "../journal/kept.ts"
+import type { StoredPayload } from "../journal/kept.ts"
 import type { Execution, ExecutionInput, Failure } from "../run/execution.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { Headers } from "../stamp/headers.ts"
@@ -24,13 +24,13 @@ export interface EventArgs {
   /** The request that carries it; absent for events from inside, which are not verified. */
   readonly request?: InboundRequest
   /** The event as pipelines may see it; for a request, known once it is verified. */
-  readonly visible?: KeptEvent & { readonly body: string }
+  readonly visible?: StoredPayload & { readonly body: string }
   /** The first execution of the event, when this is a replay. */
   readonly origin?: JournalEntry | undefined
   readonly isTest?: boolean
 }
 
-const unread: KeptEvent & { readonly body: string } = Object.freeze({ body: "", headers: {}, query: {} })
+const unread: StoredPayload & { readonly body: string } = Object.freeze({ body: "", headers: {}, query: {} })
 
 export class EventContext implements ExecutionInput {
   readonly loaded: LoadedPipeline
@@ -49,7 +49,7 @@ export class EventContext implements ExecutionInput {
   readonly depth: number
   readonly isReplay: boolean
   /** The event without proof: body as JSON text, headers, query. */
-  visible: KeptEvent & { readonly body: string }
+  visible: StoredPayload & { readonly body: string }
   /** Page envelope that takes precedence over the body's: a viewer's claims, or that of the replayed event. */
   envelopeOverride: Partial<PageEnvelope> | undefined
   isTest: boolean

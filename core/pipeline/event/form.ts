@@ -33,7 +33,7 @@ export function readForm(contentType: string, body: Buffer): Form | undefined {
 }
 
 /** Fields as an object, a repeated one as a list; values stay texts. */
-export function formDocument(fields: FormFields): Record<string, string | string[]> {
+export function formToObject(fields: FormFields): Record<string, string | string[]> {
   const document: Record<string, string | string[]> = Object.create(null)
   for (const [name, value] of fields) {
     const earlier = document[name]

@@ -1,5 +1,5 @@
 // What the live channel `executions` tells of an event once it is journalled; told again, it is the same.
-import type { LiveMessage, RecalledMessage } from "../../contract/channel.ts"
+import type { LiveMessage, PastMessage } from "../../contract/channel.ts"
 import { idAt } from "../../kernel/ids.ts"
 import type { JournalEntry } from "./entry.ts"
 
@@ -17,7 +17,7 @@ export function announcementId({ id, received_at }: Pick<JournalEntry, "id" | "r
 }
 
 /** The announcement of an entry, as it is told again. */
-export function recalledAnnouncement(entry: JournalEntry): RecalledMessage {
+export function pastAnnouncement(entry: JournalEntry): PastMessage {
   const { event, data } = announcementOf(entry)
   return { id: announcementId(entry), event, data, at: entry.received_at }
 }

@@ -10,14 +10,14 @@ import type { JournalEntry } from "./entry.ts"
 const dayMs = 86_400_000
 
 /** Without proof; `body` is JSON text, null where there was none to keep. */
-export interface KeptEvent {
+export interface StoredPayload {
   readonly body: string | null
   readonly headers: Record<string, string>
   readonly query: Record<string, string | string[]>
 }
 
 /** Stages what an event came with; to be called before the entry is staged. */
-export function keepEvent(work: UnitOfWork, organization: string, entry: JournalEntry, kept: KeptEvent, days: number): void {
+export function storePayload(work: UnitOfWork, organization: string, entry: JournalEntry, kept: StoredPayload, days: number): void {
   const { body, query } = kept
   const headers = withoutSecretHeaders(kept.headers)
   if (body === entry.payload_preview) {
@@ -29,13 +29,13 @@ export function keepEvent(work: UnitOfWork, organization: string, entry: Journal
 }
 
 /** What the event of an entry came with; undefined where it was not kept, or no longer is. */
-export async function keptEvent(
+export async function storedPayload(
   store: Store,
   organization: string,
   entry: JournalEntry,
   days: number,
   now: number,
-): Promise<(KeptEvent & { readonly body: string }) | undefined> {
+): Promise<(StoredPayload & { readonly body: string }) | undefined> {
   if (Date.parse(entry.received_at) + days * dayMs <= now) return undefined
   if (entry.request) return { ...entry.request, body: entry.payload_preview }
   const kept = await store.open(PayloadCollection, organization).get(entry.id)

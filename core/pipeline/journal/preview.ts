@@ -10,11 +10,11 @@ const maxResult = 4_000
 export function previewOfText(text: string, maxLength = maxText): string {
   // What is cut off need not be looked at.
   if (!mayNameSecret(text.length <= maxLength ? text : text.slice(0, maxLength))) return cap(text, maxLength)
-  return cap(textWithoutSecrets(text), maxLength)
+  return cap(redactedText(text), maxLength)
 }
 
 /** JSON text without the values of fields named like secrets; the text itself where there are none. */
-export function textWithoutSecrets(text: string): string {
+export function redactedText(text: string): string {
   if (!mayNameSecret(text)) return text
   try {
     const value = JSON.parse(text) as Json

@@ -1,6 +1,6 @@
 // Providers that first ask an endpoint to prove itself: the auth mode knows the answer; a secret that arrives with the
 // question is stored once.
-import type { HandshakeAnswer, InboundRequest } from "../../contract/auth-mode.ts"
+import type { HandshakeResponse, InboundRequest } from "../../contract/auth-mode.ts"
 import type { Answer } from "../event/answer.ts"
 import type { LoadedPipeline } from "../event/loaded-pipelines.ts"
 import type { PipelineSource } from "../source.ts"
@@ -12,7 +12,7 @@ export function takeHandshake(loaded: LoadedPipeline, request: InboundRequest, s
 }
 
 async function keepAndAnswer(
-  answer: HandshakeAnswer,
+  answer: HandshakeResponse,
   loaded: LoadedPipeline,
   request: InboundRequest,
   source: PipelineSource,

@@ -7,7 +7,7 @@ import type { Json } from "../../contract/collection.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
 import { AppError } from "../../kernel/errors.ts"
-import type { EventAnswer } from "../engine.ts"
+import type { EventResult } from "../engine.ts"
 import { EventContext } from "../event/event.ts"
 import { type LoadedPipeline, refuseEnded } from "../event/loaded-pipelines.ts"
 import { isTransient } from "../event/reject.ts"
@@ -44,7 +44,7 @@ export class IntakeSource {
   }
 
   /** Runs one journalled event again; `draft` is the entry that tells of it. */
-  async replay(intake: Intake, loaded: LoadedPipeline, entry: JournalEntry, draft: JournalEntry, caller: Caller): Promise<EventAnswer> {
+  async replay(intake: Intake, loaded: LoadedPipeline, entry: JournalEntry, draft: JournalEntry, caller: Caller): Promise<EventResult> {
     draft.payload_preview = entry.payload_preview
     const journal = this.#journal(loaded, draft)
     return await this.#services.processor.holding(loaded, () => intake.replay({ pipeline: loaded.stored, entry, caller, draft, journal }))

@@ -1,7 +1,7 @@
 // Events from inside: `POST …/events` and `pipeline.send`. Nothing to verify; all else is as for events from outside.
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuidInOrder } from "../../kernel/ids.ts"
-import type { EventAnswer, InternalEvent } from "../engine.ts"
+import type { EventResult, InternalEvent } from "../engine.ts"
 import { parsedReply } from "../event/answer.ts"
 import { EventContext } from "../event/event.ts"
 import { EntryCollection } from "../journal/collections.ts"
@@ -17,7 +17,7 @@ export class InternalSource {
     this.#services = services
   }
 
-  async submit(stored: StoredPipeline, given: InternalEvent): Promise<EventAnswer> {
+  async submit(stored: StoredPipeline, given: InternalEvent): Promise<EventResult> {
     const { store, processor, pipelines } = this.#services
     const { depth = 0, headers = {}, idempotencyKey, force = false } = given
     if (depth > maxDepth)

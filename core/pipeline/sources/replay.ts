@@ -4,11 +4,11 @@ import type { Caller } from "../../contract/caller.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
-import type { EventAnswer } from "../engine.ts"
+import type { EventResult } from "../engine.ts"
 import { EventContext } from "../event/event.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
-import { keptEvent } from "../journal/kept.ts"
+import { storedPayload } from "../journal/kept.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { IntakeSource } from "./intake.ts"
 import { answered, newEntry, refuseInactive, type SourceServices } from "./source-services.ts"
@@ -27,7 +27,7 @@ export class ReplaySource {
     this.#intakes = intakes
   }
 
-  async replay(stored: StoredPipeline, executionId: string, caller: Caller, { force = false }: ReplayOptions = {}): Promise<EventAnswer> {
+  async replay(stored: StoredPipeline, executionId: string, caller: Caller, { force = false }: ReplayOptions = {}): Promise<EventResult> {
     const { store, pipelines } = this.#services
     const entry = await store.open(EntryCollection, stored.organization.id).get(executionId)
     if (!entry || entry.pipeline_id !== stored.id)
@@ -55,10 +55,10 @@ export class ReplaySource {
     return (await this.#services.store.open(EntryCollection, organization.id).get(id)) ?? { ...entry, id }
   }
 
-  async #again(loaded: EventContext["loaded"], origin: JournalEntry, draft: JournalEntry): Promise<EventAnswer> {
+  async #again(loaded: EventContext["loaded"], origin: JournalEntry, draft: JournalEntry): Promise<EventResult> {
     const { store, clock, payloadsDays, processor } = this.#services
     const { stored } = loaded
-    const kept = await keptEvent(store, stored.organization.id, origin, payloadsDays, clock.now())
+    const kept = await storedPayload(store, stored.organization.id, origin, payloadsDays, clock.now())
     if (!kept) throw new AppError("failed_precondition", "The event's payload is no longer kept.", { reason: "payload_gone" })
     draft.dedupe = origin.dedupe
     const event = new EventContext({ loaded, entry: draft, headers: kept.headers, visible: kept, origin, isTest: origin.is_test })

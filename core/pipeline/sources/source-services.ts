@@ -3,7 +3,7 @@ import type { Store } from "../../contract/store.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Ids } from "../../kernel/ids.ts"
-import type { EventAnswer } from "../engine.ts"
+import type { EventResult } from "../engine.ts"
 import { answerReply } from "../event/answer.ts"
 import type { EventContext } from "../event/event.ts"
 import type { LoadedPipeline, LoadedPipelines } from "../event/loaded-pipelines.ts"
@@ -41,7 +41,7 @@ export function newEntry(
 }
 
 /** Processes an event from inside. Throws where it is to be tried again. */
-export async function answered(processor: EventProcessor, event: EventContext, stages: readonly Stage[]): Promise<EventAnswer> {
+export async function answered(processor: EventProcessor, event: EventContext, stages: readonly Stage[]): Promise<EventResult> {
   const reply = await processor.process(event, stages)
   if (event.fault) throw event.fault
   const headers = answerReply(reply).headers ?? {}

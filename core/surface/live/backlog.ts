@@ -33,8 +33,8 @@ export async function missedSince(args: MissedArgs): Promise<Backlog> {
   const { after, declared, now, keepMs, keepMessages } = args
   const since = timeOfId(after)
   if (keepMessages === 0) return { messages: [], truncated: true }
-  const found = await (declared?.recall ? recalled(args, since - overlapMs) : kept(args, since - overlapMs))
-  const truncated = since < now - keepMs || found.length === keepMessages || declared?.kept === false
+  const found = await (declared?.history ? recalled(args, since - overlapMs) : kept(args, since - overlapMs))
+  const truncated = since < now - keepMs || found.length === keepMessages || declared?.durable === false
   return { messages: found.filter(({ id }) => id !== after).reverse(), truncated }
 }
 
@@ -50,6 +50,6 @@ async function recalled(
   { store, organization, channel, declared, now, keepMs, keepMessages }: MissedArgs,
   since: number,
 ): Promise<WireMessage[]> {
-  const found = await declared?.recall?.({ store, organization, since: Math.max(since, now - keepMs), most: keepMessages })
+  const found = await declared?.history?.({ store, organization, since: Math.max(since, now - keepMs), limit: keepMessages })
   return (found ?? []).map((message) => ({ ...message, channel }))
 }

@@ -18,7 +18,7 @@ export interface FeedDeps {
   readonly outbox: Outbox
   readonly trimmer: Trimmer
   readonly deliver: (organization: string, message: LiveMessageDocument) => void
-  readonly heard: Live["heard"]
+  readonly hasSubscribers: Live["hasSubscribers"]
   readonly onBroadcast?: ((organization: string, message: LiveMessageDocument) => void) | undefined
 }
 
@@ -65,9 +65,9 @@ export function createFeed(deps: FeedDeps): Live {
       return id
     },
     emit(organization, message, id = deps.ids.uuid) {
-      if (deps.heard(organization, message)) deps.deliver(organization, documentOf(message, id()))
+      if (deps.hasSubscribers(organization, message)) deps.deliver(organization, documentOf(message, id()))
     },
-    heard: deps.heard,
+    hasSubscribers: deps.hasSubscribers,
   }
 }
 

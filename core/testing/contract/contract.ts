@@ -9,10 +9,10 @@ import { Ground } from "./ground.ts"
 import { expectNothingLeft, heldAtRest, liveOnce, useOnce } from "./leaks.ts"
 import { keepsSecrets } from "./secrets.ts"
 import { refusesUnknownFields } from "./strictness.ts"
-import { type ContractOptions, type ContractWorld, type Subject, subjectsOf } from "./subject.ts"
+import { type ContractOptions, type ContractContext, type Subject, subjectsOf } from "./subject.ts"
 import { keepsToItsOrganization } from "./walls.ts"
 
-export type { ContractOptions, ContractWorld }
+export type { ContractOptions, ContractContext }
 
 /** The functions of a test runner that declare tests, as mocha and node:test have them. */
 export interface TestRunner {
@@ -27,7 +27,7 @@ const timeoutMs = 120_000
 
 /**
  * Declares the tests that every action type is to pass: its examples run, give what it declares and call others through
- * the service only; unknown fields are refused; a retry after a crash repeats no more than it says (`repeats`); its
+ * the service only; unknown fields are refused; a retry after a crash repeats no more than it says (`idempotency`); its
  * deadline is obeyed; secrets in its config stay out of journal, logs and errors; another organization's resources are
  * unreachable; nothing is left behind when the service has stopped. Takes an action type, or the plugin that declares it.
  *
@@ -66,7 +66,7 @@ function declare(subject: Subject, { describe, it, before, after }: TestRunner):
 
     for (const example of action.examples) promise(`runs its example: ${example.title}`, () => runsExample(ground(), example))
     promise("refuses fields that it does not have", () => refusesUnknownFields(ground()))
-    if (action.timing === "commit" || action.repeats !== undefined) ofEach(crashTitle(action), survivesCrash)
+    if (action.timing === "commit" || action.idempotency !== undefined) ofEach(crashTitle(action), survivesCrash)
     ofEach("obeys its deadline", obeysDeadline)
     promise("keeps secrets of its config out of journal, logs and errors", () => keepsSecrets(ground()))
     promise("reaches nothing of another organization", () => keepsToItsOrganization(ground()))
@@ -81,10 +81,10 @@ function declare(subject: Subject, { describe, it, before, after }: TestRunner):
   })
 }
 
-function crashTitle({ repeats }: AnyAction): string {
-  if (repeats === "nothing") return "does nothing a second time, tried again after a crash or replayed"
-  return repeats === "marked"
-    ? "marks what it does a second time, tried again after a crash or replayed"
+function crashTitle({ idempotency }: AnyAction): string {
+  if (idempotency === "exactly_once") return "has no second effect, tried again after a crash or replayed"
+  return idempotency === "idempotency_key"
+    ? "sends the same idempotency key, tried again after a crash or replayed"
     : "leaves nothing behind when it fails"
 }
 

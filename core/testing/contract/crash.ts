@@ -40,21 +40,21 @@ export async function survivesCrash(ground: Ground, example: ActionExample): Pro
     ground.rehearsal.clock.move(laterMs)
     await site.replay(pipeline, outcome.entry)
   } else stepDone(outcome)
-  if (action.repeats === undefined) return
+  if (action.idempotency === undefined) return
   await site.replay(pipeline, outcome.entry)
-  compare(action.repeats, expected, await effectsOf(site, pipeline, before), outcome)
+  compare(action.idempotency, expected, await effectsOf(site, pipeline, before), outcome)
 }
 
-function compare(repeats: "nothing" | "marked", once: Effects, again: Effects, { entry }: Outcome): void {
+function compare(idempotency: "exactly_once" | "idempotency_key", once: Effects, again: Effects, { entry }: Outcome): void {
   const told = `after ${entry.status === "failed" ? "a failure" : "a crash"} and a replay`
   for (const name of differing(once.documents, again.documents)) {
     const [left, expected] = [again.documents[name] ?? [], once.documents[name] ?? []]
     if (left.length !== expected.length)
       broken(`It leaves ${left.length} documents in ${name} ${told}, and ${expected.length} when nothing happens.`)
     // One that acts again may note that it did.
-    if (repeats === "nothing") broken(`It leaves ${left.join(", ")} in ${name} ${told}, and ${expected.join(", ")} when nothing happens.`)
+    if (idempotency === "exactly_once") broken(`It leaves ${left.join(", ")} in ${name} ${told}, and ${expected.join(", ")} when nothing happens.`)
   }
-  if (repeats === "nothing") {
+  if (idempotency === "exactly_once") {
     if (again.mails.length !== once.mails.length)
       broken(`It sends ${again.mails.length} mails ${told}, and ${once.mails.length} when nothing happens.`)
     if (again.calls.length !== once.calls.length)

@@ -3,7 +3,7 @@
 // there is looked for instead.
 import type { ActionExample } from "../../contract/action.ts"
 import { Store } from "../../contract/store.ts"
-import { holdsTemplate } from "../../contract/template.ts"
+import { containsTemplate } from "../../contract/template.ts"
 import { JobCollection } from "../../jobs/jobs-collection.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
@@ -89,7 +89,7 @@ async function staysSecret(ground: Ground, { site, step, secrets }: Trial): Prom
 
 /** What a template gives is the event's, and a short text stands in many places. */
 function canBeFound(own: string): boolean {
-  return !holdsTemplate(own) && asWritten(own).length >= minSecretLength
+  return !containsTemplate(own) && asWritten(own).length >= minSecretLength
 }
 
 /** The longest part of a text that is the same within JSON, and JSON within that. */

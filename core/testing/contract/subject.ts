@@ -10,7 +10,7 @@ import { PipelineDocument } from "../../pipeline/document.ts"
 import type { CallFixture } from "../../rehearsal/captured-outgoing.ts"
 
 /** What `prepare` is given: the organization that an example is about to run in. */
-export interface ContractWorld {
+export interface ContractContext {
   /** Calls an operation by its name, as an owner. Throws AppError as it does. */
   invoke<T = Record<string, Json>>(operation: string, input: unknown): Promise<T>
 }
@@ -20,7 +20,7 @@ export interface ContractOptions {
   /** Fields of the event that the examples read, beside or in place of the usual ones of a lead (`email`, `name`, `budget`, …). */
   readonly event?: Readonly<Record<string, Json>>
   /** Makes what the examples need to be there. Integrations that they name are connected without asking. */
-  readonly prepare?: (world: ContractWorld) => Promise<unknown>
+  readonly prepare?: (world: ContractContext) => Promise<unknown>
   /** What other systems answer; an empty JSON object with status 200 unless given. */
   readonly answer?: CallFixture
   /** Plugins that the action's own needs, beside the shipped ones. */

@@ -2,7 +2,7 @@
 // what nobody else does; a second one has nothing, runs the same, and names what is the first one's. Nothing of the first
 // may change, or show.
 import type { Json } from "../../contract/collection.ts"
-import { holdsTemplate } from "../../contract/template.ts"
+import { containsTemplate } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { broken } from "./broken.ts"
 import { canary, differing, type Ground, type Holdings, type Site } from "./ground.ts"
@@ -87,7 +87,7 @@ interface Naming {
 /** Texts that can name a thing: slugs, and those that an event has a say in. */
 function namesIn(value: Json): Naming[] {
   if (typeof value === "string") {
-    if (holdsTemplate(value)) return [{ name: undefined, with: (text) => value.replaceAll(/\{\{.*?\}\}/g, () => text) }]
+    if (containsTemplate(value)) return [{ name: undefined, with: (text) => value.replaceAll(/\{\{.*?\}\}/g, () => text) }]
     return /^[a-z0-9][a-z0-9-]*$/.test(value) ? [{ name: value, with: (text) => text }] : []
   }
   if (typeof value !== "object" || value === null) return []

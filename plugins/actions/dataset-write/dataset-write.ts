@@ -18,7 +18,7 @@ export const datasetWrite = defineAction({
   description:
     "With `key`, the row whose key column holds the same value is updated, newest value first, whatever order events arrive in; without, each event is a row of its own. Columns of the page envelope, the device and the place are stamped where the row leaves them unset.",
   timing: "commit",
-  repeats: "nothing",
+  idempotency: "exactly_once",
   config: z.strictObject({
     dataset_slug: DatasetReference,
     key: Column.optional().describe("Column to upsert by; the same for every writer of the dataset."),

@@ -51,7 +51,7 @@ export const emailSend = defineAction({
   description:
     "Content only: heading, intro, fields as label/value rows and a button. The service renders it, with a plain-text alternative. A retry carries the same Message-ID.",
   timing: "deferred",
-  repeats: "marked",
+  idempotency: "idempotency_key",
   config,
   result: z.object({
     message_id: z.string(),

@@ -26,7 +26,7 @@ export const httpRequest = defineAction({
   description:
     "Follows at most 5 redirects and carries an Idempotency-Key that stays the same over retries and replays. Anything but 2xx fails the step; 408, 425, 429 and 5xx are tried again.",
   timing: "deferred",
-  repeats: "marked",
+  idempotency: "idempotency_key",
   config,
   result: z.object({
     status: z.int(),

@@ -14,7 +14,7 @@ export const integrationCall = defineAction({
   description:
     "Sends one request below the integration's base URL, with its credentials and an Idempotency-Key that stays the same over retries and replays. Anything but 2xx fails the step; 408, 425, 429 and 5xx are tried again.",
   timing: "deferred",
-  repeats: "marked",
+  idempotency: "idempotency_key",
   config: z.strictObject({
     integration: SlugOrId.describe("Slug or id of a connection that is shared with the organization."),
     method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("POST"),

@@ -7,7 +7,7 @@ import {
   channelPattern,
   defineAction,
   derivedUuidInOrder,
-  holdsTemplate,
+  containsTemplate,
   isReservedChannel,
   type Json,
   Live,
@@ -26,7 +26,7 @@ export const liveBroadcast = defineAction({
   description:
     "Sent to the organization's subscribers of the channel once the event is on disk, and kept for an hour for those who reconnect.",
   timing: "commit",
-  repeats: "nothing",
+  idempotency: "exactly_once",
   config: z.strictObject({
     channel: template(z.string().regex(channelPattern, "letters, digits and . _ - : between them, at most 100")).describe("Channel name."),
     event: template(z.string().min(1).max(100))
@@ -53,11 +53,11 @@ data: { region: "{{ envelope.region }}" }`,
     },
   ],
   inject: { live: Live },
-  broadcastsTo: ({ channel: { source } }) => (typeof source === "string" && !holdsTemplate(source) ? [source] : []),
+  broadcastsTo: ({ channel: { source } }) => (typeof source === "string" && !containsTemplate(source) ? [source] : []),
   lint({ channel: { source } }) {
     if (typeof source !== "string") return []
     const fixed = source.split(/\{\{|\{%/)[0] ?? ""
-    if (!isReservedChannel(holdsTemplate(source) ? `${fixed}x` : fixed)) return []
+    if (!isReservedChannel(containsTemplate(source) ? `${fixed}x` : fixed)) return []
     const message = `"${source}" is one of the service's own channels, which pipelines cannot broadcast to; choose another name.`
     return [{ rule: "reserved-channel", level: "error", message, field: "channel" }]
   },

@@ -12,7 +12,7 @@ export const pipelineSend = defineAction({
   summary: "Send an event to another pipeline.",
   description: `The target is a pipeline of source_kind internal. A pipeline may send to one that sends on, at most ${deepest} deep.`,
   timing: "deferred",
-  repeats: "nothing",
+  idempotency: "exactly_once",
   config: z.strictObject({
     pipeline: template(Slug).describe("Slug of the pipeline to feed."),
     payload: templateJson().optional().describe("The payload it gets; the event itself when absent."),

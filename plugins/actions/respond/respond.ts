@@ -64,7 +64,7 @@ export const respond = defineAction({
   summary: "Answer the sender.",
   description: "Replaces the default answer. It is sent after the commit, so a 2xx still means that everything is on disk.",
   timing: "commit",
-  repeats: "nothing",
+  idempotency: "exactly_once",
   config,
   result: z.object({ status: z.int() }),
   examples: [

@@ -54,7 +54,7 @@ export const listRows = defineOperation({
     const page = await deps.pager.page({
       collection: deps.datasets.rows(organization),
       organization,
-      bound: JSON.stringify(["datasets.list_rows", dataset.id, input.filter, input.sort]),
+      cursorScope: JSON.stringify(["datasets.list_rows", dataset.id, input.filter, input.sort]),
       filter,
       sort,
       request: input,

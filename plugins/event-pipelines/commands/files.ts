@@ -4,7 +4,7 @@ import { existsSync, statSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import { CommandProblem, notUtf8, utf8Text } from "#core"
 import { frameworkRoot, printError, type Reading, readGiven, type Terminal } from "#core/commands"
-import { BootError, type FileKind, filesIn, isTestFile, passedOver } from "#core/engine"
+import { BootError, type FileKind, filesOfKind, isTestFile, ignoredFiles } from "#core/engine"
 
 export interface WantedFiles {
   /** As given on the command line; none: the configured folders. */
@@ -22,7 +22,7 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
       if (given.length > 0) missing.push(`There is no file or folder ${path}.`)
       return []
     }
-    return statSync(file).isDirectory() ? filesIn(file, kind) : oneFile(file, kind)
+    return statSync(file).isDirectory() ? filesOfKind(file, kind) : oneFile(file, kind)
   })
   if (missing.length > 0) throw new BootError(missing)
   if (found.length === 0 && given.length > 0 && given.every(isTestFile)) {
@@ -39,7 +39,7 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
 /** Says, on standard error, which files in the folders are not taken although they may be meant. */
 export function tellPassedOver(wanted: WantedFiles, terminal: Terminal): void {
   const folders = lookedAt(wanted).filter((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory())
-  for (const { path, why } of folders.flatMap((folder) => passedOver(resolve(folder))))
+  for (const { path, why } of folders.flatMap((folder) => ignoredFiles(resolve(folder))))
     printError(terminal, `Not taken: ${shownPath(path)} (${why}).`)
 }
 

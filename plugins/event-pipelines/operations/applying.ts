@@ -58,7 +58,7 @@ export const applyPipelines = defineOperation({
     const { changes } = shown(planned)
     return { changes: changes.map((change) => ({ ...change, warnings: warnings.get(change.slug) ?? change.warnings })), blocked: false }
   },
-  outrun: ({ error, caller, deps }) => changedMeanwhile(error, caller.organization, deps.pipelines),
+  onConflict: ({ error, caller, deps }) => changedMeanwhile(error, caller.organization, deps.pipelines),
 })
 
 function whose(caller: Caller) {

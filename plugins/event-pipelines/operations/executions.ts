@@ -142,11 +142,11 @@ export const listExecutions = defineOperation({
       ...(since || until ? { received_at } : {}),
     }
     const collection = deps.store.open(EntryCollection, organization)
-    const bound = `executions ${JSON.stringify(filter)}`
+    const cursorScope = `executions ${JSON.stringify(filter)}`
     const { items, next_cursor } = await deps.pager.page({
       collection,
       organization,
-      bound,
+      cursorScope,
       filter,
       sort: { received_at: -1 },
       request: { limit, cursor },

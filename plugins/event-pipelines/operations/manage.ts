@@ -1,7 +1,7 @@
 // Create, read, change and list event pipelines (specification 4.18).
 
 import { z } from "zod"
-import { AppError, answered, defineOperation, pageInput, readOnlyInput, Slug, SlugOrId, withoutReadOnly } from "#core"
+import { AppError, answered, defineOperation, pageInput, readOnlyInput, Slug, SlugOrId, omitReadOnly } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { changeFields, createFields, EventPipeline, readOnlyFields, Secret, toWire, Warnings } from "../wire.ts"
@@ -73,7 +73,7 @@ export const updatePipeline = defineOperation({
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, ...fields } = input
     const shown = toWire(await deps.pipelines.get(caller.organization.id, slug), deps.pipelines.publicUrl)
-    const changes = withoutReadOnly(fields, shown, readOnlyFields)
+    const changes = omitReadOnly(fields, shown, readOnlyFields)
     const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as Partial<PipelineDocument>
     if (Object.keys(given).length === 0)
       throw new AppError("invalid_argument", "Nothing to change: give at least one field.", { reason: "no_fields" })

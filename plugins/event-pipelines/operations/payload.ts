@@ -1,7 +1,7 @@
 // The kept payload of an execution, for trying a changed document on events that really came.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
-import { EntryCollection, keptEvent, textWithoutSecrets } from "#core/engine"
+import { EntryCollection, storedPayload, redactedText } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { taken } from "./examples.ts"
 
@@ -33,7 +33,7 @@ export const getPayload = defineOperation({
     if (entry?.pipeline_id !== pipeline.id) throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`)
     const first = entry.replay_of ?? entry.repeat_of
     const origin = first === null ? entry : await entries.get(first)
-    const kept = origin && (await keptEvent(deps.store, organization, origin, deps.settings.retention.payloads_days, deps.clock.now()))
+    const kept = origin && (await storedPayload(deps.store, organization, origin, deps.settings.retention.payloads_days, deps.clock.now()))
     if (!kept)
       throw new AppError("failed_precondition", "The event's payload is not kept: it was refused, or its time is over.", {
         reason: "payload_gone",
@@ -46,7 +46,7 @@ export const getPayload = defineOperation({
       event_id: verdict.event_id,
       event_type: verdict.event_type,
       is_test,
-      body: textWithoutSecrets(body),
+      body: redactedText(body),
       headers,
       query,
     }

@@ -1,16 +1,16 @@
 // The few shapes that handshake answers have, and how an untrusted text is held to a harmless form before it is echoed.
-import type { HandshakeAnswer } from "#core"
+import type { HandshakeResponse } from "#core"
 import type { RequestView } from "../request/view.ts"
 
-export function textAnswer(body: string, status = 200): HandshakeAnswer {
+export function textAnswer(body: string, status = 200): HandshakeResponse {
   return { status, headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" }, body }
 }
 
-export function jsonAnswer(value: unknown, status = 200): HandshakeAnswer {
+export function jsonAnswer(value: unknown, status = 200): HandshakeResponse {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) }
 }
 
-export const emptyAnswer = (status: number): HandshakeAnswer => ({ status, body: "" })
+export const emptyAnswer = (status: number): HandshakeResponse => ({ status, body: "" })
 
 const printable = /^[\x20-\x7e]{1,1024}$/
 

@@ -1,11 +1,11 @@
 // Challenges that are sent back as they came, and probes that only want an answer. None of them proves anything about
 // the caller, so nothing but a short printable text is ever echoed, as plain text.
-import type { HandshakeAnswer } from "#core"
+import type { HandshakeResponse } from "#core"
 import { SecretText } from "../checks/secret-text.ts"
 import { echoable, emptyAnswer, isObject, isPost, jsonAnswer, singleHeader, singleQuery, textAnswer } from "./answer.ts"
 import type { Handshake } from "./handshake.ts"
 
-const echoText = (text: string | undefined): HandshakeAnswer | undefined => {
+const echoText = (text: string | undefined): HandshakeResponse | undefined => {
   const safe = echoable(text)
   return safe === undefined ? undefined : textAnswer(safe)
 }

@@ -1,6 +1,6 @@
 // One request as verification reads it: headers and query fields without ambiguity, the body parsed at most once.
 import type { InboundRequest } from "#core"
-import { type FormFields, formDocument, readForm } from "#core/engine"
+import { type FormFields, formToObject, readForm } from "#core/engine"
 import { parseLossless } from "./lossless-json.ts"
 import { parsePath, scalarsAt } from "./paths.ts"
 import { Refused } from "./refusal.ts"
@@ -42,7 +42,7 @@ export class RequestView {
 
   /** The parsed body: JSON with all digits, or the form's fields; undefined when it is neither. */
   get document(): unknown {
-    this.#document ??= { value: this.form ? formDocument(this.form) : parseLossless(this.text) }
+    this.#document ??= { value: this.form ? formToObject(this.form) : parseLossless(this.text) }
     return this.#document.value
   }
 

@@ -1,12 +1,12 @@
 // What a scheme gets to prepare itself for one pipeline.
-import type { LiveSecret } from "#core"
+import type { VerificationSecret } from "#core"
 import type { FirstSeen } from "../checks/once-only.ts"
 import type { KeyFetcher } from "../key-fetcher.ts"
 import type { ProviderConfig } from "../providers/settings.ts"
 
 export interface SchemeContext {
   /** Live secrets, empty ones already left out. */
-  readonly secrets: readonly LiveSecret[]
+  readonly secrets: readonly VerificationSecret[]
   readonly config: SchemeConfig
   readonly fetcher: KeyFetcher
   /** Absent where nothing is remembered from one request to the next. */

@@ -2,7 +2,7 @@
 // is held against the provider's own hosts before anything is fetched; otherwise anyone could name their own key.
 import { type KeyObject, verify, X509Certificate } from "node:crypto"
 import { crc32 } from "node:zlib"
-import type { LiveSecret } from "#core"
+import type { VerificationSecret } from "#core"
 import { decodeStrictly } from "../checks/encoding.ts"
 import { checkAge } from "../checks/timestamp.ts"
 import { FetchedKeys } from "../key-fetcher.ts"
@@ -72,7 +72,7 @@ function parseCertificate(text: string): X509Certificate {
 
 const paypalHosts = /^https:\/\/api(?:\.sandbox)?\.paypal\.com\/v1\/notifications\/certs\/[\w-]+$/
 
-function paypalMessage(view: RequestView, secrets: readonly LiveSecret[]): Message {
+function paypalMessage(view: RequestView, secrets: readonly VerificationSecret[]): Message {
   if (secrets.length === 0) throw noSecret()
   const header = (name: string) => {
     const value = view.header(`paypal-${name}`)

@@ -19,8 +19,8 @@ export const listIntegrations = defineOperation({
     const organization = caller.organization.id
     const filter = { ...(input.app ? { app: input.app } : {}), ...visibleTo(caller) }
     const collection = deps.store.open(Connections, organization)
-    const bound = `integrations.list:${JSON.stringify(filter)}`
-    const page = await deps.pager.page({ collection, organization, bound, filter, request: input })
+    const cursorScope = `integrations.list:${JSON.stringify(filter)}`
+    const page = await deps.pager.page({ collection, organization, cursorScope, filter, request: input })
     return { integrations: page.items.map(viewOf), next_cursor: page.next_cursor }
   },
 })

@@ -109,7 +109,7 @@ export const listKeys = defineOperation({
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const collection = deps.store.open(KeysCollection, organization)
-    const page = await deps.pager.page({ collection, organization, bound: "api_keys", filter: {}, sort: { id: -1 }, request: input })
+    const page = await deps.pager.page({ collection, organization, cursorScope: "api_keys", filter: {}, sort: { id: -1 }, request: input })
     return { api_keys: page.items.map(shown), next_cursor: page.next_cursor }
   },
 })

@@ -98,7 +98,7 @@ export const listPages = defineOperation({
     const page = await deps.pager.page({
       collection: deps.store.open(PagesCollection, organization),
       organization,
-      bound: `pages.list ${input.status ?? ""}`,
+      cursorScope: `pages.list ${input.status ?? ""}`,
       filter: input.status ? { status: input.status } : {},
       sort: { id: -1 },
       request: input,

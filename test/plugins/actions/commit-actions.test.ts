@@ -135,7 +135,7 @@ describe("live.broadcast", () => {
       return id ?? ""
     },
     emit: () => expect.fail("a broadcast is staged, never emitted outside the commit"),
-    heard: () => true,
+    hasSubscribers: () => true,
   }
   beforeEach(() => {
     staged.length = 0

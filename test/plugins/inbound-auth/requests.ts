@@ -1,5 +1,5 @@
 // Requests as the inbound handler hands them on, and verifiers of single providers, for the tests beside this file.
-import type { InboundRequest, LiveSecret, Verdict, Verifier } from "#core"
+import type { InboundRequest, VerificationSecret, Verdict, Verifier } from "#core"
 import { LocalRateLimiter } from "../../../core/cluster/local-rate-limiter.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import type { KeyFetcher } from "../../../plugins/inbound-auth/key-fetcher.ts"
@@ -30,7 +30,7 @@ export function inbound({ method = "POST", url = endpoint, headers = {}, body = 
   return { method, url, headers: lower, query, body: Buffer.isBuffer(body) ? body : Buffer.from(body), receivedAt }
 }
 
-export function secretsOf(...values: readonly string[]): LiveSecret[] {
+export function secretsOf(...values: readonly string[]): VerificationSecret[] {
   return values.map((value, index) => ({ id: `secret-${index + 1}`, value }))
 }
 

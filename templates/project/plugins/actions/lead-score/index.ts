@@ -6,7 +6,7 @@ const leadScore = defineAction({
   type: "lead.score",
   summary: "Score a lead by its budget and address.",
   timing: "commit",
-  repeats: "nothing",
+  idempotency: "exactly_once",
   config: z.strictObject({
     email: template(z.string()).describe("Address of the lead."),
     budget: template(z.number()).describe("Budget in euros."),
