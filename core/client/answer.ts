@@ -29,7 +29,7 @@ export async function errorOf(response: Response): Promise<ClientError> {
   const own = ownBody(text)
   if (own) return new ClientError(own.code, own.message, own.details, options)
   const message = `The answer is ${status}, and not from the service itself${text === "" ? "." : `: ${text.slice(0, 200)}`}`
-  return new ClientError(codeOf(status), message, { reason: "foreign_answer" }, options)
+  return new ClientError(codeOf(status), message, { reason: "unrecognized_response" }, options)
 }
 
 /** Cut short on the way, it fails instead of ending as if it were whole. */
@@ -63,7 +63,7 @@ export function streamOf(response: Response): ClientStream {
         throw new ClientError(
           "unavailable",
           `The connection was lost after ${taken} bytes; what came is not the whole.`,
-          { reason: "cut_short", bytes: taken },
+          { reason: "response_truncated", bytes: taken },
           { cause },
         )
       } finally {

@@ -141,7 +141,7 @@ function sendable(option: string, value: string): string {
 /** A repeat of a deletion whose answer was lost finds nothing more to delete: what was asked for holds. */
 function isGone(error: unknown, { route, input }: Sending): boolean {
   const deletes = route.method === "DELETE" && route.repeatable === true && route.path.endsWith("/{id}") && typeof input["id"] === "string"
-  return deletes && error instanceof ClientError && error.code === "not_found" && error.details.reason !== "foreign_answer"
+  return deletes && error instanceof ClientError && error.code === "not_found" && error.details.reason !== "unrecognized_response"
 }
 
 /** Why there was no answer. */
@@ -154,7 +154,7 @@ function failureOf(cause: unknown, signal: AbortSignal | undefined, base: string
   }
   const { cause: inner, message } = cause as Error & { cause?: Error & { code?: string } }
   const why = inner?.message || inner?.code || message
-  return new ClientError("unavailable", `${base} cannot be reached: ${why}`, { reason: "no_answer" }, { cause })
+  return new ClientError("unavailable", `${base} cannot be reached: ${why}`, { reason: "no_response" }, { cause })
 }
 
 /** A repeat of a call that had gone through is answered without the secret that was shown once, and lost on the way. */

@@ -88,7 +88,7 @@ class Cluster implements ClusterInvalidation {
     throw new AppError(
       "unavailable",
       "This node has lost touch with the others and is catching up. Try again in a moment.",
-      { reason: "node_not_live" },
+      { reason: "lease_lost" },
       { retryAfterS: 1 },
     )
   }

@@ -65,7 +65,7 @@ export function createVault(masterKey: Buffer, retired: readonly Buffer[] = []):
         throw new AppError(
           "data_loss",
           `The sealed secret of ${context} was changed, or belongs elsewhere.`,
-          { reason: "sealed_text_changed" },
+          { reason: "sealed_text_corrupt" },
           { cause },
         )
       }

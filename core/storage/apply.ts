@@ -114,7 +114,7 @@ function checkPosition(parent: Stored | Json[], key: string, path: string): void
     "failed_precondition",
     `${path} cannot be changed: ${JSON.stringify(key)} is not a position in a list of ${parent.length}.`,
     {
-      reason: "not_a_position",
+      reason: "invalid_position",
       fields: [{ path, message: "names no position in the list" }],
     },
   )
@@ -150,7 +150,7 @@ const isPosition = (key: string): boolean => /^(?:0|[1-9]\d{0,8})$/.test(key)
 function unfit(operator: string, path: string, value: Json | undefined, wanted: string): AppError {
   const shown = JSON.stringify(value)?.slice(0, 80)
   return new AppError("failed_precondition", `${operator} of ${JSON.stringify(path)}: the stored value ${shown} is not ${wanted}.`, {
-    reason: "unfit_value",
+    reason: "value_type_mismatch",
     fields: [{ path, message: `is not ${wanted}` }],
   })
 }

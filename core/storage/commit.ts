@@ -110,7 +110,7 @@ export class GroupCommit {
   #refuse(): AppError {
     const waiting = this.#queue.length
     const message = `Storage is behind: ${waiting} commits (about ${this.#bytes >> 20} MiB) wait. Try again in a moment.`
-    return new AppError("unavailable", message, { reason: "storage_behind", waiting }, { retryAfterS: 1 })
+    return new AppError("unavailable", message, { reason: "commit_timeout", waiting }, { retryAfterS: 1 })
   }
 
   #schedule(): void {

@@ -27,5 +27,5 @@ export function checkedKey(organization: string, key: string): string {
   if (!isUuid(organization)) throw new Error(`"${organization}" is not an organization's id.`)
   if (mediaTypeOf(key) !== undefined) return key
   const message = `"${key.slice(0, 100)}" is not a bucket key; one reads like screenshots/home.png: lower-case letters, digits, - and _, at most 8 folders, ending in .${Object.keys(mediaTypes).join(", .")}.`
-  throw new AppError("invalid_argument", message, { reason: "bad_bucket_key", fields: [{ path: "bucket_key", message }] })
+  throw new AppError("invalid_argument", message, { reason: "invalid_bucket_key", fields: [{ path: "bucket_key", message }] })
 }

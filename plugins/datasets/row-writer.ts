@@ -124,7 +124,7 @@ export class RowWriter {
         "failed_precondition",
         `The dataset "${dataset.slug}" is keyed by "${held}"; this write gives "${key}". Use "${held}", or another dataset.`,
         {
-          reason: "key_column_differs",
+          reason: "key_column_mismatch",
           key: held,
           retryable: false,
         },

@@ -39,7 +39,7 @@ function explain(error: unknown, signal: AbortSignal | undefined): AppError {
     return new AppError(
       "deadline_exceeded",
       "The mail server did not take the message within the deadline.",
-      { reason: "deadline" },
+      { reason: "timeout" },
       { cause: error },
     )
   }

@@ -71,7 +71,7 @@ function refusedByFindings(findings: readonly Finding[]): AppError {
   const first = fields[0]
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : ""
   return new AppError("invalid_argument", `The pipeline does not compile: ${first?.path}: ${first?.message}${more}`, {
-    reason: "does_not_compile",
+    reason: "compile_failed",
     fields,
     findings: [...findings],
   })

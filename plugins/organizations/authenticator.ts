@@ -83,9 +83,9 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
       const role = organization && (await reach(one, organization))
       if (!organization || !role) {
         if (wanted === owner)
-          throw unauthenticated("maker_left", "The key's owner is no longer a member of its organization; use another key.")
+          throw unauthenticated("owner_not_a_member", "The key's owner is no longer a member of its organization; use another key.")
         throw new AppError("not_found", `X-Organization-ID: there is no organization "${wanted}" that this key can act in.`, {
-          reason: "organization_out_of_reach",
+          reason: "organization_not_accessible",
         })
       }
       const user = key.user_id === null ? undefined : await organizations.user(key.user_id)
@@ -120,7 +120,7 @@ function readBearer(bearer: string | undefined): KeyText {
     )
   }
   if (parsed === "mistyped") {
-    throw unauthenticated("mistyped_credential", "This key has a typing error: its checksum does not match. Copy it again, whole.")
+    throw unauthenticated("credential_checksum_mismatch", "This key has a typing error: its checksum does not match. Copy it again, whole.")
   }
   return parsed
 }

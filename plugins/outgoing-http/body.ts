@@ -39,7 +39,7 @@ function unpackerOf(encoding: string | undefined, from: string) {
   if (name === "deflate") return createInflate()
   if (name === "br") return createBrotliDecompress()
   throw new AppError("failed_precondition", `${from} answered in the encoding "${name.slice(0, 40)}", which was not asked for.`, {
-    reason: "encoding_refused",
+    reason: "unexpected_encoding",
     retryable: false,
   })
 }

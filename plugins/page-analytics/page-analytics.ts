@@ -187,7 +187,7 @@ function copyLost(): AppError {
 }
 
 function refusal(kind: "refused" | "memory" | "deadline" | "crashed", message: string): AppError {
-  if (kind === "deadline") return new AppError("deadline_exceeded", message, { reason: "query_deadline" })
+  if (kind === "deadline") return new AppError("deadline_exceeded", message, { reason: "query_timeout" })
   const reason = { refused: "query_rejected", memory: "query_memory", crashed: "query_crashed" }[kind]
   return new AppError("invalid_argument", message, { reason, fields: [{ path: "query", message }] })
 }

@@ -5,21 +5,21 @@ export const reasons = defineReasons({
   bot: { codes: ["permission_denied"], summary: "Events of bots are not counted." },
   invalid_event: {
     codes: ["invalid_argument"],
-    summary: "The page event is not as it should be.",
-    details: { fields: "Path and message of each." },
+    summary: "The page event is not valid.",
+    details: { fields: "Path and message of each field." },
   },
-  malformed_batch: { codes: ["invalid_argument"], summary: "The batch of page events is not one." },
+  malformed_batch: { codes: ["invalid_argument"], summary: "The batch of page events is not valid." },
   page_gone: { codes: ["failed_precondition"], summary: "The pipeline's page is gone." },
-  receipt_refused: { codes: ["failed_precondition"], summary: "No receipt is given for the replay." },
+  receipt_refused: { codes: ["failed_precondition"], summary: "The replay gets no receipt." },
   reserved_event: {
     codes: ["invalid_argument"],
     summary: "The event is made by the server and cannot be submitted.",
-    details: { fields: "Path and message of each." },
+    details: { fields: "Path and message of each field." },
   },
   too_many_events: { codes: ["invalid_argument"], summary: "The batch has too many events." },
   unknown_event: {
     codes: ["invalid_argument"],
-    summary: "There is no page event of this name.",
-    details: { fields: "Path and message of each." },
+    summary: "The event is not in the page-event vocabulary.",
+    details: { fields: "Path and message of each field." },
   },
 })

@@ -91,7 +91,7 @@ function refuseUnlessOneRow(work: UnitOfWork, datasetId: string, rowId: string):
 
 function gone(): AppError {
   return new AppError("failed_precondition", "What this event came with is no longer kept, so it cannot be run again.", {
-    reason: "payload_gone",
+    reason: "payload_expired",
   })
 }
 

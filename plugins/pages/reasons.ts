@@ -2,7 +2,7 @@
 import { defineReasons } from "#core"
 
 export const reasons = defineReasons({
-  form_not_connected: { codes: ["not_found"], summary: "The page's form leads to no active pipeline." },
+  form_not_connected: { codes: ["not_found"], summary: "No active pipeline takes the page's form." },
   no_variants: { codes: ["failed_precondition"], summary: "The page has no variant to publish." },
   unknown_variant: { codes: ["invalid_argument", "not_found"], summary: "The page has no such variant." },
 })

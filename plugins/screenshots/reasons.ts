@@ -2,6 +2,6 @@
 import { defineReasons } from "#core"
 
 export const reasons = defineReasons({
-  queue_full: { codes: ["resource_exhausted"], summary: "Too many screenshots wait." },
-  reads_only: { codes: ["failed_precondition"], summary: "A page that is rendered may only read." },
+  queue_full: { codes: ["resource_exhausted"], summary: "Too many screenshots are waiting." },
+  read_only: { codes: ["failed_precondition"], summary: "Pages may not send data while they are rendered." },
 })

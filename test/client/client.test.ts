@@ -108,7 +108,7 @@ describe("client", () => {
           .then((one) => one.text()),
       )
       expect(cut).to.deep.include({ code: "unavailable" })
-      expect(cut.details.reason).to.equal("cut_short")
+      expect(cut.details.reason).to.equal("response_truncated")
     } finally {
       await proxy.close()
     }

@@ -41,7 +41,7 @@ describe("retries of the client", () => {
     fc.assert(
       fc.property(
         code,
-        fc.constantFrom(undefined, "rate_limited", "still_running", "no_answer"),
+        fc.constantFrom(undefined, "rate_limited", "still_running", "no_response"),
         fc.boolean(),
         (one, reason, committed) => {
           const error = new ClientError(one, "", { ...(reason ? { reason } : {}), ...(committed ? { committed } : {}) })

@@ -112,11 +112,11 @@ describe("group commit", () => {
     const waiting = [group.commit(commitOf("a")), group.commit(commitOf("b"))]
     const error = await refusalOf(group.commit(commitOf("c")))
     expect(error).to.include({ code: "unavailable", retryAfterS: 1 })
-    expect(error.details.reason).to.equal("storage_behind")
+    expect(error.details.reason).to.equal("commit_timeout")
     driver.groups[0]?.end()
     await driver.handed(2)
     const heavy = [group.commit(commitOf("d", "x".repeat(2_000))), refusalOf(group.commit(commitOf("e", "x".repeat(2_000))))] as const
-    expect((await heavy[1]).details.reason).to.equal("storage_behind")
+    expect((await heavy[1]).details.reason).to.equal("commit_timeout")
     driver.groups[1]?.end()
     expect((await driver.handed(3)).flat()).to.deep.equal(["first", "a", "b", "d"])
     driver.groups[2]?.end()

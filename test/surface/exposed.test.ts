@@ -172,7 +172,7 @@ describe("a refusal", () => {
     for await (const chunk of socket) read += String(chunk)
     expect(read)
       .to.match(/^HTTP\/1\.1 400 /)
-      .and.include("several_credentials")
+      .and.include("multiple_credentials")
   })
 })
 

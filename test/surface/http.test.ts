@@ -85,14 +85,14 @@ describe("HTTP", () => {
   it("refuses a field that contradicts the path, and a query where the body is read", async () => {
     const conflict = await call(house, "PATCH", "/v1/notes/h1", { key: "a-admin", body: { id: "h2", text: "x" } })
     expect(conflict.status).to.equal(400)
-    expect(conflict.json.details).to.include({ reason: "path_and_field_differ" })
+    expect(conflict.json.details).to.include({ reason: "path_field_mismatch" })
     expect((await call(house, "PATCH", "/v1/notes/h1", { key: "a-admin", body: { id: "h1", text: "same" } })).status).to.equal(200)
     for (const id of [`${"[".repeat(50_000)}${"]".repeat(50_000)}`, '{"toString":1}', '["h1"]', "null"]) {
       const strange = await call(house, "PATCH", "/v1/notes/h1", { key: "a-admin", body: `{"id":${id},"text":"x"}` })
-      expect(strange.json.details, id.slice(0, 20)).to.include({ reason: "path_and_field_differ" })
+      expect(strange.json.details, id.slice(0, 20)).to.include({ reason: "path_field_mismatch" })
     }
     const query = await call(house, "PATCH", "/v1/notes/h1?text=y", { key: "a-admin", body: { text: "z" } })
-    expect(query.json.details).to.include({ reason: "query_not_read" })
+    expect(query.json.details).to.include({ reason: "unexpected_query" })
     expect((await call(house, "GET", "/v1/notes/h1")).json["text"]).to.equal("same")
   })
 

@@ -7,7 +7,7 @@ import { Store } from "../../core/contract/store.ts"
 import { openHouse } from "./house.ts"
 
 describe("readiness", () => {
-  it("is 503 storage_slow while storage does not answer, and 200 again when it does", async () => {
+  it("is 503 storage_timeout while storage does not answer, and 200 again when it does", async () => {
     const host = await testHost()
     try {
       const store = host.get(Store)
@@ -23,7 +23,7 @@ describe("readiness", () => {
       host.clock.move(2_000)
       const answer = await slow
       const body = (await answer.json()) as Record<string, unknown>
-      expect([answer.status, body["code"], body["details"]]).to.deep.equal([503, "unavailable", { reason: "storage_slow" }])
+      expect([answer.status, body["code"], body["details"]]).to.deep.equal([503, "unavailable", { reason: "storage_timeout" }])
       expect((await fetch(`${host.url}/healthz`)).status, "alive all the same").to.equal(200)
       store.ready = ready
       const again = await fetch(`${host.url}/readyz`)

@@ -34,7 +34,7 @@ describe("refusals over HTTP", () => {
     ["unknown_path", 404, "not_found", ["GET", "/v1/nothing-here"]],
     ["method_not_allowed", 405, "unimplemented", ["PUT", "/v1/datasets", {}]],
     ["no_active_pipeline", 404, "not_found", ["POST", `/v1/inbound/in_${"A".repeat(22)}`, {}]],
-    ["no_such_execution", 404, "not_found", ["POST", `/v1/event-pipelines/plain/executions/${nobody}/replay`, {}]],
+    ["execution_not_found", 404, "not_found", ["POST", `/v1/event-pipelines/plain/executions/${nobody}/replay`, {}]],
     [
       "literal_secret",
       400,
@@ -46,7 +46,7 @@ describe("refusals over HTTP", () => {
       ],
     ],
     [
-      "slug_twice",
+      "duplicate_slug",
       400,
       "invalid_argument",
       ["POST", "/v1/event-pipelines/apply", { documents: [document("Twin", "active"), document("Twin", "active")] }],
@@ -69,7 +69,7 @@ describe("refusals over HTTP", () => {
         { app: "http", credentials: { base_url: "https://a.test", headers: {} }, rotate_credentials: true },
       ],
     ],
-    ["organization_out_of_reach", 404, "not_found", ["GET", "/v1/me", undefined, { "x-organization-id": "elsewhere" }]],
+    ["organization_not_accessible", 404, "not_found", ["GET", "/v1/me", undefined, { "x-organization-id": "elsewhere" }]],
     ["unknown_variant", 400, "invalid_argument", ["POST", "/v1/screenshot/start", { page: "landing", variant: "none" }]],
   ]
 

@@ -97,7 +97,7 @@ export class Service {
     } catch (cause) {
       if (signal.aborted) throw cause
       const why = (cause as Error & { cause?: Error }).cause?.message ?? (cause as Error).message
-      return new ClientError("unavailable", `${url} cannot be reached: ${why}`, { reason: "no_answer" }, { cause })
+      return new ClientError("unavailable", `${url} cannot be reached: ${why}`, { reason: "no_response" }, { cause })
     }
     if (response.ok) return response
     // A refusal of the protocol itself is a message like any other.

@@ -51,7 +51,7 @@ function findingsOf(findings: unknown): string[] {
 
 function hintOf({ code, details, retryAfterS }: ClientError): string | undefined {
   if (code === "unauthenticated") return "Run `millrace login`, or set MILLRACE_KEY."
-  if (details.reason === "no_answer") return "Is the service running there? MILLRACE_URL or the profile says where it is."
+  if (details.reason === "no_response") return "Is the service running there? MILLRACE_URL or the profile says where it is."
   if (retryAfterS !== undefined) return `Try again in ${retryAfterS} s.`
   return undefined
 }

@@ -120,7 +120,7 @@ function checkedField(evaluate: Evaluate<unknown>, schema: z.ZodType, field: str
     const path = problem?.pointer ? `${field}${problem.pointer.replaceAll("/", ".")}` : field
     const message = `The field "${path}" rendered to ${kindOf(rendered)} that does not fit. ${problem?.message ?? ""}`.trim()
     throw new AppError("invalid_argument", message, {
-      reason: "bad_rendered_value",
+      reason: "invalid_rendered_value",
       retryable: false,
       fields: [{ path, message: problem?.message ?? "does not fit" }],
     })

@@ -80,7 +80,7 @@ export class LoadedPipelines {
     const loaded = await this.of(stored)
     if (loaded) return loaded
     throw new AppError("failed_precondition", `The pipeline "${stored.slug}" does not compile with the plugins that are loaded.`, {
-      reason: "does_not_compile",
+      reason: "compile_failed",
     })
   }
 

@@ -31,7 +31,7 @@ export class ReplaySource {
     const { store, pipelines } = this.#services
     const entry = await store.open(EntryCollection, stored.organization.id).get(executionId)
     if (!entry || entry.pipeline_id !== stored.id)
-      throw new AppError("not_found", `The pipeline "${stored.slug}" has no execution ${executionId}.`, { reason: "no_such_execution" })
+      throw new AppError("not_found", `The pipeline "${stored.slug}" has no execution ${executionId}.`, { reason: "execution_not_found" })
     if (!entry.verdict.ok)
       throw new AppError("failed_precondition", "An event that was not verified cannot be replayed.", {
         reason: "not_verified",
@@ -59,7 +59,7 @@ export class ReplaySource {
     const { store, clock, payloadsDays, processor } = this.#services
     const { stored } = loaded
     const kept = await storedPayload(store, stored.organization.id, origin, payloadsDays, clock.now())
-    if (!kept) throw new AppError("failed_precondition", "The event's payload is no longer kept.", { reason: "payload_gone" })
+    if (!kept) throw new AppError("failed_precondition", "The event's payload is no longer kept.", { reason: "payload_expired" })
     draft.dedupe = origin.dedupe
     const event = new EventContext({ loaded, entry: draft, headers: kept.headers, visible: kept, origin, isTest: origin.is_test })
     if (origin.dedupe) event.identity = derivedUuid(stored.id, origin.dedupe.key)

@@ -96,7 +96,7 @@ class Driver implements SqliteDriver {
   }
 
   async commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]> {
-    if (this.#fault?.reason === "storage_damaged") throw faulty(this.#fault)
+    if (this.#fault?.reason === "storage_corrupt") throw faulty(this.#fault)
     const refused = new Map<number, AppError>()
     const cells: EncodedCommit["cells"][] = []
     for (const [index, commit] of commits.entries()) {
@@ -114,7 +114,7 @@ class Driver implements SqliteDriver {
   }
 
   async ready(): Promise<void> {
-    if (this.#fault?.reason === "storage_damaged") throw faulty(this.#fault)
+    if (this.#fault?.reason === "storage_corrupt") throw faulty(this.#fault)
     await this.#owner.probe()
   }
 
@@ -124,7 +124,7 @@ class Driver implements SqliteDriver {
 
   /** Damage stays; a file that was moved may come back. */
   #noticed(fault: FileFault | undefined): void {
-    if (fault?.reason === this.#fault?.reason || this.#fault?.reason === "storage_damaged") return
+    if (fault?.reason === this.#fault?.reason || this.#fault?.reason === "storage_corrupt") return
     this.#fault = fault
     this.#options.onFault?.(fault)
   }

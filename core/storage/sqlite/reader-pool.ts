@@ -122,7 +122,7 @@ export class ReaderPool {
       else this.ask({ ...query, soundOnly: true }).then(resolve, reject)
     } else if (answer) {
       const { code, message, details } = answer
-      if (details.reason === "storage_damaged") this.#hooks.onFault({ reason: "storage_damaged", message })
+      if (details.reason === "storage_corrupt") this.#hooks.onFault({ reason: "storage_corrupt", message })
       reject(new AppError(code, message, details, code === "unavailable" ? { retryAfterS: 1 } : {}))
     } else reject(unavailable("A reading thread gave no answer."))
   }

@@ -73,7 +73,7 @@ function reading(read: () => string | number): string | number | WireError {
     if (error instanceof DeadlinePassed || now() > deadline) return late()
     if (isDamage(error)) {
       const told = `The data file ${file} is damaged: ${error instanceof Error ? error.message : String(error)}.`
-      return { code: "unavailable", message: told, details: { reason: "storage_damaged" } }
+      return { code: "unavailable", message: told, details: { reason: "storage_corrupt" } }
     }
     const message = `Storage could not be read: ${error instanceof Error ? error.message : String(error)}`
     return { code: "unavailable", message, details: { reason: "read_failed" } }
@@ -141,5 +141,5 @@ function now(): number {
 
 function late(): WireError {
   const message = "The read took longer than its deadline. Narrow the filter, sort by an indexed field or ask for less."
-  return { code: "deadline_exceeded", message, details: { reason: "read_deadline" } }
+  return { code: "deadline_exceeded", message, details: { reason: "read_timeout" } }
 }

@@ -41,7 +41,7 @@ export type WriterRequest =
 
 /** Why the file can no longer be used as it is. */
 export interface FileFault {
-  readonly reason: "storage_damaged" | "storage_gone"
+  readonly reason: "storage_corrupt" | "storage_missing"
   readonly message: string
 }
 

@@ -40,13 +40,13 @@ parentPort?.on("message", ({ seq, request }: { seq: number; request: WriterReque
   let reply: WriterReply
   try {
     // A damaged file is left as it is; one that is gone may come back.
-    if (fault?.reason !== "storage_damaged") fault = fault && gone()
+    if (fault?.reason !== "storage_corrupt") fault = fault && gone()
     reply = fault ? refused(fault) : { seq, ...answer(request) }
     fault ??= gone()
     if (fault) reply = refused(fault)
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error)
-    if (isDamage(error)) fault = { reason: "storage_damaged", message: `The data file ${settings.file} is damaged: ${failure}.` }
+    if (isDamage(error)) fault = { reason: "storage_corrupt", message: `The data file ${settings.file} is damaged: ${failure}.` }
     reply = fault ? refused(fault) : { seq, failure }
   }
   parentPort?.postMessage(reply)
@@ -55,7 +55,7 @@ parentPort?.postMessage({ seq: 0, lost } satisfies WriterReply)
 
 function gone(): FileFault | undefined {
   const message = opened.gone()
-  return message === undefined ? undefined : { reason: "storage_gone", message }
+  return message === undefined ? undefined : { reason: "storage_missing", message }
 }
 
 /** Compares the last group in the file with the last that was noted; keeps a copy of a log that ends before it. */

@@ -26,7 +26,7 @@ function bearerOf(request: Request): string | undefined {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === "authorization") count++
   if (count > 1) {
-    throw new AppError("invalid_argument", `The request has ${count} Authorization headers; send one.`, { reason: "several_credentials" })
+    throw new AppError("invalid_argument", `The request has ${count} Authorization headers; send one.`, { reason: "multiple_credentials" })
   }
   return /^Bearer +(\S+) *$/i.exec(request.get("authorization") ?? "")?.[1]
 }

@@ -23,5 +23,5 @@ function addressName(address = ""): string {
 
 function foreign(header: string, value: string): AppError {
   const message = `${header}: "${value}" is not one this service answers to; add it to server.cors_origins, or set MILLRACE_PUBLIC_URL.`
-  return new AppError("permission_denied", message, { reason: "foreign_origin" })
+  return new AppError("permission_denied", message, { reason: "origin_not_allowed" })
 }

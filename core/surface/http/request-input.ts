@@ -20,7 +20,7 @@ export async function readInput(
       [...query.keys()]
         .slice(0, maxProblems)
         .map((path) => ({ path, message: `${operation.http.method} reads its fields from the body, not from the query.` })),
-      "query_not_read",
+      "unexpected_query",
     )
   }
   const given = fromQuery ? queryValues(operation, query) : await readJsonBody(request, maxBodyBytes)
@@ -31,7 +31,7 @@ export async function readInput(
         path,
         message: `The path says "${String(value)}" and the field something else; leave the field out.`,
       })),
-      "path_and_field_differ",
+      "path_field_mismatch",
     )
   }
   return { ...given, ...parameters }

@@ -159,7 +159,7 @@ async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ sta
   let cancel = () => {}
   const late = new Promise<never>((_resolve, reject) => {
     cancel = deps.clock.after(readyTimeoutMs, () =>
-      reject(new AppError("unavailable", `Storage did not answer within ${readyTimeoutMs} ms.`, { reason: "storage_slow" })),
+      reject(new AppError("unavailable", `Storage did not answer within ${readyTimeoutMs} ms.`, { reason: "storage_timeout" })),
     )
   })
   try {

@@ -33,7 +33,7 @@ export async function missedSince(args: MissedArgs): Promise<Backlog> {
   const { after, declared, now, keepMs, keepMessages } = args
   const since = timeOfId(after)
   if (keepMessages === 0) return { messages: [], truncated: true }
-  const found = await (declared?.history ? recalled(args, since - overlapMs) : kept(args, since - overlapMs))
+  const found = await (declared?.history ? pastMessages(args, since - overlapMs) : kept(args, since - overlapMs))
   const truncated = since < now - keepMs || found.length === keepMessages || declared?.durable === false
   return { messages: found.filter(({ id }) => id !== after).reverse(), truncated }
 }
@@ -46,7 +46,7 @@ async function kept({ store, organization, channel, endpoint, now, keepMessages 
 }
 
 /** Newest first. */
-async function recalled(
+async function pastMessages(
   { store, organization, channel, declared, now, keepMs, keepMessages }: MissedArgs,
   since: number,
 ): Promise<WireMessage[]> {

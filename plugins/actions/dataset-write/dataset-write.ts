@@ -76,7 +76,7 @@ function rowOf(event: Json): Readonly<Record<string, Json>> {
     ? "a list; use for_each to write each element"
     : `${JSON.stringify(event)}; let the transform return an object`
   throw new AppError("invalid_argument", `A row is an object of columns, and the event is ${what}, or give "row".`, {
-    reason: "event_is_no_object",
+    reason: "event_not_an_object",
     retryable: false,
   })
 }

@@ -2,5 +2,5 @@
 import { defineReasons } from "#core"
 
 export const reasons = defineReasons({
-  event_is_no_object: { codes: ["invalid_argument"], summary: "The event is a list or a plain value, and no row was given." },
+  event_not_an_object: { codes: ["invalid_argument"], summary: "The event is not an object, and no `row` was given." },
 })

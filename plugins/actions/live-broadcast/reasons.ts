@@ -2,6 +2,6 @@
 import { defineReasons } from "#core"
 
 export const reasons = defineReasons({
-  channel_refused: { codes: ["invalid_argument"], summary: "The channel is not one that a pipeline may send to." },
-  no_endpoint: { codes: ["failed_precondition"], summary: "The pipeline has no endpoint to send from." },
+  channel_refused: { codes: ["invalid_argument"], summary: "Pipelines may not broadcast to this channel." },
+  no_endpoint: { codes: ["failed_precondition"], summary: "The pipeline has no endpoint." },
 })

@@ -31,7 +31,7 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
   async run({ config, context, deps }) {
     if (context.depth >= deepest) throw refused(`pipelines sending to pipelines end ${deepest} deep, and this event is there`, "too_deep")
     const target = await deps.source.bySlug(context.organization.id, config.pipeline)
-    if (!target) throw refused(`there is no pipeline "${config.pipeline}"`, "no_such_pipeline")
+    if (!target) throw refused(`there is no pipeline "${config.pipeline}"`, "pipeline_not_found")
     const { source_kind, state } = target.document
     if (source_kind !== "internal")
       throw refused(`"${config.pipeline}" takes its events from a ${source_kind}; only internal ones are fed`, "not_internal")

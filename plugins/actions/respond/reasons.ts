@@ -2,5 +2,5 @@
 import { defineReasons } from "#core"
 
 export const reasons = defineReasons({
-  location_refused: { codes: ["invalid_argument"], summary: "The redirect's target is refused." },
+  location_refused: { codes: ["invalid_argument"], summary: "The redirect's target is not allowed." },
 })

@@ -90,7 +90,7 @@ export async function changedMeanwhile({ details }: AppError, organization: Orga
   const { id, slug } = details
   const stored = typeof id === "string" ? await pipelines.find(organization.id, id) : undefined
   const name = stored?.slug ?? (typeof slug === "string" ? slug : "a pipeline")
-  return new AppError("aborted", `Nothing was applied: ${name} was changed meanwhile; run apply again.`, { reason: "changed_meanwhile" })
+  return new AppError("aborted", `Nothing was applied: ${name} was changed meanwhile; run apply again.`, { reason: "stale_plan" })
 }
 
 function refuse(planned: readonly Planned[], force: boolean): void {
@@ -98,7 +98,7 @@ function refuse(planned: readonly Planned[], force: boolean): void {
   if (refused.length > 0) {
     const said = refused.map(({ change }) => `${change.slug}: ${change.problems.join(" ")}`).join("\n")
     throw new AppError("failed_precondition", `Nothing was applied. ${said}`, {
-      reason: "refused",
+      reason: "documents_refused",
       pipelines: refused.map(({ change }) => change.slug),
     })
   }

@@ -71,7 +71,7 @@ function refuseTwins(given: readonly ReadDocument[]): void {
     const other = paths.get(slug)
     if (other !== undefined) {
       const message = `${other} and ${path} both have the slug "${slug}"; give one of them another.`
-      throw new AppError("invalid_argument", message, { reason: "slug_twice", slug })
+      throw new AppError("invalid_argument", message, { reason: "duplicate_slug", slug })
     }
     paths.set(slug, path)
   }

@@ -36,7 +36,7 @@ export const getPayload = defineOperation({
     const kept = origin && (await storedPayload(deps.store, organization, origin, deps.settings.retention.payloads_days, deps.clock.now()))
     if (!kept)
       throw new AppError("failed_precondition", "The event's payload is not kept: it was refused, or its time is over.", {
-        reason: "payload_gone",
+        reason: "payload_expired",
       })
     const { body, headers, query } = kept
     const { received_at, is_test, verdict } = entry

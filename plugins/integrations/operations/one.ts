@@ -43,6 +43,6 @@ async function visibleConnection(store: Store, caller: Caller, ref: string): Pro
   const found = await byRef(store.open(Connections, caller.organization.id), ref, visibleTo(caller))
   if (found) return found
   throw new AppError("not_found", `There is no integration ${JSON.stringify(ref)}; GET /v1/integrations lists them.`, {
-    reason: "no_such_integration",
+    reason: "integration_not_found",
   })
 }

@@ -96,7 +96,7 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
     const target = targetOf(host, port)
     try {
       if (sends)
-        throw new AppError("failed_precondition", "Nothing is sent to this service while a picture is taken.", { reason: "reads_only" })
+        throw new AppError("failed_precondition", "Nothing is sent to this service while a picture is taken.", { reason: "read_only" })
       const socket = ours ? counted(await connectPlain(host, port)) : await dial(host, port)
       response.on("close", () => socket.destroy())
       await exchange(request, response, { socket, path })

@@ -145,7 +145,7 @@ describe("pipelines against a running service", () => {
         { path: "b", document: { name: "Other", auth_mode: "none" } },
       ],
     })
-    expect([answer.status, (answer.body["details"] as { reason?: string }).reason]).to.deep.equal([400, "refused"])
+    expect([answer.status, (answer.body["details"] as { reason?: string }).reason]).to.deep.equal([400, "documents_refused"])
     expect(await pipelines()).to.deep.equal(before)
   })
 

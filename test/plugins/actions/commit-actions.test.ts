@@ -218,7 +218,7 @@ describe("pipeline.send", () => {
 
   const refusals: [string, object, string][] = [
     ["target", { depth: 5 }, "too_deep"],
-    ["nobody", {}, "no_such_pipeline"],
+    ["nobody", {}, "pipeline_not_found"],
     ["form", {}, "not_internal"],
     ["asleep", {}, "not_active"],
   ]

@@ -127,7 +127,7 @@ onBothBuckets("buckets", (leg) => {
     for (const key of bad) {
       for (const doing of [bucket.put(key, Buffer.of(1)), bucket.get(key), bucket.remove(key), bucket.signedUrl(key, inAnHour())]) {
         const error = await refusalOf(doing)
-        expect([key, error.code, error.details.reason]).to.deep.equal([key, "invalid_argument", "bad_bucket_key"])
+        expect([key, error.code, error.details.reason]).to.deep.equal([key, "invalid_argument", "invalid_bucket_key"])
       }
     }
   })

@@ -76,13 +76,13 @@ describe("bucket in a folder", () => {
       const body = (await answer.json()) as { code: string; details: { reason: string } }
       return [answer.status, body.code, body.details.reason]
     }
-    const forged = [403, "permission_denied", "bad_signature"]
+    const forged = [403, "permission_denied", "invalid_signature"]
     expect(await reasonOf(url.replace(host.url, elsewhere.url))).to.deep.equal(forged)
     expect(await reasonOf(url.replace(/expires=\d+/, "expires=1"))).to.deep.equal(forged)
     expect(await reasonOf(`${url}=`)).to.deep.equal(forged)
     expect(await reasonOf(url.replace("shots/three.png", "..%2f..%2fmillrace.db"))).to.deep.equal(forged)
     await bucket.remove("shots/three.png")
-    expect(await reasonOf(url)).to.deep.equal([404, "not_found", "object_gone"])
+    expect(await reasonOf(url)).to.deep.equal([404, "not_found", "object_not_found"])
   })
 })
 

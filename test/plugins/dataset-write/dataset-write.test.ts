@@ -109,7 +109,7 @@ describe("dataset.write", () => {
   it("refuses an event that is not an object, and says what to do", async () => {
     for (const event of [["a"], "text", 5, null] as Json[]) {
       const error = await refusalOf(run("", event))
-      expect(error.details).to.include({ reason: "event_is_no_object", retryable: false })
+      expect(error.details).to.include({ reason: "event_not_an_object", retryable: false })
     }
     expect((await refusalOf(run("", ["a"]))).message).to.include("for_each")
     expect(await values()).to.deep.equal([])

@@ -172,7 +172,7 @@ describe("datasets", () => {
       )
       expect(row_ids).to.deep.equal([id, id])
       expect((await bench.rows(slug)).map(({ values }) => values)).to.deep.equal([{ email: "a@x.test", from: "second" }])
-      expect((await refusalOf(insert(slug, [{ phone: "1" }], "phone"))).details.reason).to.equal("key_column_differs")
+      expect((await refusalOf(insert(slug, [{ phone: "1" }], "phone"))).details.reason).to.equal("key_column_mismatch")
       const error = await refusalOf(insert(slug, [{ email: "b@x.test" }, { email: "" }], "email"))
       expect(error.details.fields?.[0]?.path).to.equal("rows.1.email")
       expect(await bench.rows(slug)).to.have.length(1)

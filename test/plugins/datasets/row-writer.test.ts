@@ -76,7 +76,7 @@ describe("row writer", () => {
       await bench.event(slug, { email: "a@x.test" }, { key: "email" })
       expect((await bench.dataset(slug)).key).to.equal("email")
       const error = await refusalOf(bench.event(slug, { phone: "1" }, { key: "phone" }))
-      expect([error.code, error.details.reason]).to.deep.equal(["failed_precondition", "key_column_differs"])
+      expect([error.code, error.details.reason]).to.deep.equal(["failed_precondition", "key_column_mismatch"])
       expect(error.message).to.include('"email"').and.include('"phone"')
       expect(await values()).to.have.length(1)
     })
@@ -104,7 +104,7 @@ describe("row writer", () => {
       expect((await bench.dataset(slug)).key).to.equal(lost === "email" ? "phone" : "email")
       expect(await bench.rows(slug)).to.have.length(1)
       const error = await refusalOf(bench.event(slug, { email: "a@x.test", phone: "1" }, { key: lost }))
-      expect(error.details.reason).to.equal("key_column_differs")
+      expect(error.details.reason).to.equal("key_column_mismatch")
     })
 
     it("refuses two keys in one unit of work", async () => {
@@ -112,7 +112,7 @@ describe("row writer", () => {
       const work = staged()
       await bench.stage(work, slug, { email: "a@x.test" }, { key: "email" })
       expect((await refusalOf(async () => bench.stage(work, slug, { phone: "1" }, { key: "phone" }))).details.reason).to.equal(
-        "key_column_differs",
+        "key_column_mismatch",
       )
     })
 

@@ -155,7 +155,7 @@ onBothStores("event pipelines", ({ start }) => {
         { id: "d", type: "email.send", to: "a@b.test", heading: "x", colour: "red" },
       ],
     })
-    expect([wrong.status, wrong.details.reason]).to.deep.equal([400, "does_not_compile"])
+    expect([wrong.status, wrong.details.reason]).to.deep.equal([400, "compile_failed"])
     const findings = wrong.details.findings ?? []
     expect(findings.map(({ pointer }) => pointer)).to.include.members(["/pipeline/0/type"])
     const rules = new Set(findings.map(({ rule }) => rule))

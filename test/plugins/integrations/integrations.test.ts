@@ -177,7 +177,7 @@ describe("integrations", () => {
       expect(await desk.call(disconnectIntegration, { id: "crm" }, callerOf())).to.deep.equal({ integration_id, status: "disconnected" })
       expect(await desk.integrations.find(acme.id, "crm")).to.equal(undefined)
       const error = await failureOf(desk.integrations.call(acme.id, integration_id, { method: "GET", path: "/" }))
-      expect(error.details).to.include({ reason: "no_such_integration", retryable: false })
+      expect(error.details).to.include({ reason: "integration_not_found", retryable: false })
       expect(peer.asked).to.have.length(0)
     })
   })

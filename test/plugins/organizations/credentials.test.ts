@@ -65,7 +65,7 @@ describe("credentials", () => {
         [undefined, "missing_credential"],
         ["", "missing_credential"],
         ["sk_live_something", "malformed_credential"],
-        [mistyped, "mistyped_credential"],
+        [mistyped, "credential_checksum_mismatch"],
         [drawKey("api_key").text, "unknown_credential"],
       ] as const) {
         const error = await refusalOf(service.call("me.get", {}, { key }))
@@ -233,7 +233,7 @@ describe("credentials", () => {
       await join(organization, user, "guest")
       expect((await me(key)).role).to.equal("guest")
       const stranger = await keyFor(organization, await aUser("stranger@example.com"), "admin")
-      expect((await refusalOf(me(stranger))).details.reason).to.equal("maker_left")
+      expect((await refusalOf(me(stranger))).details.reason).to.equal("owner_not_a_member")
     })
 
     it("show staff, which only a user is", async () => {

@@ -116,9 +116,9 @@ describe("outgoing http: client", () => {
       expect(error.details, path).to.include({ reason: "response_too_large", retryable: false })
     }
     expect((await failureOf(get("/json", { maxBytes: 3 }))).code).to.equal("resource_exhausted")
-    expect((await failureOf(get("/odd"))).details).to.include({ reason: "encoding_refused" })
+    expect((await failureOf(get("/odd"))).details).to.include({ reason: "unexpected_encoding" })
     const broken = await failureOf(get("/broken"))
-    expect(broken.details).to.include({ reason: "bad_encoding" })
+    expect(broken.details).to.include({ reason: "invalid_encoding" })
     expect(broken.message).not.to.include("SECRET-BODY")
   })
 

@@ -59,7 +59,7 @@ describe("replays of page events", () => {
   it("give none for an event that was refused, and leave no row", async () => {
     const [, id] = await sent(event("pageview"), event("nope"))
     const refused = await replay(id)
-    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "payload_gone"])
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "payload_expired"])
     expect(await replaysOf(id)).to.deep.equal([])
   })
 
