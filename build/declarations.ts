@@ -1,4 +1,4 @@
-// Declarations of everything that the doors lead to, by tsc.
+// Declarations of everything that the entry points export, by tsc.
 import { spawn } from "node:child_process"
 import { globSync, readFileSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"

@@ -1,12 +1,12 @@
-// What `npm pack` puts behind the doors: the sources as plain JavaScript, their declarations, and what they read. The
-// doors' package.json comes last, for it is what turns the doors from the sources to all this. `--clean` takes it away.
+// What `npm pack` puts behind the entry points: the sources as plain JavaScript, their declarations, and what they read. The
+// package.json in their folder comes last, since it redirects them from the sources to the build. `--clean` removes it all.
 import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { writeDeclarations } from "./declarations.ts"
 import { javaScriptOf } from "./javascript.ts"
 
 const root = resolve(import.meta.dirname, "..")
-const doors = join(root, "doors")
+const entryPoints = join(root, "entry-points")
 
 const sources = ["client", "core", "plugins"]
 /** Taken as they are; the templates are sources of the user's. */
@@ -19,20 +19,20 @@ interface Manifest {
 
 async function build(): Promise<void> {
   clean()
-  await writeDeclarations(doors)
+  await writeDeclarations(entryPoints)
   for (const path of globSync(`{${sources.join()}}/**/*.{ts,js}`, { cwd: root })) {
     const text = javaScriptOf(join(root, path), readFileSync(join(root, path), "utf8"))
     write(path.replace(/\.ts$/, ".js"), text)
   }
   for (const path of globSync(`{${sources.join()}}/**/*.css`, { cwd: root })) write(path, readFileSync(join(root, path), "utf8"))
-  for (const folder of data) cpSync(join(root, folder), join(doors, folder), { recursive: true })
+  for (const folder of data) cpSync(join(root, folder), join(entryPoints, folder), { recursive: true })
   write("package.json", `${JSON.stringify(manifest(), null, 2)}\n`)
 }
 
 function write(path: string, text: string): void {
-  if (existsSync(join(doors, path))) throw new Error(`Two files would become ${path}; give one of them another name.`)
-  mkdirSync(dirname(join(doors, path)), { recursive: true })
-  writeFileSync(join(doors, path), text)
+  if (existsSync(join(entryPoints, path))) throw new Error(`Two files would become ${path}; give one of them another name.`)
+  mkdirSync(dirname(join(entryPoints, path)), { recursive: true })
+  writeFileSync(join(entryPoints, path), text)
 }
 
 /** The framework's own, as far as the built files and the command ask for it. */
@@ -44,9 +44,9 @@ function manifest(): object {
 }
 
 function clean(): void {
-  rmSync(join(doors, "package.json"), { force: true })
-  for (const entry of readdirSync(doors, { withFileTypes: true }))
-    if (entry.isDirectory()) rmSync(join(doors, entry.name), { recursive: true })
+  rmSync(join(entryPoints, "package.json"), { force: true })
+  for (const entry of readdirSync(entryPoints, { withFileTypes: true }))
+    if (entry.isDirectory()) rmSync(join(entryPoints, entry.name), { recursive: true })
 }
 
 try {

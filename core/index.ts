@@ -1,4 +1,4 @@
-// The one door: everything a plugin may import, as named re-exports.
+// The entry point of plugins: everything that they may import, as named re-exports.
 
 export { type Action, Actions, defineAction, type Reply, type StepContext } from "./contract/action.ts"
 export {

@@ -1,4 +1,4 @@
-// The second door, for tests of plugins (`#core/testing`, `millrace/testing`): a whole service on a temporary folder, and
+// The entry point for tests of plugins (`#core/testing`, `millrace/testing`): a whole service on a temporary folder, and
 // the contract that every action type keeps.
 export type { CallFixture } from "./rehearsal/captured-outgoing.ts"
 export { type ContractOptions, type ContractContext, contractOf, type TestRunner } from "./testing/contract/contract.ts"

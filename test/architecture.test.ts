@@ -99,7 +99,7 @@ describe("architecture", () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it("keeps core from knowing any plugin, or its own doors", () => {
+  it("keeps core from knowing any plugin, or its own entry points", () => {
     expect(refused(core, ({ target }) => target.startsWith("plugins/"))).to.deep.equal([])
     expect(refused(core, ({ target }) => /^core\/(index|engine|commands|testing)\.ts$/.test(target))).to.deep.equal([])
   })
@@ -113,12 +113,12 @@ describe("architecture", () => {
       return target !== "socket.io-client" && !target.startsWith("core/client/") && target !== "client/operations.generated.ts"
     })
     expect(wrong).to.deep.equal([])
-    const door = modules.get("client/operations.generated.ts")?.text.split("export const routes")
-    expect(door?.[0]).to.match(/typeof import\(/)
-    expect(door?.[1]).to.not.match(/import\(/)
+    const routes = modules.get("client/operations.generated.ts")?.text.split("export const routes")
+    expect(routes?.[0]).to.match(/typeof import\(/)
+    expect(routes?.[1]).to.not.match(/import\(/)
   })
 
-  it("lets plugins import #core, packages and the doors of plugins that they name in needs", async () => {
+  it("lets plugins import #core, packages and the entry points of plugins that they name in needs", async () => {
     const wrong: string[] = []
     for (const folder of pluginFolders) {
       const own = plugins.filter(({ path }) => pluginOf(path) === folder)
@@ -187,7 +187,7 @@ describe("architecture", () => {
     expect(written.filter(({ text }) => !/^(#!.*\n)?\/\/ /.test(text)).map(({ path }) => path)).to.deep.equal([])
   })
 
-  it("has a plugin behind every plugin folder's door, each with an id of its own", async () => {
+  it("has a plugin behind every plugin folder's index.ts, each with an id of its own", async () => {
     const ids = await Promise.all(
       pluginFolders.map(async (folder) => {
         const { id, register } = await pluginAt(folder)

@@ -17,7 +17,7 @@ export interface Module {
   readonly imports: readonly Import[]
 }
 
-const doors: Readonly<Record<string, string>> = {
+const entryPoints: Readonly<Record<string, string>> = {
   "#core": "core/index.ts",
   "#core/engine": "core/engine.ts",
   "#core/commands": "core/commands.ts",
@@ -58,8 +58,8 @@ function onlyTypes(names: string): boolean {
 }
 
 function targetOf(specifier: string, from: string, root: string): Pick<Import, "target" | "kind"> {
-  const door = doors[specifier]
-  if (door) return { target: door, kind: "file" }
+  const entryPoint = entryPoints[specifier]
+  if (entryPoint) return { target: entryPoint, kind: "file" }
   if (specifier.startsWith(".")) return { target: relative(root, resolve(root, dirname(from), specifier)), kind: "file" }
   const [scope = "", name = ""] = specifier.split("/")
   return { target: specifier.startsWith("@") ? `${scope}/${name}` : scope, kind: "package" }

@@ -34,7 +34,7 @@ import { publicRoutes } from "../surface/http/public-routes.ts"
 import { createHttpServer, type HttpServer } from "../surface/http/server.ts"
 import { createInvoker, Invoker } from "../surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../surface/live/messages.ts"
-import { createLiveRoom, type LiveRoom, type LiveRoomDeps } from "../surface/live.ts"
+import { createLiveSockets, type LiveSockets, type LiveRoomDeps } from "../surface/live.ts"
 import { createMcpHttp, type McpHttp, mcpMethods } from "../surface/mcp/http.ts"
 import { openApi } from "../surface/openapi.ts"
 import { createPager } from "../surface/pager.ts"
@@ -44,7 +44,7 @@ import type { ListeningHooks } from "./listening.ts"
 import { Driver } from "./storage.ts"
 
 const Rest = token<RequestListener>("Rest")
-const Room = token<LiveRoom>("LiveRoom")
+const Sockets = token<LiveSockets>("LiveSockets")
 const Http = token<HttpServer>("HttpServer")
 const Mcp = token<McpHttp>("McpHttp")
 const Addresses = token<AddressLimits>("AddressLimits")
@@ -94,7 +94,7 @@ export function provideCalls(
         resolve: (inject) => container.all(inject),
       }),
   })
-  container.provide(Room, {
+  container.provide(Sockets, {
     inject: {
       store: Store,
       works: UnitsOfWork,
@@ -111,7 +111,7 @@ export function provideCalls(
       storage: Driver,
     },
     create: ({ config, storage, ...deps }) =>
-      createLiveRoom({
+      createLiveSockets({
         ...deps,
         adapter: storage.liveAdapter,
         worker,
@@ -130,10 +130,10 @@ export function provideCalls(
           return pipeline?.document.state === "active" ? { organization: pipeline.organization.id, pipeline: pipeline.id } : undefined
         },
       }),
-    start: (room) => room.start(),
-    stop: (room) => room.stop(),
+    start: (sockets) => sockets.start(),
+    stop: (sockets) => sockets.stop(),
   })
-  container.provide(Live, { inject: { room: Room }, create: ({ room }) => room.live })
+  container.provide(Live, { inject: { sockets: Sockets }, create: ({ sockets }) => sockets.live })
 }
 
 export function provideServer(container: Container, registry: Registry, listening: ListeningHooks, worker: WorkerPlace | undefined): void {
@@ -173,7 +173,7 @@ export function provideServer(container: Container, registry: Registry, listenin
       rest: Rest,
       mcp: Mcp,
       inbound: InboundHandler,
-      room: Room,
+      sockets: Sockets,
       store: Store,
       metrics: Metrics,
       clock: Clock,
@@ -181,13 +181,13 @@ export function provideServer(container: Container, registry: Registry, listenin
       log: Log,
       config: Settings,
     },
-    create: ({ config, room, mcp, metrics, ...deps }) =>
+    create: ({ config, sockets, mcp, metrics, ...deps }) =>
       createHttpServer({
         ...deps,
         ...config.server,
         metrics: new MetricsPage(config.metrics, worker?.metricsOfAll(metrics) ?? metrics),
         drainMs: config.server.drain_ms,
-        live: room.door,
+        live: sockets.upgrade,
         closeStreams: () => mcp.close(),
       }),
     start: async (server) => listening.listens((await server.start()).url),

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client"
 import type { Clock } from "../kernel/clock.ts"
 import type { Logger } from "../kernel/log.ts"
-import { doorsVariable, type Samples, type ToPrimary, type ToWorker } from "./worker.ts"
+import { socketsVariable, type Samples, type ToPrimary, type ToWorker } from "./worker.ts"
 
 export interface PrimaryOptions {
   readonly workers: number
@@ -38,7 +38,7 @@ export class Primary {
   /** The first worker prints them. */
   readonly listening = { greetings: [] }
   readonly #options: PrimaryOptions
-  readonly #doors: string
+  readonly #sockets: string
   /** Started, and not ended yet. */
   readonly #workers = new Map<number, { readonly worker: Worker; listens: boolean }>()
   readonly #scrapes = new Map<number, (id: number, samples: Samples) => void>()
@@ -50,7 +50,7 @@ export class Primary {
   constructor(options: PrimaryOptions) {
     this.#options = options
     this.log = options.log
-    this.#doors = mkdtempSync(join(tmpdir(), `millrace-${process.pid}-`))
+    this.#sockets = mkdtempSync(join(tmpdir(), `millrace-${process.pid}-`))
     const registers = [this.#metrics]
     this.#restarts = new Counter({ name: "millrace_worker_restarts_total", help: "Workers that ended and were started again.", registers })
     const listening = () => this.#listening().length
@@ -90,7 +90,7 @@ export class Primary {
     })
     await Promise.all(ended)
     cancel()
-    rmSync(this.#doors, { recursive: true, force: true })
+    rmSync(this.#sockets, { recursive: true, force: true })
   }
 
   kill(): void {
@@ -122,7 +122,7 @@ export class Primary {
   }
 
   #fork(onListening: () => void): Worker {
-    const worker = cluster.fork({ [doorsVariable]: this.#doors })
+    const worker = cluster.fork({ [socketsVariable]: this.#sockets })
     const entry = { worker, listens: false }
     this.#workers.set(worker.id, entry)
     worker.once("listening", () => {

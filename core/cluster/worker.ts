@@ -16,14 +16,14 @@ export type ToPrimary =
   | { readonly kind: "metrics"; readonly question: number }
 
 /** Environment variable with the folder of the workers' sockets. */
-export const doorsVariable = "WORKER_DOORS"
+export const socketsVariable = "WORKER_SOCKETS"
 
 /** What a process knows of being one of several workers. */
 export interface WorkerPlace {
   /** Among the workers that this primary has started, from 1. */
   readonly number: number
   /** Path of the socket where a worker takes requests of the live sessions that it holds. */
-  doorOf(number: number): string
+  socketOf(number: number): string
   /** What a scrape is answered: the metrics of all workers. */
   metricsOfAll(own: Registry): Pick<Registry, "metrics" | "contentType">
   /** Calls when the primary asks this worker to stop. */
@@ -32,11 +32,11 @@ export interface WorkerPlace {
 
 /** undefined where this process is not a worker. */
 export function workerPlace(): WorkerPlace | undefined {
-  const folder = process.env[doorsVariable]
+  const folder = process.env[socketsVariable]
   if (!cluster.worker || folder === undefined) return undefined
   return {
     number: cluster.worker.id,
-    doorOf: (number) => join(folder, `${number}.sock`),
+    socketOf: (number) => join(folder, `${number}.sock`),
     metricsOfAll,
     onStop: (run) => hear("stop", () => run()),
   }

@@ -1,4 +1,4 @@
-// The door for events, apart from the operations: raw HTTP, because it is the hot path.
+// The inbound endpoint for events, apart from the operations: raw HTTP, because it is the hot path.
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { token } from "../kernel/di.ts"
 

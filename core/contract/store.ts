@@ -1,4 +1,4 @@
-// The storage port. Reads go through a collection handle; every write goes through one door, `commit`, which is all or
+// The storage port. Reads go through a collection handle; every write goes through `commit`, which is all or
 // nothing and durable when it resolves. Filters and updates are a subset of MongoDB's own documents; what is outside
 // the subset is `invalid_argument`, never ignored.
 import { token } from "../kernel/di.ts"

@@ -194,7 +194,7 @@ export const coreReasons = defineReasons({
   unknown_master_key: { codes: ["data_loss"], summary: "The secret was sealed with an unknown master key." },
   unknown_operation: { codes: ["unimplemented"], summary: "The client knows no such operation." },
   unknown_path: { codes: ["not_found"], summary: "There is nothing at this path." },
-  unreadable: { codes: ["data_loss"], summary: "The pipeline's secret cannot be decrypted; an operator must rotate it." },
+  unreadable: { codes: ["data_loss"], summary: "The pipeline's secret cannot be decrypted; an operator must repair it." },
   unsortable_value: { codes: ["failed_precondition"], summary: "A value cannot be sorted." },
   unsupported_content_encoding: { codes: ["invalid_argument"], summary: "The Content-Encoding is not supported." },
   unsupported_content_type: { codes: ["invalid_argument"], summary: "The Content-Type is not supported." },

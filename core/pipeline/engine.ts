@@ -64,7 +64,7 @@ export interface DryRun {
 export interface PipelineEngine {
   /** Findings are data, never exceptions. */
   compile(document: unknown, organization?: { readonly id: string; readonly slug?: string }): Promise<Compilation>
-  /** An event for an endpoint that came in by another door (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
+  /** An event for an endpoint that arrived by another route (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
   receive(endpointId: string, request: InboundRequest): Promise<ReceivedAnswer>
   submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventResult>
   dryRun(

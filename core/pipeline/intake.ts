@@ -1,4 +1,4 @@
-// The door for pipelines that a plugin runs itself, chosen by purpose: the engine still finds the pipeline, verifies the
+// The port for pipelines that a plugin runs itself, chosen by purpose: the engine still finds the pipeline, verifies the
 // request, stamps it, and keeps the journal; what one request means (many events, say) is the plugin's to decide.
 import type { Reply } from "../contract/action.ts"
 import type { InboundRequest } from "../contract/auth-mode.ts"

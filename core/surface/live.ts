@@ -16,7 +16,7 @@ import { asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
-import type { LiveDoor } from "./http/server.ts"
+import type { LiveUpgrade } from "./http/server.ts"
 import { admit, type EndpointOwner } from "./live/admission.ts"
 import { createFeed } from "./live/feed.ts"
 import { type LiveMessageDocument, socketRoom, wireMessage } from "./live/messages.ts"
@@ -62,9 +62,9 @@ export interface LiveRoomDeps {
   readonly onBroadcast?: ((organization: string, message: LiveMessageDocument) => void) | undefined
 }
 
-export interface LiveRoom {
+export interface LiveSockets {
   readonly live: Live
-  readonly door: LiveDoor
+  readonly upgrade: LiveUpgrade
   start(): Promise<void>
   /** Disconnects the sockets whose credential has run out. Called by the timer. */
   recheck(): Promise<void>
@@ -74,7 +74,7 @@ export interface LiveRoom {
 const recheckMs = 30_000
 const path = "/live"
 
-export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
+export function createLiveSockets(deps: LiveRoomDeps): LiveSockets {
   let closing = false
   const io: LiveServer = new Server({
     path,
@@ -92,7 +92,7 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
   const limits = new SocketLimits({ rateLimiter: deps.rateLimiter, perAddress: deps.anonymousPerAddress, perKey: deps.socketsPerKey })
   watchEndpoints(deps, io)
   let cancelRecheck = () => {}
-  let closeDoor = () => {}
+  let closeSocketServer = () => {}
 
   io.use((socket, next) => {
     const seen = changes.count()
@@ -131,21 +131,21 @@ export function createLiveRoom(deps: LiveRoomDeps): LiveRoom {
   }
   return {
     live: createFeed({ ...deps, node, outbox, trimmer, deliver, hasSubscribers: audience(io) }),
-    door: {
+    upgrade: {
       path: `${path}/`,
       attach(server: HttpServer) {
         io.attach(server)
         const { worker } = deps
         if (!worker) return
         io.engine.generateId = () => sessionId(worker)
-        closeDoor = passOnForeign(server, worker)
+        closeSocketServer = passOnForeign(server, worker)
       },
       async close() {
         closing = true
         cancelRecheck()
         io.local.disconnectSockets(true)
         io.engine?.close()
-        closeDoor()
+        closeSocketServer()
       },
     },
     recheck: () => recheck(deps, io),

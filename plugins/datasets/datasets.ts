@@ -1,4 +1,4 @@
-// The datasets of an organization: making, finding and changing them, and the one door through which rows are written.
+// The datasets of an organization: making, finding and changing them, and the one way in which rows are written.
 import {
   AppError,
   type Clock,

@@ -1,15 +1,15 @@
-// What programs may rely on: everything that the doors export is listed as it is at run time, is explained where it is
+// What programs may rely on: everything that the entry points export is listed as it is at run time, is explained where it is
 // declared, and does not change without the committed list.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import { doors, publicApiList, publicNames } from "../../core/cli/reference/public-api.ts"
+import { entryPoints, publicApiList, publicNames } from "../../core/cli/reference/public-api.ts"
 import { projectRoot } from "../import-graph.ts"
 
 describe("the public face", () => {
-  for (const [door, file] of Object.entries(doors)) {
-    it(`of ${door} is listed as it is, each name explained`, async () => {
-      const names = publicNames(door)
+  for (const [entryPoint, file] of Object.entries(entryPoints)) {
+    it(`of ${entryPoint} is listed as it is, each name explained`, async () => {
+      const names = publicNames(entryPoint)
       const module = (await import(join(projectRoot, file))) as object
       const values = names.filter(({ kind }) => kind !== "type").map(({ name }) => name)
       expect(values).to.deep.equal(Object.keys(module).sort())

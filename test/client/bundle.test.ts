@@ -40,7 +40,7 @@ describe("client in browsers", () => {
       const { inputs, text } = await bundle(`export * from "${entry}"`)
       expect(inputs.length, entry).to.be.at.least(5)
       const ours = inputs.filter((path) => !path.startsWith("node_modules/") && path !== "<stdin>")
-      expect(ours.filter((path) => !/^(client|core\/client|doors)\//.test(path))).to.deep.equal([])
+      expect(ours.filter((path) => !/^(client|core\/client|entry-points)\//.test(path))).to.deep.equal([])
       const packages = inputs.filter((path) => path.startsWith("node_modules/")).map((path) => path.split("/")[1] ?? "")
       expect([...new Set(packages)].sort()).to.deep.equal([
         "@socket.io",

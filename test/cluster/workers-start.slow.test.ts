@@ -7,7 +7,7 @@ import { expect } from "chai"
 import { freshFolder, killGroup, launch } from "../crash/service-process.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { finished } from "../processes.ts"
-import { doorsOf } from "./doors.ts"
+import { socketFolderOf } from "./worker-sockets.ts"
 
 describe("a service of several workers", () => {
   const folder = freshFolder()
@@ -17,7 +17,7 @@ describe("a service of several workers", () => {
     const child = launch({ dataDir, env: { MILLRACE_WORKERS: "2", ...env } })
     const { code, output } = await finished(child)
     expect(code, output).to.equal(1)
-    expect(doorsOf(child.pid ?? 0)).to.equal(undefined)
+    expect(socketFolderOf(child.pid ?? 0)).to.equal(undefined)
     return output
   }
   const dataDir = (name: string) => {

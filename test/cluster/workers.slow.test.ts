@@ -12,7 +12,7 @@ import { type Api, apiOf, freshFolder, startService } from "../crash/service-pro
 import { acknowledged } from "../crash/under-load.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { until } from "../waiting.ts"
-import { type Door, doorOf, patient } from "./doors.ts"
+import { type WorkerClient, workerClient, patient } from "./worker-sockets.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip
 
@@ -23,7 +23,7 @@ onMongo("two workers (mongodb)", () => {
   let url = ""
   let stop = async () => {}
   let api: Api
-  let doors: readonly [Door, Door]
+  let clients: readonly [WorkerClient, WorkerClient]
   let key: string
 
   before(async function () {
@@ -40,7 +40,7 @@ onMongo("two workers (mongodb)", () => {
     url = service.url
     api = apiOf(service, folder.path)
     await until(async () => /^millrace_workers 2$/m.test(await (await fetch(`${url}/metrics`)).text()))
-    doors = [patient(doorOf(service.pid, 1)), patient(doorOf(service.pid, 2))]
+    clients = [patient(workerClient(service.pid, 1)), patient(workerClient(service.pid, 2))]
     key = (JSON.parse(readFileSync(join(folder.path, "bootstrap.json"), "utf8")) as { admin_key: string }).admin_key
   })
   after(async () => {
@@ -63,7 +63,7 @@ onMongo("two workers (mongodb)", () => {
     for (let n = sender.next; n < sender.next + 20; n++) {
       const body = eventBody(n)
       const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`
-      const answer = await doors[(n % 2) as 0 | 1]("POST", `/v1/inbound/${endpoint_id}`, body, { "x-signature-256": signature })
+      const answer = await clients[(n % 2) as 0 | 1]("POST", `/v1/inbound/${endpoint_id}`, body, { "x-signature-256": signature })
       expect(answer.status).to.equal(200)
       taken.set(n, (JSON.parse(answer.text) as { execution_id: string }).execution_id)
     }
@@ -76,8 +76,8 @@ onMongo("two workers (mongodb)", () => {
     )
     expect(problems).to.deep.equal([])
     expect(entries).to.equal(taken.size)
-    for (const door of doors) {
-      const { text } = await door("GET", "/metrics")
+    for (const client of clients) {
+      const { text } = await client("GET", "/metrics")
       expect(Number(/millrace_events_total\{status="accepted",cause="",pipeline="[0-9a-f-]{36}"\} (\d+)/.exec(text)?.[1])).to.equal(
         taken.size,
       )
@@ -101,10 +101,10 @@ onMongo("two workers (mongodb)", () => {
     await connected(socket)
     expect(await socket.emitWithAck("subscribe", { channel: "polled" })).to.deep.equal({ ok: true })
     const made = await api<{ inbound_url: string }>("POST", "/v1/event-pipelines", broadcaster("Polled", "polled"))
-    for (let n = 0; n < 10; n++) await doors[(n % 2) as 0 | 1]("POST", pathOf(made.inbound_url), { n })
+    for (let n = 0; n < 10; n++) await clients[(n % 2) as 0 | 1]("POST", pathOf(made.inbound_url), { n })
     await until(() => heard.length >= 10)
     // Through MongoDB, what the other worker takes comes a longer way and may be overtaken; what one takes keeps its order.
-    const inOrder = [0, 1].flatMap((door) => heard.filter(({ n }) => n % 2 === door))
+    const inOrder = [0, 1].flatMap((client) => heard.filter(({ n }) => n % 2 === client))
     const sent = Array.from({ length: 10 }, (_, n) => ({ n }))
     expect(inOrder).to.deep.equal([...sent.filter(({ n }) => n % 2 === 0), ...sent.filter(({ n }) => n % 2 === 1)])
     expect(lost).to.equal(0)
@@ -118,7 +118,7 @@ onMongo("two workers (mongodb)", () => {
       socket.on("message", ({ data }: { data: { n: number } }) => heard[slot]?.push(data.n))
       expect(await socket.emitWithAck("subscribe", { channel: "told" })).to.deep.equal({ ok: true })
     }
-    for (let n = 0; n < 20; n++) expect((await doors[(n % 2) as 0 | 1]("POST", pathOf(made.inbound_url), { n })).status).to.equal(200)
+    for (let n = 0; n < 20; n++) expect((await clients[(n % 2) as 0 | 1]("POST", pathOf(made.inbound_url), { n })).status).to.equal(200)
     await until(() => Object.values(heard).every((list) => list.length >= 20))
     for (const list of Object.values(heard)) expect([...list].sort((a, b) => a - b)).to.deep.equal(Array.from({ length: 20 }, (_, n) => n))
   })
@@ -131,14 +131,14 @@ onMongo("two workers (mongodb)", () => {
       pipeline: [{ type: "respond", body: { says: "first" } }],
     })
     const path = pathOf(made.inbound_url)
-    const send = async (door: Door, secret: string) => {
+    const send = async (client: WorkerClient, secret: string) => {
       const signature = `sha256=${createHmac("sha256", secret).update("{}").digest("hex")}`
-      const { status, text } = await door("POST", path, "{}", { "x-signature-256": signature })
+      const { status, text } = await client("POST", path, "{}", { "x-signature-256": signature })
       return [status, text] as const
     }
     let { secret } = made
     for (let round = 0; round < 4; round++) {
-      const [changing, other] = round % 2 === 0 ? doors : [doors[1], doors[0]]
+      const [changing, other] = round % 2 === 0 ? clients : [clients[1], clients[0]]
       expect((await send(other, secret))[0]).to.equal(200)
       const rotated = await changing("POST", "/v1/event-pipelines/turned/rotate-secret", {}, bearer())
       expect(rotated.status).to.equal(200)
@@ -148,13 +148,13 @@ onMongo("two workers (mongodb)", () => {
       expect((await changing("PUT", "/v1/event-pipelines/turned", { pipeline }, bearer())).status).to.equal(200)
       expect(await send(other, secret)).to.deep.equal([200, JSON.stringify({ says: `round ${round}` })])
     }
-    const minted = JSON.parse((await doors[0]("POST", "/v1/api-keys", { name: "Short-lived" }, bearer())).text) as {
+    const minted = JSON.parse((await clients[0]("POST", "/v1/api-keys", { name: "Short-lived" }, bearer())).text) as {
       id: string
       secret: string
     }
-    expect((await doors[1]("GET", "/v1/datasets", undefined, bearer(minted.secret))).status).to.equal(200)
-    expect((await doors[0]("POST", `/v1/api-keys/${minted.id}/revoke`, {}, bearer())).status).to.be.lessThan(300)
-    expect((await doors[1]("GET", "/v1/datasets", undefined, bearer(minted.secret))).status).to.equal(401)
+    expect((await clients[1]("GET", "/v1/datasets", undefined, bearer(minted.secret))).status).to.equal(200)
+    expect((await clients[0]("POST", `/v1/api-keys/${minted.id}/revoke`, {}, bearer())).status).to.be.lessThan(300)
+    expect((await clients[1]("GET", "/v1/datasets", undefined, bearer(minted.secret))).status).to.equal(401)
   })
 
   it("take an event once that comes to both, and do a call once that has a key", async () => {
@@ -166,14 +166,14 @@ onMongo("two workers (mongodb)", () => {
       pipeline: [{ type: "dataset.write", dataset_slug: "once", row: { id: "{{ event.id }}" } }],
     })
     for (let n = 0; n < 10; n++) {
-      const [one, two] = await Promise.all(doors.map((door) => door("POST", pathOf(made.inbound_url), { id: `event-${n}` })))
+      const [one, two] = await Promise.all(clients.map((client) => client("POST", pathOf(made.inbound_url), { id: `event-${n}` })))
       expect([one?.status, two?.status]).to.deep.equal([200, 200])
       expect(one?.text).to.equal(two?.text)
     }
     const { rows } = await api<{ rows: unknown[] }>("GET", "/v1/datasets/once/rows?limit=50")
     expect(rows).to.have.length(10)
     const keyed = { ...bearer(), "idempotency-key": "one-key" }
-    const calls = await Promise.all(doors.map((door) => door("POST", "/v1/datasets", { name: "Made once" }, keyed)))
+    const calls = await Promise.all(clients.map((client) => client("POST", "/v1/datasets", { name: "Made once" }, keyed)))
     const statuses = calls.map(({ status }) => status)
     expect(statuses.filter((status) => status < 300).length).to.be.at.least(1)
     expect(statuses.filter((status) => status >= 300 && status !== 409)).to.deep.equal([])

@@ -1,4 +1,4 @@
-// Checks the books of a service after kills, through the doors that users have: what was acknowledged against the
+// Checks the books of a service after kills, through the public API: what was acknowledged against the
 // journal, the rows, the jobs and the calls that the peer received.
 import type { Peer } from "./peer.ts"
 import { notifyEvery } from "./sender.ts"

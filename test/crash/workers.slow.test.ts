@@ -1,6 +1,6 @@
 // Two workers and their primary on MongoDB, as real processes under load: each of them killed, and all of them stopped.
 import { expect } from "chai"
-import { doorsOf } from "../cluster/doors.ts"
+import { socketFolderOf } from "../cluster/worker-sockets.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { runningMs } from "../slowness.ts"
 import { expectWithin } from "../tier.ts"
@@ -46,7 +46,7 @@ onMongo("two workers under load (mongodb)", function () {
     let code: number | string | null = null
     let milliseconds = 0
     let left: number[] = []
-    let doors: string | undefined
+    let clients: string | undefined
     const { sender, findings } = await underLoad({
       env: { ...(await env()), MILLRACE_SERVER_DRAIN_MS: String(drainMs) },
       async happens(service) {
@@ -56,13 +56,13 @@ onMongo("two workers under load (mongodb)", function () {
           code = await service.ended()
         })
         left = workers.filter(isAlive)
-        doors = doorsOf(service.pid)
+        clients = socketFolderOf(service.pid)
       },
     })
     expect(findings.problems).to.deep.equal([])
     expect(code).to.equal(0)
     expect(left).to.deep.equal([])
-    expect(doors).to.equal(undefined)
+    expect(clients).to.equal(undefined)
     expect(milliseconds).to.be.lessThan(drainMs / 2)
     expectWithin(15_000, milliseconds, "the stop")
     expect([...sender.refused.values()].filter((status) => status !== 503)).to.deep.equal([])

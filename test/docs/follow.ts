@@ -115,10 +115,10 @@ function makeProject(folder: string): void {
   mkdirSync(join(modules, "millrace"), { recursive: true })
   const own = join(projectRoot, "node_modules")
   for (const name of readdirSync(own)) if (!name.startsWith(".") && name !== "millrace") symlinkSync(join(own, name), join(modules, name))
-  const doors = { ".": "core/index.ts", "./testing": "core/testing.ts", "./client": "client/index.ts", "./live": "client/live.ts" }
-  const exports = Object.fromEntries(Object.keys(doors).map((door) => [door, `./${door === "." ? "index" : door.slice(2)}.js`]))
-  for (const [door, source] of Object.entries(doors)) {
-    const file = join(modules, "millrace", door === "." ? "index" : door.slice(2))
+  const entryPoints = { ".": "core/index.ts", "./testing": "core/testing.ts", "./client": "client/index.ts", "./live": "client/live.ts" }
+  const exports = Object.fromEntries(Object.keys(entryPoints).map((entryPoint) => [entryPoint, `./${entryPoint === "." ? "index" : entryPoint.slice(2)}.js`]))
+  for (const [entryPoint, source] of Object.entries(entryPoints)) {
+    const file = join(modules, "millrace", entryPoint === "." ? "index" : entryPoint.slice(2))
     for (const ending of [".js", ".d.ts"]) writeFileSync(file + ending, `export * from ${JSON.stringify(join(projectRoot, source))}\n`)
   }
   writeFileSync(join(modules, "millrace/package.json"), JSON.stringify({ name: "millrace", type: "module", exports }))

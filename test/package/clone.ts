@@ -13,7 +13,7 @@ const copied = [
   "config",
   "core",
   "docs",
-  "doors",
+  "entry-points",
   "knip.jsonc",
   "LICENSE",
   "package.json",

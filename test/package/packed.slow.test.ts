@@ -37,18 +37,18 @@ describe("the package", function () {
   })
 
   it("leaves the clone that it is made of as it was", () => {
-    expect(existsSync(join(repository.root, "doors/package.json"))).to.equal(false)
-    expect(globSync("doors/*/", { cwd: repository.root })).to.deep.equal([])
+    expect(existsSync(join(repository.root, "entry-points/package.json"))).to.equal(false)
+    expect(globSync("entry-points/*/", { cwd: repository.root })).to.deep.equal([])
   })
 
   it("holds JavaScript and declarations, and no source but the templates", () => {
     const files = globSync("**/*", { cwd: installed() })
-    expect(files.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith("doors/templates/"))).to.deep.equal([])
+    expect(files.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith("entry-points/templates/"))).to.deep.equal([])
     expect(files.filter((path) => /^(test|build|core|plugins|templates)\b/.test(path))).to.deep.equal([])
-    for (const door of ["index", "engine", "testing", "client", "live"])
-      expect(files, door).to.include.members([`doors/${door}.js`, `doors/${door}.d.ts`])
+    for (const entry of ["index", "engine", "testing", "client", "live"])
+      expect(files, entry).to.include.members([`entry-points/${entry}.js`, `entry-points/${entry}.d.ts`])
     // Programs and threads are started by the names of their files.
-    const named = globSync("doors/{core,plugins}/**/*.js", { cwd: installed() }).flatMap((path) =>
+    const named = globSync("entry-points/{core,plugins}/**/*.js", { cwd: installed() }).flatMap((path) =>
       [...readFileSync(join(installed(), path), "utf8").matchAll(/"(?:\.\/(?:[a-z-]+\/)*)?([a-z-]+-main\.js)"/g)].map(
         ([, name = ""]) => name,
       ),
@@ -65,7 +65,7 @@ describe("the package", function () {
     const { dependencies } = JSON.parse(read("node_modules/millrace/package.json")) as { dependencies: Record<string, string> }
     // What is committed as generated is made in the repository.
     const atHome = /\/(template|beacon)\/(build|vitals)\.js$/
-    const missing = [...readModules(["doors/core", "doors/plugins", "doors/client"], installed()).values()]
+    const missing = [...readModules(["entry-points/core", "entry-points/plugins", "entry-points/client"], installed()).values()]
       .filter(({ path }) => !atHome.test(path))
       .flatMap(({ path, imports }) => imports.map(({ kind, target }) => ({ path, kind, target })))
       .filter(({ kind, target }) => kind === "package" && !/^(node:|#)/.test(target) && !(target in dependencies))
@@ -173,9 +173,9 @@ export const host = async () => (await testHost()).nothing
   })
 
   it("has a client that bundles for browsers", async () => {
-    for (const door of ["client", "live"]) {
+    for (const entry of ["client", "live"]) {
       const { outputFiles, metafile } = await build({
-        stdin: { contents: `export * from "millrace/${door}"`, resolveDir: project },
+        stdin: { contents: `export * from "millrace/${entry}"`, resolveDir: project },
         bundle: true,
         platform: "browser",
         format: "esm",
@@ -184,7 +184,7 @@ export const host = async () => (await testHost()).nothing
         logLevel: "silent",
       })
       expect(outputFiles[0]?.text).to.include("socket")
-      expect(Object.keys(metafile.inputs).filter((path) => path.includes("millrace/doors/plugins"))).to.deep.equal([])
+      expect(Object.keys(metafile.inputs).filter((path) => path.includes("millrace/entry-points/plugins"))).to.deep.equal([])
     }
   })
 })

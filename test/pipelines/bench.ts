@@ -1,4 +1,4 @@
-// What tests of pipelines do again and again, through the doors that users have: make one, post to it, read its journal
+// What tests of pipelines do again and again, through the public API: make one, post to it, read its journal
 // and its rows; and count everything that could have been left behind.
 
 import { type Json, Store } from "#core"

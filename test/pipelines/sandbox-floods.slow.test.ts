@@ -1,4 +1,4 @@
-// Floods of one organization's pipelines beside another's events and documents, over the public door: nothing of the other
+// Floods of one organization's pipelines beside another's events and documents, over the public endpoints: nothing of the other
 // fails, and it is answered in time.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"

@@ -1,4 +1,4 @@
-// The columns stamped at ingestion, through the door: what a row carries, what wins over what, and what marks a test.
+// The columns stamped at ingestion, over HTTP: what a row carries, what wins over what, and what marks a test.
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { answered, Bench, post } from "./bench.ts"

@@ -1,4 +1,4 @@
-// A service without its doors, for tests of plugins: real storage in a temporary folder, the real call path, plugins
+// A service without its HTTP server, for tests of plugins: real storage in a temporary folder, the real call path, plugins
 // registered as the loader does it. A clock can be moved.
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -79,7 +79,7 @@ export class ServiceUnderTest {
     container.value(Clock, clock)
     container.value(Vault, vault)
     container.value(Declarations, this.#registry)
-    // It has no door, so it never listens.
+    // It has no HTTP server, so it never listens.
     container.value(Listening, { onListening: () => undefined })
     container.value(PublicUrl, () => "http://127.0.0.1:4000")
     container.value(Live, { stage: (_work, _organization, _message, id = "") => id, emit: () => undefined, hasSubscribers: () => false })

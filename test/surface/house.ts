@@ -24,7 +24,7 @@ import { MetricsPage, type MetricsSettings } from "../../core/surface/http/metri
 import { createHttpServer } from "../../core/surface/http/server.ts"
 import { createInvoker } from "../../core/surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
-import { createLiveRoom, type LiveRoom } from "../../core/surface/live.ts"
+import { createLiveSockets, type LiveSockets } from "../../core/surface/live.ts"
 import { createMcpHttp, mcpMethods } from "../../core/surface/mcp/http.ts"
 import { openApi } from "../../core/surface/openapi.ts"
 import { createPager } from "../../core/surface/pager.ts"
@@ -90,8 +90,8 @@ export async function openHouse(options: HouseOptions = {}) {
   const changed = async (topic: string, key: string) => {
     for (const one of drops) if (one.topic === topic) await one.drop(key)
   }
-  const makeLiveRoom = (): LiveRoom =>
-    createLiveRoom({
+  const makeLiveRoom = (): LiveSockets =>
+    createLiveSockets({
       store,
       works,
       clock,
@@ -134,7 +134,7 @@ export async function openHouse(options: HouseOptions = {}) {
       drainMs: options.drainMs ?? 5_000,
       rest,
       inbound: options.inbound,
-      live: live.door,
+      live: live.upgrade,
       store,
       metrics: new MetricsPage({ token: null, port: null, host: "127.0.0.1", ...options.metrics }, metrics),
       clock,

@@ -118,7 +118,7 @@ describe("the OpenAPI document", () => {
     expect(inbound?.responses).to.include.keys("200", "400", "401", "404", "413", "415", "429", "500", "503")
   })
 
-  it("describes the doors of published pages, which need no key, and the batch that the beacon sends", () => {
+  it("describes the endpoints of published pages, which need no key, and the batch that the beacon sends", () => {
     expect(document.paths["/p/{org}/{page}"]).to.have.all.keys("get", "post")
     expect(document.paths["/p/{org}/{page}"]?.["get"]?.security).to.deep.equal([{}])
     expect(Object.keys(document.paths["/p/{org}/{page}"]?.["post"]?.responses ?? {})).to.include.members(["303", "404"])

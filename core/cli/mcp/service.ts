@@ -66,7 +66,7 @@ export class Service {
     this.#closed.abort()
   }
 
-  /** Tried again only where nothing was begun: the service could not be reached, or turned the request away at its door. */
+  /** Tried again only where nothing was begun: the service could not be reached, or refused the request before handling it. */
   async #posted(given: Given, signal: AbortSignal): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#post(given, signal)

@@ -1,4 +1,4 @@
-// What programs may rely on: every name that the doors export, what kind it is, and the comment that explains it. Read
+// What programs may rely on: every name that the entry points export, what kind it is, and the comment that explains it. Read
 // from the sources themselves; config/public-api.txt keeps the list, so that a change of it is seen in review.
 import { existsSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -13,8 +13,8 @@ export interface PublicName {
   readonly comment: string
 }
 
-/** Doors by the name that they are imported under, and their file. */
-export const doors: Readonly<Record<string, string>> = {
+/** Entry points by the name that they are imported under, and their file. */
+export const entryPoints: Readonly<Record<string, string>> = {
   "#core": "core/index.ts",
   "#core/engine": "core/engine.ts",
   "#core/testing": "core/testing.ts",
@@ -22,11 +22,11 @@ export const doors: Readonly<Record<string, string>> = {
   "millrace/live": "client/live.ts",
 }
 
-/** In alphabetical order. Throws where a door exports in a way that cannot be listed. */
-export function publicNames(door: string): PublicName[] {
-  const file = doors[door] ?? door
+/** In alphabetical order. Throws where an entry point exports in a way that cannot be listed. */
+export function publicNames(entryPoint: string): PublicName[] {
+  const file = entryPoints[entryPoint] ?? entryPoint
   const { text } = sourceOf(file)
-  if (/^export \*/m.test(text)) throw new Error(`${file} exports "*"; a door names what it exports.`)
+  if (/^export \*/m.test(text)) throw new Error(`${file} exports "*"; an entry point names what it exports.`)
   const passed = exportLists(text).flatMap(({ names, from }) => names.map((one) => ({ ...one, file: targetOf(file, from) })))
   const own = [...text.matchAll(declaration)].map(([, , name = ""]) => ({ name, as: name, typeOnly: false, file }))
   return [...passed, ...own]
@@ -36,8 +36,8 @@ export function publicNames(door: string): PublicName[] {
 
 /** config/public-api.txt */
 export function publicApiList(): string {
-  const blocks = Object.keys(doors).map((door) =>
-    [door, ...publicNames(door).map(({ name, kind }) => `  ${name.padEnd(24)} ${kind}`)].join("\n"),
+  const blocks = Object.keys(entryPoints).map((entryPoint) =>
+    [entryPoint, ...publicNames(entryPoint).map(({ name, kind }) => `  ${name.padEnd(24)} ${kind}`)].join("\n"),
   )
   return `# What programs may rely on (CONTRIBUTING.md, versions). Made by \`npm run generate\`.\n\n${blocks.join("\n\n")}\n`
 }
@@ -48,11 +48,11 @@ export function publicApiPage(): string {
     generatedNote("the comments at the declarations"),
     "# Exports",
     "What programs may import; everything else may change without notice. `#core` is `millrace` in a project of its own, `#core/testing` is `millrace/testing`.",
-    ...Object.keys(doors).flatMap((door) => [
-      `## ${door}`,
+    ...Object.keys(entryPoints).flatMap((entryPoint) => [
+      `## ${entryPoint}`,
       table(
         ["name", "", ""],
-        publicNames(door).map(({ name, kind, comment }) => [`\`${name}\``, kind, comment]),
+        publicNames(entryPoint).map(({ name, kind, comment }) => [`\`${name}\``, kind, comment]),
       ),
     ]),
   ])

@@ -46,7 +46,7 @@ export function createSqliteDriver(options: SqliteOptions): SqliteDriver {
 }
 
 class Driver implements SqliteDriver {
-  // One writer writes one group at a time; the second waits at its door, so that it need not wait for this thread.
+  // One writer writes one group at a time; the second waits in its queue, so that it need not wait for this thread.
   readonly groupsInFlight = 2
   readonly keepsOrder = true
   readonly #options: SqliteOptions

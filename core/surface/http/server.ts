@@ -25,7 +25,7 @@ export interface HttpServerDeps {
   readonly drainMs: number
   readonly rest: RequestListener
   readonly inbound: InboundHandler | undefined
-  readonly live: LiveDoor | undefined
+  readonly live: LiveUpgrade | undefined
   /** Ends answers that stay open until one side ends them. */
   readonly closeStreams?: () => Promise<void>
   readonly store: Pick<Store, "ready">
@@ -36,7 +36,7 @@ export interface HttpServerDeps {
 }
 
 /** What the sockets need of the server. */
-export interface LiveDoor {
+export interface LiveUpgrade {
   /** What the sockets' paths begin with. */
   readonly path: string
   attach(server: Server): void
@@ -171,7 +171,7 @@ async function readiness(deps: HttpServerDeps, draining: boolean): Promise<{ sta
 }
 
 /** Clients offer other protocols besides (h2c, for one): those requests are answered as the plain ones that they also are. */
-function becomesSocket({ url = "", headers }: IncomingMessage, live: LiveDoor | undefined): boolean {
+function becomesSocket({ url = "", headers }: IncomingMessage, live: LiveUpgrade | undefined): boolean {
   return live !== undefined && headers.upgrade?.toLowerCase() === "websocket" && url.startsWith(live.path)
 }
 

@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream"
 /** This worker among the others, and where each takes requests of its sessions: a path in the file system. */
 export interface StickyWorker {
   readonly number: number
-  doorOf(number: number): string
+  socketOf(number: number): string
 }
 
 export function sessionId({ number }: StickyWorker): string {
@@ -21,7 +21,7 @@ const sessionPattern = /[?&]sid=w(\d{1,9})-/
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
-/** To be called once socket.io is attached. Returns what closes the door. */
+/** To be called once socket.io is attached. Returns what closes the socket server. */
 export function passOnForeign(server: Server, worker: StickyWorker): () => void {
   const requests = server.listeners("request") as RequestListener[]
   const upgrades = server.listeners("upgrade") as UpgradeListener[]
@@ -33,18 +33,18 @@ export function passOnForeign(server: Server, worker: StickyWorker): () => void 
     }
     const holder = foreignHolder(request, worker)
     if (holder === undefined) handleHere()
-    else passRequest(request, response, worker.doorOf(holder), handleHere)
+    else passRequest(request, response, worker.socketOf(holder), handleHere)
   })
   server.on("upgrade", (request, socket: Duplex, head: Buffer) => {
     const holder = foreignHolder(request, worker)
     if (holder === undefined) for (const listener of upgrades) listener.call(server, request, socket, head)
-    else passUpgrade(request, socket, head, worker.doorOf(holder))
+    else passUpgrade(request, socket, head, worker.socketOf(holder))
   })
-  const door: NetServer = createServer((socket) => server.emit("connection", socket))
+  const socketServer: NetServer = createServer((socket) => server.emit("connection", socket))
   // Exclusive: in a worker of node:cluster the primary would listen in its place.
-  door.listen({ path: worker.doorOf(worker.number), exclusive: true })
-  door.unref()
-  return () => door.close()
+  socketServer.listen({ path: worker.socketOf(worker.number), exclusive: true })
+  socketServer.unref()
+  return () => socketServer.close()
 }
 
 function foreignHolder({ url = "" }: IncomingMessage, worker: StickyWorker): number | undefined {
@@ -54,8 +54,8 @@ function foreignHolder({ url = "" }: IncomingMessage, worker: StickyWorker): num
 }
 
 /** A worker that is gone has taken the session along: then this one says that it knows none such. */
-function passRequest(request: IncomingMessage, response: ServerResponse, door: string, handleHere: () => void): void {
-  const passed = httpRequest({ socketPath: door, method: request.method, path: request.url, headers: request.headers })
+function passRequest(request: IncomingMessage, response: ServerResponse, socketPath: string, handleHere: () => void): void {
+  const passed = httpRequest({ socketPath, method: request.method, path: request.url, headers: request.headers })
   let connected = false
   passed.once("socket", (socket) => {
     socket.once("connect", () => {
@@ -74,10 +74,10 @@ function passRequest(request: IncomingMessage, response: ServerResponse, door: s
   response.once("close", () => passed.destroy())
 }
 
-function passUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, door: string): void {
+function passUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, socketPath: string): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`]
   for (let at = 0; at < request.rawHeaders.length; at += 2) lines.push(`${request.rawHeaders[at]}: ${request.rawHeaders[at + 1]}`)
-  const passed = connect(door, () => {
+  const passed = connect(socketPath, () => {
     passed.write(`${lines.join("\r\n")}\r\n\r\n`)
     passed.write(head)
     socket.pipe(passed)

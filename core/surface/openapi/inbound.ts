@@ -4,7 +4,7 @@ import { inboundPrefix } from "../../contract/inbound.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { errorOf, ref } from "./components.ts"
 
-export const inboundTag = { name: "inbound", description: "Where events come in: the door of pipelines to the outside." }
+export const inboundTag = { name: "inbound", description: "Public endpoints of pipelines, where events arrive." }
 
 export function inboundPath(): Record<string, JsonObject> {
   const event = { type: "object", additionalProperties: true }

@@ -1,5 +1,5 @@
 // POST /p/{org}/{page}: a form of the page, sent by a browser with or without scripts, or by a script of its own. The
-// event goes to the newest pipeline that captures the page's records, through the same door as any, and says which page
+// event goes to the newest pipeline that captures the page's records, through the same path as any, and says which page
 // it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
 import { AppError, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
 import { type PipelineEngine, readForm } from "#core/engine"

@@ -1,4 +1,4 @@
-// What page analytics costs at the door: batches as beacons send them, from two thousand visitors, each event checked,
+// What page analytics costs on arrival: batches as beacons send them, from two thousand visitors, each event checked,
 // written as a row and journalled before the answer; beside the express echo with the same bodies. And the beacon's size.
 import { gzipSync } from "node:zlib"
 import { beacon } from "../../../plugins/page-events/beacon/scripts.generated.ts"

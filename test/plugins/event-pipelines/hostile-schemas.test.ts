@@ -1,5 +1,5 @@
 // Request schemas whose texts try to leave the code that is generated from them, in every place that holds text, through
-// the door that members and read tokens have: nothing of them runs, in the service's processes or in an isolate.
+// the operation that members and read tokens have: nothing of them runs, in the service's processes or in an isolate.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { Bench, post } from "../../pipelines/bench.ts"

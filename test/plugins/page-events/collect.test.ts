@@ -281,7 +281,7 @@ describe("page events", () => {
     expect(kept.join("")).to.include("page_sessions").and.not.to.include("Unmistakable")
   })
 
-  it("come into their dataset by no other door", async () => {
+  it("come into their dataset in no other way", async () => {
     const rows = await loop.host.api("POST", "/v1/datasets/page-events/rows", {
       rows: [{ event_id: "forged123", event: "rage_click" }],
       key: "event_id",

@@ -5,22 +5,22 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { patiently } from "../waiting.ts"
 
-export interface DoorAnswer {
+export interface WorkerResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
 }
 
-export type Door = (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<DoorAnswer>
+export type WorkerClient = (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<WorkerResponse>
 
 /** The folder of a primary; undefined where there is none. */
-export function doorsOf(primary: number): string | undefined {
+export function socketFolderOf(primary: number): string | undefined {
   const name = readdirSync(tmpdir()).find((one) => one.startsWith(`millrace-${primary}-`))
   return name === undefined ? undefined : join(tmpdir(), name)
 }
 
-export function doorOf(primary: number, worker: number): Door {
-  const socketPath = join(doorsOf(primary) ?? "", `${worker}.sock`)
+export function workerClient(primary: number, worker: number): WorkerClient {
+  const socketPath = join(socketFolderOf(primary) ?? "", `${worker}.sock`)
   return (method, path, body, headers = {}) =>
     new Promise((resolve, reject) => {
       const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body)
@@ -35,6 +35,6 @@ export function doorOf(primary: number, worker: number): Door {
 }
 
 /** Asks again after a 503, within bounds: a node on a busy machine may lose touch with its peers for a moment. */
-export function patient(door: Door): Door {
-  return (...asked) => patiently(() => door(...asked))
+export function patient(client: WorkerClient): WorkerClient {
+  return (...asked) => patiently(() => client(...asked))
 }
