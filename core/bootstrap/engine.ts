@@ -68,8 +68,8 @@ export function provideWork(container: Container, registry: Registry, node: stri
         observe: jobObserver(metrics),
       })
       new Gauge({
-        name: "millrace_jobs_held",
-        help: "Jobs that this node holds: that wait for a slot, run, or sleep until their next try.",
+        name: "millrace_node_jobs",
+        help: "Jobs held by this node, by state: waiting for a slot, running, or sleeping until their next attempt.",
         labelNames: ["state"],
         registers: [metrics],
         collect() {
@@ -133,7 +133,7 @@ const maxCounted = 10_000
 function countJobs({ store, clock }: Pick<QueueArgs, "store" | "clock">, types: readonly string[], metrics: Metrics): void {
   new Gauge({
     name: "millrace_jobs",
-    help: `Jobs in the store by state (dead: their tries are used up), up to ${maxCounted} of each.`,
+    help: `Jobs in the store by state (dead: all attempts failed), counted up to ${maxCounted}.`,
     labelNames: ["state"],
     aggregator: "max",
     registers: [metrics],

@@ -34,7 +34,7 @@ import { publicRoutes } from "../surface/http/public-routes.ts"
 import { createHttpServer, type HttpServer } from "../surface/http/server.ts"
 import { createInvoker, Invoker } from "../surface/invoke.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../surface/live/messages.ts"
-import { createLiveSockets, type LiveSockets, type LiveRoomDeps } from "../surface/live.ts"
+import { createLiveSockets, type LiveSockets, type LiveSocketsDeps } from "../surface/live.ts"
 import { createMcpHttp, type McpHttp, mcpMethods } from "../surface/mcp/http.ts"
 import { openApi } from "../surface/openapi.ts"
 import { createPager } from "../surface/pager.ts"
@@ -54,7 +54,7 @@ export function provideCalls(
   container: Container,
   registry: Registry,
   listening: ListeningHooks,
-  { worker, onBroadcast }: { readonly worker?: WorkerPlace } & Pick<LiveRoomDeps, "onBroadcast">,
+  { worker, onBroadcast }: { readonly worker?: WorkerPlace } & Pick<LiveSocketsDeps, "onBroadcast">,
 ): void {
   for (const collection of [AuditLog, IdempotencyRecords, LiveMessages, LiveNodes, LiveOutboxes])
     registry.add(Collections, collection, "surface")

@@ -37,14 +37,14 @@ function register(metrics: Metrics, known: ReadonlyMap<string, () => readonly Sh
       },
     })
   gauge(
-    "millrace_waiting",
-    "What waits for a turn, by resource and organization; the ten that wait longest are named.",
+    "millrace_queue_length",
+    "Items waiting in queues, by resource and organization; the ten that wait longest are named.",
     ({ waiting }) => waiting,
     (a, b) => a + b,
   )
   gauge(
-    "millrace_waiting_seconds",
-    "For how long an organization has waited without a turn, by resource.",
+    "millrace_queue_wait_seconds",
+    "Seconds since an organization that is waiting last had a turn, by resource.",
     ({ waitingMs }) => waitingMs / 1_000,
     (a, b) => Math.max(a, b),
   )

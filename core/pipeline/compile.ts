@@ -21,6 +21,7 @@ import { lintRequestSchema } from "./lint/request-schema.ts"
 import { lintWrites, type Writes } from "./lint/writes.ts"
 import { type ParseOptions, parseText } from "./parse.ts"
 import { childPointer } from "./pointer.ts"
+import { formerRuleIds } from "./rules/rules.ts"
 import type { PlacedRead } from "./template.ts"
 
 export { type AuthFacts, type CompileEnvironment, declared, type Named } from "./compile/environment.ts"
@@ -30,7 +31,7 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
   const report = new Report(environment.locate)
   const checked = checkDocument(given, report)
   if (!checked) return { ok: false, findings: report.findings }
-  report.acknowledged = new Set(checked.document.acknowledged_warnings)
+  report.acknowledged = new Set(checked.document.acknowledged_warnings?.map((rule) => formerRuleIds[rule] ?? rule))
   const programming = compileProgram(checked, environment, report)
   if (checked.sound("request_schema")) lintRequestSchema(checked.document.request_schema, report)
   const facts = checkSource(checked, environment, report)

@@ -14,13 +14,13 @@ export function meters(metrics: Metrics) {
     registers: [metrics],
   })
   const unserved = new Counter({
-    name: "millrace_events_unserved_total",
+    name: "millrace_inbound_errors_total",
     help: "Requests to endpoints that were answered 503 or 500 before they became events, by reason.",
     labelNames: ["reason"],
     registers: [metrics],
   })
   const unknown = new Counter({
-    name: "millrace_events_unknown_total",
+    name: "millrace_inbound_not_found_total",
     help: "Requests to endpoints without an active pipeline.",
     registers: [metrics],
   })

@@ -28,7 +28,7 @@ import { passOnForeign, type StickyWorker, sessionId } from "./live/sticky-sessi
 import { type Peer, Subscriptions } from "./live/subscriptions.ts"
 import { Trimmer } from "./live/trim.ts"
 
-export interface LiveRoomDeps {
+export interface LiveSocketsDeps {
   readonly store: Store
   readonly works: UnitsOfWork
   readonly clock: Clock
@@ -74,7 +74,7 @@ export interface LiveSockets {
 const recheckMs = 30_000
 const path = "/live"
 
-export function createLiveSockets(deps: LiveRoomDeps): LiveSockets {
+export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   let closing = false
   const io: LiveServer = new Server({
     path,
@@ -188,7 +188,7 @@ function othersOf(adapter: object): number {
   return (adapter as { nodesMap?: ReadonlyMap<string, number> }).nodesMap?.size ?? 0
 }
 
-function serve(deps: LiveRoomDeps, socket: LiveSocket): void {
+function serve(deps: LiveSocketsDeps, socket: LiveSocket): void {
   const peer: Peer = {
     guest: socket.data.guest,
     get connected() {
@@ -215,7 +215,7 @@ function serve(deps: LiveRoomDeps, socket: LiveSocket): void {
 /** Timers take no longer one; what expires later is found when sockets are checked again. */
 const maxTimerMs = 2 ** 31 - 1
 
-function endsWithCredential({ clock }: LiveRoomDeps, socket: LiveSocket): void {
+function endsWithCredential({ clock }: LiveSocketsDeps, socket: LiveSocket): void {
   const { guest } = socket.data
   const expiresAt = guest.kind === "caller" ? guest.caller.credential.expires_at : undefined
   const leftMs = expiresAt ? Date.parse(expiresAt) - clock.now() : Number.POSITIVE_INFINITY

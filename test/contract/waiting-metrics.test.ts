@@ -14,12 +14,12 @@ describe("waiting metrics", () => {
     const lines = (await metrics.metrics()).split("\n").filter((line) => line.startsWith("millrace_"))
     expect(lines).to.have.length(24)
     expect(lines).to.include.members([
-      'millrace_waiting{resource="sandbox",organization="org-0"} 1',
-      'millrace_waiting{resource="sandbox",organization="other"} 50',
-      'millrace_waiting_seconds{resource="sandbox",organization="org-0"} 14',
-      'millrace_waiting_seconds{resource="sandbox",organization="other"} 4',
-      'millrace_waiting{resource="compiler",organization="org-1"} 3',
-      'millrace_waiting_seconds{resource="compiler",organization="org-1"} 0.5',
+      'millrace_queue_length{resource="sandbox",organization="org-0"} 1',
+      'millrace_queue_length{resource="sandbox",organization="other"} 50',
+      'millrace_queue_wait_seconds{resource="sandbox",organization="org-0"} 14',
+      'millrace_queue_wait_seconds{resource="sandbox",organization="other"} 4',
+      'millrace_queue_length{resource="compiler",organization="org-1"} 3',
+      'millrace_queue_wait_seconds{resource="compiler",organization="org-1"} 0.5',
     ])
     expect(lines.join()).to.not.match(/idle|org-10/)
   })

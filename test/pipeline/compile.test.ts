@@ -277,6 +277,17 @@ handlers:
     expect(() => failing.byId.get("respond_1")?.config(scope)).to.throw(AppError, /"body" cannot be rendered/)
   })
 
+  it("leaves out acknowledged warnings, by the id of the rule or one that it had before", async () => {
+    const pipeline = [
+      { type: "respond", body: 1 },
+      { type: "respond", body: 2 },
+    ]
+    const rulesFound = async (more: object) =>
+      (await compile({ name: "x", auth_mode: "none", pipeline, ...more }, environment)).findings.map(({ rule }) => rule)
+    expect(await rulesFound({})).to.deep.equal(["multiple-responds"])
+    for (const rule of ["multiple-responds", "several-responds"]) expect(await rulesFound({ acknowledged_warnings: [rule] })).to.deep.equal([])
+  })
+
   it("takes conditions that are true or false and lists of at most a thousand", async () => {
     const graph = await graphOf([{ ...save, when: "event.a", for_each: "event.list", row: { x: "{{ item.x }}" } }])
     const step = graph.byId.get("dataset_write_1")

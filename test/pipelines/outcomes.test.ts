@@ -252,7 +252,7 @@ onBothStores("what becomes of an event", ({ start }) => {
     })
     expect(grown).to.deep.equal({})
     const metrics = await (await fetch(`${host.url}/metrics`)).text()
-    expect(metrics).to.match(/^millrace_events_unknown_total 7$/m)
+    expect(metrics).to.match(/^millrace_inbound_not_found_total 7$/m)
     expect(metrics).to.match(/^millrace_events_total\{status="accepted",cause="",pipeline="[0-9a-f-]{36}"\} [1-9]/m)
     expect(metrics).to.match(/^millrace_events_total\{status="rejected",cause="schema_mismatch",pipeline="[0-9a-f-]{36}"\} 2$/m)
   })

@@ -90,7 +90,7 @@ export async function openHouse(options: HouseOptions = {}) {
   const changed = async (topic: string, key: string) => {
     for (const one of drops) if (one.topic === topic) await one.drop(key)
   }
-  const makeLiveRoom = (): LiveSockets =>
+  const makeLiveSockets = (): LiveSockets =>
     createLiveSockets({
       store,
       works,
@@ -115,7 +115,7 @@ export async function openHouse(options: HouseOptions = {}) {
       rateLimiter,
       addressOf,
     })
-  const live = makeLiveRoom()
+  const live = makeLiveSockets()
   const metrics = new Registry()
   const documents = {
     "/openapi.json": {
@@ -159,7 +159,7 @@ export async function openHouse(options: HouseOptions = {}) {
     server,
     folder,
     metrics,
-    makeLiveRoom,
+    makeLiveSockets,
     makeServer,
     makeInvoker,
     log,

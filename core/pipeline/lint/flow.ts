@@ -38,7 +38,7 @@ export function lintResponds(drafts: readonly Draft[], handlers: readonly Draft[
   }
   const always = responds.filter((draft) => draft.common.when === undefined)
   for (const draft of always.slice(1)) {
-    report.add("several-responds", draft.pointer, `"${always[0]?.id}" answers every event already; give one of them a "when".`)
+    report.add("multiple-responds", draft.pointer, `"${always[0]?.id}" answers every event already; give one of them a "when".`)
   }
 }
 

@@ -53,7 +53,7 @@ export const flowRules = {
     bad: `pipeline:\n  - ${mail}\n  - { type: respond, needs: [mail], body: {} }`,
     good: `pipeline:\n  - ${mail}\n  - { type: respond, body: {} }`,
   },
-  "several-responds": {
+  "multiple-responds": {
     level: "warning",
     summary: "More than one `respond` without a condition.",
     why: "There is one answer to an event; the others would be lost.",

@@ -12,5 +12,8 @@ const all = { ...sourceRules, ...actionRules, ...flowRules }
 /** The id of a rule of the compiler. */
 export type RuleId = keyof typeof all
 
+/** Ids that rules had in earlier versions, as stored documents may still acknowledge them. */
+export const formerRuleIds: Readonly<Record<string, RuleId>> = { "several-responds": "multiple-responds" }
+
 /** The rules of the compiler, by id. */
 export const rules: Readonly<Record<RuleId, Rule>> = all

@@ -116,7 +116,7 @@ describe("pipelines validate", () => {
       folder.run(["validate", join(projectRoot, "pipelines")]),
     ])
     expect(warned.code).to.equal(0)
-    expect(warned.output).to.include("warning several-responds").and.include("0 errors, 1 warning")
+    expect(warned.output).to.include("warning multiple-responds").and.include("0 errors, 1 warning")
     expect(shipped.code, shipped.output).to.equal(0)
     expect(shipped.output).to.match(/^6 files, 0 errors/m)
   })
