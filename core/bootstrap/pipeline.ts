@@ -19,7 +19,7 @@ import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
 import { AcceptedEvents, createAcceptedEvents } from "../pipeline/accepted-events.ts"
 import type { CompileEnvironment } from "../pipeline/compile/environment.ts"
-import { type Compilation, PipelineEngine, type ReceivedAnswer } from "../pipeline/engine.ts"
+import { type Compilation, PipelineEngine, type ReceivedResponse } from "../pipeline/engine.ts"
 import type { Answer } from "../pipeline/event/answer.ts"
 import { StoreCommitter } from "../pipeline/event/commit.ts"
 import { Dedupe } from "../pipeline/event/dedupe.ts"
@@ -164,7 +164,7 @@ class Engine {
   }
 
   /** An event that comes in by another way than the endpoint's own, with what it needs to be verified. */
-  async receive(endpointId: string, request: InboundRequest): Promise<ReceivedAnswer> {
+  async receive(endpointId: string, request: InboundRequest): Promise<ReceivedResponse> {
     const loaded = await this.pipelines.byEndpoint(endpointId)
     if (loaded?.stored.document.state !== "active" || loaded.intake)
       throw new AppError("not_found", "There is no active pipeline at this address.", { reason: "no_active_pipeline" })

@@ -37,14 +37,14 @@ export interface EventResult {
 }
 
 /** What the sender is answered; `byDefault` when no `respond` said so. */
-export interface ReceivedAnswer {
+export interface ReceivedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly byDefault: boolean
 }
 
-/** What an event would do: nothing of it was done. */
+/** The effects that an event would have; a dry run has none. */
 export interface DryRun {
   readonly verdict: Json
   readonly schema_errors: readonly Json[]
@@ -52,11 +52,11 @@ export interface DryRun {
   readonly warnings: readonly Json[]
   readonly transformed: Json
   readonly steps: readonly Json[]
-  readonly would: {
+  readonly effects: {
     readonly rows: readonly Json[]
-    readonly send: readonly Json[]
-    readonly broadcast: readonly Json[]
-    readonly answer: Reply | null
+    readonly sends: readonly Json[]
+    readonly broadcasts: readonly Json[]
+    readonly response: Reply | null
   }
 }
 
@@ -65,7 +65,7 @@ export interface PipelineEngine {
   /** Findings are data, never exceptions. */
   compile(document: unknown, organization?: { readonly id: string; readonly slug?: string }): Promise<Compilation>
   /** An event for an endpoint that arrived by another route (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
-  receive(endpointId: string, request: InboundRequest): Promise<ReceivedAnswer>
+  receive(endpointId: string, request: InboundRequest): Promise<ReceivedResponse>
   submit(pipeline: StoredPipeline, event: InternalEvent): Promise<EventResult>
   dryRun(
     pipeline: StoredPipeline,

@@ -124,7 +124,7 @@ export const retryJobs = defineOperation({
   }),
   output: z.object({
     retried: z.int().describe("How many are tried again."),
-    passed_over: z.array(z.object({ id: z.string(), reason: z.string() })).describe("Those that cannot be, and why."),
+    skipped: z.array(z.object({ id: z.string(), reason: z.string() })).describe("Those that cannot be, and why."),
     more: z.boolean().describe("Whether further jobs match."),
   }),
   errors: ["not_found", "aborted"],
@@ -132,19 +132,19 @@ export const retryJobs = defineOperation({
   inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
-    const passed_over: { id: string; reason: string }[] = []
+    const skipped: { id: string; reason: string }[] = []
     let retried = 0
     for await (const job of deps.store.open(JobCollection).stream(await matching(input, organization, deps), { sort: { created_at: 1 } })) {
-      if (retried === input.limit) return { retried, passed_over, more: true }
+      if (retried === input.limit) return { retried, skipped, more: true }
       try {
         await stageRetry(deps, organization, job, work)
         retried++
       } catch (error) {
-        if (!(error instanceof AppError) || passed_over.length === maxRetried) throw error
-        passed_over.push({ id: job.id, reason: error.message })
+        if (!(error instanceof AppError) || skipped.length === maxRetried) throw error
+        skipped.push({ id: job.id, reason: error.message })
       }
     }
-    return { retried, passed_over, more: false }
+    return { retried, skipped, more: false }
   },
 })
 

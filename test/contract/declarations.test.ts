@@ -97,13 +97,13 @@ describe("declarations of a plugin", () => {
     ]
     const made = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", { ...document, pipeline })
     const event = { email: "ada@example.com" }
-    const dry = await host.api<{ would: { rows: { step: string }[]; broadcast: { step: string }[] } }>(
+    const dry = await host.api<{ effects: { rows: { step: string }[]; broadcasts: { step: string }[] } }>(
       "POST",
       `/v1/event-pipelines/${made.body.slug}/test`,
       { payload: event },
     )
-    expect(dry.body.would.broadcast.map(({ step }) => step)).to.deep.equal(["tell"])
-    expect(dry.body.would.rows.map(({ step }) => step)).to.deep.equal(["save"])
+    expect(dry.body.effects.broadcasts.map(({ step }) => step)).to.deep.equal(["tell"])
+    expect(dry.body.effects.rows.map(({ step }) => step)).to.deep.equal(["save"])
     const { status, body } = await host.send<{ execution_id: string }>(made.body, event)
     expect(status, JSON.stringify(body)).to.equal(200)
     const entry = await host.invoke<{ rows: { step: string }[] }>("event_pipelines.get_execution", {

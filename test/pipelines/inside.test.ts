@@ -173,18 +173,18 @@ onBothStores("events from inside", ({ start }) => {
     const dry = (payload: unknown, headers = {}) => host.api<DryRun>("POST", "/v1/event-pipelines/dry/test", { payload, headers })
     const run = await dry({ email: "A@B.test", big: true, _envelope: { variant: "B" } }, { "X-Service-Test": "1" })
     expect(run.status, JSON.stringify(run.body)).to.equal(200)
-    const { transformed, would, schema_errors, steps } = run.body
+    const { transformed, effects, schema_errors, steps } = run.body
     expect([transformed, schema_errors]).to.deep.equal([{ email: "a@b.test", big: true }, []])
-    expect(would.rows[0]?.values).to.include({ email: "a@b.test", variant: "B", is_test: true })
-    expect(would.send.map(({ step }) => step)).to.deep.equal(["mail", "act"])
-    expect(would.broadcast).to.have.length(1)
-    expect(would.answer).to.deep.include({ status: 201, body: { row: would.rows[0]?.row_id } })
+    expect(effects.rows[0]?.values).to.include({ email: "a@b.test", variant: "B", is_test: true })
+    expect(effects.sends.map(({ step }) => step)).to.deep.equal(["mail", "act"])
+    expect(effects.broadcasts).to.have.length(1)
+    expect(effects.response).to.deep.include({ status: 201, body: { row: effects.rows[0]?.row_id } })
     expect(steps.map(({ id, state }) => `${id} ${state}`)).to.include.members(["save done", "mail pending", "say done"])
     const small = await dry({ email: "a@b.test" })
-    expect(small.body.would.send.map(({ step }) => step)).to.deep.equal(["act"])
+    expect(small.body.effects.sends.map(({ step }) => step)).to.deep.equal(["act"])
     const invalid = await dry({})
-    expect([invalid.status, invalid.body.schema_errors.length, invalid.body.would.answer]).to.deep.equal([200, 1, null])
-    expect((await dry({ email: "x", none: true })).body.would.rows).to.deep.equal([])
+    expect([invalid.status, invalid.body.schema_errors.length, invalid.body.effects.response]).to.deep.equal([200, 1, null])
+    expect((await dry({ email: "x", none: true })).body.effects.rows).to.deep.equal([])
     const threw = await dry({ email: 5 })
     expect([threw.status, (threw.body as unknown as { code: string }).code]).to.deep.equal([400, "failed_precondition"])
     expect(await bench.books()).to.deep.equal(before)
@@ -197,5 +197,5 @@ interface DryRun {
   transformed: unknown
   schema_errors: unknown[]
   steps: { id: string; state: string }[]
-  would: { rows: { row_id: string; values: Record<string, unknown> }[]; send: { step: string }[]; broadcast: unknown[]; answer: unknown }
+  effects: { rows: { row_id: string; values: Record<string, unknown> }[]; sends: { step: string }[]; broadcasts: unknown[]; response: unknown }
 }

@@ -128,12 +128,12 @@ onBothStores("an event that", ({ start }) => {
         steps?: { id: string; state: string }[]
         would?: unknown
       }>("POST", "/v1/event-pipelines/outside/test", { payload })
-      const nothing = { rows: [], send: [], broadcast: [], answer: null }
+      const nothing = { rows: [], sends: [], broadcasts: [], response: null }
       if (status === "rejected") {
-        expect(body).to.deep.include({ steps: [], would: nothing })
+        expect(body).to.deep.include({ steps: [], effects: nothing })
         expect(body.schema_errors).to.have.length(1)
       } else if (cause === "action_failed") {
-        expect(body.would).to.deep.equal(nothing)
+        expect(body.effects).to.deep.equal(nothing)
         expect(body.steps?.map(({ id, state }) => `${id} ${state}`)).to.deep.equal(["save done", "bad failed"])
       } else expect([body.code, body.details?.reason]).to.deep.equal(["failed_precondition", cause])
     }

@@ -34,18 +34,18 @@ const report: Committer = {
 
 const noIntents: Intents = { begin: async () => undefined, finish: () => undefined }
 
-const nothing: DryRun["would"] = { rows: [], send: [], broadcast: [], answer: null }
+const noEffects: DryRun["effects"] = { rows: [], sends: [], broadcasts: [], response: null }
 
 export class DryRunSource {
   readonly #services: SourceServices
-  readonly #processor: (send: Json[]) => EventProcessor
+  readonly #processor: (sends: Json[]) => EventProcessor
   readonly #renderer: TemplateRenderer
 
   constructor(services: SourceServices, parts: ProcessorServices & { readonly immediate: Omit<ImmediateServices, "intents"> }) {
     this.#services = services
     this.#renderer = parts.immediate.renderer
-    this.#processor = (send) => {
-      const rehearse = (execution: Execution, step: Step) => rehearsed(execution, step, parts.immediate.renderer, send)
+    this.#processor = (sends) => {
+      const rehearse = (execution: Execution, step: Step) => rehearsed(execution, step, parts.immediate.renderer, sends)
       const immediate = { ...parts.immediate, intents: noIntents, rehearse }
       const run = (execution: Execution) => runRehearsed(execution, immediate)
       return new EventProcessor({ ...parts, commit: report, run, wantsPayload: true, observe: () => undefined })
@@ -61,15 +61,15 @@ export class DryRunSource {
     const headers = lowerCased(given.headers ?? {})
     const visible = { body: JSON.stringify(given.payload), headers, query: { ...given.query } }
     const event = new EventContext({ loaded, entry, headers, visible })
-    const send: Json[] = []
-    const processor = this.#processor(send)
+    const sends: Json[] = []
+    const processor = this.#processor(sends)
     await processor.process(event, processor.again)
     if (event.fault) throw event.fault
-    return await reportOf(event, send, this.#renderer)
+    return await reportOf(event, sends, this.#renderer)
   }
 }
 
-async function reportOf(event: EventContext, send: Json[], renderer: TemplateRenderer): Promise<DryRun> {
+async function reportOf(event: EventContext, sends: Json[], renderer: TemplateRenderer): Promise<DryRun> {
   const { entry, execution } = event
   const verdict: Json = {
     checked: false,
@@ -78,13 +78,13 @@ async function reportOf(event: EventContext, send: Json[], renderer: TemplateRen
   }
   const schema_errors = entry.schema_errors as unknown as Json[]
   const told = { verdict, schema_errors, warnings: entry.warnings as unknown as Json[], transformed: event.event }
-  if (entry.status === "rejected") return { ...told, transformed: null, steps: [], would: nothing }
+  if (entry.status === "rejected") return { ...told, transformed: null, steps: [], effects: noEffects }
   if (!execution) throw new AppError("failed_precondition", entry.error?.message ?? "", { reason: entry.cause })
   const steps = Object.entries(execution.steps).map(([id, record]) => ({ id, ...record }) as unknown as Json)
-  if (event.failure) return { ...told, steps, would: nothing }
-  const broadcast = await broadcastsOf(execution, renderer)
-  const would = { rows: rowsOf(execution), send, broadcast, answer: event.reply ?? null }
-  return { ...told, steps, would }
+  if (event.failure) return { ...told, steps, effects: noEffects }
+  const broadcasts = await broadcastsOf(execution, renderer)
+  const effects = { rows: rowsOf(execution), sends, broadcasts, response: event.reply ?? null }
+  return { ...told, steps, effects }
 }
 
 /** The graph up to the reply as it is, and then what would be done after it. */
@@ -100,11 +100,11 @@ async function runRehearsed(execution: Execution, services: ImmediateServices): 
 }
 
 /** Instead of a deferred action: what it would do, once an element. */
-async function rehearsed(execution: Execution, step: Step, renderer: TemplateRenderer, send: Json[]): Promise<Outcome> {
+async function rehearsed(execution: Execution, step: Step, renderer: TemplateRenderer, sends: Json[]): Promise<Outcome> {
   try {
     const shown = await previews(execution, step, renderer)
     if (!shown) return { ok: true, skipped: true }
-    send.push(...shown)
+    sends.push(...shown)
     return { ok: true, pending: true }
   } catch (error) {
     const code = error instanceof AppError ? error.code : "unknown"
@@ -121,8 +121,8 @@ async function previews(execution: Execution, step: Step, renderer: TemplateRend
   const shown: Json[] = []
   for (const one of items ? items.map((item) => ({ ...scope, item })) : [scope]) {
     const config: unknown = await renderer.render(step.config, one, budget)
-    const would = step.action.preview ? step.action.preview(config as never) : (config as Json)
-    shown.push({ step: step.id, type: step.action.type, would })
+    const preview = step.action.preview ? step.action.preview(config as never) : (config as Json)
+    shown.push({ step: step.id, type: step.action.type, preview })
   }
   return shown
 }

@@ -57,7 +57,9 @@ export const testPipeline = defineOperation({
     warnings: z.array(z.json()).describe("Parts of the event that would be left out."),
     transformed: z.json(),
     steps: z.array(z.json()),
-    would: z.object({ rows: z.array(z.json()), send: z.array(z.json()), broadcast: z.array(z.json()), answer: z.json() }),
+    effects: z
+      .object({ rows: z.array(z.json()), sends: z.array(z.json()), broadcasts: z.array(z.json()), response: z.json() })
+      .describe("What the event would write, send, broadcast and be answered."),
   }),
   errors: ["invalid_argument", "not_found", "failed_precondition"],
   examples: [{ ...madePipeline, input: taken.given.event.input }],
@@ -73,11 +75,11 @@ export const testPipeline = defineOperation({
       schema_errors: [...run.schema_errors],
       warnings: [...run.warnings],
       steps: [...run.steps],
-      would: {
-        rows: [...run.would.rows],
-        send: [...run.would.send],
-        broadcast: [...run.would.broadcast],
-        answer: run.would.answer as never,
+      effects: {
+        rows: [...run.effects.rows],
+        sends: [...run.effects.sends],
+        broadcasts: [...run.effects.broadcasts],
+        response: run.effects.response as never,
       },
     }
   },

@@ -106,8 +106,8 @@ describe("pipelines against a running service", () => {
       `guarded: 2 of 2 replayed events would differ (${refused + 2} looked through, ${refused} without a kept payload left out)`,
     )
     const all = await folder.run(["plan", "--replay", "100", "--json", "guarded.yaml"], own)
-    const { replayed } = JSON.parse(all.output) as { replayed: { events: number; looked_through: number }[] }
-    expect(replayed[0]).to.include({ events: 3, looked_through: refused + 3 })
+    const { replayed } = JSON.parse(all.output) as { replayed: { events: number; scanned: number }[] }
+    expect(replayed[0]).to.include({ events: 3, scanned: refused + 3 })
   })
 
   it("shows what was changed on the server since, field by field, and goes over it only when forced", async () => {

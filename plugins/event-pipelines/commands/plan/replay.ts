@@ -12,7 +12,7 @@ export interface ReplayedPipeline {
   readonly slug: string
   readonly events: number
   /** Journal entries read to find them: repeats and replays of others too. */
-  readonly looked_through: number
+  readonly scanned: number
   /** Of those, events whose payload is no longer kept, or never was: what did not verify. */
   readonly without_payload: number
   readonly differing: readonly { readonly execution: string; readonly before: Json; readonly after: Json }[]
@@ -54,7 +54,7 @@ export async function replayPipeline({ slug, document, count, remote, rehearsal 
     const [one, other] = [await outcomeOf(rehearsal, before, dry), await outcomeOf(rehearsal, after, dry)]
     if (JSON.stringify(one) !== JSON.stringify(other)) differing.push({ execution: id, before: one, after: other })
   }
-  return { slug, events, looked_through: looked, without_payload: missing, differing }
+  return { slug, events, scanned: looked, without_payload: missing, differing }
 }
 
 /** So many entries that cannot be replayed do not keep the others from being found, and a journal of nothing else has an end. */
@@ -79,18 +79,18 @@ async function tried(harness: PipelineHarness, document: PipelineDocument, slug:
 
 async function outcomeOf(rehearsal: Rehearsal, pipeline: StoredPipeline, event: Parameters<PipelineEngine["dryRun"]>[1]): Promise<Json> {
   try {
-    const { schema_errors, transformed, would, steps } = await rehearsal.runtime.container.get(PipelineEngine).dryRun(pipeline, event)
+    const { schema_errors, transformed, effects, steps } = await rehearsal.runtime.container.get(PipelineEngine).dryRun(pipeline, event)
     if (schema_errors.length > 0) return { verdict: "rejected", schema_errors: [...schema_errors] }
     const failed = steps.filter((step) => (step as { state?: string }).state === "failed")
-    const rows = would.rows.map((row) => ({ ...(row as Record<string, Json>) }))
-    const verdict = failed.length > 0 && would.answer === null ? "failed" : "accepted"
+    const rows = effects.rows.map((row) => ({ ...(row as Record<string, Json>) }))
+    const verdict = failed.length > 0 && effects.response === null ? "failed" : "accepted"
     return plain({
       verdict,
       transformed: transformed === null ? null : "(an event)",
       rows,
-      send: would.send,
-      broadcast: would.broadcast,
-      answer: would.answer,
+      sends: effects.sends,
+      broadcasts: effects.broadcasts,
+      response: effects.response,
       failed,
     })
   } catch (error) {
@@ -110,8 +110,8 @@ export function replayText(replayed: readonly ReplayedPipeline[]): string {
   return replayed.map(pipelineText).join("\n")
 }
 
-function pipelineText({ slug, events, looked_through, without_payload, differing }: ReplayedPipeline): string {
-  const left = without_payload > 0 ? ` (${looked_through} looked through, ${without_payload} without a kept payload left out)` : ""
+function pipelineText({ slug, events, scanned, without_payload, differing }: ReplayedPipeline): string {
+  const left = without_payload > 0 ? ` (${scanned} scanned, ${without_payload} without a kept payload left out)` : ""
   const counts = `${slug}: ${differing.length} of ${events} replayed events would differ${left}`
   const shown = differing.slice(0, shownEvents).map(({ execution, before, after }) => {
     const lines = changedLines(lineDiff(yamlLines(before), yamlLines(after)))
