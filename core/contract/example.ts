@@ -15,8 +15,8 @@ export type GivenCall = string | { readonly operation: string; readonly input: u
 
 const mark = "answered"
 
-/** Stands for what a given call answered: `answered("dataset.slug")`, the given's name and a dotted path. */
-export function answered(path: string): never {
+/** Stands for what a given call answered: `resultOf("dataset.slug")`, the given's name and a dotted path. */
+export function resultOf(path: string): never {
   return { [mark]: path } as never
 }
 

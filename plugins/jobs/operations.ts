@@ -1,7 +1,7 @@
 // The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
 // until someone has it tried again.
 import { z } from "zod"
-import { AppError, answered, defineOperation, type Filter, JobQueue, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
+import { AppError, resultOf, defineOperation, type Filter, JobQueue, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
 import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 import { executionOf, stageRetry } from "./retry.ts"
 
@@ -17,10 +17,10 @@ const failed = {
       pipeline: [{ id: "tell", type: "http.request", url: "https://crm.example.com/leads", retry: { max_attempts: 1 } }],
     },
   },
-  event: { operation: "event_pipelines.send_event", input: { slug: answered("pipeline.slug"), payload: { email: "ada@example.com" } } },
+  event: { operation: "event_pipelines.send_event", input: { slug: resultOf("pipeline.slug"), payload: { email: "ada@example.com" } } },
   dead: "jobs.list",
 }
-const failedJob = { given: failed, input: { id: answered("dead.jobs.0.id") } }
+const failedJob = { given: failed, input: { id: resultOf("dead.jobs.0.id") } }
 
 const jobShape = z.object({
   id: z.string(),
@@ -128,7 +128,7 @@ export const retryJobs = defineOperation({
     more: z.boolean().describe("Whether further jobs match."),
   }),
   errors: ["not_found", "aborted"],
-  examples: [{ given: failed, input: { pipeline: answered("pipeline.slug") } }],
+  examples: [{ given: failed, input: { pipeline: resultOf("pipeline.slug") } }],
   inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id

@@ -1,6 +1,6 @@
 // Starting a screenshot and asking how far it is.
 import { z } from "zod"
-import { answered, defineOperation, SlugOrId, Uuid } from "#core"
+import { resultOf, defineOperation, SlugOrId, Uuid } from "#core"
 import { Instruction, maxInstructions, Viewport } from "./instructions.ts"
 import { Screenshots } from "./screenshots.ts"
 
@@ -27,7 +27,7 @@ export const startScreenshot = defineOperation({
     .refine(({ variant, page }) => variant === undefined || page !== undefined, { path: ["variant"], message: "goes with page only" }),
   output: z.object({ job_id: Uuid, status: z.enum(statuses) }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted"],
-  examples: [{ given: { page: "pages.create" }, input: { page: answered("page.slug"), viewport: { width: 1_024, height: 768 } } }],
+  examples: [{ given: { page: "pages.create" }, input: { page: resultOf("page.slug"), viewport: { width: 1_024, height: 768 } } }],
   inject: { screenshots: Screenshots },
   async handle({ input, caller, deps, work }) {
     return { job_id: await deps.screenshots.start(work, caller, input), status: "processing" as const }
@@ -55,7 +55,7 @@ export const screenshotResult = defineOperation({
     warnings: z.array(z.string()).describe("What the picture may lack: `missing_glyphs`, scripts that no font on the machine has."),
   }),
   errors: ["invalid_argument", "not_found"],
-  examples: [{ given: { job: "screenshots.start" }, input: { job_id: answered("job.job_id") } }],
+  examples: [{ given: { job: "screenshots.start" }, input: { job_id: resultOf("job.job_id") } }],
   inject: { screenshots: Screenshots },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id

@@ -1,11 +1,11 @@
 // Making, listing, reading and removing what the area sample_name keeps.
 import { z } from "zod"
-import { AppError, answered, Clock, defineOperation, Ids, Name, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
+import { AppError, resultOf, Clock, defineOperation, Ids, Name, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Items, type StoredItem } from "./collection.ts"
 
 const Item = z.object({ id: Uuid, name: z.string(), created_at: Timestamp })
 const byId = { id: Uuid }
-const madeItem = { given: { item: "sample_name.create" }, input: { id: answered("item.id") } }
+const madeItem = { given: { item: "sample_name.create" }, input: { id: resultOf("item.id") } }
 
 export const create = defineOperation({
   name: "sample_name.create",

@@ -6,7 +6,7 @@ import { parsedReply } from "../event/answer.ts"
 import { EventContext } from "../event/event.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { StoredPipeline } from "../source.ts"
-import { answered, newEntry, refuseInactive, type SourceServices } from "./source-services.ts"
+import { processInternal, newEntry, refuseInactive, type SourceServices } from "./source-services.ts"
 
 const maxDepth = 5
 
@@ -35,6 +35,6 @@ export class InternalSource {
     entry.forced = stored.document.state !== "active"
     const visible = { body: JSON.stringify(given.payload), headers: { ...headers }, query: {} }
     const event = new EventContext({ loaded, entry, headers, visible, isTest: given.isTest === true })
-    return await answered(processor, event, processor.fromInside)
+    return await processInternal(processor, event, processor.fromInside)
   }
 }

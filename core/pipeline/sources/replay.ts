@@ -11,7 +11,7 @@ import type { JournalEntry } from "../journal/entry.ts"
 import { storedPayload } from "../journal/kept.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { IntakeSource } from "./intake.ts"
-import { answered, newEntry, refuseInactive, type SourceServices } from "./source-services.ts"
+import { processInternal, newEntry, refuseInactive, type SourceServices } from "./source-services.ts"
 
 export interface ReplayOptions {
   /** Also on a disabled pipeline. */
@@ -64,6 +64,6 @@ export class ReplaySource {
     const event = new EventContext({ loaded, entry: draft, headers: kept.headers, visible: kept, origin, isTest: origin.is_test })
     if (origin.dedupe) event.identity = derivedUuid(stored.id, origin.dedupe.key)
     if (origin.envelope) event.envelopeOverride = PageEnvelope.parse(origin.envelope)
-    return await answered(processor, event, processor.again)
+    return await processInternal(processor, event, processor.again)
   }
 }

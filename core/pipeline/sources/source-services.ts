@@ -41,7 +41,7 @@ export function newEntry(
 }
 
 /** Processes an event from inside. Throws where it is to be tried again. */
-export async function answered(processor: EventProcessor, event: EventContext, stages: readonly Stage[]): Promise<EventResult> {
+export async function processInternal(processor: EventProcessor, event: EventContext, stages: readonly Stage[]): Promise<EventResult> {
   const reply = await processor.process(event, stages)
   if (event.fault) throw event.fault
   const headers = answerReply(reply).headers ?? {}

@@ -1,6 +1,6 @@
 // Listing, making, reading and changing datasets.
 import { z } from "zod"
-import { answered, defineOperation, Name, requireRevision, Slug, Store } from "#core"
+import { resultOf, defineOperation, Name, requireRevision, Slug, Store } from "#core"
 import { type Dataset, DatasetsCollection } from "../collections.ts"
 import { Datasets } from "../datasets.ts"
 import { DatasetResource, DatasetSlug, DatasetSummary, resourceOf, summaryOf } from "./dataset-resource.ts"
@@ -69,7 +69,7 @@ export const getDataset = defineOperation({
   input: z.strictObject({ slug: DatasetSlug }),
   output: DatasetResource,
   errors: ["not_found"],
-  examples: [{ given: { dataset: "datasets.create" }, input: { slug: answered("dataset.slug") } }],
+  examples: [{ given: { dataset: "datasets.create" }, input: { slug: resultOf("dataset.slug") } }],
   inject: { datasets: Datasets },
   handle: async ({ input, caller, deps }) => resourceOf(await deps.datasets.require(caller.organization.id, input.slug)),
 })
@@ -94,7 +94,7 @@ export const updateDataset = defineOperation({
   examples: [
     {
       given: { dataset: "datasets.create" },
-      input: { slug: answered("dataset.slug"), name: "Leads of spring", expected_revision: answered("dataset.revision") },
+      input: { slug: resultOf("dataset.slug"), name: "Leads of spring", expected_revision: resultOf("dataset.revision") },
     },
   ],
   inject: { datasets: Datasets },

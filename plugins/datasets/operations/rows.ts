@@ -1,6 +1,6 @@
 // Reading, adding, removing and exporting the rows of a dataset.
 import { z } from "zod"
-import { AppError, answered, Clock, defineOperation, Pager, pageInput, type Streamed, timestamp, Uuid } from "#core"
+import { AppError, resultOf, Clock, defineOperation, Pager, pageInput, type Streamed, timestamp, Uuid } from "#core"
 import { columnsOf } from "../column-types.ts"
 import { Datasets } from "../datasets.ts"
 import { csv, ndjson } from "../export.ts"
@@ -21,7 +21,7 @@ const leads = [
 ]
 const inserted = (row: Record<string, string | number>) => ({
   operation: "datasets.insert_rows",
-  input: { slug: answered("dataset.slug"), rows: [row] },
+  input: { slug: resultOf("dataset.slug"), rows: [row] },
 })
 const given = Object.fromEntries([["dataset", "datasets.create"], ...leads.map((row) => [row.email, inserted(row)] as const)])
 
@@ -45,7 +45,7 @@ export const listRows = defineOperation({
   }),
   output: z.object({ rows: z.array(RowResource), next_cursor: z.string() }),
   errors: ["invalid_argument", "not_found", "deadline_exceeded"],
-  examples: [{ given, input: { slug: answered("dataset.slug"), filter: '{"budget":{"$gte":1000}}', sort: "-budget", limit: 10 } }],
+  examples: [{ given, input: { slug: resultOf("dataset.slug"), filter: '{"budget":{"$gte":1000}}', sort: "-budget", limit: 10 } }],
   inject: { datasets: Datasets, pager: Pager },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
@@ -84,7 +84,7 @@ export const insertRows = defineOperation({
   }),
   output: z.object({ dataset_slug: z.string(), row_ids: z.array(Uuid).describe("In the order given.") }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
-  examples: [{ given: { dataset: "datasets.create" }, input: { slug: answered("dataset.slug"), rows: leads, key: "email" } }],
+  examples: [{ given: { dataset: "datasets.create" }, input: { slug: resultOf("dataset.slug"), rows: leads, key: "email" } }],
   inject: { datasets: Datasets, clock: Clock },
   async handle({ input, caller, deps, work }) {
     const dataset = await deps.datasets.require(caller.organization.id, input.slug)
@@ -108,7 +108,7 @@ export const deleteRow = defineOperation({
   input: z.strictObject({ slug: DatasetSlug, id: Uuid }),
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
   errors: ["not_found"],
-  examples: [{ given: { rows: "datasets.insert_rows" }, input: { slug: answered("rows.dataset_slug"), id: answered("rows.row_ids.0") } }],
+  examples: [{ given: { rows: "datasets.insert_rows" }, input: { slug: resultOf("rows.dataset_slug"), id: resultOf("rows.row_ids.0") } }],
   inject: { datasets: Datasets },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
@@ -133,7 +133,7 @@ export const exportRows = defineOperation({
   input: z.strictObject({ slug: DatasetSlug, format: z.enum(["csv", "ndjson"]).default("csv"), filter: FilterText }),
   output: z.custom<Streamed>(),
   errors: ["invalid_argument", "not_found"],
-  examples: [{ given, input: { slug: answered("dataset.slug"), format: "ndjson" } }],
+  examples: [{ given, input: { slug: resultOf("dataset.slug"), format: "ndjson" } }],
   streams: true,
   mcp: { absent: "An export may be larger than any tool's answer; datasets_list_rows reads page by page." },
   inject: { datasets: Datasets },

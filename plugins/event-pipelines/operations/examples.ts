@@ -1,12 +1,12 @@
 // What the examples of several operations begin with.
-import { answered } from "#core"
+import { resultOf } from "#core"
 
 const payload = { email: "ada@example.com", name: "Ada Lovelace", budget: 5_000 }
-const event = { operation: "event_pipelines.send_event", input: { slug: answered("pipeline.slug"), payload } }
+const event = { operation: "event_pipelines.send_event", input: { slug: resultOf("pipeline.slug"), payload } }
 
-export const madePipeline = { given: { pipeline: "event_pipelines.create" }, input: { slug: answered("pipeline.slug") } }
+export const madePipeline = { given: { pipeline: "event_pipelines.create" }, input: { slug: resultOf("pipeline.slug") } }
 
-const execution = { slug: answered("pipeline.slug"), id: answered("event.execution_id") }
+const execution = { slug: resultOf("pipeline.slug"), id: resultOf("event.execution_id") }
 
 /** An event that was taken. */
 export const taken = { given: { ...madePipeline.given, event }, input: execution }

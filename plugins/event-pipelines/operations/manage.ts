@@ -1,7 +1,7 @@
 // Create, read, change and list event pipelines (specification 4.18).
 
 import { z } from "zod"
-import { AppError, answered, defineOperation, pageInput, readOnlyInput, Slug, SlugOrId, omitReadOnly } from "#core"
+import { AppError, resultOf, defineOperation, pageInput, readOnlyInput, Slug, SlugOrId, omitReadOnly } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { changeFields, createFields, EventPipeline, readOnlyFields, Secret, toWire, Warnings } from "../wire.ts"
@@ -68,7 +68,7 @@ export const updatePipeline = defineOperation({
   }),
   output: SavedPipeline,
   errors: ["invalid_argument", "not_found", "aborted"],
-  examples: [{ ...madePipeline, input: { ...madePipeline.input, state: "disabled", expected_revision: answered("pipeline.revision") } }],
+  examples: [{ ...madePipeline, input: { ...madePipeline.input, state: "disabled", expected_revision: resultOf("pipeline.revision") } }],
   inject,
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, ...fields } = input
@@ -136,7 +136,7 @@ export const rotateSecret = defineOperation({
   examples: [
     {
       given: { pipeline: { operation: "event_pipelines.create", input: { name: "Orders" } } },
-      input: { slug: answered("pipeline.slug"), overlap: "24h" },
+      input: { slug: resultOf("pipeline.slug"), overlap: "24h" },
     },
   ],
   secretOutput: ["secret"],

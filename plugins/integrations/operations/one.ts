@@ -1,11 +1,11 @@
 // GET and DELETE /v1/integrations/{id}: read one connection, and end it, its sealed credentials with it.
 
 import { z } from "zod"
-import { AppError, answered, type Caller, defineOperation, SlugOrId, Store } from "#core"
+import { AppError, resultOf, type Caller, defineOperation, SlugOrId, Store } from "#core"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
 import { byRef } from "../integrations.ts"
 
-const connected = { given: { connection: "integrations.connect" }, input: { id: answered("connection.integration_id") } }
+const connected = { given: { connection: "integrations.connect" }, input: { id: resultOf("connection.integration_id") } }
 
 export const getIntegration = defineOperation({
   name: "integrations.get",

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import {
   AppError,
-  answered,
+  resultOf,
   type Caller,
   Clock,
   Declarations,
@@ -123,7 +123,7 @@ export const revokeKey = defineOperation({
   input: z.strictObject({ id: z.string().min(1).max(100).describe("UUID of the key, or the 16 characters after `mr_api_`.") }),
   output: ApiKey,
   errors: ["not_found", "permission_denied"],
-  examples: [{ given: { key: "api_keys.create" }, input: { id: answered("key.id") } }],
+  examples: [{ given: { key: "api_keys.create" }, input: { id: resultOf("key.id") } }],
   inject: { keys: ApiKeys },
   async handle({ input, caller, deps, work }) {
     const key = await deps.keys.get(caller.organization.id, input.id)

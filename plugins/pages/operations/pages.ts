@@ -1,6 +1,6 @@
 // Making, reading, changing, publishing and unpublishing pages.
 import { z } from "zod"
-import { AppError, answered, defineOperation, Pager, pageInput, requireRevision, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { AppError, resultOf, defineOperation, Pager, pageInput, requireRevision, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { PagesCollection, pageStatuses, type StoredPage } from "../collections.ts"
 import { Pages } from "../pages.ts"
 import { type Owner, PageParts } from "../serving/parts.ts"
@@ -60,7 +60,7 @@ const CheckedPage = PageResource.extend({
 })
 
 const bySlug = { slug: SlugOrId.describe("Slug or UUID of the page.") }
-const madePage = { given: { page: "pages.create" }, input: { slug: answered("page.slug") } }
+const madePage = { given: { page: "pages.create" }, input: { slug: resultOf("page.slug") } }
 
 export const createPage = defineOperation({
   name: "pages.create",
@@ -143,7 +143,7 @@ export const updatePage = defineOperation({
   }),
   output: CheckedPage,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
-  examples: [{ ...madePage, input: { ...madePage.input, title: "Summer offer", expected_revision: answered("page.revision") } }],
+  examples: [{ ...madePage, input: { ...madePage.input, title: "Summer offer", expected_revision: resultOf("page.revision") } }],
   inject: { pages: Pages, parts: PageParts, serving: Serving },
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, title, variants, single_page, status } = input
@@ -192,7 +192,7 @@ export const unpublishPage = defineOperation({
   input: z.strictObject(bySlug),
   output: PageResource,
   errors: ["not_found", "aborted"],
-  examples: [{ given: { page: "pages.publish" }, input: { slug: answered("page.slug") } }],
+  examples: [{ given: { page: "pages.publish" }, input: { slug: resultOf("page.slug") } }],
   inject: { pages: Pages, serving: Serving },
   async handle({ input, caller, deps, work }) {
     const page = await deps.pages.require(caller.organization.id, input.slug)

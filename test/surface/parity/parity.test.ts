@@ -3,7 +3,7 @@
 // operation's must succeed, so an operation whose schema alone does not lead there declares an example.
 import { expect } from "chai"
 import { z } from "zod"
-import { AppError, answered, defineOperation, definePlugin } from "#core"
+import { AppError, resultOf, defineOperation, definePlugin } from "#core"
 import { type Ground, openGround, shippedOperations } from "./ground.ts"
 import { walked } from "./walk.ts"
 
@@ -17,7 +17,7 @@ const base = {
   errors: ["not_found"],
 } as const
 const input = z.strictObject({ dataset: z.uuid(), title: z.string().min(3).max(20) })
-const example = { given: { dataset: "datasets.create" }, input: { dataset: answered("dataset.id"), title: "Board" } }
+const example = { given: { dataset: "datasets.create" }, input: { dataset: resultOf("dataset.id"), title: "Board" } }
 const own = [
   defineOperation({
     ...base,
