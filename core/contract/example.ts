@@ -13,23 +13,23 @@ export interface OperationExample<In = unknown> {
 /** An operation's name alone calls it as its first example does. */
 export type GivenCall = string | { readonly operation: string; readonly input: unknown }
 
-const mark = "answered"
+const mark = "result_of"
 
-/** Stands for what a given call answered: `resultOf("dataset.slug")`, the given's name and a dotted path. */
+/** Stands for the result of a given call: `resultOf("dataset.slug")`, the given's name and a dotted path. */
 export function resultOf(path: string): never {
   return { [mark]: path } as never
 }
 
-/** The path that a value made by `answered` names; undefined for any other value. */
-export function answeredPath(value: unknown): string | undefined {
+/** The path that a value made by `resultOf` names; undefined for any other value. */
+export function resultPath(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 1) return undefined
   const path = (value as Record<string, unknown>)[mark]
   return typeof path === "string" ? path : undefined
 }
 
-/** The input with something in place of each `answered`. */
+/** The input with something in place of each `resultOf`. */
 export function fulfilled(input: unknown, instead: (path: string, field: string) => unknown, field = ""): unknown {
-  const path = answeredPath(input)
+  const path = resultPath(input)
   if (path !== undefined) return instead(path, field)
   if (Array.isArray(input)) return input.map((item) => fulfilled(item, instead, field))
   if (typeof input !== "object" || input === null) return input

@@ -1,5 +1,5 @@
-// The core's own settings, as a schema: what an operator can set, in which units, within which bounds. Where values
-// come from is config.ts's business; the descriptions are what docs/reference/settings.md shows.
+// The schema of core's settings: names, units and bounds. config.ts reads the values; docs/reference/settings.md shows
+// the descriptions.
 import { isIP } from "node:net"
 import { z } from "zod"
 import { token } from "./di.ts"
@@ -7,7 +7,7 @@ import { token } from "./di.ts"
 const bytes = z.int().min(1)
 const milliseconds = z.int().min(0)
 
-const addressOrBlock = z.string().refine(isAddressOrBlock, "no address, nor a CIDR block such as 10.0.0.0/8")
+const addressOrBlock = z.string().refine(isAddressOrBlock, "expected an address or a CIDR block such as 10.0.0.0/8")
 
 /** The core's own settings; a plugin's stand under `plugins.settings.<id>`. Units are in the names. */
 export const CoreConfig = z.strictObject({
@@ -15,109 +15,109 @@ export const CoreConfig = z.strictObject({
     host: z.string().min(1).describe("Address to listen on."),
     port: z.int().min(0).max(65_535).describe("Port to listen on; 0 lets the system choose."),
     public_url: z
-      .url({ protocol: /^https?$/, error: "no http(s) URL" })
+      .url({ protocol: /^https?$/, error: "expected an http(s) URL" })
       .nullable()
-      .describe("Base of inbound URLs, and what providers signed that sign the URL; null: http://HOST:PORT."),
-    trust_proxy: z.array(addressOrBlock).describe("Addresses or CIDR blocks of proxies whose X-Forwarded-For counts."),
-    drain_ms: milliseconds.describe("How long a stop waits for what is under way."),
-    cors_origins: z.array(z.string()).describe("Origins that browsers may call the API from, and use polling at /live; `*` for any."),
+      .describe("Base of inbound URLs, as registered with providers that sign the URL; null: http://HOST:PORT."),
+    trust_proxy: z.array(addressOrBlock).describe("Addresses or CIDR blocks of proxies whose X-Forwarded-For is trusted."),
+    drain_ms: milliseconds.describe("Time that a stop waits for events, calls and jobs in flight."),
+    cors_origins: z.array(z.string()).describe("Origins allowed by CORS for the API and for polling at /live; `*` for any."),
   }),
-  workers: z.int().min(1).max(64).describe("Processes that serve this port, each an ordinary node; more than 1 needs MongoDB as storage."),
-  data_dir: z.string().min(1).describe("Folder for everything that the service keeps."),
+  workers: z.int().min(1).max(64).describe("Worker processes that share this port, each a node; more than 1 needs MongoDB as storage."),
+  data_dir: z.string().min(1).describe("Folder of all data that the service keeps."),
   storage: z.strictObject({
-    url: z.string().nullable().describe("mongodb://… of a replica set; null: the embedded SQLite file under data_dir."),
+    url: z.string().nullable().describe("URL of a MongoDB replica set (mongodb://…); null: the embedded SQLite file under data_dir."),
   }),
   master_key: z
     .string()
     .nullable()
-    .describe("32 bytes in base64 or hex that seal secrets; null: drawn once and kept in data_dir (refused in production)."),
+    .describe("Key that encrypts secrets: 32 bytes in base64 or hex; null: generated once and kept in data_dir (refused in production)."),
   retired_master_keys: z
     .array(z.string())
-    .describe("Master keys of before, by commas: they open what they sealed. Needed only until `millrace rotate-master-key` has run."),
-  bootstrap_key: z.string().nullable().describe("First admin key, given instead of drawn; needed in production."),
+    .describe("Former master keys, to decrypt what they encrypted; needed until `millrace rotate-master-key` has run."),
+  bootstrap_key: z.string().nullable().describe("First admin key, used instead of a generated one; required in production."),
   log: z.strictObject({
-    level: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).describe("Least level that is logged."),
+    level: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).describe("Minimum level that is logged."),
   }),
   plugins: z.strictObject({
-    paths: z.array(z.string()).describe("Folders of plugin folders, or names of npm packages, beside what ships."),
-    settings: z.record(z.string(), z.unknown()).describe("Settings of plugins, under their ids."),
+    paths: z.array(z.string()).describe("Folders that contain plugin folders, or names of npm packages, in addition to the shipped plugins."),
+    settings: z.record(z.string(), z.unknown()).describe("Settings of plugins, by plugin id."),
   }),
   pipelines: z.strictObject({
-    paths: z.array(z.string()).describe("Folders of pipeline files, applied at start."),
-    watch: z.boolean().describe("Apply a pipeline file again when it changes; for development."),
+    paths: z.array(z.string()).describe("Folders of pipeline files that are applied at start."),
+    watch: z.boolean().describe("Re-apply a pipeline file when it changes; for development."),
   }),
   inbound: z.strictObject({
-    max_body_bytes: bytes.describe("Largest body of an inbound event."),
+    max_body_bytes: bytes.describe("Maximum body size of an inbound event."),
     geo: z
       .enum(["none", "cloudflare", "vercel", "cloudfront", "fastly"])
-      .describe("Edge whose geography headers are believed; they can be forged where no such edge stands in front."),
-    max_in_flight: z.int().min(1).describe("Events under way at once before more are answered 429."),
-    max_in_flight_per_organization: z.int().min(1).describe("The same, of one organization."),
-    max_in_flight_per_pipeline: z.int().min(1).describe("The same, of one pipeline."),
+      .describe("CDN whose geography headers are trusted; without that CDN in front of the service, clients can forge them."),
+    max_in_flight: z.int().min(1).describe("Maximum events in flight; beyond it, events are answered 429."),
+    max_in_flight_per_organization: z.int().min(1).describe("Maximum events in flight of one organization."),
+    max_in_flight_per_pipeline: z.int().min(1).describe("Maximum events in flight of one pipeline."),
     rejected_entries_per_minute: z
       .int()
       .min(0)
-      .describe("Rejections of one pipeline in one minute that get a journal entry of their own; further ones fold into one."),
+      .describe("Rejected events of one pipeline per minute that get a journal entry each; further ones are counted in one entry."),
   }),
   sandbox: z.strictObject({
     processes: z.int().min(1).max(64).describe("Processes that run transforms and schemas."),
-    memory_mb: z.int().min(8).max(1_024).describe("Memory of one pipeline's isolate."),
-    timeout_ms: z.int().min(1).max(10_000).describe("Time a transform has; what it waits for the processor is not held against it."),
+    memory_mb: z.int().min(8).max(1_024).describe("Memory limit of one pipeline's isolate."),
+    timeout_ms: z.int().min(1).max(10_000).describe("CPU time limit of a transform; time spent waiting for the CPU does not count."),
     hard_deadline_ms: z
       .int()
       .min(10)
       .max(60_000)
-      .describe("Processor time after which a process that does not answer is killed; after twelve times that of any time it is, too."),
-    max_isolates: z.int().min(1).describe("Isolates kept at once in one process; the least recently used one goes first."),
-    max_process_mb: z.int().min(64).describe("Resident memory of one process; one that has grown past it is replaced between events."),
+      .describe("CPU time after which an unresponsive process is killed; it is also killed after twelve times that in wall time."),
+    max_isolates: z.int().min(1).describe("Maximum isolates in one process; the least recently used is evicted first."),
+    max_process_mb: z.int().min(64).describe("Maximum resident memory of one process; a larger one is replaced between events."),
   }),
   jobs: z.strictObject({
-    concurrency: z.int().min(1).describe("Jobs that this node runs at once."),
-    lease_ms: milliseconds.describe("How long a node holds a job before another may take it."),
-    poll_ms: milliseconds.describe("How often due jobs are looked for."),
+    concurrency: z.int().min(1).describe("Maximum jobs that this node runs concurrently."),
+    lease_ms: milliseconds.describe("Duration of a job's lease; another node may take the job once it has expired."),
+    poll_ms: milliseconds.describe("Interval between polls for due jobs."),
   }),
   live: z.strictObject({
-    keep_ms: milliseconds.describe("How long live messages are kept for clients that catch up."),
-    keep_messages: z.int().min(0).describe("How many of a channel are kept."),
-    sockets_per_key: z.int().min(1).describe("Sockets that one API key or token may hold at once on a node."),
-    anonymous_per_address: z.int().min(0).describe("Sockets without a credential that one address may hold at once."),
+    keep_ms: milliseconds.describe("Retention of live messages, for clients that reconnect."),
+    keep_messages: z.int().min(0).describe("Maximum live messages kept per channel."),
+    sockets_per_key: z.int().min(1).describe("Maximum sockets per API key or token on one node."),
+    anonymous_per_address: z.int().min(0).describe("Maximum sockets without a credential per client IP."),
   }),
   retention: z.strictObject({
-    entries_days: z.int().min(1).describe("How long journal entries are kept."),
-    payloads_days: z.int().min(1).describe("How long payloads are kept for replay."),
-    audit_days: z.int().min(1).max(36_500).describe("How long the audit log keeps a record of a change, from when it was made."),
+    entries_days: z.int().min(1).describe("Retention of journal entries."),
+    payloads_days: z.int().min(1).describe("Retention of payloads, for replay."),
+    audit_days: z.int().min(1).max(36_500).describe("Retention of audit records, from the time of the change."),
   }),
   metrics: z.strictObject({
     token: z
       .string()
       .min(16)
       .nullable()
-      .describe("Bearer token that /metrics asks for; null: on the service's port only requests from this machine are answered."),
+      .describe("Bearer token required by /metrics; null: on the service's port, only requests from this machine are answered."),
     port: z
       .int()
       .min(1)
       .max(65_535)
       .nullable()
-      .describe("Port of its own for /metrics, which then is not on the service's; null: the service's port."),
-    host: z.string().min(1).describe("Address that metrics.port is on."),
+      .describe("Separate port for /metrics; null: the service's port."),
+    host: z.string().min(1).describe("Address that metrics.port listens on."),
   }),
   rate_limits: z.strictObject({
-    key_per_minute: z.int().min(1).describe("Calls of the API that one key has a minute."),
-    organization_per_minute: z.int().min(1).describe("Calls of the API that one organization has a minute."),
+    key_per_minute: z.int().min(1).describe("API calls allowed per key per minute."),
+    organization_per_minute: z.int().min(1).describe("API calls allowed per organization per minute."),
     address_per_minute: z
       .int()
       .min(1)
-      .describe("Calls without a credential that holds (refused ones, open documents) that one address has a minute."),
+      .describe("Unauthenticated requests allowed per client IP per minute."),
   }),
   outgoing: z.strictObject({
-    allow_hosts: z.array(z.string()).describe("Hosts (or host:port) that outgoing calls may reach though their addresses are private."),
-    timeout_ms: milliseconds.describe("Deadline of an outgoing call."),
-    max_response_bytes: bytes.describe("Largest answer of an outgoing call."),
+    allow_hosts: z.array(z.string()).describe("Hosts (or host:port) with private addresses that outgoing calls may reach."),
+    timeout_ms: milliseconds.describe("Timeout of an outgoing call."),
+    max_response_bytes: bytes.describe("Maximum response size of an outgoing call."),
   }),
 })
 export type CoreConfig = z.infer<typeof CoreConfig>
 
-/** The settings that hold, checked. */
+/** The effective settings, validated. */
 export const Settings = token<CoreConfig>("Settings")
 
 function isAddressOrBlock(text: string): boolean {

@@ -10,7 +10,7 @@ const meanings = Object.entries(errorMeanings)
   .join("\n")
 
 export const ErrorSchema = z.object({
-  code: z.enum(Object.keys(httpStatusOf) as ErrorCode[]).describe(`What kind of refusal or failure it is.\n\n${meanings}`),
+  code: z.enum(Object.keys(httpStatusOf) as ErrorCode[]).describe(`The kind of error.\n\n${meanings}`),
   message: z.string().describe("For people: what was wrong, with which value, and what to do."),
   details: z
     .looseObject({
@@ -18,7 +18,7 @@ export const ErrorSchema = z.object({
       fields: z
         .array(z.object({ path: z.string(), message: z.string() }))
         .optional()
-        .describe("Every field that was wrong."),
+        .describe("Every field that is not valid."),
     })
     .describe("Always an object."),
 })
@@ -59,7 +59,7 @@ export const sharedAnswers: Readonly<Record<string, SharedAnswer>> = {
   UnsupportedType: {
     status: 415,
     code: "invalid_argument",
-    description: "`invalid_argument`: the body is of a type, charset or encoding that is not read here.",
+    description: "`invalid_argument`: the body's type, charset or encoding is not supported.",
     example: {
       message: 'The body\'s type is "text/plain"; send Content-Type: application/json.',
       details: { reason: "unsupported_content_type" },
@@ -114,14 +114,14 @@ export function parameterComponents(): JsonObject {
     OrganizationId: {
       name: "X-Organization-ID",
       in: "header",
-      description: "UUID or slug of the organization to act in; the credential's own when absent. One out of reach is `not_found`.",
+      description: "UUID or slug of the organization to act in; the credential's own when absent; `not_found` without access to it.",
       schema: { type: "string" },
       example: "acme",
     },
     RequestId: {
       name: "X-Request-Id",
       in: "header",
-      description: "Echoed, and found again in logs and audit; minted when absent or malformed.",
+      description: "Echoed, and recorded in logs and the audit log; generated when absent or malformed.",
       schema: { type: "string" },
       example: "checkout-7f3a",
     },
@@ -129,7 +129,7 @@ export function parameterComponents(): JsonObject {
       name: "Idempotency-Key",
       in: "header",
       description:
-        "The same key and body gets the first answer again for 24 hours, without secrets that were shown once; another body is `invalid_argument`, one still running `aborted`. Bare or quoted, it is the same key.",
+        "For 24 hours, the same key and body return the first response, without secrets that are shown once; another body is `invalid_argument`, a call still running `aborted`. Quotes around the key are ignored.",
       schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
       example: "8e03978e-40d5-43dd-bc93-6894a57f9324",
     },
@@ -137,13 +137,13 @@ export function parameterComponents(): JsonObject {
       name: "If-Match",
       in: "header",
       description:
-        "Entity tags of the read at this path: the change is made only where the resource still has one of them, else it is `aborted`. `*` is any.",
+        "Entity tags of a read of this path. The change fails with `aborted` unless the resource still has one of them; `*` matches any.",
       schema: { type: "string" },
     },
     IfNoneMatch: {
       name: "If-None-Match",
       in: "header",
-      description: "Entity tags known already; 304 when the answer would carry one of them.",
+      description: "Entity tags of cached responses; 304 when the response would have one of them.",
       schema: { type: "string" },
     },
   }
@@ -159,18 +159,18 @@ export function headerComponents(): JsonObject {
       example: '"key";q=6000;w=60, "organization";q=30000;w=60',
     },
     RateLimit: {
-      description: "What is left of them: `r` calls now, all of them again in `t` seconds.",
+      description: "The remaining quota: `r` calls now, the full quota again in `t` seconds.",
       schema: text,
       example: '"key";r=5999;t=1, "organization";r=29999;t=1',
     },
     RetryAfter: { description: "Seconds after which to try again.", schema: { type: "integer" }, example: 1 },
     ETag: {
-      description: "Entity tag of this answer, for If-None-Match and, where the resource is changed, If-Match.",
+      description: "Entity tag of this response, for If-None-Match and, on changes of the resource, If-Match.",
       schema: text,
       example: 'W/"bX3Q2Zc0kq1mB7nq9u3VtYh2a5E"',
     },
     IdempotencyReplayed: {
-      description: "`true` when this is the answer of an earlier call with the same key.",
+      description: "`true` when this is the response of an earlier call with the same key.",
       schema: { type: "string", enum: ["true"] },
     },
     WwwAuthenticate: { description: "How to authenticate.", schema: text, example: 'Bearer realm="millrace"' },

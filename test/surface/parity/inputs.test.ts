@@ -4,7 +4,7 @@
 import { expect } from "chai"
 import fc from "fast-check"
 import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
-import { answeredPath } from "../../../core/contract/example.ts"
+import { resultPath } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../../core/kernel/errors.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
@@ -98,7 +98,7 @@ function inputsOf({ own, foreigns }: WholeHouse, operation: AnyOperation): fc.Ar
   const known = { slugs: own.slugs, ids: [...own.ids, ...foreigns.ids] }
   const right = drawnInputs(schema, known)
   const example = (operation.examples?.[0]?.input ?? {}) as Input
-  const plain = Object.fromEntries(Object.entries(example).filter(([, value]) => answeredPath(value) === undefined))
+  const plain = Object.fromEntries(Object.entries(example).filter(([, value]) => resultPath(value) === undefined))
   const near = fc
     .tuple(
       right,

@@ -2,7 +2,7 @@
 // against each other.
 import fc from "fast-check"
 import { exitCodeOf } from "../../../core/cli/operations/problem.ts"
-import { answeredPath, type OperationExample } from "../../../core/contract/example.ts"
+import { resultPath, type OperationExample } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../../core/kernel/errors.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
@@ -70,7 +70,7 @@ function drawerOf(operation: AnyOperation, { input }: OperationExample<Input>, f
 }
 
 function holdsReference(value: unknown): boolean {
-  if (answeredPath(value) !== undefined) return true
+  if (resultPath(value) !== undefined) return true
   return typeof value === "object" && value !== null && Object.values(value).some(holdsReference)
 }
 
