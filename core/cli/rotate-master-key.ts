@@ -15,7 +15,7 @@ export function addRotateMasterKey(program: Command, config: () => CoreConfig, t
   program
     .command("rotate-master-key")
     .description(
-      "Seal every secret in the store under another master key: the one in MILLRACE_MASTER_KEY, with the old one in MILLRACE_RETIRED_MASTER_KEYS; where the key lies in the data folder, a new one is drawn. Can be run again after an interruption.",
+      "Re-encrypt every secret in the store with another master key: the one in MILLRACE_MASTER_KEY, with the old one in MILLRACE_RETIRED_MASTER_KEYS; where the key is kept in the data folder, a new one is generated. Can be resumed after an interruption.",
     )
     .action(async () => {
       print(terminal, await rotateMasterKey(config()))
@@ -31,7 +31,7 @@ export async function rotateMasterKey(config: CoreConfig): Promise<string> {
     throw new BootError([`There is no master key to replace: MILLRACE_MASTER_KEY is not set, and there is no ${keys.file}.`])
   if (!inFile && keys.retired.length === 0)
     throw new BootError([
-      "There is nothing to replace the master key of: set MILLRACE_MASTER_KEY to the new key, and MILLRACE_RETIRED_MASTER_KEYS to the one of before.",
+      "There is no other master key to rotate to: set MILLRACE_MASTER_KEY to the new key, and MILLRACE_RETIRED_MASTER_KEYS to the former one.",
     ])
   const vault = inFile ? createVault(nextMasterKey(keys.file), [keys.current, ...keys.retired]) : createVault(keys.current, keys.retired)
   const store = runtime.container.get(Opened)

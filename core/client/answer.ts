@@ -62,7 +62,7 @@ export function streamOf(response: Response): ClientStream {
           throw new ClientError("deadline_exceeded", "The export took longer than the time given.", { reason: "client_timeout" }, { cause })
         throw new ClientError(
           "unavailable",
-          `The connection was lost after ${taken} bytes; what came is not the whole.`,
+          `The connection was lost after ${taken} bytes; the response is incomplete.`,
           { reason: "response_truncated", bytes: taken },
           { cause },
         )

@@ -163,7 +163,7 @@ function refuseLostSecret(body: unknown, response: Response): void {
   if (response.headers.get("idempotency-replayed") !== "true" || details?.reason !== "secret_shown_once") return
   throw new ClientError(
     "data_loss",
-    "The call went through, but the answer that showed its secret was lost on the way; make a fresh secret (rotate it, or revoke and create again).",
+    "The call succeeded, but the response with its secret was lost; create a new secret (rotate it, or revoke and create again).",
     { reason: "secret_lost", answer: body },
     { status: response.status },
   )

@@ -87,7 +87,7 @@ class Cluster implements ClusterInvalidation {
     if (!this.#broken && this.#options.clock.monotonic() < this.#liveUntil) return
     throw new AppError(
       "unavailable",
-      "This node has lost touch with the others and is catching up. Try again in a moment.",
+      "This node's lease has expired, and it is catching up. Retry shortly.",
       { reason: "lease_lost" },
       { retryAfterS: 1 },
     )

@@ -13,7 +13,7 @@ export const Slug = z
   .max(100)
   .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, "lower-case letters, digits and single hyphens, such as website-leads")
   .refine((text) => !isUuid(text), "a slug, not a UUID: wherever a slug is taken, a UUID is read as an id")
-  .describe("Stable handle: lower-case letters, digits and hyphens.")
+  .describe("Stable identifier: lower-case letters, digits and hyphens.")
 
 /** The id of anything that is kept; taken in either case and kept in lower case (RFC 9562 section 4). */
 export const Uuid = z.uuid().toLowerCase().describe("UUID.")
@@ -22,7 +22,7 @@ export const Uuid = z.uuid().toLowerCase().describe("UUID.")
 export const SlugOrId = z.string().min(1).max(100).toLowerCase().describe("Slug or UUID.")
 
 /** A time as documents and answers have it; one with an offset is taken, and made to be like the others, so that they compare as text. */
-export const Timestamp = z.iso.datetime({ offset: true }).overwrite(inUtc).describe("RFC 3339; kept and answered in UTC with milliseconds.")
+export const Timestamp = z.iso.datetime({ offset: true }).overwrite(inUtc).describe("RFC 3339; stored and returned in UTC with milliseconds.")
 
 const earliest = Date.parse("0000-01-01T00:00:00.000Z")
 const latest = Date.parse("9999-12-31T23:59:59.999Z")
@@ -35,7 +35,7 @@ function inUtc(text: string): string {
 }
 
 /** A name for people, trimmed. */
-export const Name = z.string().trim().min(1).max(200).describe("Name for people.")
+export const Name = z.string().trim().min(1).max(200).describe("Display name.")
 
 /**
  * The slug of a name: lower case, ASCII where it decomposes to it, everything else a hyphen. A name without Latin letters

@@ -13,7 +13,7 @@ export const pageInput = {
     .transform((limit) => Math.min(limit || 50, 200))
     .default(50)
     .describe("Page size; at most 200."),
-  cursor: z.string().max(2_000).default("").describe("`next_cursor` of the page before; empty for the first."),
+  cursor: z.string().max(2_000).default("").describe("`next_cursor` of the previous page; empty for the first."),
 }
 
 export interface PageRequest {

@@ -8,7 +8,7 @@ type ReadOnlyShape<N extends string> = Record<N, z.ZodOptional<ReturnType<typeof
 
 /** Input fields of an update, by name. */
 export function readOnlyInput<const N extends string>(names: readonly N[]): ReadOnlyShape<N> {
-  const field = z.json().optional().describe("As it was read; it cannot be changed.")
+  const field = z.json().optional().describe("Read-only; accepted if unchanged.")
   return Object.fromEntries(names.map((name) => [name, field])) as ReadOnlyShape<N>
 }
 

@@ -51,7 +51,7 @@ export function createVault(masterKey: Buffer, retired: readonly Buffer[] = []):
       if (!key) {
         throw new AppError(
           "data_loss",
-          `The secret of ${context} is sealed under the master key ${key_id}, which this node does not have; its own is ${current}.`,
+          `The secret of ${context} is encrypted with the master key ${key_id}, which this node does not have; its own is ${current}.`,
           { reason: "unknown_master_key" },
         )
       }
@@ -64,7 +64,7 @@ export function createVault(masterKey: Buffer, retired: readonly Buffer[] = []):
       } catch (cause) {
         throw new AppError(
           "data_loss",
-          `The sealed secret of ${context} was changed, or belongs elsewhere.`,
+          `The encrypted secret of ${context} was tampered with, or belongs to another context.`,
           { reason: "sealed_text_corrupt" },
           { cause },
         )

@@ -28,8 +28,8 @@ export function ignoredFiles(folder: string): IgnoredFile[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.name.startsWith(".") || kindOf(entry.name) !== undefined) return []
-    if (entry.isDirectory()) return holdsYaml(path) ? [{ path, why: "folders below are not looked into" }] : []
-    return /\.(ya?ml|json)$/i.test(entry.name) ? [{ path, why: "endings are .yaml, .yml and .json, in lower case" }] : []
+    if (entry.isDirectory()) return holdsYaml(path) ? [{ path, why: "subfolders are not searched" }] : []
+    return /\.(ya?ml|json)$/i.test(entry.name) ? [{ path, why: "the extension must be .yaml, .yml or .json, in lower case" }] : []
   })
 }
 

@@ -15,37 +15,37 @@ export const Answer = z
     status: z.int().min(100).max(599).default(200).describe("HTTP status."),
     headers: Text.default({}).describe("Headers, by name."),
     json: Value.optional().describe("Body, sent as JSON."),
-    body: z.string().optional().describe("Body, sent as it is."),
-    fails: z.string().min(1).optional().describe("The call cannot be made, for this reason."),
+    body: z.string().optional().describe("Body, sent unchanged."),
+    fails: z.string().min(1).optional().describe("The call fails with this message."),
   })
-  .describe("What the other side answers.")
+  .describe("The response.")
 export type Answer = z.output<typeof Answer>
 
 export const Fixture = z.strictObject({
   method: z.string().optional().describe("Any method when absent."),
   url: z.string().describe("Whole URL or its beginning; for an integration the path below its base."),
-  answers: z.array(Answer).min(1).optional().describe("One a call in turn; the last one again for further calls."),
-  answer: Answer.optional().describe("The one answer to every call; 200 without a body when neither is given."),
+  answers: z.array(Answer).min(1).optional().describe("One per call, in order; further calls get the last one."),
+  answer: Answer.optional().describe("The response to every call; 200 without a body when neither is given."),
 })
 export type Fixture = z.output<typeof Fixture>
 
 export const Integration = z
   .strictObject({
-    base_url: z.url().default("https://integration.test").describe("Where its API begins."),
+    base_url: z.url().default("https://integration.test").describe("Base URL of its API."),
     headers: Text.default({}).describe("Credentials, sent with every call."),
-    calls: z.array(Fixture).default([]).describe("What it answers, by path."),
+    calls: z.array(Fixture).default([]).describe("Its responses, by path."),
   })
   .describe("A connected integration of app `http`, by the slug that the pipeline names.")
 
 const Signed = z
   .union([z.boolean(), z.strictObject({ secret: z.string().min(1).describe("Another secret than the pipeline's.") })])
-  .describe("Signed as the sender signs (default), or not at all, or with another secret.")
+  .describe("Whether the event is signed: as its sender signs (default), not at all, or with another secret.")
 
 export const EventDocument = z.strictObject({
-  body: Value.optional().describe("A text is sent as it is, anything else as JSON."),
+  body: Value.optional().describe("A string is sent unchanged, anything else as JSON."),
   form: Text.optional().describe("Body as a form's fields, in place of `body`."),
   body_file: z.string().min(1).optional().describe("Body from a file, relative to this one."),
-  headers: Text.default({}).describe("Headers, by name, beside those that the body and the signature bring."),
+  headers: Text.default({}).describe("Headers, by name, in addition to those of the body and the signature."),
   query: Text.default({}).describe("Query parameters of the inbound URL, by name."),
   signed: Signed.default(true),
 })
@@ -55,10 +55,10 @@ export const Mail = z.strictObject({
   to: z
     .union([z.string(), z.array(Value), z.record(z.string(), Value)])
     .optional()
-    .describe("The only address, or a list of all."),
+    .describe("The only recipient, or a list of all."),
   cc: Value.optional().describe("A list of addresses."),
   bcc: Value.optional().describe("A list of addresses."),
-  reply_to: Value.optional().describe("A list of the addresses that answers go to."),
+  reply_to: Value.optional().describe("A list of the Reply-To addresses."),
   from: Value.optional().describe("The sender."),
   subject: Value.optional().describe("The subject line."),
   text: Value.optional().describe("The plain text of the mail."),
@@ -69,30 +69,30 @@ export const Call = z.strictObject({
   method: Value.optional().describe("HTTP method, in capitals."),
   url: Value.optional().describe("Whole URL, with its query."),
   headers: Value.optional().describe("Headers, by name in lower case."),
-  body: Value.optional().describe("JSON where the body is."),
+  body: Value.optional().describe("Parsed if the body is JSON."),
 })
 export const Message = z.strictObject({
   channel: Value.optional().describe("The channel's name."),
   event: Value.optional().describe("The event's name."),
-  data: Value.optional().describe("What it carries."),
-  public: z.boolean().optional().describe("Whether anonymous viewers of the endpoint hear it."),
+  data: Value.optional().describe("The payload."),
+  public: z.boolean().optional().describe("Whether anonymous viewers of the endpoint receive it."),
 })
 
 export const Response = z.strictObject({
   status: z.int().optional().describe("HTTP status."),
   headers: Value.optional().describe("Headers, by name in lower case."),
-  body: Value.optional().describe("JSON where the body is."),
+  body: Value.optional().describe("Parsed if the body is JSON."),
 })
 
 export const Expect = z
   .strictObject({
     verdict: z.string().optional().describe("`verified`, or the cause of the refusal, such as `wrong_secret`."),
-    status: z.enum(["accepted", "rejected", "failed"]).optional().describe("What became of the event, as its journal entry says."),
-    response: Response.optional().describe("What the sender is answered."),
+    status: z.enum(["accepted", "rejected", "failed"]).optional().describe("Status of the event, as in its journal entry."),
+    response: Response.optional().describe("The response to the sender."),
     rows: z
       .record(z.string(), z.array(z.record(z.string(), Value)))
       .optional()
-      .describe("All rows by dataset, in the order in which they were first written; a dataset that is not named has none."),
+      .describe("All rows by dataset, in the order in which they were first written; other datasets must have none."),
     emails: z.array(Mail).optional().describe("All mail that this event sends, in order."),
     calls: z.array(Call).optional().describe("All calls that this event makes, retries included, in order."),
     broadcasts: z.array(Message).optional().describe("All live messages of this event, in order."),
@@ -101,7 +101,7 @@ export const Expect = z
       .optional()
       .describe("Fields of the journal entry: cause, error, steps, schema_errors, transformed, …"),
   })
-  .describe(`What the event leaves behind. What is not named is not looked at. ${Matcher}`)
+  .describe(`The expected effects. Fields that are absent are not checked. ${Matcher}`)
 export type Expectations = z.output<typeof Expect>
 
 export const Exchange = z.strictObject({
@@ -114,18 +114,18 @@ export const Exchange = z.strictObject({
   expect: Expect,
 })
 
-export const MailServer = z.strictObject({ fails: z.int().min(1).describe("How many tries the mail server refuses.") })
+export const MailServer = z.strictObject({ fails: z.int().min(1).describe("Number of attempts that the mail server refuses.") })
 
 export const Test = z.strictObject({
-  name: z.string().min(1).max(200).describe("What holds, as a sentence that begins with what the pipeline does."),
+  name: z.string().min(1).max(200).describe("What is tested, as a sentence that starts with a verb: "stores …"."),
   only: z.boolean().default(false).describe("Run this test alone."),
   clock: z.iso.datetime({ offset: true }).optional().describe("Time at which the (first) event arrives."),
   integrations: z.record(z.string(), Integration).default({}).describe("Connected integrations, by slug."),
   http: z
     .array(Fixture)
     .default([])
-    .describe("What other systems answer; nothing else is reached, and a call that none of these answers fails."),
-  mail: MailServer.optional().describe("A mail server that refuses at first; it takes everything when absent."),
+    .describe("Responses of other systems; there is no network, and a call that matches none of these fails."),
+  mail: MailServer.optional().describe("A mail server that refuses at first; absent: it accepts everything."),
   event: EventDocument.optional().describe("The event as its sender sends it."),
   expect: Expect.optional(),
   events: z.array(Exchange).min(1).optional().describe("Several events one after the other, in place of `event` and `expect`."),
@@ -138,16 +138,16 @@ export const TestFile = z.strictObject({
     .min(1)
     .optional()
     .describe("File of the pipeline, relative to this one; the file of the same name without `.test` when absent."),
-  secret: z.string().min(1).optional().describe("The pipeline's secret in these tests; one of the right form when absent."),
+  secret: z.string().min(1).optional().describe("The pipeline's secret in these tests; generated when absent."),
   with: z
     .array(z.string().min(1))
     .default([])
-    .describe("Files of further pipelines of the organization, such as those that this one feeds."),
+    .describe("Files of further pipelines of the organization, such as those that this one sends to."),
   clock: z.iso
     .datetime({ offset: true })
     .default("2026-01-15T09:30:00Z")
     .describe("Time at which events arrive, unless a test says otherwise."),
-  tests: z.array(Test).min(1).describe("They know nothing of each other: each begins with empty datasets."),
+  tests: z.array(Test).min(1).describe("Tests are independent: each starts with empty datasets."),
 })
 export type TestFile = z.output<typeof TestFile>
 

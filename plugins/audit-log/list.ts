@@ -6,7 +6,7 @@ import { AuditLog, type AuditRecord } from "#core/engine"
 const Summary = z
   .json()
   .describe(
-    "Secrets are cut by field name and in URLs; long texts are shortened to what differs. `truncated`: of what is larger still, only what differs. Of rows and events only ids and sizes.",
+    "Secrets are redacted by field name and in URLs; long texts are shortened to the difference. `truncated`: larger values show only the difference. Rows and events show only ids and sizes.",
   )
 
 const AuditEntry = z
@@ -15,18 +15,18 @@ const AuditEntry = z
     at: Timestamp,
     actor: z.object({
       credential_id: z.string().describe("The key or token used."),
-      user_id: Uuid.nullable().describe("Who made that key; null for a service principal."),
-      surface: z.enum(["rest", "mcp", "live", "internal"]).describe("Commands and the client call over REST."),
+      user_id: Uuid.nullable().describe("Owner of that key; null for a service principal."),
+      surface: z.enum(["rest", "mcp", "live", "internal"]).describe("Commands and the client use REST."),
     }),
     operation: z.string(),
     target: Summary,
-    changes: Summary.describe("What the call asked for, secrets cut and long texts shortened; events and rows by their sizes."),
+    changes: Summary.describe("Input of the call, with secrets redacted and long texts shortened; events and rows by size."),
     writes: z
       .array(z.object({ collection: z.string(), id: z.string(), before: Summary, after: Summary }))
       .describe(
-        "The first forty documents (ten rows) that it made (before is null), changed (the touched fields) or removed (after is null).",
+        "The first forty documents (ten rows) that it created (`before` is null), changed (the changed fields) or removed (`after` is null).",
       ),
-    more_writes: z.int().describe("How many more documents it wrote."),
+    more_writes: z.int().describe("Number of further documents that it wrote."),
     request_id: z.string(),
   })
   .meta({ id: "AuditEntry" })
@@ -35,7 +35,7 @@ export const listAuditLog = defineOperation({
   name: "audit_log.list",
   summary: "List who changed what, newest first.",
   description:
-    "A record is kept with the change itself: what a call changed is here, and what failed is not. Changes that no call made are not here: pipelines applied from files at start (they are in the log), events that arrived (they are executions), and what jobs did. It goes after `retention.audit_days`, a year unless set otherwise.",
+    "A record is committed with the change itself: changes of successful calls are listed, failed calls are not. Changes without a call are not listed: pipelines applied from files at start (see the log), events (see executions) and jobs. Records are removed after `retention.audit_days`, by default a year.",
   http: { method: "GET", path: "/v1/audit-log" },
   access: { scope: "audit_log:read", role: "admin" },
   hints: { readOnly: true, destructive: false, idempotent: true },

@@ -11,7 +11,7 @@ export const DatasetReference = z
   .max(201)
   .regex(reference, "a slug such as leads, or <organization>.<dataset>")
   .refine((text) => !isUuid(text), "a slug, never a UUID; GET /v1/datasets lists slugs")
-  .describe("Dataset to write to; created at save when it does not exist.")
+  .describe("Dataset to write to; created on save if it does not exist.")
 
 /** The slug inside the caller's own organization. Throws `invalid_argument` for another organization's, and for a UUID. */
 export function resolveReference(text: string, organizationSlug: string): string {

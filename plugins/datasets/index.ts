@@ -26,7 +26,7 @@ export default definePlugin({
       .int()
       .min(1)
       .default(100_000)
-      .describe("Rows that a filter or sort may go through where no index serves it; a read of more is refused."),
+      .describe("Maximum rows that a filter or sort scans without an index; a larger scan is refused."),
   }),
   register(reg, config) {
     reg.collections(DatasetsCollection, RowsCollection)

@@ -74,10 +74,10 @@ const write = (dataset: string, key: string) => `pipeline:\n  - { type: dataset.
 export const splitLeads: CrossDocumentRule = {
   id: "split-leads-dataset",
   level: "warning",
-  summary: "Leads of one organization that land in several datasets.",
-  why: "One person who writes through two forms is then two rows that nobody brings together. It is found between files that are validated together, and at a save, against the active pipelines that are there. What is keyed by another column (payments, messages) is not a lead and does not count.",
+  summary: "Leads of one organization that are split over several datasets.",
+  why: "A person who submits two forms becomes two unrelated rows. The rule compares files that are validated together, and, on save, the active pipelines. Writes keyed by another column (payments, messages) are not leads and do not count.",
   remedy:
-    "Point every pipeline that upserts by an email column at one dataset, or disable the stale ones. Where the datasets belong apart (bookings, demo requests), name the rule in the document: `acknowledged_warnings: [split-leads-dataset]`.",
+    "Point every pipeline that upserts by an email column at one dataset, or disable the stale ones. Where separate datasets are intended (bookings, demo requests), name the rule in the document: `acknowledged_warnings: [split-leads-dataset]`.",
   bad: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads-2", "email")}`,
   good: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads", "email")}\n---\nstate: active\n${write("payments", "payment")}`,
   check(document, others) {

@@ -38,7 +38,7 @@ function explain(error: unknown, signal: AbortSignal | undefined): AppError {
   if (signal?.aborted) {
     return new AppError(
       "deadline_exceeded",
-      "The mail server did not take the message within the deadline.",
+      "The mail server did not accept the message before the deadline.",
       { reason: "timeout" },
       { cause: error },
     )

@@ -6,7 +6,7 @@ import { Pipelines } from "./collections.ts"
 /** Without payloads: what became of each event, as it is journalled. */
 export const executionsChannel = defineChannel({
   name: "executions",
-  summary: "Each event as it is journalled: pipeline, status, cause.",
+  summary: "Every event when it is journalled: pipeline, status, cause.",
   role: "guest",
   history,
 })

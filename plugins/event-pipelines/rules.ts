@@ -110,7 +110,7 @@ export function seesPayloads(caller: Caller): boolean {
   return caller.role !== "guest"
 }
 
-export const Force = z.boolean().default(false).describe("Run it although the pipeline is disabled; for admins. The entry says so.")
+export const Force = z.boolean().default(false).describe("Run it even if the pipeline is disabled; for admins. The entry records it.")
 
 /** What a disabled pipeline does in spite of it is an admin's to decide. */
 export function refuseForce(force: boolean, { role }: Caller): void {

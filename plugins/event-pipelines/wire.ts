@@ -13,7 +13,7 @@ export const EventPipeline = z
   .object({
     id: Uuid,
     // Not checked again: what an earlier version took is answered as it is.
-    slug: z.string().describe("Stable handle."),
+    slug: z.string().describe("Stable identifier."),
     name: z.string(),
     state: PipelineState,
     source_kind: SourceKind,
@@ -37,8 +37,8 @@ export const EventPipeline = z
   .meta({ id: "EventPipeline" })
 export type EventPipeline = z.infer<typeof EventPipeline>
 
-export const Warnings = z.array(z.string()).describe("Remarks that did not stop the save.")
-export const Secret = z.string().optional().describe("Plaintext verification secret; shown this once.")
+export const Warnings = z.array(z.string()).describe("Warnings that did not prevent the save.")
+export const Secret = z.string().optional().describe("Plaintext verification secret; shown once.")
 
 export function toWire(record: PipelineRecord, publicUrl: string): EventPipeline {
   const { document } = record

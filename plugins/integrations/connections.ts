@@ -41,10 +41,10 @@ export const ConnectionView = z.object({
   name: z.string(),
   slug: z.string(),
   status: z.string(),
-  shared: z.boolean().describe("Usable by the organization's pipelines, not only by its connector."),
+  shared: z.boolean().describe("Whether the organization's pipelines can use it, not only its connector."),
   managed_access: z.enum(managedAccess),
   scopes: z.array(z.string()),
-  credentials: z.record(z.string(), z.literal("[redacted]")).describe("Names of what is kept; never its values."),
+  credentials: z.record(z.string(), z.literal("[redacted]")).describe("Names of the stored credentials; never their values."),
   created_at: z.string(),
   updated_at: z.string(),
 })

@@ -24,22 +24,22 @@ const failedJob = { given: failed, input: { id: resultOf("dead.jobs.0.id") } }
 
 const jobShape = z.object({
   id: z.string(),
-  type: z.string().describe("What it does, such as pipeline.deferred."),
-  state: State.describe("`queued`: waiting, running or waiting for its next try. `dead`: its tries are used up."),
-  attempts: z.int().describe("Tries so far that failed."),
+  type: z.string().describe("Job type, such as pipeline.deferred."),
+  state: State.describe("`queued`: waiting, running or waiting for its next attempt. `dead`: all attempts failed."),
+  attempts: z.int().describe("Failed attempts."),
   max_attempts: z.int(),
-  run_at: Timestamp.describe("When it is due; while it runs, when its lease ends."),
+  run_at: Timestamp.describe("Time when it is due; while it runs, when its lease expires."),
   last_error: z.string().nullable(),
-  execution_id: Uuid.nullable().describe("The execution whose deferred steps it runs; null for other work."),
+  execution_id: Uuid.nullable().describe("Execution whose deferred steps it runs; null for other jobs."),
   created_at: Timestamp,
 })
 
 const Job = jobShape.meta({ id: "Job" })
-const JobDetail = jobShape.extend({ payload: z.json().describe("What it was given.") }).meta({ id: "JobDetail" })
+const JobDetail = jobShape.extend({ payload: z.json().describe("Input of the job.") }).meta({ id: "JobDetail" })
 
 export const listJobs = defineOperation({
   name: "jobs.list",
-  summary: "List jobs that failed for good, or those that wait, newest first.",
+  summary: "List dead jobs, or queued ones, newest first.",
   http: { method: "GET", path: "/v1/jobs" },
   access: { scope: "jobs:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -68,7 +68,7 @@ export const listJobs = defineOperation({
 
 export const getJob = defineOperation({
   name: "jobs.get",
-  summary: "Read a job that waits or has failed for good, with what it was given.",
+  summary: "Read a queued or dead job, with its payload.",
   http: { method: "GET", path: "/v1/jobs/{id}" },
   access: { scope: "jobs:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -85,13 +85,13 @@ export const getJob = defineOperation({
 
 export const retryJob = defineOperation({
   name: "jobs.retry",
-  summary: "Try a job again that failed for good, from its first try.",
-  description: "Deferred steps of a pipeline keep the idempotency keys of before; steps that succeeded are not run again.",
+  summary: "Retry a dead job, from its first attempt.",
+  description: "Deferred steps of a pipeline keep their idempotency keys; steps that succeeded are not run again.",
   http: { method: "POST", path: "/v1/jobs/{id}/retry" },
   access: { scope: "jobs:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({ id: z.string().min(1).max(200) }),
-  output: z.object({ id: z.string(), steps: z.array(z.string()).describe("Of deferred work: ids of the steps that are tried again.") }),
+  output: z.object({ id: z.string(), steps: z.array(z.string()).describe("Ids of the deferred steps that are retried.") }),
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [failedJob],
   inject: { store: Store, queue: JobQueue, engine: PipelineEngine, source: PipelineSource },
@@ -110,8 +110,8 @@ const maxRetried = 200
 
 export const retryJobs = defineOperation({
   name: "jobs.retry_all",
-  summary: "Try again all jobs that failed for good and match, oldest first, each from its first try.",
-  description: `At most ${maxRetried} at a time: call it again while \`more\` is true. Jobs that cannot be tried again, because their pipeline is gone for instance, are passed over and named; they stay as they are.`,
+  summary: "Retry all matching dead jobs, oldest first, each from its first attempt.",
+  description: `At most ${maxRetried} at a time: call it again while \`more\` is true. Jobs that cannot be retried, for example because their pipeline was deleted, are listed in `skipped` and stay unchanged.`,
   http: { method: "POST", path: "/v1/jobs/retry" },
   access: { scope: "jobs:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
@@ -123,9 +123,9 @@ export const retryJobs = defineOperation({
     limit: z.int().min(1).max(maxRetried).default(maxRetried),
   }),
   output: z.object({
-    retried: z.int().describe("How many are tried again."),
-    skipped: z.array(z.object({ id: z.string(), reason: z.string() })).describe("Those that cannot be, and why."),
-    more: z.boolean().describe("Whether further jobs match."),
+    retried: z.int().describe("Number of jobs that are retried."),
+    skipped: z.array(z.object({ id: z.string(), reason: z.string() })).describe("Jobs that cannot be retried, and why."),
+    more: z.boolean().describe("Whether more jobs match."),
   }),
   errors: ["not_found", "aborted"],
   examples: [{ given: failed, input: { pipeline: resultOf("pipeline.slug") } }],

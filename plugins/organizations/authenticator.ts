@@ -116,7 +116,7 @@ function readBearer(bearer: string | undefined): KeyText {
   if (parsed === "malformed") {
     throw unauthenticated(
       "malformed_credential",
-      "This is not a key of this service: one starts with mr_api_ or mr_token_ and has 62 or 64 characters.",
+      "The key is not one of this service: a key starts with mr_api_ or mr_token_ and has 62 or 64 characters.",
     )
   }
   if (parsed === "mistyped") {

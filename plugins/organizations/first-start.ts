@@ -59,7 +59,7 @@ export class FirstStart implements Bootstrap {
     }
     if (this.#production && !configured) {
       throw new Error(
-        `There is no organization yet, and in production the first key is not drawn. Set MILLRACE_BOOTSTRAP_KEY to a key of the form ${keyFormat}; \`${makeKey}\` prints one.`,
+        `There is no organization yet, and in production the first key is not generated. Set MILLRACE_BOOTSTRAP_KEY to a key of the form ${keyFormat}; \`${makeKey}\` prints one.`,
       )
     }
     await this.#make(configured)

@@ -52,7 +52,7 @@ export default definePlugin({
   id: "organizations",
   reasons,
   config: z.strictObject({}),
-  commands: [{ name: "make-key", summary: "Print a fresh API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => drawKey("api_key").text }],
+  commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => drawKey("api_key").text }],
   register(reg) {
     const production = process.env["NODE_ENV"] === "production"
     reg.collections(

@@ -18,7 +18,7 @@ export function refusal(host: string, port: string, address: string, range: stri
   const known = host === address ? ` (${range})` : ""
   return new AppError(
     "failed_precondition",
-    `Refused to connect to ${host}:${port} because outgoing calls reach public addresses only${known}. An operator can name the host in outgoing.allow_hosts.`,
+    `The connection to ${host}:${port} is refused: outgoing calls reach public addresses only${known}. An operator can add the host to outgoing.allow_hosts.`,
     { reason: "address_refused", host, ...(host === address ? { range } : {}), retryable: false },
     { cause: new Error(`${host} resolves to ${address} (${range}).`) },
   )

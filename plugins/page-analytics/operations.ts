@@ -6,18 +6,18 @@ import { PageAnalytics } from "./page-analytics.ts"
 import { allowedFunctions, allowedTableFunctions } from "./query/functions.ts"
 import { views } from "./views.ts"
 
-const AsOf = Timestamp.nullable().describe("Every event committed before then is counted; null while the first copy is being made.")
+const AsOf = Timestamp.nullable().describe("Every event committed before this time is included; null while the first copy is being built.")
 const Enabled = z
   .boolean()
   .describe(
-    "False where no page's events are taken, because none is published or each has its page-events pipeline disabled: then no rows do not mean no traffic; enable analytics by publishing a page.",
+    "False if no events of pages are collected, because no page is published or every page-events pipeline is disabled. Empty rows then do not mean no traffic; enable analytics by publishing a page.",
   )
 
 export const queryAnalytics = defineOperation({
   name: "page_analytics.query",
   summary: "Run a read-only SQL query over the organization's page events.",
   description: [
-    "DuckDB's SQL, one SELECT. Tables: `events` (one row an event) and, without test traffic, `sessions`, `leads`, `pages`, `web_vitals` and `funnel`;",
+    "DuckDB SQL, one SELECT. Tables: `events` (one row per event) and, without test traffic, `sessions`, `leads`, `pages`, `web_vitals` and `funnel`;",
     "GET /v1/page-analytics/schema has their columns and the functions. At most 50,000 rows come back, then `truncated` is true.",
     "Cells: integers beyond 2^53 and decimals of more than 15 digits are text; NaN and infinities are text; dates are `2026-11-20`, timestamps RFC 3339 in UTC,",
     "intervals ISO 8601 durations, blobs base64; lists are lists, structs objects, maps lists of [key, value].",
@@ -26,12 +26,12 @@ export const queryAnalytics = defineOperation({
   http: { method: "POST", path: "/v1/page-analytics/query" },
   access: { scope: "page_analytics:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ query: z.string().min(1).max(100_000).describe("One SELECT in DuckDB's SQL.") }),
+  input: z.strictObject({ query: z.string().min(1).max(100_000).describe("One SELECT statement in DuckDB SQL.") }),
   output: z.object({
     columns: z.array(z.string()),
-    types: z.array(z.string()).describe("The engine's types, parallel to `columns`."),
+    types: z.array(z.string()).describe("Types of the engine, parallel to `columns`."),
     rows: z.array(z.array(z.unknown())).describe("Cells in the order of `columns`."),
-    truncated: z.boolean().describe("Rows were cut: there are more than 50,000, or they are too large together."),
+    truncated: z.boolean().describe("Whether rows were cut: more than 50,000, or too large in total."),
     enabled: Enabled,
     as_of: AsOf,
   }),
@@ -50,7 +50,7 @@ const tables = [
 
 export const analyticsSchema = defineOperation({
   name: "page_analytics.schema",
-  summary: "What an analytics query can read and call: tables, columns and functions.",
+  summary: "Describe the tables, columns and functions of analytics queries.",
   http: { method: "GET", path: "/v1/page-analytics/schema" },
   access: { scope: "page_analytics:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -60,11 +60,11 @@ export const analyticsSchema = defineOperation({
       z.object({
         name: z.string(),
         about: z.string(),
-        columns: z.array(z.object({ name: z.string(), type: z.string().describe("The engine's."), about: z.string() })),
+        columns: z.array(z.object({ name: z.string(), type: z.string().describe("Type of the engine."), about: z.string() })),
       }),
     ),
     functions: z.array(z.string()),
-    table_functions: z.array(z.string()).describe("Those that may stand in FROM."),
+    table_functions: z.array(z.string()).describe("Table functions, for FROM."),
   }),
   errors: [],
   handle: () => ({ tables, functions: [...allowedFunctions].sort(), table_functions: [...allowedTableFunctions].sort() }),
@@ -73,15 +73,15 @@ export const analyticsSchema = defineOperation({
 const Status = z.object({
   enabled: Enabled,
   as_of: AsOf,
-  rows: z.int().describe("Events in the copy that queries read."),
-  segments: z.int().describe("Files it is made of."),
+  rows: z.int().describe("Number of events in the copy that queries read."),
+  segments: z.int().describe("Number of files of the copy."),
   bytes: z.int(),
-  rebuilding: z.boolean().describe("A copy is being made again; queries read the one before until it has caught up."),
+  rebuilding: z.boolean().describe("Whether a rebuild is running; queries read the previous copy until it has caught up."),
 })
 
 export const analyticsStatus = defineOperation({
   name: "page_analytics.status",
-  summary: "How fresh and how large the organization's columnar copy of page events is.",
+  summary: "Report the freshness and size of the organization's columnar copy of page events.",
   http: { method: "GET", path: "/v1/page-analytics/status" },
   access: { scope: "page_analytics:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -94,7 +94,7 @@ export const analyticsStatus = defineOperation({
 
 export const rebuildAnalytics = defineOperation({
   name: "page_analytics.rebuild",
-  summary: "Make the columnar copy of page events again from the dataset; queries go on meanwhile.",
+  summary: "Rebuild the columnar copy of page events from the dataset; queries continue meanwhile.",
   http: { method: "POST", path: "/v1/page-analytics/rebuild" },
   access: { scope: "page_analytics:write", role: "admin" },
   hints: { readOnly: false, destructive: false, idempotent: true },

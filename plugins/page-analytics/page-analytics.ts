@@ -71,7 +71,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     if (member && roleAtLeast(member.role, "member")) return
     throw new AppError(
       "permission_denied",
-      `The user who made this key is not a member of "${organization.slug}" who may read its analytics; use a key of a member.`,
+      `The key's owner is not a member of "${organization.slug}" with access to analytics; use a member's key.`,
       {
         reason: "not_a_member",
       },
@@ -116,7 +116,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     }
     throw new AppError(
       "unavailable",
-      "The copy of the events is being changed again and again; ask once more.",
+      "The copy of the events keeps changing; retry.",
       { reason: "copy_changing" },
       { retryAfterS: 1 },
     )
@@ -136,7 +136,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     await files.require(organization, segments)
     throw new AppError(
       "unavailable",
-      "A file of the copy of the events could not be read; ask again, and rebuild the copy if this stays so.",
+      "A file of the copy of the events could not be read; retry, and rebuild the copy if this persists.",
       { reason: "segment_unreadable" },
       { cause: new Error(outcome.message), retryAfterS: 10 },
     )

@@ -26,7 +26,7 @@ export class EventLimits {
     const retryAfterS = Math.max(1, Math.ceil(((1 - (left[empty] ?? 0)) * rateLimitWindowSeconds) / limit))
     return new AppError(
       "resource_exhausted",
-      `More than ${limit} requests a minute for this ${quota}; none of these events were taken, send them again in ${retryAfterS} s.`,
+      `More than ${limit} requests a minute for this ${quota}; none of these events were accepted; send them again in ${retryAfterS} s.`,
       { reason: "rate_limited", quota, limit, window_s: rateLimitWindowSeconds, retry_after_s: retryAfterS },
       { retryAfterS },
     )

@@ -28,7 +28,7 @@ export async function onPublish(
     name: "Page events",
     class: "events",
     purpose: "page_events",
-    description: "First-party analytics of all published pages: one row an event, keyed by event_id.",
+    description: "First-party analytics of all published pages: one row per event, keyed by event_id.",
   })
   const base = `page-events-${page.slug}`.slice(0, 95).replace(/-+$/, "")
   const document = PipelineDocument.parse({

@@ -57,7 +57,7 @@ const EndPayload = z.object({ organization: z.string(), slug: z.string(), visito
 /** Closes one session when it has been idle for long enough. */
 export const endSession = defineJob({
   type: "page_events.session_end",
-  summary: "Ends a visitor's session, and says what follows from it.",
+  summary: "Ends a visitor's session and derives its final events.",
   payload: EndPayload,
   inject: { sessions: Sessions },
   run({ payload, deps, work }) {

@@ -6,11 +6,11 @@ export const PageEventSettings = z.strictObject({
     .int()
     .min(1)
     .default(1_200)
-    .describe("Requests with events that one address may send to one organization's pages a minute; a beacon sends one a second at most."),
+    .describe("Requests with events allowed per client IP and organization per minute; a beacon sends at most one per second."),
   organization_per_minute: z
     .int()
     .min(1)
     .default(120_000)
-    .describe("Requests with events that one organization's pages may send a minute, from all addresses together."),
+    .describe("Requests with events allowed per organization per minute."),
 })
 export type PageEventSettings = z.output<typeof PageEventSettings>

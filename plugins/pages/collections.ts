@@ -7,7 +7,7 @@ export type PageStatus = (typeof pageStatuses)[number]
 export interface Variant {
   key: string
   html: string
-  /** Share of visits, relative to the other variants'. */
+  /** Relative share of visits. */
   weight: number
 }
 

@@ -147,7 +147,7 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
       if (page.variants.length === 0) {
         throw new AppError(
           "failed_precondition",
-          `The page "${page.slug}" has no variant to show; add one by PATCH /v1/pages/${page.slug}.`,
+          `The page "${page.slug}" has no variant; add one with PATCH /v1/pages/${page.slug}.`,
           {
             reason: "no_variants",
           },

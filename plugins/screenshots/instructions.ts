@@ -3,7 +3,7 @@ import { z } from "zod"
 
 export const maxInstructions = 20
 
-const Selector = z.string().min(1).max(500).describe("CSS selector; the first match counts.")
+const Selector = z.string().min(1).max(500).describe("CSS selector; the first match is used.")
 
 const Click = z.strictObject({ action: z.literal("click"), selector: Selector })
 
@@ -14,14 +14,14 @@ const Choose = z
     action: z.literal("choose"),
     selector: Selector,
     value: z.string().max(2_000).optional().describe("The option's value."),
-    label: z.string().max(2_000).optional().describe("What the option says."),
+    label: z.string().max(2_000).optional().describe("The option's label."),
   })
   .refine(({ value, label }) => (value === undefined) !== (label === undefined), "give one of value and label")
 
 const Check = z.strictObject({
   action: z.literal("check"),
   selector: Selector,
-  checked: z.boolean().default(true).describe("Whether the checkbox or radio button is to be on."),
+  checked: z.boolean().default(true).describe("Target state of the checkbox or radio button."),
 })
 
 const Scroll = z
@@ -47,6 +47,6 @@ export type Instruction = z.output<typeof Instruction>
 export const Viewport = z.strictObject({
   width: z.int().min(200).max(3_840).default(1_280),
   height: z.int().min(200).max(4_320).default(800),
-  device_scale_factor: z.number().min(1).max(3).default(1).describe("Pixels of the image for a CSS pixel."),
+  device_scale_factor: z.number().min(1).max(3).default(1).describe("Image pixels per CSS pixel."),
 })
 export type Viewport = z.output<typeof Viewport>

@@ -14,7 +14,7 @@ export const renderScreenshot = defineJob({
 
 export const expireScreenshot = defineJob({
   ...expireRef,
-  summary: "Remove the image of a screenshot whose life is over.",
+  summary: "Remove the image of an expired screenshot.",
   inject: { screenshots: Screenshots },
   run: ({ payload, deps, organization = "", work }) => deps.screenshots.expire(work, organization, payload.id),
 })

@@ -54,6 +54,6 @@ function variantOf(page: StoredPage, key: string | undefined) {
   const keys = page.variants.map((variant) => variant.key).join(", ")
   const message = keys
     ? `The page "${page.slug}" has no variant "${key}"; it has ${keys}.`
-    : `The page "${page.slug}" has no variant to show; add one by PATCH /v1/pages/${page.slug}.`
+    : `The page "${page.slug}" has no variant; add one with PATCH /v1/pages/${page.slug}.`
   throw new AppError("invalid_argument", message, { reason: "unknown_variant", fields: [{ path: "variant", message }] })
 }

@@ -10,7 +10,7 @@ export function actionPages(actions: readonly AnyAction[]): Record<string, strin
   const index = pageOf([
     generatedNote("the action plugins' declarations"),
     "# Actions",
-    "What a step of a pipeline can do. `commit` actions are part of the event's own commit, before the reply; `deferred` ones run after it from the durable queue, at least once.",
+    "Action types of pipeline steps. `commit` actions are part of the event's commit, before the reply; `deferred` ones run after it from the durable queue, at least once.",
     table(["action", "timing", ""], rows),
     "## Fields of every action",
     fieldTable(fieldsOf(CommonActionFields)),
@@ -42,7 +42,7 @@ function page(action: AnyAction): string {
     ...(idempotency === undefined ? [] : [idempotencyTexts[idempotency]]),
     "## Fields",
     fieldTable(fieldsOf(config)),
-    "Beside these it takes the [fields of every action](../actions.md#fields-of-every-action).",
+    "In addition, it has the [fields of every action](../actions.md#fields-of-every-action).",
     "## Result",
     `As \`steps.<id>\` shows it: ${resultOf(action)}.`,
     "## Examples",

@@ -12,7 +12,7 @@ export async function authModePages(modes: readonly AnyAuthMode[]): Promise<Reco
   const index = pageOf([
     generatedNote("the auth modes' declarations"),
     "# Auth modes",
-    "How a pipeline's inbound events prove where they come from: `auth_mode`, and the fields of `auth_config` that go with it. The verification secret itself (`auth_config.secret`) is kept apart, encrypted; in files it is `{ from_env: NAME }`.",
+    "How the senders of a pipeline's events are verified: `auth_mode`, and its fields in `auth_config`. The verification secret (`auth_config.secret`) is stored separately, encrypted; in files it is `{ from_env: NAME }`.",
     table(["auth mode", ""], rows),
   ])
   const pages: Record<string, string> = { "docs/reference/auth-modes.md": index }

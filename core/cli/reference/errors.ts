@@ -19,11 +19,11 @@ export function errorsReference(plugins: readonly Owner[]): string {
   return `${[
     generatedNote("the error codes"),
     "# Errors",
-    "Every refusal and failure is `{ code, message, details }`: over HTTP as the body, over MCP as a tool error, from the client as a `ClientError`, from a command with `--json` on standard error. `code` is one of these; `message` is for people; `details.reason` is a stable word of those below, and `details.fields` holds `{ path, message }` for every field that was wrong.",
+    "Every error is `{ code, message, details }`: over HTTP as the body, over MCP as a tool error, from the client as a `ClientError`, from a command with `--json` on standard error. `code` is one of these; `message` is for people; `details.reason` is one of the stable words below, and `details.fields` holds `{ path, message }` for every field that is not valid.",
     table(["code", "HTTP status", "exit code of a command", "means", "then"], rows),
-    "HTTP has statuses of its own for three of them: 405 `unimplemented` with `Allow`, 413 `resource_exhausted`, 415 `invalid_argument`. A command ends with 0 when it is done, and with 1 when the command line, a file or a profile is wrong, before anything was sent.",
+    "Three cases have other HTTP statuses: 405 `unimplemented` with `Allow`, 413 `resource_exhausted`, 415 `invalid_argument`. A command exits with 0 on success, and with 1 when the command line, a file or a profile is wrong, before anything was sent.",
     "## Reasons",
-    "What `details.reason` can say. A plugin registers its own in the `reasons` of its `definePlugin`.",
+    "The values of `details.reason`. A plugin registers its own in the `reasons` of its `definePlugin`.",
     reasonTable([{ id: "core", reasons: coreReasons }, ...plugins]),
   ].join("\n\n")}\n`
 }

@@ -20,7 +20,7 @@ export function operationPages(operations: readonly AnyOperation[]): Record<stri
   const index = pageOf([
     generatedNote("the operations' declarations"),
     "# Operations",
-    "Every call carries `Authorization: Bearer <key>`; `X-Organization-ID` selects an organization other than the key's own. Fields named in the path stand there, those of GET and DELETE in the query, all others in a JSON body. Each operation is a command as well (`millrace <area> <verb>`), an MCP tool and a method of the client. `config/openapi.json` says the same for programs, [errors.md](errors.md) how calls fail.",
+    "Every call carries `Authorization: Bearer <key>`; `X-Organization-ID` selects an organization other than the key's own. Fields named in the path are path parameters; other fields of GET and DELETE are query parameters, all others are in a JSON body. Each operation is also a command (`millrace <area> <verb>`), an MCP tool and a method of the client. `config/openapi.json` is the same for programs; [errors.md](errors.md) lists the errors.",
     table(["operation", "", ""], rows),
   ])
   return {
@@ -33,7 +33,7 @@ function page(area: string, operations: readonly AnyOperation[]): string {
   return pageOf([
     generatedNote("the operations' declarations"),
     `# ${area}`,
-    "See [operations](../operations.md) for what holds of every call.",
+    "See [operations](../operations.md) for what applies to every call.",
     ...operations.flatMap(section),
   ])
 }

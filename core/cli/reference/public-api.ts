@@ -47,7 +47,7 @@ export function publicApiPage(): string {
   return pageOf([
     generatedNote("the comments at the declarations"),
     "# Exports",
-    "What programs may import; everything else may change without notice. `#core` is `millrace` in a project of its own, `#core/testing` is `millrace/testing`.",
+    "The public exports; everything else may change without notice. In a project, `#core` is `millrace`, and `#core/testing` is `millrace/testing`.",
     ...Object.keys(entryPoints).flatMap((entryPoint) => [
       `## ${entryPoint}`,
       table(

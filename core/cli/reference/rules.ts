@@ -51,7 +51,7 @@ function indexPage(rules: readonly NamedRule[]): string {
   return pageOf([
     "# Lint rules",
     generatedNote("the rules in `core/pipeline/lint` and of the actions"),
-    "What `millrace pipelines validate` and every save hold a document against. Errors refuse it, warnings do not.",
+    "The rules that `millrace pipelines validate` and every save check. Errors refuse the document, warnings do not.",
     table(["rule", "", "action", ""], rows),
   ])
 }

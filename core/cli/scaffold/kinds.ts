@@ -24,7 +24,7 @@ const reserved = ["inbound", "live", "mcp", "docs"]
 export const kinds: readonly Kind[] = [
   {
     name: "action",
-    summary: "Make an action type, such as lead-score, with a test.",
+    summary: "Create an action type, such as lead-score, with a test.",
     folder: (name) => `plugins/actions/${name}`,
     plugin: (name) => `action-${name}`,
     taken: (name, { registry }) => {
@@ -35,7 +35,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: "area",
-    summary: "Make an area of the API with its operations, named in the plural, such as gift-cards, with a test.",
+    summary: "Create an area of the API with its operations, named in the plural, such as gift-cards, with a test.",
     folder: (name) => `plugins/${name}`,
     plugin: (name) => name,
     taken: (name, { registry }, commands) => {
@@ -51,7 +51,7 @@ export const kinds: readonly Kind[] = [
   },
   {
     name: "auth-mode",
-    summary: "Make an auth mode, by which pipelines know their senders, such as partner-token, with a test.",
+    summary: "Create an auth mode, which verifies senders of events, such as partner-token, with a test.",
     folder: (name) => `plugins/auth-modes/${name}`,
     plugin: (name) => `auth-${name}`,
     taken: (name, { registry }) => {

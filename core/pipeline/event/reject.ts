@@ -115,7 +115,7 @@ export class Rejector {
     noteOutcome(entry, "failed", "internal")
     event.fault = new AppError(
       "internal",
-      "Something went wrong on our side.",
+      "The service failed to process the request.",
       { reason: "internal", execution_id: entry.id },
       { cause: error },
     )

@@ -25,7 +25,7 @@ export function lintDeadlines(ordering: Ordering, facts: AuthFacts | undefined, 
   }
   if (slowest.total <= facts.ackTimeoutS * 1_000) return
   const message =
-    `The awaited steps ${slowest.chain.join(", ")} may take ${slowest.total / 1_000} s together; the sender waits ${facts.ackTimeoutS} s. ` +
+    `The awaited steps ${slowest.chain.join(", ")} can take ${slowest.total / 1_000} s together; the sender waits ${facts.ackTimeoutS} s. ` +
     'Lower their "timeout_ms", or do not await them.'
   report.add("deadlines-exceed-provider-wait", slowest.pointer, message)
 }

@@ -42,7 +42,7 @@ export function lintRequestSchema(schema: unknown, report: Report): void {
         found.push([
           "unknown-keyword",
           childPointer(pointer, keyword),
-          `JSON Schema has no keyword "${keyword}"; nothing is checked by it.${hint}`,
+          `JSON Schema has no keyword "${keyword}", so it is ignored.${hint}`,
         ])
     }
   })

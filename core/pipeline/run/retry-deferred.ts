@@ -30,7 +30,7 @@ export async function retryDeferred(services: Services, stored: StoredPipeline, 
   if (!pipeline || !mendable || !(waits || entry.cause === "deferred_failed")) {
     throw new AppError(
       "failed_precondition",
-      "Only deferred steps that failed for good can be tried again, and this execution has none. To run the whole event again, replay it.",
+      "Only dead deferred steps can be retried, and this execution has none. To run the whole event again, replay it.",
       { reason: "nothing_to_retry" },
     )
   }

@@ -48,7 +48,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
     observe({ type: "paused", pipelineId: job.call.pipelineId, milliseconds: pause })
     log.warn(
       { organization: job.call.organization, pipeline: job.call.pipelineId, pause_ms: pause },
-      "A pipeline keeps costing the sandbox and is paused.",
+      "The pipeline exceeded the sandbox's limits repeatedly, and is paused.",
     )
   }
   let said = false

@@ -52,7 +52,7 @@ const maxEndpointLength = 64
 /** Bodies that come in one piece count for an instant only; this is for those that do not. */
 const minIncompleteBytes = 64 << 20
 
-const unexpected = answerError(new AppError("internal", "Something went wrong on our side.", { reason: "internal" }))
+const unexpected = answerError(new AppError("internal", "The service failed to process the request.", { reason: "internal" }))
 
 /** One request and its response. */
 interface Exchange {

@@ -53,7 +53,7 @@ export function readBody(request: IncomingMessage, { limit, budget }: Bounds, do
     request.resume()
     const refused = new AppError(
       "invalid_argument",
-      `Bodies are taken as they are, not encoded as "${encoding}".`,
+      `The Content-Encoding "${encoding}" is not supported; send the body unencoded.`,
       { reason: "unsupported_content_encoding" },
       { status: 415 },
     )

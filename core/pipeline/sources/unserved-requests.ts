@@ -20,7 +20,7 @@ export class UnservedRequests {
     this.#count(reason)
     if (!(error instanceof AppError)) {
       this.#log.error(reason, { err: error }, "an inbound request failed by a defect of the service")
-      return new AppError("internal", "Something went wrong on our side.", { reason })
+      return new AppError("internal", "The service failed to process the request.", { reason })
     }
     if (error.code === "data_loss") {
       // Sending it again would not help: somebody must put back what is lost.

@@ -125,6 +125,6 @@ function partsOf(scope: TemplateScope, reads: readonly Read[]): Record<string, u
 
 export function exhausted(): AppError {
   const message =
-    "The templates of this step need too many operations. Compute lists and long texts in the transform, and let the template read the result."
+    "The templates of this step exceed their budget of operations. Compute lists and long texts in the transform, and read the result in the template."
   return new AppError("failed_precondition", message, { reason: "template_budget", retryable: false })
 }

@@ -70,7 +70,7 @@ export class MetricsPage {
     if (!forwarded && (socket.remoteAddress === undefined || isLoopback(socket.remoteAddress))) return
     throw new AppError(
       "unauthenticated",
-      "Metrics are for this machine alone: set metrics.token (MILLRACE_METRICS_TOKEN) for scrapes from others, or metrics.port to serve them on a port of their own.",
+      "Metrics are available on this machine only: set metrics.token (MILLRACE_METRICS_TOKEN) for remote scrapes, or metrics.port to serve them on a separate port.",
       { reason: "missing_credential" },
     )
   }

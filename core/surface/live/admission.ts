@@ -67,7 +67,7 @@ async function checkViewer({ viewerTokens }: AdmissionDeps, token: string, organ
 
 function viewerWithoutEndpoint(): AppError {
   const message =
-    "This is a viewer's token: it opens public channels, whose endpoint has to be named as well: auth: { token, endpoint_id } (in millrace/live: token and endpointId)."
+    "A viewer's token subscribes to public channels and needs their endpoint: auth: { token, endpoint_id } (in millrace/live: token and endpointId)."
   return new AppError("unauthenticated", message, { reason: "viewer_token" })
 }
 

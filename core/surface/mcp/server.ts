@@ -18,8 +18,8 @@ const listedMs = 300_000
 
 const instructions = [
   "Millrace receives events (forms, webhooks), runs each through a pipeline of actions and keeps the rows they write in datasets.",
-  "Everything happens inside the organization of the key. Lists take `limit` and `cursor`; pass `next_cursor` on until it is empty.",
-  "A refusal carries `code`, `message` and `details`; the message says what to change. Validate a pipeline document before saving it,",
+  "All calls act in the organization of the key. Lists take `limit` and `cursor`; pass `next_cursor` until it is empty.",
+  "An error has `code`, `message` and `details`; the message says what to change. Validate a pipeline document before saving it,",
   "and read a pipeline's executions to see what happened to an event.",
 ].join(" ")
 

@@ -19,10 +19,10 @@ export function inboundPath(): Record<string, JsonObject> {
         operationId: "inbound.receive",
         summary: "Send an event to a pipeline.",
         description: [
-          "The event is verified by the pipeline's auth mode, validated against its `request_schema`, normalized by its `transform_js` and run through its actions. A 2xx answer means that everything it had to leave behind is on disk.",
-          "How the sender proves itself is the auth mode's: a signature header (`X-Signature-256` unless renamed), a shared secret (`X-Webhook-Secret`), a provider's own scheme, a viewer's token, or nothing.",
-          "A published page's own events (a pipeline of purpose `page_events`) come as a batch of at most 200, `{ _envelope, sent_at, events: [{ event, event_id, at, … }] }`, and each is answered by itself in `results`; docs/pages.md has the vocabulary.",
-          "A top-level object `_envelope` (`page_url`, `artifact_id`, `variant`, …) and a top-level `is_test` are taken out before the schema sees the body. Providers' setup handshakes are answered here too, by the method that the provider uses.",
+          "The event is verified by the pipeline's auth mode, validated against its `request_schema`, normalized by its `transform_js` and run through its actions. A 2xx response means that all its effects are on disk.",
+          "The auth mode defines how the sender authenticates: a signature header (`X-Signature-256` unless renamed), a shared secret (`X-Webhook-Secret`), a provider's own scheme, a viewer's token, or nothing.",
+          "A published page's own events (a pipeline of purpose `page_events`) arrive as a batch of at most 200, `{ _envelope, sent_at, events: [{ event, event_id, at, … }] }`, and `results` has one result per event; docs/pages.md has the vocabulary.",
+          "A top-level object `_envelope` (`page_url`, `artifact_id`, `variant`, …) and a top-level `is_test` are removed before the body is validated. Setup handshakes of providers are answered here too, with the method that the provider uses.",
         ].join("\n\n"),
         tags: [inboundTag.name],
         security: [{}],
@@ -58,7 +58,7 @@ export function inboundPath(): Record<string, JsonObject> {
         ],
         requestBody: {
           required: true,
-          description: "The event. `text/plain` is read as JSON, which is what `navigator.sendBeacon` sends; file parts are refused.",
+          description: "The event. `text/plain` is read as JSON, which is what `navigator.sendBeacon` sends; file parts are rejected.",
           content: {
             "application/json": {
               schema: event,
@@ -91,7 +91,7 @@ export function inboundPath(): Record<string, JsonObject> {
         },
         responses: {
           "200": {
-            description: "Accepted; or the answer that the pipeline gives itself, with its own status.",
+            description: "Accepted; or the pipeline's own response, with its status.",
             headers: { "X-Request-Id": ref("headers", "RequestId") },
             content: {
               "application/json": {

@@ -99,7 +99,7 @@ function success(operation: AnyOperation, name: string, shelf: SchemaShelf): Jso
   }
   return {
     [status]: { description: "Success.", headers: { ...headers, ...own }, content: { "application/json": content } },
-    ...(reads ? { "304": { description: "Unchanged: If-None-Match names the tag of this answer.", headers: own } } : {}),
+    ...(reads ? { "304": { description: "Not modified: If-None-Match has the current entity tag.", headers: own } } : {}),
   }
 }
 
@@ -110,7 +110,7 @@ function answerSchema(operation: AnyOperation, name: string, shelf: SchemaShelf)
   if (secrets.length === 0) return first
   const { properties = {}, required = [], ...rest } = shelf.schemas[`${name}Output`] as { properties?: JsonObject; required?: string[] }
   const shown = Object.fromEntries(Object.entries(properties).filter(([field]) => !secrets.includes(field)))
-  const omitted = { type: "array", items: { type: "string" }, description: "Fields that only the first answer had." }
+  const omitted = { type: "array", items: { type: "string" }, description: "Fields that only the first response had." }
   const details = { type: "object", properties: { reason: { const: "secret_shown_once" }, omitted }, required: ["reason", "omitted"] }
   shelf.put(`${name}Replayed`, {
     ...rest,

@@ -23,7 +23,7 @@ export async function runsExample(ground: Ground, example: ActionExample): Promi
   const { result: outcome, called } = await withOwnCalls(action, () => site.send(pipeline))
   if (called.length > 0)
     broken(
-      `It calls ${called.join(", ")} by itself, and really does so in tests; send it by \`OutgoingHttp\`, or hand it to the capture of \`Outgoing\` where there is one.`,
+      `It calls ${called.join(", ")} directly, also in tests; use \`OutgoingHttp\`, or pass the call to the capture of \`Outgoing\` if there is one.`,
     )
   const result = stepDone(outcome)
   for (const one of step["for_each"] === undefined ? [result] : (result as unknown[])) {

@@ -75,7 +75,7 @@ export async function expectNothingLeft(before: Held): Promise<void> {
     if (more.length === 0) return
     if (left <= 0)
       broken(
-        `Left behind by a second start and stop: ${more.map(([name, count]) => `${count - (before.get(name) ?? 0)} × ${name}`).join(", ")}.`,
+        `Leaked by a second start and stop: ${more.map(([name, count]) => `${count - (before.get(name) ?? 0)} × ${name}`).join(", ")}.`,
       )
     await pause(stepMs)
   }

@@ -37,7 +37,7 @@ export async function keepsSecrets(ground: Ground): Promise<void> {
   const missed = [...named].filter((field) => !tried.has(field))
   if (missed.length > 0)
     broken(
-      `No secret could be tried in ${missed.join(", ")}: let an example give one there, plain and of at least ${minSecretLength} characters.`,
+      `No secret could be tried in ${missed.join(", ")}: give an example with one there, in plain text and of at least ${minSecretLength} characters.`,
     )
   for (const trial of trials) await staysSecret(ground, trial)
 }

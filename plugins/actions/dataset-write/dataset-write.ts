@@ -16,13 +16,13 @@ export const datasetWrite = defineAction({
   type: "dataset.write",
   summary: "Write a row to a dataset.",
   description:
-    "With `key`, the row whose key column holds the same value is updated, newest value first, whatever order events arrive in; without, each event is a row of its own. Columns of the page envelope, the device and the place are stamped where the row leaves them unset.",
+    "With `key`, rows are upserted by that column, and the newest event wins in any order of arrival; without, each event is a new row. Columns of the page envelope, device and location are stamped where the row leaves them unset.",
   timing: "commit",
   idempotency: "exactly_once",
   config: z.strictObject({
     dataset_slug: DatasetReference,
     key: Column.optional().describe("Column to upsert by; the same for every writer of the dataset."),
-    row: templateRecord().optional().describe("Columns to write; the event itself when absent."),
+    row: templateRecord().optional().describe("Columns to write; the event when absent."),
   }),
   result: RowResult,
   examples: [

@@ -4,8 +4,8 @@ import type { LintRule } from "#core"
 export const datasetWriteRules = {
   "column-name": {
     level: "error",
-    summary: "A column name that rows cannot have.",
-    why: "A name that is empty, begins with `$` or holds a dot means something else to the storage; the step would fail for every event.",
+    summary: "An invalid column name.",
+    why: "A name that is empty, starts with `$` or contains a dot has a special meaning in the storage; the step would fail for every event.",
     remedy: "Rename the column.",
     bad: 'pipeline:\n  - { type: dataset.write, dataset_slug: leads, key: email, row: { email: "{{ event.email }}", utm.source: "{{ envelope.utm_source }}" } }',
     good: 'pipeline:\n  - { type: dataset.write, dataset_slug: leads, key: email, row: { email: "{{ event.email }}", utm_source: "{{ envelope.utm_source }}" } }',

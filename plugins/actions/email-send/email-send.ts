@@ -26,10 +26,10 @@ const Recipients = z.union([
 const config = z.strictObject({
   to: Recipients.describe("Recipients: an address, addresses separated by commas, or a list. A template gives one address."),
   cc: Recipients.optional().describe("Recipients of a copy, likewise."),
-  bcc: Recipients.optional().describe("Recipients of a copy that the others do not see, likewise."),
-  reply_to: template(z.string().max(500).nullable()).optional().describe("Where answers go. Left out when it renders to no address."),
+  bcc: Recipients.optional().describe("Recipients of a blind copy, likewise."),
+  reply_to: template(z.string().max(500).nullable()).optional().describe("Reply-To address. Omitted when it does not render to an address."),
   subject: template(Text).optional().describe("Subject; the heading when absent or empty."),
-  heading: template(Text).describe("The large line on top."),
+  heading: template(Text).describe("Heading of the message."),
   intro: template(Text).optional().describe("A paragraph below the heading."),
   fields: z
     .union([z.array(z.strictObject({ label: z.string().min(1).max(200), value: templateJson() })).max(100), templateRecord()])
@@ -37,17 +37,17 @@ const config = z.strictObject({
     .describe("Label and value rows: an object, or a list of { label, value }. Addresses and links in values become clickable."),
   button: z
     .strictObject({
-      label: template(Text).describe("What it says."),
+      label: template(Text).describe("Text of the button."),
       url: template(z.string().max(2_048).nullable()).describe("http(s) URL."),
     })
     .optional()
-    .describe("A button to a page. Left out when its url renders to no http(s) URL."),
+    .describe("A button that links to a page. Omitted when its url does not render to an http(s) URL."),
 })
 type Config = Rendered<z.output<typeof config>>
 
 export const emailSend = defineAction({
   type: "email.send",
-  summary: "Send an email in the standard look.",
+  summary: "Send an email in the standard layout.",
   description:
     "Content only: heading, intro, fields as label/value rows and a button. The service renders it, with a plain-text alternative. A retry carries the same Message-ID.",
   timing: "deferred",
@@ -56,8 +56,8 @@ export const emailSend = defineAction({
   result: z.object({
     message_id: z.string(),
     accepted: z.array(z.string()),
-    rejected: z.array(z.string()).describe("Recipients that the mail server refused while it took others."),
-    omitted: z.array(z.string()).describe("Fields left out because they rendered to nothing usable: `reply_to`, `button`."),
+    rejected: z.array(z.string()).describe("Recipients that the mail server refused while it accepted others."),
+    omitted: z.array(z.string()).describe("Fields omitted because their rendered value is not valid: `reply_to`, `button`."),
   }),
   examples: [
     {

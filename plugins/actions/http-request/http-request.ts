@@ -11,9 +11,9 @@ const Scalar = z.union([z.string(), z.number(), z.boolean()])
 const config = z.strictObject({
   method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("POST"),
   url: template(z.string().min(1).max(8_192)).describe("Absolute http(s) URL without credentials; private addresses are refused."),
-  query: templateRecord().optional().describe("Added to the URL; null is left out, a list repeats its name."),
+  query: templateRecord().optional().describe("Query parameters added to the URL; null omits one, a list repeats it."),
   headers: templateRecord(Scalar).optional().describe("Request headers."),
-  body: templateJson().optional().describe("JSON unless headers give another content type."),
+  body: templateJson().optional().describe("Sent as JSON unless a header sets another content type."),
 })
 type Config = Rendered<z.output<typeof config>>
 
@@ -24,14 +24,14 @@ export const httpRequest = defineAction({
   type: "http.request",
   summary: "Send an HTTP request.",
   description:
-    "Follows at most 5 redirects and carries an Idempotency-Key that stays the same over retries and replays. Anything but 2xx fails the step; 408, 425, 429 and 5xx are tried again.",
+    "Follows at most 5 redirects and carries an Idempotency-Key that stays the same over retries and replays. Any status other than 2xx fails the step; 408, 425, 429 and 5xx are retried.",
   timing: "deferred",
   idempotency: "idempotency_key",
   config,
   result: z.object({
     status: z.int(),
-    body: z.json().describe("JSON where the answer was JSON, its text otherwise."),
-    truncated: z.boolean().describe("True when only the answer's beginning was kept."),
+    body: z.json().describe("Parsed if the response is JSON, its text otherwise."),
+    truncated: z.boolean().describe("True if the body was cut."),
   }),
   examples: [
     {

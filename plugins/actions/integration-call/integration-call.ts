@@ -12,21 +12,21 @@ export const integrationCall = defineAction({
   type: "integration.call",
   summary: "Call a connected integration.",
   description:
-    "Sends one request below the integration's base URL, with its credentials and an Idempotency-Key that stays the same over retries and replays. Anything but 2xx fails the step; 408, 425, 429 and 5xx are tried again.",
+    "Sends one request below the integration's base URL, with its credentials and an Idempotency-Key that stays the same over retries and replays. Any status other than 2xx fails the step; 408, 425, 429 and 5xx are retried.",
   timing: "deferred",
   idempotency: "idempotency_key",
   config: z.strictObject({
     integration: SlugOrId.describe("Slug or id of a connection that is shared with the organization."),
     method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("POST"),
-    path: template(z.string().min(1).max(4_096)).describe("Below the base URL, starting with /. Put values through url_encode."),
-    query: templateRecord().optional().describe("Query parameters; null is left out, a list repeats its name."),
-    headers: templateRecord(Scalar).optional().describe("Further headers; those of the credentials cannot be replaced."),
-    body: templateJson().optional().describe("JSON unless headers give another content type."),
+    path: template(z.string().min(1).max(4_096)).describe("Path below the base URL, starting with /. Filter values through url_encode."),
+    query: templateRecord().optional().describe("Query parameters; null omits one, a list repeats it."),
+    headers: templateRecord(Scalar).optional().describe("Additional headers; those of the credentials cannot be overridden."),
+    body: templateJson().optional().describe("Sent as JSON unless a header sets another content type."),
   }),
   result: z.object({
     status: z.int(),
-    body: z.json().describe("JSON where the answer was JSON, its text otherwise."),
-    truncated: z.boolean().describe("True when only the answer's beginning was kept."),
+    body: z.json().describe("Parsed if the response is JSON, its text otherwise."),
+    truncated: z.boolean().describe("True if the body was cut."),
   }),
   examples: [
     {

@@ -24,15 +24,15 @@ export const liveBroadcast = defineAction({
   type: "live.broadcast",
   summary: "Broadcast a live update.",
   description:
-    "Sent to the organization's subscribers of the channel once the event is on disk, and kept for an hour for those who reconnect.",
+    "Sent to the organization's subscribers of the channel once the event is on disk, and kept for an hour for clients that reconnect.",
   timing: "commit",
   idempotency: "exactly_once",
   config: z.strictObject({
     channel: template(z.string().regex(channelPattern, "letters, digits and . _ - : between them, at most 100")).describe("Channel name."),
     event: template(z.string().min(1).max(100))
       .optional()
-      .describe("What happened, for the subscriber to switch on; `message` when absent."),
-    data: templateJson().optional().describe("What is sent; the event itself when absent."),
+      .describe("Event name for subscribers; `message` when absent."),
+    data: templateJson().optional().describe("Payload; the event when absent."),
     public: z.boolean().default(false).describe("Send it to anonymous viewers of this pipeline's endpoint as well."),
   }),
   result: z.object({ message_id: z.string(), channel: z.string() }),

@@ -10,12 +10,12 @@ const deepest = 5
 export const pipelineSend = defineAction({
   type: "pipeline.send",
   summary: "Send an event to another pipeline.",
-  description: `The target is a pipeline of source_kind internal. A pipeline may send to one that sends on, at most ${deepest} deep.`,
+  description: `The target is a pipeline of source_kind internal. Pipelines can be chained, at most ${deepest} deep.`,
   timing: "deferred",
   idempotency: "exactly_once",
   config: z.strictObject({
-    pipeline: template(Slug).describe("Slug of the pipeline to feed."),
-    payload: templateJson().optional().describe("The payload it gets; the event itself when absent."),
+    pipeline: template(Slug).describe("Slug of the target pipeline."),
+    payload: templateJson().optional().describe("Payload; the event when absent."),
   }),
   result: z.object({ execution_id: z.string(), status: z.string() }),
   examples: [

@@ -62,7 +62,7 @@ export const respond = defineAction({
   type: "respond",
   replies: true,
   summary: "Answer the sender.",
-  description: "Replaces the default answer. It is sent after the commit, so a 2xx still means that everything is on disk.",
+  description: "Replaces the default response. It is sent after the commit, so a 2xx still means that everything is on disk.",
   timing: "commit",
   idempotency: "exactly_once",
   config,

@@ -5,14 +5,14 @@ export const respondRules = {
   "refused-header": {
     level: "error",
     summary: "A header that a pipeline cannot set.",
-    why: "A pipeline may describe its body, its caching and where to go on. Cookies, origins, lengths, reports and what an answer may do in a browser act for the whole service, or outlive the answer.",
+    why: "A pipeline may set headers for its body, caching and redirects. Cookies, CORS, lengths, reporting and browser policies affect the whole service, or outlive the response.",
     remedy: "Leave the header out.",
     bad: "pipeline:\n  - { type: respond, headers: { Set-Cookie: seen=1 } }",
     good: "pipeline:\n  - { type: respond, headers: { Cache-Control: no-store } }",
   },
   "redirect-without-location": {
     level: "error",
-    summary: "A redirect that does not say where to.",
+    summary: "A redirect without a target.",
     why: "A browser shows an empty page for a redirect without a `Location` header.",
     remedy: "Add the header `Location`, or use another status.",
     bad: "pipeline:\n  - { type: respond, status: 303 }",
@@ -20,8 +20,8 @@ export const respondRules = {
   },
   "body-without-status": {
     level: "error",
-    summary: "A body with a status that has none.",
-    why: "Answers of status 204, 205 and 304 have no body; it would be lost.",
+    summary: "A body with a status that does not allow one.",
+    why: "Responses with status 204, 205 and 304 have no body; it would be lost.",
     remedy: "Leave `body` out, or use status 200.",
     bad: "pipeline:\n  - { type: respond, status: 204, body: { ok: true } }",
     good: "pipeline:\n  - { type: respond, status: 200, body: { ok: true } }",

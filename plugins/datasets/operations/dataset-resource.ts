@@ -20,8 +20,8 @@ export const DatasetSummary = z.object({
 })
 
 export const DatasetResource = DatasetSummary.extend({
-  key: z.string().nullable().describe("Column that keyed rows are known by; null until the first keyed write."),
-  columns: z.array(z.object({ name: z.string(), type: z.enum(columnTypes) })).describe("Inferred from rows, in the order first seen."),
+  key: z.string().nullable().describe("Key column; null until the first keyed write."),
+  columns: z.array(z.object({ name: z.string(), type: z.enum(columnTypes) })).describe("Inferred from rows, in order of first appearance."),
   revision: z.int(),
   created_at: Timestamp,
   updated_at: Timestamp,

@@ -22,7 +22,7 @@ export const listDatasets = defineOperation({
     offset: int32
       .transform((offset) => Math.max(offset, 0))
       .default(0)
-      .describe("Datasets to pass over; a negative one counts as absent."),
+      .describe("Datasets to skip; a negative one counts as absent."),
   }),
   output: z.object({ datasets: z.array(DatasetSummary), total: z.int() }),
   errors: ["invalid_argument"],
@@ -42,13 +42,13 @@ export const listDatasets = defineOperation({
 
 export const createDataset = defineOperation({
   name: "datasets.create",
-  summary: "Make a dataset.",
+  summary: "Create a dataset.",
   http: { method: "POST", path: "/v1/datasets" },
   access: { scope: "datasets:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
   input: z.strictObject({
     name: Name,
-    slug: Slug.optional().describe("Made from the name when absent, with -2 where that is taken."),
+    slug: Slug.optional().describe("Derived from the name when absent, with the suffix -2 if taken."),
     description: z.string().max(2_000).optional(),
     purpose: z.string().max(200).optional(),
     class: z.enum(["table", "events"]).optional(),
@@ -62,7 +62,7 @@ export const createDataset = defineOperation({
 
 export const getDataset = defineOperation({
   name: "datasets.get",
-  summary: "Read a dataset: its columns, its key and what is odd about it.",
+  summary: "Read a dataset: its columns, its key and warnings.",
   http: { method: "GET", path: "/v1/datasets/{slug}" },
   access: { scope: "datasets:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -76,8 +76,8 @@ export const getDataset = defineOperation({
 
 export const updateDataset = defineOperation({
   name: "datasets.update",
-  summary: "Change a dataset's name, description, purpose or status; an archived one takes no rows.",
-  description: "One that the service itself writes to, such as page-events, cannot be archived.",
+  summary: "Change a dataset's name, description, purpose or status; an archived dataset accepts no rows.",
+  description: "Datasets of the service, such as page-events, cannot be archived.",
   http: { method: "PATCH", path: "/v1/datasets/{slug}" },
   access: { scope: "datasets:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
@@ -87,7 +87,7 @@ export const updateDataset = defineOperation({
     description: z.string().max(2_000).optional(),
     purpose: z.string().max(200).optional(),
     status: z.enum(["active", "archived"]).optional(),
-    expected_revision: z.int().optional().describe("Revision that the change was made for; refused when there is a newer one."),
+    expected_revision: z.int().optional().describe("Revision that the change is based on; the change is refused if there is a newer one."),
   }),
   output: DatasetResource,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],

@@ -39,7 +39,7 @@ export const listRows = defineOperation({
       .max(300)
       .default("")
       .describe(
-        "A column, `created_at` or `updated_at`; `-` in front for descending. Of more than 100,000 rows only `created_at` is an order.",
+        "A column, `created_at` or `updated_at`; prefix `-` for descending order. More than 100,000 rows can be sorted by `created_at` only.",
       ),
     ...pageInput,
   }),
@@ -68,21 +68,21 @@ export const listRows = defineOperation({
 export const insertRows = defineOperation({
   name: "datasets.insert_rows",
   auditSize: ["rows"],
-  summary: "Write up to 1,000 rows at once, all or none; with `key`, each inserts or updates by that column.",
+  summary: "Write up to 1,000 rows in one transaction; with `key`, rows are upserted by that column.",
   http: { method: "POST", path: "/v1/datasets/{slug}/rows" },
   access: { scope: "datasets:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false },
   input: z.strictObject({
     slug: DatasetSlug,
-    rows: z.array(z.record(z.string(), z.json())).min(1).max(1_000).describe("Each an object of columns."),
+    rows: z.array(z.record(z.string(), z.json())).min(1).max(1_000).describe("Objects of column values."),
     key: z
       .string()
       .min(1)
       .max(256)
       .optional()
-      .describe("Column to insert or update by: the dataset's key, fixed by its first keyed write."),
+      .describe("Column to upsert by: the dataset's key, fixed by its first keyed write."),
   }),
-  output: z.object({ dataset_slug: z.string(), row_ids: z.array(Uuid).describe("In the order given.") }),
+  output: z.object({ dataset_slug: z.string(), row_ids: z.array(Uuid).describe("In the order of `rows`.") }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
   examples: [{ given: { dataset: "datasets.create" }, input: { slug: resultOf("dataset.slug"), rows: leads, key: "email" } }],
   inject: { datasets: Datasets, clock: Clock },
@@ -126,7 +126,7 @@ export const exportRows = defineOperation({
   name: "datasets.export",
   summary: "Export a dataset's rows as CSV or NDJSON, oldest first, streamed.",
   description:
-    "CSV has the columns known when it starts; text that a spreadsheet would run as a formula gets a ' in front. NDJSON holds values as they are.",
+    "CSV has the columns known at the start; text that a spreadsheet would run as a formula is prefixed with '. NDJSON has the unchanged values.",
   http: { method: "GET", path: "/v1/datasets/{slug}/export" },
   access: { scope: "datasets:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },

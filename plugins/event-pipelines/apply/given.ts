@@ -8,14 +8,14 @@ import type { AppliedFile } from "../collections.ts"
 import { internalAuth } from "../rules.ts"
 
 export const GivenDocument = z.strictObject({
-  path: z.string().min(1).max(1_024).describe("Where the document is kept, for messages and for the record."),
-  document: z.json().describe("As the file has it; a secret only as { from_env: NAME }."),
+  path: z.string().min(1).max(1_024).describe("Path of the document, for messages and the record."),
+  document: z.json().describe("Document as in the file; a secret only as { from_env: NAME }."),
   secret: z
     .string()
     .min(1)
     .max(8_192)
     .optional()
-    .describe("What that variable holds: the secret that the pipeline is to have. It is never shown."),
+    .describe("Value of that variable: the pipeline's secret. It is never shown."),
 })
 export type GivenDocument = z.infer<typeof GivenDocument>
 

@@ -13,14 +13,14 @@ import { unsetWarnings, wanted } from "./waiting.ts"
 
 export const PlannedChange = z.object({
   slug: z.string(),
-  path: z.string().describe("Empty for a pipeline whose document is gone."),
+  path: z.string().describe("Empty for a pipeline whose document was removed."),
   action: z.enum(["create", "change", "disable", "unchanged", "refused"]),
-  changes: z.array(FieldChange).describe("Field by field, from the server's document to the one given."),
+  changes: z.array(FieldChange).describe("Changed fields, from the server's document to the given one."),
   drift: z
-    .object({ message: z.string(), changes: z.array(FieldChange).describe("From what was applied last to what the server has.") })
+    .object({ message: z.string(), changes: z.array(FieldChange).describe("Changed fields, from the last apply to the server's document.") })
     .nullable()
-    .describe("Set where the pipeline was changed on the server since the last apply; an apply then needs `force`."),
-  problems: z.array(z.string()).describe("Why it is refused."),
+    .describe("Set if the pipeline was changed on the server since the last apply; an apply then needs `force`."),
+  problems: z.array(z.string()).describe("Why the document is refused."),
   warnings: z.array(z.string()),
 })
 export type PlannedChange = z.infer<typeof PlannedChange>

@@ -48,9 +48,9 @@ export const pipelineCommands: readonly PluginCommand[] = [
     options: [
       {
         flags: "--event <file>",
-        summary: "an event as tests write it, a captured { method, url, headers, body }, or else a body; - reads standard input",
+        summary: "an event as in test files, a captured { method, url, headers, body }, or a body; - reads standard input",
       },
-      { flags: "--body <file>", summary: "a body, whatever is in it, sent byte by byte; - reads standard input" },
+      { flags: "--body <file>", summary: "a body, sent unchanged; - reads standard input" },
       { flags: "--from-execution <id>", summary: "take the event of a journalled execution from a running service" },
       { flags: "--clock <time>", summary: "RFC 3339 time at which the event arrives" },
       { flags: "--json", summary: "print everything as JSON" },
@@ -70,10 +70,10 @@ export const pipelineCommands: readonly PluginCommand[] = [
     name: "plan",
     group,
     summary:
-      "Show what applying pipeline files to a running service would make, change and disable. Exit code 1 when an apply would be refused.",
+      "Show which pipelines applying the files to a running service would create, change and disable. Exit code 1 when an apply would be refused.",
     arguments: [wholeFolders],
     options: [
-      { flags: "--force", summary: "plan the disabling of every pipeline too, where there is no file at all" },
+      { flags: "--force", summary: "allow a plan without any file, which disables every pipeline" },
       {
         flags: "--replay <count>",
         summary: "run the last journalled events of each changed pipeline through the old and the new document",
@@ -86,14 +86,14 @@ export const pipelineCommands: readonly PluginCommand[] = [
   {
     name: "apply",
     group,
-    summary: "Make a running service's pipelines as the files say, all of them or none.",
+    summary: "Apply pipeline files to a running service, all or none.",
     arguments: [wholeFolders],
     options: [
       {
         flags: "--force",
-        summary: "overwrite what was changed on the server since the last apply; disable everything where there is no file at all",
+        summary: "overwrite changes made on the server since the last apply; without any file, disable every pipeline",
       },
-      { flags: "--json", summary: "print what was done as JSON" },
+      { flags: "--json", summary: "print the result as JSON" },
       ...remoteOptions,
     ],
     run: async (options, context) => (await import("./plan/command.ts")).apply(options, context),
@@ -101,10 +101,10 @@ export const pipelineCommands: readonly PluginCommand[] = [
   {
     name: "tail",
     group,
-    summary: "Show a running service's events as they come; Ctrl-C ends it.",
+    summary: "Show a running service's events as they arrive; Ctrl-C stops it.",
     options: [
-      { flags: "--pipeline <slug...>", summary: "only of these pipelines" },
-      { flags: "--status <status...>", summary: "only with these outcomes", choices: ["accepted", "rejected", "failed"] },
+      { flags: "--pipeline <slug...>", summary: "only events of these pipelines" },
+      { flags: "--status <status...>", summary: "only events with these statuses", choices: ["accepted", "rejected", "failed"] },
       { flags: "--details", summary: "the whole journal entry below each line" },
       { flags: "--json", summary: "one JSON object a line" },
       ...remoteOptions,
@@ -114,10 +114,10 @@ export const pipelineCommands: readonly PluginCommand[] = [
   {
     name: "listen",
     group,
-    summary: "Send each accepted event on to a local server while developing; Ctrl-C ends it.",
+    summary: "Forward each accepted event to a local server during development; Ctrl-C stops it.",
     options: [
-      { flags: "--forward <url>", summary: "where to, such as http://127.0.0.1:3000/events", mandatory: true },
-      { flags: "--pipeline <slug...>", summary: "only of these pipelines" },
+      { flags: "--forward <url>", summary: "target URL, such as http://127.0.0.1:3000/events", mandatory: true },
+      { flags: "--pipeline <slug...>", summary: "only events of these pipelines" },
       ...remoteOptions,
     ],
     run: async (options, context) => (await import("./listen.ts")).listen(options, context),

@@ -27,7 +27,7 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
   if (missing.length > 0) throw new BootError(missing)
   if (found.length === 0 && given.length > 0 && given.every(isTestFile)) {
     throw new CommandProblem(
-      "Only tests are named: `millrace pipelines test` runs them. Name the pipelines beside them, or none for all.",
+      "Only test files are given: `millrace pipelines test` runs them. Give pipeline files, or none for all.",
       2,
     )
   }

@@ -13,18 +13,18 @@ const inject = { store: Store, engine: PipelineEngine, pipelines: EventPipelines
 
 const input = {
   documents: z.array(GivenDocument).max(1_000),
-  complete: z.boolean().default(false).describe("These are all documents: pipelines applied from others before are disabled."),
+  complete: z.boolean().default(false).describe("Whether these are all documents: pipelines applied from other documents before are disabled."),
 }
 const Plan = z.object({
   changes: z.array(PlannedChange),
-  blocked: z.boolean().describe("Something is refused, or was changed on the server since the last apply."),
+  blocked: z.boolean().describe("Whether a document is refused, or a pipeline was changed on the server since the last apply."),
 })
 
 const given = { input: { documents: [{ path: "pipelines/website-lead.yaml", document }] } }
 
 export const planPipelines = defineOperation({
   name: "event_pipelines.plan",
-  summary: "Say what applying documents would make, change and disable, and what was changed on the server meanwhile.",
+  summary: "Plan an apply: which pipelines it would create, change and disable, and which were changed on the server since.",
   http: { method: "POST", path: `${path}/plan` },
   access: { scope: "event_pipelines:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -41,13 +41,13 @@ export const planPipelines = defineOperation({
 
 export const applyPipelines = defineOperation({
   name: "event_pipelines.apply",
-  summary: "Make and change pipelines to be as the documents say, all of them or none.",
+  summary: "Create and change pipelines as in the documents, all or none.",
   description:
-    "A pipeline that was changed on the server since the last apply stops it, unless forced. Applying the same documents again does nothing.",
+    "It fails if a pipeline was changed on the server since the last apply, unless forced. Applying the same documents again changes nothing.",
   http: { method: "POST", path: `${path}/apply` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
-  input: z.strictObject({ ...input, force: z.boolean().default(false).describe("Go over what was changed on the server.") }),
+  input: z.strictObject({ ...input, force: z.boolean().default(false).describe("Overwrite changes made on the server.") }),
   output: Plan,
   errors: ["invalid_argument", "failed_precondition", "aborted"],
   examples: [given],

@@ -19,7 +19,7 @@ export const Execution = z
     pipeline_slug: z.string(),
     revision: z.int(),
     status: Status,
-    cause: z.string().describe("Stable word for what went wrong; empty when nothing did."),
+    cause: z.string().describe("Stable word for the failure; empty on success."),
     error: Problem.nullable(),
     received_at: Timestamp,
     is_test: z.boolean(),
@@ -27,7 +27,7 @@ export const Execution = z
     response: z.object({ status: z.int(), body: z.string() }).nullable(),
     repeat_of: z.string().nullable(),
     replay_of: z.string().nullable(),
-    count: z.int().describe("How many events a folded entry stands for."),
+    count: z.int().describe("Number of events that the entry counts."),
     first_at: Timestamp,
     last_at: Timestamp,
   })
@@ -55,8 +55,8 @@ export const ExecutionDetail = Execution.extend({
   }),
   dedupe: z.object({ key: z.string(), outcome: z.enum(["first", "repeat"]) }).nullable(),
   schema_errors: z.array(z.object({ pointer: z.string(), message: z.string() })),
-  warnings: z.array(z.object({ pointer: z.string(), message: z.string() })).describe("Parts of the event that were left out."),
-  forced: z.boolean().describe("Run on a disabled pipeline because an admin insisted."),
+  warnings: z.array(z.object({ pointer: z.string(), message: z.string() })).describe("Parts of the event that were dropped."),
+  forced: z.boolean().describe("Whether an admin ran it on a disabled pipeline by `force`."),
   transformed: z.json(),
   envelope: z.json(),
   steps: z.record(z.string(), StepWire),
@@ -112,7 +112,7 @@ function pick<K extends keyof JournalEntry>(entry: JournalEntry, fields: readonl
 
 export const listExecutions = defineOperation({
   name: "event_pipelines.list_executions",
-  summary: "List what a pipeline received, newest first.",
+  summary: "List the executions of a pipeline, newest first.",
   http: { method: "GET", path },
   access: { scope: "event_pipelines:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -159,7 +159,7 @@ export const listExecutions = defineOperation({
 
 export const getExecution = defineOperation({
   name: "event_pipelines.get_execution",
-  summary: "Read one execution: the whole story of an event.",
+  summary: "Read one execution: the complete record of an event.",
   http: { method: "GET", path: `${path}/{id}` },
   access: { scope: "event_pipelines:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -181,9 +181,9 @@ export const getExecution = defineOperation({
 
 export const replayExecution = defineOperation({
   name: "event_pipelines.replay_execution",
-  summary: "Run a journalled event again, from its kept payload, as a new execution.",
+  summary: "Replay a journalled event, from its stored payload, as a new execution.",
   description:
-    "Each call runs the whole pipeline once more, as an execution of its own. Rows keep their identity and position, and deferred steps their idempotency keys, so that rows are not doubled and other systems can tell a repeat.",
+    "Each call runs the whole pipeline again, as a new execution. Rows keep their identity and position, and deferred steps their idempotency keys, so rows are not duplicated and other systems can detect the repeat.",
   http: { method: "POST", path: `${path}/{id}/replay` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
@@ -214,14 +214,14 @@ export const replayExecution = defineOperation({
 
 export const retryExecution = defineOperation({
   name: "event_pipelines.retry_execution",
-  summary: "Try the deferred steps of an execution again that had failed for good.",
+  summary: "Retry the dead deferred steps of an execution.",
   description:
-    "They run as the pipeline was when the event came, with the idempotency keys of before; steps that succeeded are not run again.",
+    "They run with the pipeline's revision of the event and the same idempotency keys; steps that succeeded are not run again.",
   http: { method: "POST", path: `${path}/{id}/retry` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({ slug: SlugOrId, id: Uuid }),
-  output: z.object({ execution_id: Uuid, steps: z.array(z.string()).describe("Ids of the steps that are tried again.") }),
+  output: z.object({ execution_id: Uuid, steps: z.array(z.string()).describe("Ids of the steps that are retried.") }),
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [notDelivered],
   inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },

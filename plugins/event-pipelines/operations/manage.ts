@@ -11,7 +11,7 @@ const path = "/v1/event-pipelines"
 const inject = { pipelines: EventPipelinesService }
 
 const SavedPipeline = EventPipeline.extend({
-  created_datasets: z.array(z.string()).describe("Datasets made by this save."),
+  created_datasets: z.array(z.string()).describe("Datasets created by this save."),
   warnings: Warnings,
 })
 
@@ -19,7 +19,7 @@ export const createPipeline = defineOperation({
   name: "event_pipelines.create",
   summary: "Create an event pipeline.",
   description:
-    "The document is compiled first: errors refuse the save with every finding, warnings come back beside the pipeline. A secret-bearing auth mode shows its secret this once.",
+    "The document is compiled first: errors refuse the save with every finding, warnings are returned with the pipeline. The secret of an auth mode with a secret is shown once.",
   http: { method: "POST", path },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
@@ -59,7 +59,7 @@ export const updatePipeline = defineOperation({
   http: { method: "PUT", path: `${path}/{slug}` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
-  description: "Takes what a read answered: fields that cannot be changed may be sent back as they were.",
+  description: "Accepts the output of a read: read-only fields may be sent back unchanged.",
   input: z.strictObject({
     slug: SlugOrId,
     expected_revision: z.int().min(1).optional(),
@@ -120,16 +120,16 @@ export const listPipelines = defineOperation({
 
 export const rotateSecret = defineOperation({
   name: "event_pipelines.rotate_secret",
-  summary: "Mint a fresh verification secret and end the old one.",
+  summary: "Rotate the verification secret: create a new one and expire the old one.",
   description:
-    "The old secret ends at once, on every node, unless an overlap is asked for. Providers that issue the secret themselves take it as `secret`.",
+    "The old secret expires at once, on every node, unless `overlap` is given. For providers that issue the secret themselves, pass it as `secret`.",
   http: { method: "POST", path: `${path}/{slug}/rotate-secret` },
   access: { scope: "event_pipelines:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },
   input: z.strictObject({
     slug: SlugOrId,
     secret: z.string().min(1).max(8_192).optional(),
-    overlap: z.enum(["1h", "24h", "7d"]).optional().describe("How long the old secret still counts."),
+    overlap: z.enum(["1h", "24h", "7d"]).optional().describe("Time until the old secret expires."),
   }),
   output: EventPipeline.extend({ secret: Secret }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],

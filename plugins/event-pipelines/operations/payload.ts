@@ -7,7 +7,7 @@ import { taken } from "./examples.ts"
 
 export const getPayload = defineOperation({
   name: "event_pipelines.get_payload",
-  summary: "Read what an execution's event came with, less its proof, while it is kept.",
+  summary: "Read the stored payload of an execution's event, without its proof.",
   http: { method: "GET", path: "/v1/event-pipelines/{slug}/executions/{id}/payload" },
   access: { scope: "event_pipelines:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -18,7 +18,7 @@ export const getPayload = defineOperation({
     event_id: z.string().nullable(),
     event_type: z.string().nullable(),
     is_test: z.boolean(),
-    body: z.string().describe("JSON text, without the values of fields named like secrets."),
+    body: z.string().describe("JSON text; values of fields that look like secrets are redacted."),
     headers: z.record(z.string(), z.string()),
     query: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
   }),

@@ -20,11 +20,11 @@ const FindingWire = z.object({
 
 export const validatePipeline = defineOperation({
   name: "event_pipelines.validate",
-  summary: "Compile a pipeline document and say everything that is wrong with it; nothing is saved.",
+  summary: "Compile a pipeline document and report all findings; nothing is saved.",
   http: { method: "POST", path: `${path}/validate` },
   access: { scope: "event_pipelines:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ document: z.json().describe("The document, as create takes it.") }),
+  input: z.strictObject({ document: z.json().describe("The document, as in create.") }),
   output: z.object({ ok: z.boolean(), digest: z.string().nullable(), findings: z.array(FindingWire) }),
   errors: ["invalid_argument"],
   examples: [{ input: { document } }],
@@ -41,7 +41,7 @@ export const validatePipeline = defineOperation({
 
 export const testPipeline = defineOperation({
   name: "event_pipelines.test",
-  summary: "Dry run: what an event would write, send, broadcast and be answered; nothing is.",
+  summary: "Dry run: show what an event would write, send, broadcast and be answered, without any effect.",
   http: { method: "POST", path: `${path}/{slug}/test` },
   access: { scope: "event_pipelines:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -54,12 +54,12 @@ export const testPipeline = defineOperation({
   output: z.object({
     verdict: z.json(),
     schema_errors: z.array(z.json()),
-    warnings: z.array(z.json()).describe("Parts of the event that would be left out."),
+    warnings: z.array(z.json()).describe("Parts of the event that would be dropped."),
     transformed: z.json(),
     steps: z.array(z.json()),
     effects: z
       .object({ rows: z.array(z.json()), sends: z.array(z.json()), broadcasts: z.array(z.json()), response: z.json() })
-      .describe("What the event would write, send, broadcast and be answered."),
+      .describe("Effects that the event would have."),
   }),
   errors: ["invalid_argument", "not_found", "failed_precondition"],
   examples: [{ ...madePipeline, input: taken.given.event.input }],
@@ -88,7 +88,7 @@ export const testPipeline = defineOperation({
 export const sendEvent = defineOperation({
   name: "event_pipelines.send_event",
   auditSize: ["payload"],
-  summary: "Send an event to a pipeline from inside: the same life as an inbound one, without the auth mode.",
+  summary: "Send an internal event to a pipeline: processed as an inbound one, without the auth mode.",
   http: { method: "POST", path: `${path}/{slug}/events` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },

@@ -38,7 +38,7 @@ export function explainMismatch(view: RequestView, candidates: readonly string[]
   ]
   return new Refused(
     "wrong_secret",
-    `The signature does not fit ${keys}. Most likely ${suspects.join(", or ")}; a signature alone cannot tell these apart.`,
+    `The signature does not match ${keys}. Most likely ${suspects.join(", or ")}; the signature does not tell which.`,
   )
 }
 
@@ -59,7 +59,7 @@ function bodyEvidence(view: RequestView, evidence: Evidence): Refused | undefine
     if (!evidence.fits(view.with({ body: Buffer.from(text) }), evidence.provers)) continue
     return new Refused(
       "body_modified",
-      `The secret is right, but the body is not as it was signed: the signature fits it ${how}. Something on the way rewrites bodies.`,
+      `The secret is right, but the body was changed after signing: the signature matches it ${how}. An intermediary rewrites bodies.`,
     )
   }
   return undefined
@@ -104,7 +104,7 @@ function urlEvidence(view: RequestView, evidence: Evidence): Refused | undefined
     if (!evidence.fits(view.with({ url }), evidence.provers)) continue
     return new Refused(
       "url_mismatch",
-      `The secret is right, but the provider signed ${url.split("?", 1)[0]} and this service takes its address to be ${view.request.url.split("?", 1)[0]}: set MILLRACE_PUBLIC_URL to what is registered there.`,
+      `The secret is right, but the provider signed ${url.split("?", 1)[0]} and this service's address is ${view.request.url.split("?", 1)[0]}: set MILLRACE_PUBLIC_URL to what is registered there.`,
     )
   }
   return undefined
@@ -115,7 +115,7 @@ function secretEvidence(view: RequestView, evidence: Evidence): Refused | undefi
     if (!evidence.fits(view, [prover])) continue
     return new Refused(
       "wrong_secret",
-      `The signature fits the stored secret ${hint}, not as it is stored: store it again exactly as the provider shows it.`,
+      `The signature matches the stored secret ${hint}, not the stored secret itself: store it exactly as the provider shows it.`,
     )
   }
   return undefined

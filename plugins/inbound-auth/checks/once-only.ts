@@ -32,7 +32,7 @@ export class OnceOnly {
     if ((await this.#firstSeen(hashOf(token), body, this.#keepMs)) === body) return
     throw new Refused(
       "token_reused",
-      "The signature is right but was seen with another body: it covers a token only, and each token is good for one delivery.",
+      "The signature is right but was seen with another body: it covers a token only, and each token is valid for one delivery.",
     )
   }
 }

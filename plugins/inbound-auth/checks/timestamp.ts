@@ -61,7 +61,7 @@ export function checkAge(text: string, rule: Pick<TimestampRule, "unit" | "toler
   if (age_s > 0) {
     throw new Refused(
       "timestamp_too_old",
-      `The signature is right but was made ${Math.round(age_s)} s ago; ${window}. A replay, or a clock that is behind.`,
+      `The signature is right but was made ${Math.round(age_s)} s ago; ${window}. The event is replayed, or a clock is slow.`,
     )
   }
   throw new Refused(

@@ -19,16 +19,16 @@ type Result = { readonly text: string; readonly exitCode: number }
 export const verifyCommand: PluginCommand = {
   name: "verify",
   group: "pipelines",
-  summary: "Judge a captured request against a scheme and say why it fails; exit 0 only when it verifies.",
+  summary: "Verify a captured request and say why it fails; exits with 0 only if it verifies.",
   options: [
     { flags: "--provider <name>", summary: "a provider, hmac_sha256 or shared_secret_header" },
     { flags: "--secret <secret>", summary: "the verification secret, as the provider shows it" },
     { flags: "--request <file>", summary: "JSON { method, url, headers, body }; - reads it from standard input" },
-    { flags: "--now <seconds>", summary: "seconds since the epoch at which it arrived; now when absent" },
+    { flags: "--now <seconds>", summary: "time of arrival in seconds since the epoch; default: now" },
     { flags: "--config <json>", summary: "the rest of auth_config, as JSON" },
     { flags: "--fetch-keys", summary: "fetch keys that the provider publishes, where its scheme needs them" },
     { flags: "--json", summary: "print the verdict as JSON" },
-    { flags: "--self-test", summary: "judge every published vector that ships with the project" },
+    { flags: "--self-test", summary: "verify every published test vector that ships with the project" },
   ],
   run: (options) => (options["selfTest"] === true ? testVectors(options) : verifyOne(options)),
 }

@@ -17,14 +17,14 @@ interface Presented {
 
 export const authenticatedViewer = defineAuthMode({
   mode: "authenticated_viewer",
-  summary: "A signed-in viewer of the page; the public too when the audience says so.",
+  summary: "A signed-in viewer of the page; also the public, depending on `audience`.",
   description:
-    "The token goes in `Authorization: Bearer` or the cookie `mr_viewer`. Its claims (page, visitor, variant) win over the body's `_envelope`.",
+    "The token goes in `Authorization: Bearer` or the cookie `mr_viewer`. Its claims (page, visitor, variant) take precedence over the body's `_envelope`.",
   config: z.strictObject({
     audience: z
       .enum(["viewers", "public_and_viewers"])
       .default("viewers")
-      .describe("`public_and_viewers` lets a form be sent without a token; a token that is sent must still be good."),
+      .describe("`public_and_viewers` accepts a form without a token; a token that is sent must be valid."),
   }),
   examples: [
     { title: "Signed-in viewers alone", yaml: "source_kind: browser_form\nauth_mode: authenticated_viewer" },

@@ -12,12 +12,12 @@ import { noFetcher, verdictOf } from "./plain-verifier.ts"
 
 const config = z.strictObject({
   header: HeaderName.default("X-Signature-256").describe("Header that carries `sha256=` and the signature."),
-  encoding: z.enum(["hex", "base64"]).default("hex").describe("How the signature is written after `sha256=`."),
+  encoding: z.enum(["hex", "base64"]).default("hex").describe("Encoding of the signature after `sha256=`."),
   require_timestamp: z
     .boolean()
     .default(false)
     .describe("Sign `{timestamp}.{body}`, the timestamp being header X-Signature-Timestamp in seconds."),
-  tolerance_s: z.int().min(1).max(604_800).default(defaultTolerance_s).describe("Window of the timestamp in seconds, to both sides."),
+  tolerance_s: z.int().min(1).max(604_800).default(defaultTolerance_s).describe("Tolerance of the timestamp in seconds, in both directions."),
 })
 
 export const hmacSha256 = defineAuthMode({

@@ -17,26 +17,26 @@ const patternForm = new RegExp(
 )
 
 const config = z.strictObject({
-  header: HeaderName.describe("Header that carries time and signature, such as Acme-Signature."),
+  header: HeaderName.describe("Header that carries timestamp and signature, such as Acme-Signature."),
   pattern: z
     .string()
     .regex(patternForm, "two parts such as t={timestamp},v1={signature}, separated by a comma, a semicolon or a space")
     .default("t={timestamp},v1={signature}")
-    .describe("How the header is written; several signatures may stand in it."),
+    .describe("Format of the header; it may hold several signatures."),
   signed: z
     .enum(["{timestamp}.{body}", "{timestamp}:{body}", "{timestamp}{body}", "v0:{timestamp}:{body}"])
     .default("{timestamp}.{body}")
     .describe("The text that is signed."),
-  unit: z.enum(["s", "ms"]).default("s").describe("Unit of the time, since 1970."),
-  encoding: z.enum(["hex", "base64"]).default("hex").describe("How the signature is written."),
-  tolerance_s: z.int().min(1).max(604_800).default(defaultTolerance_s).describe("Window of the timestamp in seconds, to both sides."),
+  unit: z.enum(["s", "ms"]).default("s").describe("Unit of the timestamp, since the epoch."),
+  encoding: z.enum(["hex", "base64"]).default("hex").describe("Encoding of the signature."),
+  tolerance_s: z.int().min(1).max(604_800).default(defaultTolerance_s).describe("Tolerance of the timestamp in seconds, in both directions."),
 })
 
 export const timestampedSignature = defineAuthMode({
   mode: "timestamped_signature",
-  summary: "HMAC-SHA256 of time and raw body, both in one header (`t=…,v1=…`).",
+  summary: "HMAC-SHA256 of timestamp and raw body, both in one header (`t=…,v1=…`).",
   description:
-    "For senders that are not in the provider table but sign as many of those do. The key is the UTF-8 bytes of the whole secret. Where the sender makes the secret, give it as `auth_config.secret`.",
+    "For senders that are not in the provider table but use its most common scheme. The key is the UTF-8 bytes of the whole secret. If the sender issues the secret, give it as `auth_config.secret`.",
   config,
   examples: [
     {

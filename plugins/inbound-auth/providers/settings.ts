@@ -16,7 +16,7 @@ export const settingFields = z.strictObject({
     .min(1)
     .max(604_800)
     .optional()
-    .describe("Window of the timestamp in seconds, to both sides, in place of the provider's."),
+    .describe("Tolerance of the timestamp in seconds, in both directions, instead of the provider's."),
   header: HeaderName.optional().describe("Header that carries the token, where the provider lets its customer name it."),
   query_parameter: z
     .string()

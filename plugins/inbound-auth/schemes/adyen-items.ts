@@ -38,7 +38,7 @@ export function prepareAdyenItems(context: SchemeContext): Matcher {
       if (!prover) {
         throw new Refused(
           "wrong_secret",
-          `The signature of notificationItems[${index}] fits no live secret: another key, or one of the eight signed fields was changed; a signature alone cannot tell these apart.`,
+          `The signature of notificationItems[${index}] does not match any active secret: another key, or one of the eight signed fields was changed; the signature does not tell which.`,
         )
       }
       secretId ??= prover.secretId

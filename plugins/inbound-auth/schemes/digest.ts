@@ -73,7 +73,7 @@ function checkTwilioBody(view: RequestView, guard: "twilio" | "twilio_json"): vo
   if (guard === "twilio_json") {
     throw new Refused(
       "body_not_covered",
-      "The URL has no bodySHA256, so nothing covers a JSON body; form callbacks are verified with provider `twilio`.",
+      "The URL has no bodySHA256, so a JSON body is not covered; form callbacks are verified with provider `twilio`.",
     )
   }
   const isForm = view.contentType.toLowerCase().startsWith("application/x-www-form-urlencoded")

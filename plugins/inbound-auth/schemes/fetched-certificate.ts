@@ -42,11 +42,11 @@ function mismatch(scheme: FetchedCertificateScheme): Refused {
   return scheme.certificate === "paypal"
     ? new Refused(
         "wrong_secret",
-        "The signature does not fit: the webhook id stored as the secret is another one, or the body was changed on the way; the signature cannot tell which.",
+        "The signature does not match: another webhook id is stored as the secret, or the body was changed in transit; the signature does not tell which.",
       )
     : new Refused(
         "body_modified",
-        "The signature does not fit the message under the certificate that it names: a signed field was changed.",
+        "The signature does not match the message under its certificate: a signed field was changed.",
       )
 }
 

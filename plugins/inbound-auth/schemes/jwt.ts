@@ -40,7 +40,7 @@ export function prepareJwt(scheme: JwtScheme, context: SchemeContext): Matcher {
     }
     throw new Refused(
       "wrong_secret",
-      `The token's signature does not fit ${fitting.length === 1 ? "the live key" : "any live key"}${scheme.detached ? ", or the body was changed on the way" : ""}.`,
+      `The token's signature does not match ${fitting.length === 1 ? "the active key" : "any active key"}${scheme.detached ? ", or the body was changed in transit" : ""}.`,
     )
   }
 }

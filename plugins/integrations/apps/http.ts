@@ -11,14 +11,14 @@ const HttpCredentials = z.strictObject({
     .string()
     .max(2_048)
     .refine(isBase, "expected an absolute http(s) URL without user name, password, query or fragment")
-    .describe("Where the API begins, such as https://api.example.com/v2."),
+    .describe("Base URL of the API, such as https://api.example.com/v2."),
   headers: z.record(z.string(), z.string()).default({}).describe("Sent with every request, such as Authorization."),
 })
 type HttpCredentials = z.output<typeof HttpCredentials>
 
 export const httpApp = defineIntegrationApp({
   name: "http",
-  summary: "Any HTTP API: a base URL and the headers that open it.",
+  summary: "Any HTTP API: a base URL and headers with credentials.",
   kind: "native",
   credentials: HttpCredentials,
   check({ base_url, headers }, { http }) {

@@ -11,24 +11,24 @@ const ReturnUrl = z
   .max(2_048)
   .refine(isReturnUrl, "expected an absolute http(s) URL without user name or password")
   .default("")
-  .describe("Where the user lands after granting access at connect_url; empty: the service's own page.")
+  .describe("Redirect target after authorization at connect_url; empty: the service's own page.")
 
 export const connectIntegration = defineOperation({
   name: "integrations.connect",
-  summary: "Connect an app by credentials, or begin an authorization at connect_url.",
+  summary: "Connect an app by credentials, or start an authorization at connect_url.",
   http: { method: "POST", path: "/v1/integrations-connect" },
   access: { scope: "integrations:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
   input: z.strictObject({
     app: z.string().min(1).max(100).describe("App to connect."),
-    credentials: z.record(z.string(), z.unknown()).optional().describe("Secret material; kept sealed, shown never."),
+    credentials: z.record(z.string(), z.unknown()).optional().describe("Secrets; stored encrypted, never shown."),
     managed_access: z
       .enum(["", ...managedAccess])
       .optional()
-      .describe("Lend the credentials to organizations that the caller's manages; refused for OAuth and broker apps."),
-    name: z.string().trim().max(200).optional().describe("Name for people; its slug is what pipelines say. The app's name when absent."),
+      .describe("Lend the credentials to organizations that the caller's organization manages; refused for OAuth and broker apps."),
+    name: z.string().trim().max(200).optional().describe("Display name; pipelines use its slug. The app's name when absent."),
     return_url: ReturnUrl,
-    rotate_credentials: z.boolean().default(false).describe("Replace the credentials of the connection there is, instead of adding one."),
+    rotate_credentials: z.boolean().default(false).describe("Replace the credentials of the existing connection instead of adding a connection."),
     scopes: z.array(z.string().min(1).max(500)).max(100).optional(),
     share_with_org: z
       .boolean()

@@ -30,40 +30,40 @@ const Scope = z
 
 const ApiKey = z.object({
   id: Uuid,
-  prefix: z.string().describe("Beginning of the key, by which it is recognised."),
+  prefix: z.string().describe("Prefix of the key, to recognize it."),
   kind: z.enum(["api_key", "token"]),
   name: z.string(),
   role: z.enum(roles),
-  scopes: z.array(z.string()).nullable().describe("Of a token; null: all that the role allows."),
+  scopes: z.array(z.string()).nullable().describe("Scopes of a token; null: everything that the role allows."),
   manager: z.boolean(),
-  user_id: Uuid.nullable().describe("Who made it; null for a service principal."),
+  user_id: Uuid.nullable().describe("Owner; null for a service principal."),
   created_at: Timestamp,
   expires_at: Timestamp.nullable(),
-  last_used_at: Timestamp.nullable().describe("To the minute."),
+  last_used_at: Timestamp.nullable().describe("Accurate to the minute."),
   revoked_at: Timestamp.nullable(),
 })
 
 const CreateInput = z.strictObject({
   name: Name,
   kind: z.enum(["api_key", "token"]).default("api_key").describe("`token`: limited to `scopes`."),
-  role: z.enum(roles).default("member").describe("What the key may do; at most what its maker may."),
+  role: z.enum(roles).default("member").describe("Role of the key; at most the caller's."),
   scopes: z
     .array(Scope)
     .min(1)
     .max(100)
     .optional()
-    .describe("Of a token, required: `<area>:read`, `<area>:write`, `live:subscribe`, `mcp`."),
+    .describe("Scopes, required for a token: `<area>:read`, `<area>:write`, `live:subscribe`, `mcp`."),
   manager: z
     .boolean()
     .default(false)
-    .describe("A service principal that also acts in the organizations that this one manages. Owners only."),
-  expires_at: Timestamp.optional().describe("When the key stops working; absent: never."),
+    .describe("Whether the key is a service principal that also acts in the managed organizations. Owners only."),
+  expires_at: Timestamp.optional().describe("Expiry of the key; absent: never."),
 })
 type CreateInput = z.infer<typeof CreateInput>
 
 export const createKey = defineOperation({
   name: "api_keys.create",
-  summary: "Make an API key or a scoped token; the key is shown in this answer only.",
+  summary: "Create an API key or a scoped token; the key is shown once, in this response.",
   http: { method: "POST", path: "/v1/api-keys" },
   access: { scope: "api_keys:write", role: "admin" },
   hints: { readOnly: false, destructive: false, idempotent: false },
@@ -97,7 +97,7 @@ export const createKey = defineOperation({
 
 export const listKeys = defineOperation({
   name: "api_keys.list",
-  summary: "List the organization's keys and tokens, newest first, revoked ones included.",
+  summary: "List the organization's keys and tokens, newest first, including revoked ones.",
   http: { method: "GET", path: "/v1/api-keys" },
   access: { scope: "api_keys:read", role: "admin" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -116,7 +116,7 @@ export const listKeys = defineOperation({
 
 export const revokeKey = defineOperation({
   name: "api_keys.revoke",
-  summary: "End a key at once: no node accepts it any more when this is answered.",
+  summary: "Revoke a key: no node accepts it once this call returns.",
   http: { method: "POST", path: "/v1/api-keys/{id}/revoke" },
   access: { scope: "api_keys:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: true },

@@ -8,8 +8,8 @@ const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string()
 
 export const getMe = defineOperation({
   name: "me.get",
-  summary: "Who the credential is, in which organization it acts, and what it may do there.",
-  description: "Every valid key may ask: tokens have the scope me:read whether or not it was given to them.",
+  summary: "Read the caller's identity, organization and permissions.",
+  description: "Every valid key may call it: every token has the scope me:read.",
   http: { method: "GET", path: "/v1/me" },
   access: { scope: "me:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -17,7 +17,7 @@ export const getMe = defineOperation({
   output: z.object({
     organization: OrganizationName,
     role: z.enum(roles),
-    scopes: z.array(z.string()).nullable().describe("Of a token, `me:read` always among them; null: all that the role allows."),
+    scopes: z.array(z.string()).nullable().describe("Scopes of a token, always with `me:read`; null: everything that the role allows."),
     credential: z.object({ id: z.string(), kind: z.string(), manager: z.boolean() }),
     user: z.object({ id: Uuid, email: z.string(), staff: z.boolean() }).nullable().describe("null for a service principal."),
   }),
@@ -33,7 +33,7 @@ export const getMe = defineOperation({
 
 export const listMembers = defineOperation({
   name: "members.list",
-  summary: "List the people who belong to the organization, with their roles.",
+  summary: "List the members of the organization, with their roles.",
   http: { method: "GET", path: "/v1/members" },
   access: { scope: "members:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -62,7 +62,7 @@ export const listMembers = defineOperation({
 
 export const listManaged = defineOperation({
   name: "managed_organizations.list",
-  summary: "List the organizations that this one manages, and those of the caller's own that it could adopt.",
+  summary: "List the managed organizations, and those of the caller that could be adopted.",
   http: { method: "GET", path: "/v1/managed-organizations" },
   access: { scope: "managed_organizations:read", role: "guest" },
   hints: { readOnly: true, destructive: false, idempotent: true },

@@ -5,20 +5,20 @@ import { ViewerSessions } from "../viewer-sessions.ts"
 
 export const createViewerSession = defineOperation({
   name: "viewer_sessions.create",
-  summary: "Mint a signed token for a viewer of a page, or of any page of the organization.",
+  summary: "Create a signed token for a viewer of one page, or of every page of the organization.",
   http: { method: "POST", path: "/v1/viewer-sessions" },
   access: { scope: "pages:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
   input: z.strictObject({
-    artifact_id: Uuid.optional().describe("Page that the token is good for; absent: every page of the organization."),
-    visitor_id: z.string().min(1).max(200).optional().describe("Who the viewer is, to the page."),
-    variant: z.string().min(1).max(200).optional().describe("Variant that the viewer is shown."),
+    artifact_id: Uuid.optional().describe("Page that the token is valid for; absent: every page of the organization."),
+    visitor_id: z.string().min(1).max(200).optional().describe("Identity of the viewer on the page."),
+    variant: z.string().min(1).max(200).optional().describe("Variant shown to the viewer."),
     ttl_s: z
       .int()
       .min(1)
       .max(7 * 86_400)
       .default(3_600)
-      .describe("Seconds that the token is good for."),
+      .describe("Lifetime of the token, in seconds."),
   }),
   output: z.object({ token: z.string().describe("For `Authorization: Bearer` or the cookie `mr_viewer`."), expires_at: Timestamp }),
   errors: ["invalid_argument"],

@@ -27,7 +27,7 @@ export class SegmentMissing extends AppError {
 
   constructor(segment: Segment) {
     const message =
-      "A file of the copy of the events is not there. If it is gone, the copy is made again from the dataset; ask again later."
+      "A file of the copy of the events is missing. If it was deleted, the copy is rebuilt from the dataset; retry later."
     super("unavailable", message, { reason: "segment_missing" }, { retryAfterS: 10 })
     this.segment = segment
   }

@@ -5,19 +5,19 @@ import { beacon, vitals, vitalsVersion } from "./scripts.generated.ts"
 
 const scriptAnswers = {
   "200": { description: "The script.", type: "text/javascript" },
-  "304": { description: "It is as `If-None-Match` has it." },
-  "429": { description: "Too many requests of this address." },
+  "304": { description: "Not modified." },
+  "429": { description: "Too many requests from this client IP." },
 }
 
 export const serveBeacon = defineRoute({
   name: "page_events.beacon",
-  summary: "The script that published pages load to tell of visits.",
+  summary: "The script that published pages load to send page events.",
   method: "GET",
   path: "/v1/beacon.js",
   origins: "any",
   document: {
     description:
-      "Put into every page that is published and takes events, as a deferred script element whose attribute `data-mr` holds the page's envelope and where its events go. Under 2.5 KB packed; sends batches to the page's inbound endpoint, keeps them and comes again when it is answered 429 or 5xx or not at all, and never throws into the page.",
+      "Added to every published page with analytics, as a deferred script element whose attribute `data-mr` holds the page's envelope and endpoint. Under 2.5 KB compressed; sends batches to the page's inbound endpoint, retries them after 429, 5xx or a network error, and never throws into the page.",
     answers: scriptAnswers,
   },
   handle: ({ request }) => script(request, beacon, "public, max-age=3600, stale-while-revalidate=86400"),
@@ -25,7 +25,7 @@ export const serveBeacon = defineRoute({
 
 export const serveVitals = defineRoute({
   name: "page_events.beacon_vitals",
-  summary: "What the beacon loads later, to measure web vitals.",
+  summary: "The script that the beacon loads later, to measure web vitals.",
   method: "GET",
   path: "/v1/beacon-vitals.js",
   origins: "any",

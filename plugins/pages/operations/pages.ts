@@ -15,12 +15,12 @@ const Variant = z.strictObject({
   key: z
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "lower-case letters, digits, - and _, such as control")
-    .describe("Name of the variant, unique in the page."),
+    .describe("Key of the variant, unique in the page."),
   html: z
     .string()
     .max(512 * 1_024)
     .describe("At most 512 KiB, and 768 KiB in UTF-8 for all variants of the page together."),
-  weight: z.number().min(0).max(1_000_000).default(1).describe("Share of visits, relative to the other variants'."),
+  weight: z.number().min(0).max(1_000_000).default(1).describe("Relative share of visits."),
 })
 
 const Variants = z
@@ -37,7 +37,7 @@ const Title = z.string().trim().min(1).max(300)
 const SinglePage = z
   .boolean()
   .describe(
-    "The page shows several views: `pushState` and each change of its fragment count as a page view of their own, named by the fragment.",
+    "Whether the page is a single-page application: `pushState` and changes of the fragment count as separate page views, named by the fragment.",
   )
 
 const PageSummary = z.object({
@@ -46,7 +46,7 @@ const PageSummary = z.object({
   title: z.string(),
   status: z.enum(pageStatuses),
   single_page: SinglePage,
-  url: z.string().describe("Where the page is while it is published: the origin of pages, /p/, the organization's slug and the page's."),
+  url: z.string().describe("URL of the published page: the origin of pages, /p/, the slugs of organization and page."),
   revision: z.int(),
   created_at: Timestamp,
   updated_at: Timestamp,
@@ -56,7 +56,7 @@ const PageSummary = z.object({
 const PageResource = PageSummary.extend({ variants: z.array(z.object({ key: z.string(), html: z.string(), weight: z.number() })) })
 
 const CheckedPage = PageResource.extend({
-  warnings: z.array(z.string()).describe("What keeps the page, while it is published, from doing what it was made for."),
+  warnings: z.array(z.string()).describe("Problems of the page while it is published."),
 })
 
 const bySlug = { slug: SlugOrId.describe("Slug or UUID of the page.") }
@@ -64,13 +64,13 @@ const madePage = { given: { page: "pages.create" }, input: { slug: resultOf("pag
 
 export const createPage = defineOperation({
   name: "pages.create",
-  summary: "Make a page, as a draft.",
+  summary: "Create a page, as a draft.",
   http: { method: "POST", path: "/v1/pages" },
   access: { scope: "pages:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false },
   input: z.strictObject({
     title: Title,
-    slug: Slug.optional().describe("Made from the title when absent, with -2 where that is taken."),
+    slug: Slug.optional().describe("Derived from the title when absent, with the suffix -2 if taken."),
     variants: Variants.optional(),
     single_page: SinglePage.default(false),
   }),
@@ -139,7 +139,7 @@ export const updatePage = defineOperation({
     variants: Variants.optional().describe("Replaces the list."),
     single_page: SinglePage.optional(),
     status: z.enum(["draft", "archived"]).optional().describe("`draft` and `archived` are not public; publishing has its own operation."),
-    expected_revision: z.int().optional().describe("Revision that the change was made for; refused when there is a newer one."),
+    expected_revision: z.int().optional().describe("Revision that the change is based on; the change is refused if there is a newer one."),
   }),
   output: CheckedPage,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
@@ -167,8 +167,8 @@ export const updatePage = defineOperation({
 
 export const publishPage = defineOperation({
   name: "pages.publish",
-  summary: "Publish a page; publishing a published one changes nothing.",
-  description: "`warnings` says where nothing takes the page's form yet, and which of its fields would not be kept.",
+  summary: "Publish a page; publishing it again changes nothing.",
+  description: "`warnings` lists forms without a pipeline, and form fields that would not be stored.",
   http: { method: "POST", path: "/v1/pages/{slug}/publish" },
   access: { scope: "pages:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: true },
@@ -185,7 +185,7 @@ export const publishPage = defineOperation({
 
 export const unpublishPage = defineOperation({
   name: "pages.unpublish",
-  summary: "Take a page back to draft: its public endpoints refuse events when this is answered.",
+  summary: "Unpublish a page: it becomes a draft, and its public endpoints refuse events once this call returns.",
   http: { method: "POST", path: "/v1/pages/{slug}/unpublish" },
   access: { scope: "pages:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },

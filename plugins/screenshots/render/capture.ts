@@ -17,7 +17,7 @@ export class PageFailure extends Error {
 }
 
 const unconnected =
-  "A form of the page was sent, and no active record_capture pipeline takes it: visitors would be told that it could not be sent."
+  "A form of the page was submitted, and no active record_capture pipeline takes it: visitors would be told that it could not be sent."
 const loadMs = 15_000
 const aborted = "net::ERR_ABORTED"
 /** What Chromium paints in one piece; beyond it the image would repeat itself. */

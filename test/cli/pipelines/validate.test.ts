@@ -201,8 +201,8 @@ describe("pipelines validate", () => {
     folder.write("pipelines/notes/read.me", "")
     folder.write("pipelines/y.test.yaml", "pipeline: y.yaml\n")
     const notes = [
-      "Not taken: pipelines/crm (folders below are not looked into).\n",
-      "Not taken: pipelines/z.YAML (endings are .yaml, .yml and .json, in lower case).\n",
+      "Not taken: pipelines/crm (subfolders are not searched).\n",
+      "Not taken: pipelines/z.YAML (the extension must be .yaml, .yml or .json, in lower case).\n",
     ]
     const [all, named] = await Promise.all([folder.run(["validate"]), folder.run(["validate", "pipelines/notes"])])
     expect([all.code, all.output]).to.deep.equal([2, [...notes, "There are no pipeline files in pipelines.\n"].join("")])

@@ -33,7 +33,7 @@ export async function apply(options: PlanOptions, context: CommandContext): Prom
       print(terminal, options.json ? JSON.stringify(plan, null, 2) : planText(plan))
       printError(
         terminal,
-        "Nothing was applied. Take what was changed on the server into the files, or use --force to go over it; correct what is refused.",
+        "Nothing was applied. Merge the server's changes into the files, or overwrite them with --force; correct refused documents.",
       )
       return context.end(1)
     }
@@ -50,7 +50,7 @@ async function planOf(documents: LocalDocuments, remote: Remote, { force = false
   if (force || documents.sent.length > 0 || gone.length === 0) return plan
   const pipelines = gone.length === 1 ? "the one pipeline" : `all ${gone.length} pipelines`
   throw new CommandProblem(
-    `There are no pipeline files here: an apply would disable ${pipelines} applied from files before (${gone.join(", ")}). Go to the project's folder, or use --force.`,
+    `There are no pipeline files here: an apply would disable ${pipelines} that were applied from files (${gone.join(", ")}). Go to the project's folder, or use --force.`,
     2,
   )
 }
