@@ -149,7 +149,7 @@ describe("operations as commands", () => {
       proxy.cutAfter([5_000])
       const cut = await run(["datasets", "export", "export", "--output", join(folder, "cut.csv")], { env: { MILLRACE_URL: proxy.url } })
       expect(cut.code).to.equal(7)
-      expect(cut.err).to.include("what came is not the whole")
+      expect(cut.err).to.include("the response is incomplete")
     } finally {
       await proxy.close()
     }

@@ -159,8 +159,8 @@ describe("configuration", () => {
 
   it("takes keys named like an object's own parts for the unknown settings that they are", () => {
     expect(problems("__proto__: { port: 1 }\nconstructor: 1").join())
-      .to.match(/__proto__ .*no setting/)
-      .and.match(/constructor .*no setting/)
+      .to.match(/__proto__ .*not a setting/)
+      .and.match(/constructor .*not a setting/)
     expect(({} as { port?: number }).port).to.equal(undefined)
   })
 })

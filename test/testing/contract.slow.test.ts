@@ -68,7 +68,7 @@ describe("the contract of action types", () => {
     expect(ran).to.deep.equal([
       "runs its example: Act",
       "refuses fields that it does not have",
-      "marks what it does a second time, tried again after a crash or replayed",
+      "sends the same idempotency key, tried again after a crash or replayed",
       "obeys its deadline",
       "keeps secrets of its config out of journal, logs and errors",
       "reaches nothing of another organization",

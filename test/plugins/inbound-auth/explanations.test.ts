@@ -65,7 +65,7 @@ describe("explanations of a refusal", () => {
   it("says that secret and body cannot be told apart when there is no evidence", async () => {
     const verdict = await github("{}", '{"a":1}')
     expect(verdict.cause).to.equal("wrong_secret")
-    expect(verdict.message).to.include("the body was changed on the way").and.to.include("cannot tell these apart")
+    expect(verdict.message).to.include("the body was changed in transit").and.to.include("does not tell which")
     const large = await github("{}", `{"a":"${"x".repeat(100_000)}"}`)
     expect(large.cause).to.equal("wrong_secret")
   })

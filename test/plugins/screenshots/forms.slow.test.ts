@@ -73,7 +73,7 @@ describe("screenshots: forms of one's own pages", () => {
     const results = await Promise.all(pages.map(({ slug }) => shot(slug, [...send, { action: "wait", selector: "#thank-you:target" }])))
     for (const result of results) {
       expect([result.status, result.signed_url]).to.deep.equal(["failed", ""])
-      expect(result.error).to.match(/^A form of the page was sent, and no active record_capture pipeline takes it/)
+      expect(result.error).to.match(/^A form of the page was submitted, and no active record_capture pipeline takes it/)
     }
   })
 

@@ -120,7 +120,7 @@ describe("screenshots: what a page can reach", () => {
     const results = await Promise.all(tries.map((input) => take(host, input)))
     for (const [index, result] of results.entries()) {
       expect([index, result.status, result.signed_url, result.bucket_key]).to.deep.equal([index, "failed", "", ""])
-      expect(result.error, String(index)).to.match(/^Refused to connect to (127\.0\.0\.1|localhost):\d+.*public addresses only/)
+      expect(result.error, String(index)).to.match(/^The connection to (127\.0\.0\.1|localhost):\d+ is refused.*public addresses only/)
     }
     untouched()
   })
