@@ -33,7 +33,7 @@ export function explainMismatch(view: RequestView, candidates: readonly string[]
   const keys = count === 1 ? "the live secret" : `any of the ${count} live secrets`
   const suspects = [
     "the secret is another one",
-    ...(evidence.signsBody ? ["the body was changed on the way"] : []),
+    ...(evidence.signsBody ? ["the body was changed in transit"] : []),
     ...(evidence.signsUrl ? [`the registered URL is not ${view.request.url.split("?", 1)[0]}`] : []),
   ]
   return new Refused(

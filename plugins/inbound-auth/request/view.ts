@@ -51,7 +51,7 @@ export class RequestView {
     return scalarsAt(this.document, parsePath(path))
   }
 
-  /** The same request with another body or URL; for finding out what was changed on the way. */
+  /** The same request with another body or URL; for finding out what was changed in transit. */
   with(change: Partial<Pick<InboundRequest, "body" | "url">>): RequestView {
     return new RequestView({ ...this.request, ...change })
   }

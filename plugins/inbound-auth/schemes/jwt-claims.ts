@@ -71,7 +71,7 @@ function checkBodyHash(name: string, claims: Claims, view: RequestView): void {
   if (isDigest(claims[name], view.request.body)) return
   throw claims[name] === undefined
     ? claim(name, "is absent, so nothing covers the body")
-    : new Refused("body_modified", `The token's signature is right, but ${name} is not the hash of this body: it was changed on the way.`)
+    : new Refused("body_modified", `The token's signature is right, but ${name} is not the hash of this body: it was changed in transit.`)
 }
 
 function isDigest(claimed: unknown, content: Buffer | string): boolean {

@@ -96,7 +96,7 @@ describe("screenshots: pages over TLS", () => {
     expect([redirected.status, redirected.error]).to.deep.equal(["failed", "The page leads to a part of this service that is not a page."])
     const direct = await take(host, { url: `${origin.replace("127.0.0.1", "localhost")}/metrics` })
     expect(direct.status).to.equal("failed")
-    expect(direct.error).to.match(/^Refused to connect to localhost/)
+    expect(direct.error).to.match(/^The connection to localhost:\d+ is refused/)
   })
 })
 
