@@ -11,7 +11,7 @@ export { ClientError } from "../core/client/error.ts"
 export type { Live, LiveMessage, LiveOptions, SubscribeOptions, Subscription } from "../core/client/live.ts"
 export type { RetryPolicy } from "../core/client/retry.ts"
 export type { ClientRoute } from "../core/client/route.ts"
-export type { OutputOf, CallOptions, InputOf, OperationMap } from "../core/client/shape.ts"
+export type { CallOptions, InputOf, OperationMap, OutputOf } from "../core/client/shape.ts"
 export type { ErrorCode, ErrorDetails, FieldProblem } from "../core/kernel/errors.ts"
 export { type Operations, routes } from "./operations.generated.ts"
 

@@ -7,31 +7,31 @@ export {
   defineAuthMode,
   type HandshakeResponse,
   type InboundRequest,
-  type VerificationSecret,
   type Proof,
   type SignedParts,
   type Verdict,
+  type VerificationSecret,
   type Verifier,
 } from "./contract/auth-mode.ts"
+export { allKeys, CacheInvalidation } from "./contract/cache-invalidation.ts"
 export { Authenticator, type Caller, type Credentials, credentialsTopic, type Role, roleAtLeast, roles } from "./contract/caller.ts"
 export {
   type Channel,
   channelPattern,
   coversChannel,
   defineChannel,
+  type HistoryArgs,
   isReservedChannel,
   Live,
   type LiveMessage,
-  type HistoryArgs,
   type PastMessage,
   reservedChannels,
 } from "./contract/channel.ts"
-export { CacheInvalidation, allKeys } from "./contract/cache-invalidation.ts"
 export { type CollectionSpec, type Document, defineCollection, type Json } from "./contract/collection.ts"
 export { Declarations } from "./contract/declarations.ts"
 export { type Envelope, PageEnvelope } from "./contract/envelope.ts"
-export { resultOf, type OperationExample } from "./contract/example.ts"
-export { uniqueSlug, Name, Slug, SlugOrId, slugOf, Timestamp, Uuid } from "./contract/fields.ts"
+export { type OperationExample, resultOf } from "./contract/example.ts"
+export { Name, Slug, SlugOrId, slugOf, Timestamp, Uuid, uniqueSlug } from "./contract/fields.ts"
 export { PublicUrl } from "./contract/inbound.ts"
 export { defaultRetry, defineJob, JobQueue, Postponed, type RetryPolicy } from "./contract/job.ts"
 export { Leases } from "./contract/lease.ts"
@@ -39,10 +39,11 @@ export type { CrossDocumentRule, LintedDocument, LintRule } from "./contract/lin
 export { Listening } from "./contract/listening.ts"
 export { Metrics } from "./contract/metrics.ts"
 export { defineOperation, type Operation, Operations, type Streamed } from "./contract/operation.ts"
-export { OutgoingHttp, type OutgoingResult, type OutgoingRequest, type OutgoingResponse } from "./contract/outgoing-http.ts"
-export { type OutgoingCapture, type OutgoingCall, type OutgoingMail, Outgoing } from "./contract/outgoing.ts"
+export { Outgoing, type OutgoingCall, type OutgoingCapture, type OutgoingMail } from "./contract/outgoing.ts"
+export { OutgoingHttp, type OutgoingRequest, type OutgoingResponse, type OutgoingResult } from "./contract/outgoing-http.ts"
 export { type Page, Pager, pageInput } from "./contract/page.ts"
-export { readOnlyInput, omitReadOnly } from "./contract/read-only.ts"
+export { RateLimiter, windowSeconds as rateLimitWindowSeconds } from "./contract/rate-limiter.ts"
+export { omitReadOnly, readOnlyInput } from "./contract/read-only.ts"
 export { definePlugin, type Registrar } from "./contract/registrar.ts"
 export type { RehearsalContext, RehearsalFixture, RehearsedConnection } from "./contract/rehearsal.ts"
 export { requireRevision } from "./contract/revision.ts"
@@ -51,11 +52,10 @@ export { RowResult } from "./contract/row-result.ts"
 export { maxScriptMs, maxScriptResultBytes, type ScriptCall, type ScriptProblem, type ScriptResult, Scripts } from "./contract/sandbox.ts"
 export { type DeclaredSchedule, type ScheduledJob, Scheduler, type Timing } from "./contract/schedule.ts"
 export { type Collection, type Filter, type NewestWinsWrite, type Sort, Store, type Update, type Write } from "./contract/store.ts"
-export { RateLimiter, windowSeconds as rateLimitWindowSeconds } from "./contract/rate-limiter.ts"
 export { containsTemplate, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "./contract/template.ts"
+export { StagedWork, type UnitOfWork, UnitsOfWork } from "./contract/unit-of-work.ts"
 export { ViewerTokens } from "./contract/viewer-tokens.ts"
 export { measureWaiting } from "./contract/waiting-metrics.ts"
-export { StagedWork, type UnitOfWork, UnitsOfWork } from "./contract/unit-of-work.ts"
 export { networkOf } from "./kernel/client-address.ts"
 export { Clock, sleep, timestamp } from "./kernel/clock.ts"
 export { type CommandContext, type CommandOption, CommandProblem, type CommandResult, type PluginCommand } from "./kernel/command.ts"

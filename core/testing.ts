@@ -1,5 +1,5 @@
 // The entry point for tests of plugins (`#core/testing`, `millrace/testing`): a whole service on a temporary folder, and
 // the contract that every action type keeps.
 export type { CallFixture } from "./rehearsal/captured-outgoing.ts"
-export { type ContractOptions, type ContractContext, contractOf, type TestRunner } from "./testing/contract/contract.ts"
+export { type ContractContext, type ContractOptions, contractOf, type TestRunner } from "./testing/contract/contract.ts"
 export { type ApiResponse, type Broadcast, type SendOptions, type TestHost, type TestHostOptions, testHost } from "./testing/host.ts"

@@ -2,8 +2,8 @@
 // they share.
 import type { AnyAction } from "../contract/action.ts"
 import { AuthModes, type InboundRequest } from "../contract/auth-mode.ts"
+import { allKeys, CacheInvalidation } from "../contract/cache-invalidation.ts"
 import { Live } from "../contract/channel.ts"
-import { CacheInvalidation, allKeys } from "../contract/cache-invalidation.ts"
 import { InboundHandler } from "../contract/inbound.ts"
 import { JobQueue } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"

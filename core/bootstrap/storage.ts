@@ -71,7 +71,8 @@ export function provideStorage(container: Container, registry: Registry): void {
   container.provide(Store, { inject: { store: Opened }, create: ({ store }) => store })
   container.provide(CacheInvalidation, {
     inject: { chosen: Driver, store: Store, clock: Clock, ids: Ids, log: Log },
-    create: ({ chosen: { feed }, ...deps }) => (feed ? createClusterInvalidation({ ...deps, feed: feed() }) : createLocalInvalidation(deps)),
+    create: ({ chosen: { feed }, ...deps }) =>
+      feed ? createClusterInvalidation({ ...deps, feed: feed() }) : createLocalInvalidation(deps),
     start: async (invalidation) => {
       if ("start" in invalidation) await (invalidation as { start(): Promise<void> }).start()
     },

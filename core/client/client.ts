@@ -4,7 +4,7 @@ import { type CallByName, type ClientOptions, createCaller } from "./caller.ts"
 import type { Live, LiveOptions } from "./live.ts"
 import { type PageAsker, pagesOf } from "./paging.ts"
 import type { ClientRoute, Fields } from "./route.ts"
-import type { OutputOf, Areas, CallOptions, InputOf, OperationMap } from "./shape.ts"
+import type { Areas, CallOptions, InputOf, OperationMap, OutputOf } from "./shape.ts"
 
 export type Client<M extends OperationMap> = Areas<M> & {
   /** By the operation's name, for what is known at run time only. */

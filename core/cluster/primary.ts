@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client"
 import type { Clock } from "../kernel/clock.ts"
 import type { Logger } from "../kernel/log.ts"
-import { socketsVariable, type Samples, type ToPrimary, type ToWorker } from "./worker.ts"
+import { type Samples, socketsVariable, type ToPrimary, type ToWorker } from "./worker.ts"
 
 export interface PrimaryOptions {
   readonly workers: number

@@ -22,7 +22,10 @@ export const Uuid = z.uuid().toLowerCase().describe("UUID.")
 export const SlugOrId = z.string().min(1).max(100).toLowerCase().describe("Slug or UUID.")
 
 /** A time as documents and answers have it; one with an offset is taken, and made to be like the others, so that they compare as text. */
-export const Timestamp = z.iso.datetime({ offset: true }).overwrite(inUtc).describe("RFC 3339; stored and returned in UTC with milliseconds.")
+export const Timestamp = z.iso
+  .datetime({ offset: true })
+  .overwrite(inUtc)
+  .describe("RFC 3339; stored and returned in UTC with milliseconds.")
 
 const earliest = Date.parse("0000-01-01T00:00:00.000Z")
 const latest = Date.parse("9999-12-31T23:59:59.999Z")

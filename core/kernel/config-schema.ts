@@ -39,7 +39,9 @@ export const CoreConfig = z.strictObject({
     level: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).describe("Minimum level that is logged."),
   }),
   plugins: z.strictObject({
-    paths: z.array(z.string()).describe("Folders that contain plugin folders, or names of npm packages, in addition to the shipped plugins."),
+    paths: z
+      .array(z.string())
+      .describe("Folders that contain plugin folders, or names of npm packages, in addition to the shipped plugins."),
     settings: z.record(z.string(), z.unknown()).describe("Settings of plugins, by plugin id."),
   }),
   pipelines: z.strictObject({
@@ -93,21 +95,13 @@ export const CoreConfig = z.strictObject({
       .min(16)
       .nullable()
       .describe("Bearer token required by /metrics; null: on the service's port, only requests from this machine are answered."),
-    port: z
-      .int()
-      .min(1)
-      .max(65_535)
-      .nullable()
-      .describe("Separate port for /metrics; null: the service's port."),
+    port: z.int().min(1).max(65_535).nullable().describe("Separate port for /metrics; null: the service's port."),
     host: z.string().min(1).describe("Address that metrics.port listens on."),
   }),
   rate_limits: z.strictObject({
     key_per_minute: z.int().min(1).describe("API calls allowed per key per minute."),
     organization_per_minute: z.int().min(1).describe("API calls allowed per organization per minute."),
-    address_per_minute: z
-      .int()
-      .min(1)
-      .describe("Unauthenticated requests allowed per client IP per minute."),
+    address_per_minute: z.int().min(1).describe("Unauthenticated requests allowed per client IP per minute."),
   }),
   outgoing: z.strictObject({
     allow_hosts: z.array(z.string()).describe("Hosts (or host:port) with private addresses that outgoing calls may reach."),

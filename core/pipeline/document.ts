@@ -14,12 +14,7 @@ export const Purpose = z.enum(["record_capture", "page_events", "custom"])
 const milliseconds = z.int().min(0).max(86_400_000)
 
 export const Retry = z.strictObject({
-  max_attempts: z
-    .int()
-    .min(1)
-    .max(50)
-    .default(defaultRetry.max_attempts)
-    .describe("Maximum attempts; 1 by default before the reply."),
+  max_attempts: z.int().min(1).max(50).default(defaultRetry.max_attempts).describe("Maximum attempts; 1 by default before the reply."),
   initial_delay_ms: milliseconds.default(defaultRetry.initial_delay_ms).describe("Maximum delay before the second attempt."),
   factor: z.number().min(1).max(10).default(defaultRetry.factor).describe("Growth factor of the maximum delay."),
   max_delay_ms: milliseconds.default(defaultRetry.max_delay_ms).describe("Limit of the maximum delay."),
@@ -33,7 +28,11 @@ export const CommonActionFields = z.object({
     .regex(/^[a-z][a-z0-9_]{0,63}$/, "lower-case letters, digits and _, starting with a letter")
     .optional()
     .describe("Name for `needs` and `steps.<id>`."),
-  needs: z.array(z.string()).max(100).optional().describe("Ids of steps that must finish first; absent: the previous step in the list; []: none."),
+  needs: z
+    .array(z.string())
+    .max(100)
+    .optional()
+    .describe("Ids of steps that must finish first; absent: the previous step in the list; []: none."),
   when: z.string().min(1).max(2_000).optional().describe("Liquid expression that yields true or false; false skips the step."),
   for_each: z
     .string()
@@ -67,7 +66,9 @@ export const maxSteps = 100
 export const documentFields = {
   name: Name,
   state: PipelineState.default("proposed").describe("Only an `active` pipeline accepts events; the endpoint of any other answers 404."),
-  source_kind: SourceKind.default("custom_http").describe("Source of events; an `internal` pipeline has no endpoint, other pipelines send to it."),
+  source_kind: SourceKind.default("custom_http").describe(
+    "Source of events; an `internal` pipeline has no endpoint, other pipelines send to it.",
+  ),
   auth_mode: z.string().min(1).max(64).default("hmac_sha256").describe("How senders of events are verified."),
   auth_config: z.record(z.string(), z.json()).default({}).describe("Fields of the auth mode, and its `secret`."),
   request_schema: z

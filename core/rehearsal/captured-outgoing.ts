@@ -1,6 +1,6 @@
 // Outgoing mail and calls of a rehearsal: captured in order instead of being sent, calls answered from fixtures.
 import { once } from "node:events"
-import type { OutgoingCapture, CallResponse, OutgoingCall, OutgoingMail } from "../contract/outgoing.ts"
+import type { CallResponse, OutgoingCall, OutgoingCapture, OutgoingMail } from "../contract/outgoing.ts"
 import { AppError } from "../kernel/errors.ts"
 
 /** Answers a call; undefined where it is not for this fixture. */

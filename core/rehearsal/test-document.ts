@@ -117,7 +117,7 @@ export const Exchange = z.strictObject({
 export const MailServer = z.strictObject({ fails: z.int().min(1).describe("Number of attempts that the mail server refuses.") })
 
 export const Test = z.strictObject({
-  name: z.string().min(1).max(200).describe("What is tested, as a sentence that starts with a verb: "stores …"."),
+  name: z.string().min(1).max(200).describe("What is tested, as a sentence that starts with a verb."),
   only: z.boolean().default(false).describe("Run this test alone."),
   clock: z.iso.datetime({ offset: true }).optional().describe("Time at which the (first) event arrives."),
   integrations: z.record(z.string(), Integration).default({}).describe("Connected integrations, by slug."),

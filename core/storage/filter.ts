@@ -89,7 +89,8 @@ function pathProblem(path: string): string | undefined {
     if (segment === "") return "has an empty part; write it as field.field"
     if (segment.startsWith("$")) return 'has a part that starts with "$"; that is not a field'
     if (segment === "__proto__") return 'has the part "__proto__", which is not a field'
-    if (segment === "prototype" && segments[index - 1] === "constructor") return 'has the part "constructor.prototype", which is not a field'
+    if (segment === "prototype" && segments[index - 1] === "constructor")
+      return 'has the part "constructor.prototype", which is not a field'
   }
   if (!path.isWellFormed()) return "holds half a character (a lone surrogate)"
   return undefined
@@ -156,7 +157,8 @@ export function checkJson(collection: string, path: string, value: unknown, dept
   }
   if (!isPlainObject(value)) throw invalid(collection, path, `is ${describe(value)}, not JSON`)
   for (const [key, each] of Object.entries(value)) {
-    if (key.includes("\0") || key === "__proto__") throw invalid(collection, path, `has the key ${JSON.stringify(key)}, which is not a field`)
+    if (key.includes("\0") || key === "__proto__")
+      throw invalid(collection, path, `has the key ${JSON.stringify(key)}, which is not a field`)
     if (each !== undefined) checkJson(collection, path, each, depth + 1)
   }
 }

@@ -12,7 +12,10 @@ const S3Settings = z
     region: z.string().min(1).default("us-east-1").describe("Region; most servers other than AWS accept any."),
     endpoint: endpoint.optional().describe("Endpoint of a server other than AWS, such as https://minio.internal:9000."),
     public_endpoint: endpoint.optional().describe("Endpoint for readers of signed links, where it differs."),
-    path_style: z.boolean().default(false).describe("Path-style addressing: the bucket in the path instead of the host name; most servers other than AWS need it."),
+    path_style: z
+      .boolean()
+      .default(false)
+      .describe("Path-style addressing: the bucket in the path instead of the host name; most servers other than AWS need it."),
     prefix: z
       .string()
       .regex(/^(?:[a-z0-9_-]+\/)*$/, "empty, or folders that end in /, such as millrace/")

@@ -1,11 +1,10 @@
 // The datasets of an organization: making, finding and changing them, and the one way in which rows are written.
 import {
   AppError,
-  type Clock,
   type CacheInvalidation,
+  type Clock,
   type Collection,
   derivedUuid,
-  uniqueSlug,
   isUuid,
   type Live,
   type RowResult,
@@ -14,6 +13,7 @@ import {
   timestamp,
   token,
   type UnitOfWork,
+  uniqueSlug,
 } from "#core"
 import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { resolveReference } from "./dataset-reference.ts"

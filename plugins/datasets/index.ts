@@ -1,6 +1,6 @@
 // Datasets: tables of rows that pipelines and callers write, and that people query and export.
 import { z } from "zod"
-import { Clock, CacheInvalidation, definePlugin, Live, Store } from "#core"
+import { CacheInvalidation, Clock, definePlugin, Live, Store } from "#core"
 import { DatasetsCollection, RowsCollection } from "./collections.ts"
 import { createDatasets, Datasets } from "./datasets.ts"
 import { createDataset, getDataset, listDatasets, updateDataset } from "./operations/datasets.ts"

@@ -1,6 +1,6 @@
 // What a node keeps in memory of the datasets it writes to, so that writing a row waits for nothing. Dropped when a
 // dataset changes anywhere; what rows teach about columns is added as their commits succeed.
-import { type Clock, type CacheInvalidation, allKeys, type Store, type UnitOfWork } from "#core"
+import { allKeys, type CacheInvalidation, type Clock, type Store, type UnitOfWork } from "#core"
 import { type Dataset, DatasetsCollection } from "./collections.ts"
 import type { ColumnType } from "./column-types.ts"
 

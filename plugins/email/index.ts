@@ -23,7 +23,9 @@ const EmailConfig = z
       .regex(/^smtps?:\/\/[^\s]+$/, "an SMTP URL such as smtps://user:password@mail.example.com:465")
       .optional()
       .describe("SMTP server of `smtp`, with credentials."),
-    from: OneMailAddress.default("Millrace <no-reply@millrace.localhost>").describe("Sender for organizations without a sender of their own."),
+    from: OneMailAddress.default("Millrace <no-reply@millrace.localhost>").describe(
+      "Sender for organizations without a sender of their own.",
+    ),
     reply_to: OneMailAddress.optional(),
     footer: z.string().trim().min(1).max(200).default("Sent by Millrace").describe("Last line of every message."),
   })

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
-import { AppError, type Logger, notUtf8, slugOf, utf8Text, type UnitsOfWork } from "#core"
+import { AppError, type Logger, notUtf8, slugOf, type UnitsOfWork, utf8Text } from "#core"
 import { type Finding, filesOfKind, PipelineDocument, parseText } from "#core/engine"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"

@@ -2,7 +2,7 @@
 // became of events.
 
 import { z } from "zod"
-import { Clock, CacheInvalidation, definePlugin, Listening, Log, Settings, Store, UnitsOfWork } from "#core"
+import { CacheInvalidation, Clock, definePlugin, Listening, Log, Settings, Store, UnitsOfWork } from "#core"
 import { PipelineSource } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"

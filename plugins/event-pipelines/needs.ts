@@ -38,7 +38,11 @@ export class Needs {
   }
 
   /** Makes those that are missing, in the same work. */
-  async datasets(work: UnitOfWork, organization: Organization, slugs: readonly string[]): Promise<{ targets: string[]; created: string[] }> {
+  async datasets(
+    work: UnitOfWork,
+    organization: Organization,
+    slugs: readonly string[],
+  ): Promise<{ targets: string[]; created: string[] }> {
     const created: string[] = []
     const targets: string[] = []
     for (const slug of slugs) {

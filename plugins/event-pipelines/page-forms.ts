@@ -1,5 +1,5 @@
 // Where a page's forms go: the newest active pipeline that captures its records and that a browser can send to.
-import { type CacheInvalidation, allKeys } from "#core"
+import { allKeys, type CacheInvalidation } from "#core"
 import { pipelineTopic } from "#core/engine"
 import { problemOfName } from "../datasets/index.ts"
 import type { PageParts } from "../pages/index.ts"

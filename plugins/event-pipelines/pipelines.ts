@@ -2,9 +2,9 @@
 // revision, the datasets that its writes need, and the news for every node that holds it compiled.
 import {
   AppError,
+  CacheInvalidation,
   type Caller,
   Clock,
-  CacheInvalidation,
   Declarations,
   Ids,
   Pager,
@@ -14,8 +14,8 @@ import {
   slugOf,
   timestamp,
   token,
-  Vault,
   type UnitOfWork,
+  Vault,
 } from "#core"
 import { type PipelineDocument, PipelineEngine, pipelineTopic } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"

@@ -29,7 +29,12 @@ export interface SecretPlan {
 }
 
 /** What to keep as the secret of a new pipeline, from its mode and what was given. */
-export function planSecret(declared: Declarations, document: PipelineDocument, given: string | undefined, generate: () => string): SecretPlan {
+export function planSecret(
+  declared: Declarations,
+  document: PipelineDocument,
+  given: string | undefined,
+  generate: () => string,
+): SecretPlan {
   const { mode, config, need } = secretNeed(declared, document)
   if (need === "none") {
     if (given !== undefined) throw invalid("auth_config.secret", `the auth mode ${document.auth_mode} carries no secret; leave it out.`)

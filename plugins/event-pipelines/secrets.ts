@@ -1,6 +1,6 @@
 // Verification secrets: made, kept sealed, opened for the engine. Plain text leaves once, in the answer that made it.
 import { randomBytes } from "node:crypto"
-import { AppError, type Ids, type VerificationSecret, sameSecret, timestamp, type Vault } from "#core"
+import { AppError, type Ids, sameSecret, timestamp, type Vault, type VerificationSecret } from "#core"
 import { type KeptSecret, secretContext } from "./collections.ts"
 
 /** `whsec_` and 32 random bytes in base64, as Standard Webhooks writes secrets. */

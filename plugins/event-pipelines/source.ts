@@ -1,5 +1,5 @@
 // Hands the engine the pipelines it runs: by endpoint, by id, by slug, and as they were at an earlier revision.
-import { AppError, type Clock, type CacheInvalidation, type Store, timestamp, type UnitsOfWork } from "#core"
+import { AppError, type CacheInvalidation, type Clock, type Store, timestamp, type UnitsOfWork } from "#core"
 import { type PipelineDocument, type PipelineSource, pipelineTopic, type StoredPipeline } from "#core/engine"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import type { EventPipelines } from "./pipelines.ts"

@@ -1,6 +1,6 @@
 // How inbound events prove where they come from: the auth modes, and what others may ask about known providers.
 import { z } from "zod"
-import { type OutgoingCapture, definePlugin, Outgoing } from "#core"
+import { definePlugin, Outgoing, type OutgoingCapture } from "#core"
 import { Pages } from "../pages/index.ts"
 import { verifyCommand } from "./commands/verify.ts"
 import { createKeyFetcher, KeyFetcher } from "./key-fetcher.ts"

@@ -1,6 +1,6 @@
 // A provider's row made into the verifier of one pipeline: its scheme prepared once, its handshake, and what its events
 // are called.
-import type { HandshakeResponse, InboundRequest, VerificationSecret, Verdict, Verifier } from "#core"
+import type { HandshakeResponse, InboundRequest, Verdict, VerificationSecret, Verifier } from "#core"
 import type { FirstSeen } from "./checks/once-only.ts"
 import type { Handshake } from "./handshakes/handshake.ts"
 import { handshakes } from "./handshakes/table.ts"

@@ -6,14 +6,14 @@ import {
   AppError,
   type Caller,
   type Clock,
-  uniqueSlug,
   type Ids,
   type OutgoingHttp,
   type Store,
   slugOf,
   timestamp,
-  type Vault,
   type UnitOfWork,
+  uniqueSlug,
+  type Vault,
 } from "#core"
 import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"

@@ -1,7 +1,7 @@
 // The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
 // until someone has it tried again.
 import { z } from "zod"
-import { AppError, resultOf, defineOperation, type Filter, JobQueue, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
+import { AppError, defineOperation, type Filter, JobQueue, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 import { executionOf, stageRetry } from "./retry.ts"
 
@@ -111,7 +111,7 @@ const maxRetried = 200
 export const retryJobs = defineOperation({
   name: "jobs.retry_all",
   summary: "Retry all matching dead jobs, oldest first, each from its first attempt.",
-  description: `At most ${maxRetried} at a time: call it again while \`more\` is true. Jobs that cannot be retried, for example because their pipeline was deleted, are listed in `skipped` and stay unchanged.`,
+  description: `At most ${maxRetried} at a time: call it again while \`more\` is true. Jobs that cannot be retried, for example because their pipeline was deleted, are listed in \`skipped\` and stay unchanged.`,
   http: { method: "POST", path: "/v1/jobs/retry" },
   access: { scope: "jobs:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },

@@ -2,8 +2,8 @@
 // in the answer of the call that made it.
 import {
   AppError,
-  type Clock,
   type CacheInvalidation,
+  type Clock,
   credentialsTopic,
   type Ids,
   isUuid,

@@ -1,8 +1,8 @@
 // The organizations there are and who belongs to them, read through a cache that other nodes' changes empty.
 import {
   AppError,
-  type Clock,
   type CacheInvalidation,
+  type Clock,
   derivedUuid,
   type Ids,
   isUuid,
@@ -66,7 +66,8 @@ export function createOrganizations({ store, invalidation, clock, ids }: Directo
     users.clear()
   })
   const stored = () => store.open(OrganizationsCollection)
-  const changed = (work: UnitOfWork, organization: string) => invalidation.announce(work, organizationsTopic, organization, { settled: true })
+  const changed = (work: UnitOfWork, organization: string) =>
+    invalidation.announce(work, organizationsTopic, organization, { settled: true })
   const byId = (id: string) => organizations.load(id, () => stored().get(id))
   const bySlug = (slug: string) => organizations.load(`slug:${slug}`, () => stored().first({ slug }))
 

@@ -2,8 +2,8 @@
 import { z } from "zod"
 import {
   Authenticator,
-  Clock,
   CacheInvalidation,
+  Clock,
   definePlugin,
   Ids,
   Listening,
@@ -11,9 +11,9 @@ import {
   Settings,
   Store,
   token,
+  UnitsOfWork,
   Vault,
   ViewerTokens,
-  UnitsOfWork,
 } from "#core"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
@@ -66,7 +66,10 @@ export default definePlugin({
     reg.rehearsal({ name: "organization", run: rehearsedOrganization })
     reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
 
-    reg.provide(Directory, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createOrganizations })
+    reg.provide(Directory, {
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids },
+      create: createOrganizations,
+    })
     reg.provide(ApiKeys, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createApiKeys })
     reg.provide(Bootstrap, {
       inject: { settings: Settings, store: Store, works: UnitsOfWork, log: Log, organizations: Directory, apiKeys: ApiKeys },

@@ -2,7 +2,7 @@
 // variant, they were made. The signing key is made once for all nodes and kept sealed.
 import { createHash } from "node:crypto"
 import { CompactSign, type CryptoKey, errors, exportJWK, generateKeyPair, importJWK, jwtVerify } from "jose"
-import { AppError, type Clock, type Ids, type Store, timestamp, token, type Vault, type UnitsOfWork } from "#core"
+import { AppError, type Clock, type Ids, type Store, timestamp, token, type UnitsOfWork, type Vault } from "#core"
 import { type SigningKey, SigningKeysCollection, signingKeyContext } from "./collections.ts"
 
 export interface ViewerClaims {

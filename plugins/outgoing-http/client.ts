@@ -4,8 +4,8 @@
 import { Agent } from "undici"
 import {
   AppError,
-  type OutgoingCapture,
   type CoreConfig,
+  type OutgoingCapture,
   type OutgoingHttp,
   type OutgoingRequest,
   type OutgoingResponse,

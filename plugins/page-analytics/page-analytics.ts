@@ -114,12 +114,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
       const sincePass = copy.caught_up && passed !== null && (copy.as_of === null || passed > copy.as_of)
       return { copy, segments, as_of: sincePass ? passed : copy.as_of }
     }
-    throw new AppError(
-      "unavailable",
-      "The copy of the events keeps changing; retry.",
-      { reason: "copy_changing" },
-      { retryAfterS: 1 },
-    )
+    throw new AppError("unavailable", "The copy of the events keeps changing; retry.", { reason: "copy_changing" }, { retryAfterS: 1 })
   }
 
   async function run(organization: string, segments: readonly Segment[], sql: string, signal: AbortSignal): Promise<QueryTable> {

@@ -28,14 +28,17 @@ export const AnalyticsSettings = z.strictObject({
   max_result_bytes: z.int().min(1_024).default(16_777_216).describe("Maximum size of a result; rows beyond it are cut likewise."),
   seal_every_ms: z.int().min(100).max(5_000).default(2_000).describe("Interval between passes that seal new rows into segments."),
   check_every_ms: z.int().min(1_000).default(900_000).describe("Interval between checks of the copy's row counts against the store."),
-  segment_rows: z.int().min(1_000).max(2_000_000).default(400_000).describe("Rows of a full segment; smaller segments are merged up to it."),
+  segment_rows: z
+    .int()
+    .min(1_000)
+    .max(2_000_000)
+    .default(400_000)
+    .describe("Rows of a full segment; smaller segments are merged up to it."),
   keep_replaced_ms: z
     .int()
     .min(0)
     .default(900_000)
-    .describe(
-      "Time that a replaced segment's file is kept, for running queries on any node and for readers of the bucket.",
-    ),
+    .describe("Time that a replaced segment's file is kept, for running queries on any node and for readers of the bucket."),
   keep_days: z.int().min(1).default(1_095).describe("Days of events in the copy; older rows are in the dataset only."),
   cache_bytes: z
     .int()

@@ -1,6 +1,6 @@
 // Where a page's events go: the endpoint of its page-events pipeline while that is active. Kept in memory until the
 // pipeline changes, since every visit asks.
-import { type CacheInvalidation, allKeys, token } from "#core"
+import { allKeys, type CacheInvalidation, token } from "#core"
 import { pipelineTopic } from "#core/engine"
 import type { EventPipelines } from "../event-pipelines/index.ts"
 import { pipelineIdOf } from "./pipeline.ts"
@@ -14,7 +14,13 @@ export const EventTargets = token<EventTargets>("EventTargets")
 
 const maxKnown = 10_000
 
-export function createEventTargets({ pipelines, invalidation }: { pipelines: EventPipelines; invalidation: CacheInvalidation }): EventTargets {
+export function createEventTargets({
+  pipelines,
+  invalidation,
+}: {
+  pipelines: EventPipelines
+  invalidation: CacheInvalidation
+}): EventTargets {
   /** By pipeline. */
   const known = new Map<string, string | undefined>()
   let generation = 0

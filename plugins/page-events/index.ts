@@ -1,6 +1,6 @@
 // Page events: first-party analytics of published pages. Each page gets a pipeline of its own kind, browsers send to it,
 // and rows, sessions and what follows from them are kept here.
-import { Clock, CacheInvalidation, definePlugin, Ids, JobQueue, Live, Settings, Store, RateLimiter, token, Vault } from "#core"
+import { CacheInvalidation, Clock, definePlugin, Ids, JobQueue, Live, RateLimiter, Settings, Store, token, Vault } from "#core"
 import { AcceptedEvents, Intakes } from "#core/engine"
 import { Datasets, type ReservedDataset } from "../datasets/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"

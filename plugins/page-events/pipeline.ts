@@ -1,6 +1,6 @@
 // The page-events pipeline of a page (specification 2.11): made with the page's first publication, once;
 // disabling it turns first-party analytics off for the page, and it is not made again.
-import { derivedUuid, uniqueSlug, type UnitOfWork } from "#core"
+import { derivedUuid, type UnitOfWork, uniqueSlug } from "#core"
 import { PipelineDocument } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
 import type { EventPipelines } from "../event-pipelines/index.ts"

@@ -3,7 +3,7 @@
 // says why. So the row is committed first (a second time it is the same row) and the entry once it is known to be there.
 import { createHmac } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
-import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type Vault, type UnitOfWork } from "#core"
+import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type UnitOfWork, type Vault } from "#core"
 import type { EventResult, ReplayArgs } from "#core/engine"
 import type { Datasets, ReservedDataset, Row } from "../datasets/index.ts"
 import { BatchesCollection, placeOf } from "./collections.ts"

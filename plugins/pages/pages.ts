@@ -2,10 +2,9 @@
 // kept in memory until the page changes.
 import {
   AppError,
-  type Clock,
-  type CacheInvalidation,
   allKeys,
-  uniqueSlug,
+  type CacheInvalidation,
+  type Clock,
   type Ids,
   isUuid,
   type Json,
@@ -14,6 +13,7 @@ import {
   timestamp,
   token,
   type UnitOfWork,
+  uniqueSlug,
 } from "#core"
 import { PagesCollection, type StoredPage, type Variant } from "./collections.ts"
 
@@ -120,7 +120,8 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
       return page
     },
     async create(work, organization, given) {
-      const slug = given.slug ?? (await uniqueSlug(slugOf(given.title, "page"), async (one) => (await get(organization, one)) !== undefined))
+      const slug =
+        given.slug ?? (await uniqueSlug(slugOf(given.title, "page"), async (one) => (await get(organization, one)) !== undefined))
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a page "${slug}" already; take another slug.`, {
           fields: [{ path: "slug", message: "taken" }],
@@ -145,13 +146,9 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
     async publish(work, organization, page) {
       if (page.status === "published") return page
       if (page.variants.length === 0) {
-        throw new AppError(
-          "failed_precondition",
-          `The page "${page.slug}" has no variant; add one with PATCH /v1/pages/${page.slug}.`,
-          {
-            reason: "no_variants",
-          },
-        )
+        throw new AppError("failed_precondition", `The page "${page.slug}" has no variant; add one with PATCH /v1/pages/${page.slug}.`, {
+          reason: "no_variants",
+        })
       }
       const published = update(work, organization.id, page, { status: "published", published_at: timestamp(clock.now()) })
       for (const hook of hooks) await hook(work, organization, published)

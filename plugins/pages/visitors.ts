@@ -11,8 +11,8 @@ import {
   sameBytes,
   timestamp,
   token,
-  type Vault,
   type UnitsOfWork,
+  type Vault,
 } from "#core"
 
 interface SaltDocument extends Document {

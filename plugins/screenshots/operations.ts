@@ -1,6 +1,6 @@
 // Starting a screenshot and asking how far it is.
 import { z } from "zod"
-import { resultOf, defineOperation, SlugOrId, Uuid } from "#core"
+import { defineOperation, resultOf, SlugOrId, Uuid } from "#core"
 import { Instruction, maxInstructions, Viewport } from "./instructions.ts"
 import { Screenshots } from "./screenshots.ts"
 

@@ -1,6 +1,6 @@
 // Making, listing, reading and removing what the area sample_name keeps.
 import { z } from "zod"
-import { AppError, resultOf, Clock, defineOperation, Ids, Name, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
+import { AppError, Clock, defineOperation, Ids, Name, Pager, pageInput, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
 import { Items, type StoredItem } from "./collection.ts"
 
 const Item = z.object({ id: Uuid, name: z.string(), created_at: Timestamp })
@@ -40,7 +40,7 @@ export const list = defineOperation({
     const { items, next_cursor } = await deps.pager.page({
       collection: deps.store.open(Items, organization),
       organization,
-      bound: "sample_name.list",
+      cursorScope: "sample_name.list",
       filter: {},
       sort: { id: -1 },
       request: input,

@@ -1,7 +1,7 @@
 // The auth mode sample_name: the sender signs the body with a secret that both know, by HMAC-SHA256.
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { z } from "zod"
-import { defineAuthMode, definePlugin, type InboundRequest, type VerificationSecret, type Verdict } from "#core"
+import { defineAuthMode, definePlugin, type InboundRequest, type Verdict, type VerificationSecret } from "#core"
 
 const mode = defineAuthMode({
   mode: "sample_name",

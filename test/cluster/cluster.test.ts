@@ -6,7 +6,7 @@ import { changes, clusterCollections, nodes } from "../../core/cluster/collectio
 import { createLeases } from "../../core/cluster/leases.ts"
 import { createLocalInvalidation } from "../../core/cluster/local.ts"
 import { settled } from "../../core/cluster/settled.ts"
-import { type CacheInvalidation, allKeys } from "../../core/contract/cache-invalidation.ts"
+import { allKeys, type CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
 import type { Store } from "../../core/contract/store.ts"
 import { StagedWork } from "../../core/contract/unit-of-work.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"

@@ -11,7 +11,12 @@ export interface WorkerResponse {
   readonly text: string
 }
 
-export type WorkerClient = (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<WorkerResponse>
+export type WorkerClient = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<WorkerResponse>
 
 /** The folder of a primary; undefined where there is none. */
 export function socketFolderOf(primary: number): string | undefined {

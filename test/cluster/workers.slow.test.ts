@@ -12,7 +12,7 @@ import { type Api, apiOf, freshFolder, startService } from "../crash/service-pro
 import { acknowledged } from "../crash/under-load.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { until } from "../waiting.ts"
-import { type WorkerClient, workerClient, patient } from "./worker-sockets.ts"
+import { patient, type WorkerClient, workerClient } from "./worker-sockets.ts"
 
 const onMongo = mongoAvailable ? describe : describe.skip
 

@@ -116,7 +116,9 @@ function makeProject(folder: string): void {
   const own = join(projectRoot, "node_modules")
   for (const name of readdirSync(own)) if (!name.startsWith(".") && name !== "millrace") symlinkSync(join(own, name), join(modules, name))
   const entryPoints = { ".": "core/index.ts", "./testing": "core/testing.ts", "./client": "client/index.ts", "./live": "client/live.ts" }
-  const exports = Object.fromEntries(Object.keys(entryPoints).map((entryPoint) => [entryPoint, `./${entryPoint === "." ? "index" : entryPoint.slice(2)}.js`]))
+  const exports = Object.fromEntries(
+    Object.keys(entryPoints).map((entryPoint) => [entryPoint, `./${entryPoint === "." ? "index" : entryPoint.slice(2)}.js`]),
+  )
   for (const [entryPoint, source] of Object.entries(entryPoints)) {
     const file = join(modules, "millrace", entryPoint === "." ? "index" : entryPoint.slice(2))
     for (const ending of [".js", ".d.ts"]) writeFileSync(file + ending, `export * from ${JSON.stringify(join(projectRoot, source))}\n`)

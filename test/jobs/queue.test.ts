@@ -44,7 +44,8 @@ describe("the job queue", () => {
     await host.stop()
     rmSync(dataDir, { recursive: true, force: true })
   })
-  const enqueue = (payload: Json, options = {}) => host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, job, payload, options))
+  const enqueue = (payload: Json, options = {}) =>
+    host.get(UnitsOfWork).run((work) => host.get(JobQueue).enqueue(work, job, payload, options))
   const jobs = () => host.get(Store).open(JobCollection).find({})
 
   it("runs a job once its commit is on disk, and never when the commit fails", async () => {

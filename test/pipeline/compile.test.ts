@@ -285,7 +285,8 @@ handlers:
     const rulesFound = async (more: object) =>
       (await compile({ name: "x", auth_mode: "none", pipeline, ...more }, environment)).findings.map(({ rule }) => rule)
     expect(await rulesFound({})).to.deep.equal(["multiple-responds"])
-    for (const rule of ["multiple-responds", "several-responds"]) expect(await rulesFound({ acknowledged_warnings: [rule] })).to.deep.equal([])
+    for (const rule of ["multiple-responds", "several-responds"])
+      expect(await rulesFound({ acknowledged_warnings: [rule] })).to.deep.equal([])
   })
 
   it("takes conditions that are true or false and lists of at most a thousand", async () => {

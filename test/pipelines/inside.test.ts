@@ -197,5 +197,10 @@ interface DryRun {
   transformed: unknown
   schema_errors: unknown[]
   steps: { id: string; state: string }[]
-  effects: { rows: { row_id: string; values: Record<string, unknown> }[]; sends: { step: string }[]; broadcasts: unknown[]; response: unknown }
+  effects: {
+    rows: { row_id: string; values: Record<string, unknown> }[]
+    sends: { step: string }[]
+    broadcasts: unknown[]
+    response: unknown
+  }
 }

@@ -126,7 +126,7 @@ onBothStores("an event that", ({ start }) => {
         details?: { reason?: string }
         schema_errors?: unknown[]
         steps?: { id: string; state: string }[]
-        would?: unknown
+        effects?: unknown
       }>("POST", "/v1/event-pipelines/outside/test", { payload })
       const nothing = { rows: [], sends: [], broadcasts: [], response: null }
       if (status === "rejected") {

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Registry } from "prom-client"
 import { LocalRateLimiter } from "../../core/cluster/local-rate-limiter.ts"
+import type { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
 import { credentialsTopic } from "../../core/contract/caller.ts"
 import type { Channel } from "../../core/contract/channel.ts"
-import type { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
 import type { InboundHandler } from "../../core/contract/inbound.ts"
 import { Pager } from "../../core/contract/page.ts"
 import { Store } from "../../core/contract/store.ts"
@@ -86,7 +86,11 @@ export async function openHouse(options: HouseOptions = {}) {
       resolve: (inject) => container.all(inject),
     })
   const drops: { topic: string; drop: (key: string) => Promise<void> | void }[] = []
-  const invalidation: CacheInvalidation = { onChange: (topic, drop) => void drops.push({ topic, drop }), announce: () => {}, assertLease: () => {} }
+  const invalidation: CacheInvalidation = {
+    onChange: (topic, drop) => void drops.push({ topic, drop }),
+    announce: () => {},
+    assertLease: () => {},
+  }
   const changed = async (topic: string, key: string) => {
     for (const one of drops) if (one.topic === topic) await one.drop(key)
   }

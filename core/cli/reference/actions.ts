@@ -28,7 +28,8 @@ const timings = {
 
 const idempotencyTexts = {
   exactly_once: "**Run again** after a crash, or in a replay, it has no further effect.",
-  idempotency_key: "**Run again** after a crash, or in a replay, it acts again with the same idempotency key, by which the receiver detects the repeat.",
+  idempotency_key:
+    "**Run again** after a crash, or in a replay, it acts again with the same idempotency key, by which the receiver detects the repeat.",
 } as const
 
 function page(action: AnyAction): string {

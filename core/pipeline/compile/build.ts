@@ -71,5 +71,9 @@ function elements(evaluate: Evaluate<unknown>, id: string): Evaluate<Json[]> {
 
 function misfit(id: string, field: string, message: string): AppError {
   const text = `"${field}" of the step "${id}" ${message}`
-  return new AppError("failed_precondition", text, { reason: "invalid_expression_value", retryable: false, fields: [{ path: field, message }] })
+  return new AppError("failed_precondition", text, {
+    reason: "invalid_expression_value",
+    retryable: false,
+    fields: [{ path: field, message }],
+  })
 }

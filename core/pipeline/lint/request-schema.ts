@@ -39,11 +39,7 @@ export function lintRequestSchema(schema: unknown, report: Report): void {
     for (const keyword of Object.keys(fields)) {
       const hint = known.has(keyword) ? "" : hintOf(keyword)
       if (hint !== "")
-        found.push([
-          "unknown-keyword",
-          childPointer(pointer, keyword),
-          `JSON Schema has no keyword "${keyword}", so it is ignored.${hint}`,
-        ])
+        found.push(["unknown-keyword", childPointer(pointer, keyword), `JSON Schema has no keyword "${keyword}", so it is ignored.${hint}`])
     }
   })
   for (const [rule, pointer, message] of found.slice(0, maxFindings)) report.add(rule, `/request_schema${pointer}`, message)

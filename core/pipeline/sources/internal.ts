@@ -6,7 +6,7 @@ import { parsedReply } from "../event/answer.ts"
 import { EventContext } from "../event/event.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { StoredPipeline } from "../source.ts"
-import { processInternal, newEntry, refuseInactive, type SourceServices } from "./source-services.ts"
+import { newEntry, processInternal, refuseInactive, type SourceServices } from "./source-services.ts"
 
 const maxDepth = 5
 

@@ -11,7 +11,7 @@ import type { JournalEntry } from "../journal/entry.ts"
 import { storedPayload } from "../journal/kept.ts"
 import type { StoredPipeline } from "../source.ts"
 import type { IntakeSource } from "./intake.ts"
-import { processInternal, newEntry, refuseInactive, type SourceServices } from "./source-services.ts"
+import { newEntry, processInternal, refuseInactive, type SourceServices } from "./source-services.ts"
 
 export interface ReplayOptions {
   /** Also on a disabled pipeline. */

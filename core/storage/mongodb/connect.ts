@@ -98,9 +98,13 @@ function standalone(url: string, waits: boolean): AppError {
   const remedy = waits
     ? `It was started with --replSet but never initiated. Run once: ${initiate}`
     : `Make it a one-member set: start it with mongod --replSet rs0 (or replication.replSetName: rs0 in mongod.conf), then run once: ${initiate}`
-  return new AppError("failed_precondition", `MongoDB at ${hostsOf(url)} is not a replica set, so it cannot commit transactions. ${remedy}`, {
-    reason: "standalone_server",
-  })
+  return new AppError(
+    "failed_precondition",
+    `MongoDB at ${hostsOf(url)} is not a replica set, so it cannot commit transactions. ${remedy}`,
+    {
+      reason: "standalone_server",
+    },
+  )
 }
 
 /** A server that is not part of a working set is not found by the driver; asked directly, it says why. */

@@ -1,7 +1,8 @@
 // Sockets whose reason to be here has gone: credentials that were revoked or have run out, endpoints that are nobody's any
 // more. Changes are heard of; what no change tells of is found by looking again.
+
+import { allKeys, type CacheInvalidation } from "../../contract/cache-invalidation.ts"
 import { credentialsTopic } from "../../contract/caller.ts"
-import { type CacheInvalidation, allKeys } from "../../contract/cache-invalidation.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { type AdmissionDeps, authenticate, type Guest } from "./admission.ts"
 import type { LiveServer, LiveSocket } from "./sockets.ts"

@@ -29,7 +29,8 @@ export class SocketLimits {
       if (!release) throw full(`This key holds ${perKey} sockets already, as many as it may.`, "too_many_sockets")
       return release
     }
-    if (this.#anonymous >= maxAnonymous) throw full(`This node holds ${maxAnonymous} anonymous sockets already.`, "too_many_anonymous_sockets")
+    if (this.#anonymous >= maxAnonymous)
+      throw full(`This node holds ${maxAnonymous} anonymous sockets already.`, "too_many_anonymous_sockets")
     const release = await rateLimiter.acquire({ id: `sockets:${networkOf(address)}`, limit: perAddress })
     if (!release) throw full(`This address holds ${perAddress} anonymous sockets already, as many as it may.`, "too_many_sockets")
     this.#anonymous += 1

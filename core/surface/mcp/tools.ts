@@ -46,7 +46,9 @@ type ObjectSchema = Tool["inputSchema"]
 function objectSchema(operation: AnyOperation, io: "input" | "output"): ObjectSchema {
   const schema = wireSchema(operation[io], io)
   if (schema["type"] !== "object") {
-    throw new Error(`The ${io} of "${operation.name}" is not an object, so it cannot be a tool; make it one, or say why it is absent from MCP.`)
+    throw new Error(
+      `The ${io} of "${operation.name}" is not an object, so it cannot be a tool; make it one, or say why it is absent from MCP.`,
+    )
   }
   return schema as unknown as ObjectSchema
 }

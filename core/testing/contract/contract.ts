@@ -9,10 +9,10 @@ import { Ground } from "./ground.ts"
 import { expectNothingLeft, heldAtRest, liveOnce, useOnce } from "./leaks.ts"
 import { keepsSecrets } from "./secrets.ts"
 import { refusesUnknownFields } from "./strictness.ts"
-import { type ContractOptions, type ContractContext, type Subject, subjectsOf } from "./subject.ts"
+import { type ContractContext, type ContractOptions, type Subject, subjectsOf } from "./subject.ts"
 import { keepsToItsOrganization } from "./walls.ts"
 
-export type { ContractOptions, ContractContext }
+export type { ContractContext, ContractOptions }
 
 /** The functions of a test runner that declare tests, as mocha and node:test have them. */
 export interface TestRunner {

@@ -52,7 +52,8 @@ function compare(idempotency: "exactly_once" | "idempotency_key", once: Effects,
     if (left.length !== expected.length)
       broken(`It leaves ${left.length} documents in ${name} ${told}, and ${expected.length} when nothing happens.`)
     // One that acts again may note that it did.
-    if (idempotency === "exactly_once") broken(`It leaves ${left.join(", ")} in ${name} ${told}, and ${expected.join(", ")} when nothing happens.`)
+    if (idempotency === "exactly_once")
+      broken(`It leaves ${left.join(", ")} in ${name} ${told}, and ${expected.join(", ")} when nothing happens.`)
   }
   if (idempotency === "exactly_once") {
     if (again.mails.length !== once.mails.length)

@@ -27,7 +27,9 @@ const config = z.strictObject({
   to: Recipients.describe("Recipients: an address, addresses separated by commas, or a list. A template gives one address."),
   cc: Recipients.optional().describe("Recipients of a copy, likewise."),
   bcc: Recipients.optional().describe("Recipients of a blind copy, likewise."),
-  reply_to: template(z.string().max(500).nullable()).optional().describe("Reply-To address. Omitted when it does not render to an address."),
+  reply_to: template(z.string().max(500).nullable())
+    .optional()
+    .describe("Reply-To address. Omitted when it does not render to an address."),
   subject: template(Text).optional().describe("Subject; the heading when absent or empty."),
   heading: template(Text).describe("Heading of the message."),
   intro: template(Text).optional().describe("A paragraph below the heading."),

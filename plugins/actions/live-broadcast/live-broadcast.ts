@@ -5,9 +5,9 @@ import { z } from "zod"
 import {
   AppError,
   channelPattern,
+  containsTemplate,
   defineAction,
   derivedUuidInOrder,
-  containsTemplate,
   isReservedChannel,
   type Json,
   Live,
@@ -29,9 +29,7 @@ export const liveBroadcast = defineAction({
   idempotency: "exactly_once",
   config: z.strictObject({
     channel: template(z.string().regex(channelPattern, "letters, digits and . _ - : between them, at most 100")).describe("Channel name."),
-    event: template(z.string().min(1).max(100))
-      .optional()
-      .describe("Event name for subscribers; `message` when absent."),
+    event: template(z.string().min(1).max(100)).optional().describe("Event name for subscribers; `message` when absent."),
     data: templateJson().optional().describe("Payload; the event when absent."),
     public: z.boolean().default(false).describe("Send it to anonymous viewers of this pipeline's endpoint as well."),
   }),

@@ -1,6 +1,6 @@
 // Listing, making, reading and changing datasets.
 import { z } from "zod"
-import { resultOf, defineOperation, Name, requireRevision, Slug, Store } from "#core"
+import { defineOperation, Name, requireRevision, resultOf, Slug, Store } from "#core"
 import { type Dataset, DatasetsCollection } from "../collections.ts"
 import { Datasets } from "../datasets.ts"
 import { DatasetResource, DatasetSlug, DatasetSummary, resourceOf, summaryOf } from "./dataset-resource.ts"

@@ -1,6 +1,6 @@
 // Reading, adding, removing and exporting the rows of a dataset.
 import { z } from "zod"
-import { AppError, resultOf, Clock, defineOperation, Pager, pageInput, type Streamed, timestamp, Uuid } from "#core"
+import { AppError, Clock, defineOperation, Pager, pageInput, resultOf, type Streamed, timestamp, Uuid } from "#core"
 import { columnsOf } from "../column-types.ts"
 import { Datasets } from "../datasets.ts"
 import { csv, ndjson } from "../export.ts"
@@ -75,12 +75,7 @@ export const insertRows = defineOperation({
   input: z.strictObject({
     slug: DatasetSlug,
     rows: z.array(z.record(z.string(), z.json())).min(1).max(1_000).describe("Objects of column values."),
-    key: z
-      .string()
-      .min(1)
-      .max(256)
-      .optional()
-      .describe("Column to upsert by: the dataset's key, fixed by its first keyed write."),
+    key: z.string().min(1).max(256).optional().describe("Column to upsert by: the dataset's key, fixed by its first keyed write."),
   }),
   output: z.object({ dataset_slug: z.string(), row_ids: z.array(Uuid).describe("In the order of `rows`.") }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],

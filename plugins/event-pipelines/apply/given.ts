@@ -10,12 +10,7 @@ import { internalAuth } from "../rules.ts"
 export const GivenDocument = z.strictObject({
   path: z.string().min(1).max(1_024).describe("Path of the document, for messages and the record."),
   document: z.json().describe("Document as in the file; a secret only as { from_env: NAME }."),
-  secret: z
-    .string()
-    .min(1)
-    .max(8_192)
-    .optional()
-    .describe("Value of that variable: the pipeline's secret. It is never shown."),
+  secret: z.string().min(1).max(8_192).optional().describe("Value of that variable: the pipeline's secret. It is never shown."),
 })
 export type GivenDocument = z.infer<typeof GivenDocument>
 

@@ -17,7 +17,10 @@ export const PlannedChange = z.object({
   action: z.enum(["create", "change", "disable", "unchanged", "refused"]),
   changes: z.array(FieldChange).describe("Changed fields, from the server's document to the given one."),
   drift: z
-    .object({ message: z.string(), changes: z.array(FieldChange).describe("Changed fields, from the last apply to the server's document.") })
+    .object({
+      message: z.string(),
+      changes: z.array(FieldChange).describe("Changed fields, from the last apply to the server's document."),
+    })
     .nullable()
     .describe("Set if the pipeline was changed on the server since the last apply; an apply then needs `force`."),
   problems: z.array(z.string()).describe("Why the document is refused."),

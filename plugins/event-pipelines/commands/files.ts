@@ -4,7 +4,7 @@ import { existsSync, statSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import { CommandProblem, notUtf8, utf8Text } from "#core"
 import { frameworkRoot, printError, type Reading, readGiven, type Terminal } from "#core/commands"
-import { BootError, type FileKind, filesOfKind, isTestFile, ignoredFiles } from "#core/engine"
+import { BootError, type FileKind, filesOfKind, ignoredFiles, isTestFile } from "#core/engine"
 
 export interface WantedFiles {
   /** As given on the command line; none: the configured folders. */
@@ -26,10 +26,7 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
   })
   if (missing.length > 0) throw new BootError(missing)
   if (found.length === 0 && given.length > 0 && given.every(isTestFile)) {
-    throw new CommandProblem(
-      "Only test files are given: `millrace pipelines test` runs them. Give pipeline files, or none for all.",
-      2,
-    )
+    throw new CommandProblem("Only test files are given: `millrace pipelines test` runs them. Give pipeline files, or none for all.", 2)
   }
   if (found.length === 0 && given.length > 0 && kind === "pipeline")
     throw new CommandProblem(`There are no pipeline files in ${given.join(", ")}.`, 2)

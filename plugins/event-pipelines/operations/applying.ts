@@ -13,7 +13,10 @@ const inject = { store: Store, engine: PipelineEngine, pipelines: EventPipelines
 
 const input = {
   documents: z.array(GivenDocument).max(1_000),
-  complete: z.boolean().default(false).describe("Whether these are all documents: pipelines applied from other documents before are disabled."),
+  complete: z
+    .boolean()
+    .default(false)
+    .describe("Whether these are all documents: pipelines applied from other documents before are disabled."),
 }
 const Plan = z.object({
   changes: z.array(PlannedChange),

@@ -215,8 +215,7 @@ export const replayExecution = defineOperation({
 export const retryExecution = defineOperation({
   name: "event_pipelines.retry_execution",
   summary: "Retry the dead deferred steps of an execution.",
-  description:
-    "They run with the pipeline's revision of the event and the same idempotency keys; steps that succeeded are not run again.",
+  description: "They run with the pipeline's revision of the event and the same idempotency keys; steps that succeeded are not run again.",
   http: { method: "POST", path: `${path}/{id}/retry` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },

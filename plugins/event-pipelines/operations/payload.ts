@@ -1,7 +1,7 @@
 // The kept payload of an execution, for trying a changed document on events that really came.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
-import { EntryCollection, storedPayload, redactedText } from "#core/engine"
+import { EntryCollection, redactedText, storedPayload } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
 import { taken } from "./examples.ts"
 

@@ -17,7 +17,12 @@ const config = z.strictObject({
     .boolean()
     .default(false)
     .describe("Sign `{timestamp}.{body}`, the timestamp being header X-Signature-Timestamp in seconds."),
-  tolerance_s: z.int().min(1).max(604_800).default(defaultTolerance_s).describe("Tolerance of the timestamp in seconds, in both directions."),
+  tolerance_s: z
+    .int()
+    .min(1)
+    .max(604_800)
+    .default(defaultTolerance_s)
+    .describe("Tolerance of the timestamp in seconds, in both directions."),
 })
 
 export const hmacSha256 = defineAuthMode({

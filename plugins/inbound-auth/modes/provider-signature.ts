@@ -30,7 +30,8 @@ export const providerSignature = defineAuthMode({
   prepare({ config, secrets, pipeline, deps }) {
     // Asked for when there is something to say: a verifier is also prepared without services, for what is known of it.
     const note = (message: string) => deps.log.child({ pipeline_id: pipeline.id, organization_id: pipeline.organization_id }).info(message)
-    const firstSeen = (token: string, value: string, keepMs: number) => deps.rateLimiter.firstValue({ id: `${pipeline.id}:${token}`, value, keepMs })
+    const firstSeen = (token: string, value: string, keepMs: number) =>
+      deps.rateLimiter.firstValue({ id: `${pipeline.id}:${token}`, value, keepMs })
     return providerVerifier({ row: rowOf(config), config, secrets, fetcher: deps.fetcher, firstSeen, note })
   },
   sign: ({ config, secret, request }) => signAsProvider({ row: rowOf(config), config, secret, request }),

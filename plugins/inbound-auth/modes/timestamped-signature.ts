@@ -29,7 +29,12 @@ const config = z.strictObject({
     .describe("The text that is signed."),
   unit: z.enum(["s", "ms"]).default("s").describe("Unit of the timestamp, since the epoch."),
   encoding: z.enum(["hex", "base64"]).default("hex").describe("Encoding of the signature."),
-  tolerance_s: z.int().min(1).max(604_800).default(defaultTolerance_s).describe("Tolerance of the timestamp in seconds, in both directions."),
+  tolerance_s: z
+    .int()
+    .min(1)
+    .max(604_800)
+    .default(defaultTolerance_s)
+    .describe("Tolerance of the timestamp in seconds, in both directions."),
 })
 
 export const timestampedSignature = defineAuthMode({

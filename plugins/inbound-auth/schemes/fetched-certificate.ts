@@ -44,10 +44,7 @@ function mismatch(scheme: FetchedCertificateScheme): Refused {
         "wrong_secret",
         "The signature does not match: another webhook id is stored as the secret, or the body was changed in transit; the signature does not tell which.",
       )
-    : new Refused(
-        "body_modified",
-        "The signature does not match the message under its certificate: a signed field was changed.",
-      )
+    : new Refused("body_modified", "The signature does not match the message under its certificate: a signed field was changed.")
 }
 
 async function certificateKey(certificates: FetchedKeys<X509Certificate>, url: string, now: number): Promise<KeyObject> {

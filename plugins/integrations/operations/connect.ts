@@ -28,7 +28,10 @@ export const connectIntegration = defineOperation({
       .describe("Lend the credentials to organizations that the caller's organization manages; refused for OAuth and broker apps."),
     name: z.string().trim().max(200).optional().describe("Display name; pipelines use its slug. The app's name when absent."),
     return_url: ReturnUrl,
-    rotate_credentials: z.boolean().default(false).describe("Replace the credentials of the existing connection instead of adding a connection."),
+    rotate_credentials: z
+      .boolean()
+      .default(false)
+      .describe("Replace the credentials of the existing connection instead of adding a connection."),
     scopes: z.array(z.string().min(1).max(500)).max(100).optional(),
     share_with_org: z
       .boolean()

@@ -1,7 +1,7 @@
 // GET and DELETE /v1/integrations/{id}: read one connection, and end it, its sealed credentials with it.
 
 import { z } from "zod"
-import { AppError, resultOf, type Caller, defineOperation, SlugOrId, Store } from "#core"
+import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } from "#core"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
 import { byRef } from "../integrations.ts"
 

@@ -2,7 +2,6 @@
 import { z } from "zod"
 import {
   AppError,
-  resultOf,
   type Caller,
   Clock,
   Declarations,
@@ -13,6 +12,7 @@ import {
   Operations,
   Pager,
   pageInput,
+  resultOf,
   roleAtLeast,
   roles,
   Store,

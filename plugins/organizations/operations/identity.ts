@@ -49,7 +49,14 @@ export const listMembers = defineOperation({
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const collection = deps.store.open(MembershipsCollection, organization)
-    const page = await deps.pager.page({ collection, organization, cursorScope: "members", filter: {}, sort: { user_id: 1 }, request: input })
+    const page = await deps.pager.page({
+      collection,
+      organization,
+      cursorScope: "members",
+      filter: {},
+      sort: { user_id: 1 },
+      request: input,
+    })
     const users = await deps.store.open(UsersCollection).find({ id: { $in: page.items.map((member) => member.user_id) } }, { limit: 200 })
     const byId = new Map(users.map((user) => [user.id, user]))
     const members = page.items.flatMap(({ user_id, role, created_at }) => {

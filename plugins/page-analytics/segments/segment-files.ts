@@ -26,8 +26,7 @@ export class SegmentMissing extends AppError {
   readonly segment: Segment
 
   constructor(segment: Segment) {
-    const message =
-      "A file of the copy of the events is missing. If it was deleted, the copy is rebuilt from the dataset; retry later."
+    const message = "A file of the copy of the events is missing. If it was deleted, the copy is rebuilt from the dataset; retry later."
     super("unavailable", message, { reason: "segment_missing" }, { retryAfterS: 10 })
     this.segment = segment
   }

@@ -1,6 +1,6 @@
 // Making, reading, changing, publishing and unpublishing pages.
 import { z } from "zod"
-import { AppError, resultOf, defineOperation, Pager, pageInput, requireRevision, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { AppError, defineOperation, Pager, pageInput, requireRevision, resultOf, Slug, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { PagesCollection, pageStatuses, type StoredPage } from "../collections.ts"
 import { Pages } from "../pages.ts"
 import { type Owner, PageParts } from "../serving/parts.ts"

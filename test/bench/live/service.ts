@@ -11,7 +11,9 @@ process.send?.({ url: host.url, token: host.adminKey })
 process.on("message", async (message) => {
   const { channel } = message as { channel: string }
   const sent = String(process.hrtime.bigint())
-  await host.get(UnitsOfWork).run((work) => void host.get(Live).stage(work, host.organization.id, { channel, event: "bench", data: { sent } }))
+  await host
+    .get(UnitsOfWork)
+    .run((work) => void host.get(Live).stage(work, host.organization.id, { channel, event: "bench", data: { sent } }))
 })
 process.on("disconnect", () => {
   host

@@ -44,26 +44,26 @@ export async function startBench(): Promise<DatasetBench> {
     const wanted = { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null } as const
     return service.get(ApiKeys).mint(work, other.id, wanted).text
   })
-  const datasets = service.get(Datasets)
+  const records = service.get(Datasets)
   const bench: DatasetBench = {
     service,
-    datasets,
+    datasets: records,
     home,
     stranger,
     executionId: () => ids.uuid(),
     stage(work, dataset, values, options = {}) {
       const { key, executionId = ids.uuid(), receivedAt = timestamp(Date.now()), stepId = "save", itemIndex = 0 } = options
-      return datasets.write(work, { organization: home, dataset, key, values, origin: { executionId, stepId, itemIndex, receivedAt } })
+      return records.write(work, { organization: home, dataset, key, values, origin: { executionId, stepId, itemIndex, receivedAt } })
     },
     event: (dataset, values, options) => service.work(async (work) => (await bench.stage(work, dataset, values, options)).row_id),
     async ensure(dataset) {
-      await service.work((work) => datasets.ensure(work, home, dataset))
+      await service.work((work) => records.ensure(work, home, dataset))
     },
     async rows(slug) {
-      const { id: dataset_id } = await datasets.require(home.id, slug)
-      return datasets.rows(home.id).find({ dataset_id }, { sort: { created_at: 1 } })
+      const { id: dataset_id } = await records.require(home.id, slug)
+      return records.rows(home.id).find({ dataset_id }, { sort: { created_at: 1 } })
     },
-    dataset: (slug) => datasets.require(home.id, slug),
+    dataset: (slug) => records.require(home.id, slug),
   }
   return bench
 }

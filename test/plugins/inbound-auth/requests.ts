@@ -1,5 +1,5 @@
 // Requests as the inbound handler hands them on, and verifiers of single providers, for the tests beside this file.
-import type { InboundRequest, VerificationSecret, Verdict, Verifier } from "#core"
+import type { InboundRequest, Verdict, VerificationSecret, Verifier } from "#core"
 import { LocalRateLimiter } from "../../../core/cluster/local-rate-limiter.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import type { KeyFetcher } from "../../../plugins/inbound-auth/key-fetcher.ts"

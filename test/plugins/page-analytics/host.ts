@@ -37,7 +37,9 @@ export class AnalyticsHost {
   async another(): Promise<AnalyticsHost> {
     const organizations = this.host.get(Organizations)
     const made = await this.host.get(UnitsOfWork).run((work) => organizations.create(work, { name: `Organization ${++drawn}` }))
-    await this.host.get(UnitsOfWork).run((work) => organizations.setManager(work, made.id, { id: this.host.organization.id, role: "admin" }))
+    await this.host
+      .get(UnitsOfWork)
+      .run((work) => organizations.setManager(work, made.id, { id: this.host.organization.id, role: "admin" }))
     return new AnalyticsHost(this.host, made)
   }
 

@@ -3,7 +3,7 @@
 // operation's must succeed, so an operation whose schema alone does not lead there declares an example.
 import { expect } from "chai"
 import { z } from "zod"
-import { AppError, resultOf, defineOperation, definePlugin } from "#core"
+import { AppError, defineOperation, definePlugin, resultOf } from "#core"
 import { type Ground, openGround, shippedOperations } from "./ground.ts"
 import { walked } from "./walk.ts"
 
