@@ -132,7 +132,6 @@ export const coreReasons = defineReasons({
   rate_limited: { codes: ["resource_exhausted"], summary: "The rate limit is exceeded; Retry-After says for how long." },
   read_timeout: { codes: ["deadline_exceeded"], summary: "A read of the store timed out." },
   read_failed: { codes: ["unavailable"], summary: "A read of the store failed." },
-  documents_refused: { codes: ["failed_precondition"], summary: "Documents are not valid; findings tell why." },
   read_only_field: { codes: ["invalid_argument"], summary: "A read-only field was given another value." },
   reserved_channel: { codes: ["not_found", "permission_denied"], summary: "The channel is reserved for the service." },
   revision_mismatch: { codes: ["aborted"], summary: "The expected revision is not the current one." },

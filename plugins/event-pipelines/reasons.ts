@@ -3,6 +3,7 @@ import { defineReasons } from "#core"
 
 export const reasons = defineReasons({
   stale_plan: { codes: ["aborted"], summary: "Pipelines changed between planning and applying; plan again." },
+  documents_refused: { codes: ["failed_precondition"], summary: "Documents are not valid; findings tell why." },
   drift: { codes: ["failed_precondition"], summary: "The stored pipeline was changed since the file was applied." },
   invalid_document: { codes: ["invalid_argument"], summary: "The document is not a pipeline document." },
   literal_secret: { codes: ["invalid_argument"], summary: "A file holds a secret in plain text." },
