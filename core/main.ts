@@ -42,7 +42,7 @@ interface ServiceArgs {
 function primary({ config, log }: ServiceArgs): Service {
   if (isEmbedded(config)) {
     throw new BootError([
-      `workers is ${config.workers}, and the embedded SQLite file belongs to one process: a second one makes it slower. Set MILLRACE_WORKERS to 1, or MILLRACE_STORAGE_URL to a MongoDB replica set.`,
+      `workers is ${config.workers}, and the embedded SQLite file is for one process: a second one makes it slower. Set MILLRACE_WORKERS to 1, or MILLRACE_STORAGE_URL to a MongoDB replica set.`,
     ])
   }
   return new Primary({ workers: config.workers, clock: systemClock, log, stopWithinMs: 2 * config.server.drain_ms + closingMs })

@@ -2,7 +2,7 @@
 const [major = "0"] = process.versions.node.split(".")
 if (Number(major) < 24) {
   console.error(
-    `Millrace needs Node 24 or later and this is ${process.version}: run it through npm ("npm start", "npm run millrace -- …"), which brings its own.`,
+    `Millrace needs Node 24 or later and this is ${process.version}: run it through npm ("npm start", "npm run millrace -- …"), which uses its own Node.`,
   )
   process.exit(1)
 }

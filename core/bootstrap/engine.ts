@@ -151,7 +151,7 @@ function countJobs({ store, clock }: Pick<QueueArgs, "store" | "clock">, types: 
   })
   new Gauge({
     name: "millrace_jobs_overdue_seconds",
-    help: "For how long the oldest job that is due, and that no node holds, has waited, by what the job does; 0 where none waits.",
+    help: "Age of the oldest overdue job that no node holds, by job type; 0 if there is none.",
     labelNames: ["type"],
     aggregator: "max",
     registers: [metrics],
@@ -184,7 +184,7 @@ function sandboxObserver(metrics: Metrics): (sight: SandboxSight) => void {
   })
   const pauses = new Counter({
     name: "millrace_sandbox_pauses_total",
-    help: "Pipelines paused because their code ran away.",
+    help: "Pipelines paused because their code exceeded its limits.",
     registers: [metrics],
   })
   return (sight) => {
@@ -197,7 +197,7 @@ function sandboxObserver(metrics: Metrics): (sight: SandboxSight) => void {
 function jobObserver(metrics: Metrics) {
   const seconds = new Histogram({
     name: "millrace_job_seconds",
-    help: "Time a try of a job takes, by outcome.",
+    help: "Duration of job attempts, by outcome.",
     labelNames: ["type", "outcome"],
     registers: [metrics],
   })

@@ -94,7 +94,7 @@ function choose(config: CoreConfig, deps: { clock: Clock; log: Logger }): Chosen
     return { driver, feed: () => driver.feed, liveAdapter: () => liveAdapter(driver.db, deps.log), limits: { groupCommits: mongoGroup } }
   }
   throw new BootError([
-    `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is not a storage that Millrace knows; leave it out for the embedded file, or give mongodb://… .`,
+    `storage.url: "${url.replace(/\/\/.*@/, "//[set]@")}" is not a supported storage; leave it out for the embedded file, or give mongodb://… .`,
   ])
 }
 
@@ -106,18 +106,18 @@ function embedded(config: CoreConfig, { clock, log }: { clock: Clock; log: Logge
     file,
     clock,
     traces: tracesOfStore(config),
-    onWriterDeath: (error) => log.error({ err: error }, "the thread that writes the data file ended; it is started again"),
+    onWriterDeath: (error) => log.error({ err: error }, "the thread that writes the data file ended; restarting it"),
     onLost: (lost) =>
       log.error(
         { file, ...lost },
-        "commits that had been acknowledged are lost: the log of the data file ends before the last of them; what is left of it was copied",
+        "acknowledged commits are lost: the write-ahead log ends before the last of them; a copy of the log was kept",
       ),
     onFault: (fault) =>
       fault
         ? log.fatal({ file, reason: fault.reason }, fault.message)
-        : log.warn({ file }, "the data file is back; commits are taken again"),
+        : log.warn({ file }, "the data file is back; commits are accepted again"),
     onUnreadable: (collection) =>
-      bounded.error(collection, { file, collection }, "a document was damaged on disk and is left out of what is read"),
+      bounded.error(collection, { file, collection }, "a document is damaged on disk and is omitted from reads"),
   })
 }
 

@@ -10,7 +10,7 @@ import { backUp, restore } from "../storage/sqlite/backup.ts"
 export function addBackupCommands(program: Command, config: () => CoreConfig, terminal: Terminal): void {
   program
     .command("backup")
-    .description("Copy the embedded store into a new file, while the service runs or not; verified by a checksum of all documents.")
+    .description("Back up the embedded store to a new file, even while the service runs; verified by a checksum of all documents.")
     .argument("<file>", "file to write; must not exist yet")
     .action(async (file: string) => {
       const { data_dir } = embedded(config(), "mongodump")
@@ -20,18 +20,18 @@ export function addBackupCommands(program: Command, config: () => CoreConfig, te
         return backUp(dataFile(data_dir), target, now())
       })
       print(terminal, `${file}: ${documents} documents, sha256 ${sha256}`)
-      print(terminal, `The master key (${data_dir}, or MILLRACE_MASTER_KEY) is not in it: without that key its secrets stay sealed.`)
+      print(terminal, `The master key (${data_dir}, or MILLRACE_MASTER_KEY) is not included: without that key its secrets cannot be decrypted.`)
     })
 
   program
     .command("restore")
-    .description("Put a backup in the place of the embedded store; the service must be stopped. What was there is kept beside it.")
+    .description("Replace the embedded store by a backup; the service must be stopped. The replaced store is kept beside it.")
     .argument("<file>", "file that `millrace backup` wrote")
     .action(async (file: string) => {
       const { data_dir } = embedded(config(), "mongorestore")
       const { documents, sha256, made_at, aside } = await told(() => restore(resolve(file), dataFile(data_dir), now()))
       print(terminal, `${dataFile(data_dir)}: ${documents} documents as of ${made_at}, sha256 ${sha256}`)
-      if (aside !== undefined) print(terminal, `What was there before is in ${aside}.`)
+      if (aside !== undefined) print(terminal, `The replaced store is in ${aside}.`)
     })
 }
 
@@ -45,7 +45,7 @@ function now(): string {
 
 function embedded(config: CoreConfig, tool: string): CoreConfig {
   if (config.storage.url === null || config.storage.url === "") return config
-  throw new BootError([`storage.url names a MongoDB, which has tools of its own for this: use ${tool}.`])
+  throw new BootError([`storage.url names a MongoDB, which has its own backup tools: use ${tool}.`])
 }
 
 /** What went wrong is the user's to read, without a stack. */

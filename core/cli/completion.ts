@@ -18,7 +18,7 @@ const shells = { bash, zsh, fish } as const
 
 export function completionScript(shell: string, program: Command): string {
   const write = Object.hasOwn(shells, shell) ? shells[shell as keyof typeof shells] : undefined
-  if (!write) throw new CommandProblem(`There is no completion for "${shell}"; there is for ${Object.keys(shells).join(", ")}.`)
+  if (!write) throw new CommandProblem(`Completion for "${shell}" is not supported; supported are ${Object.keys(shells).join(", ")}.`)
   return write(placesOf(program, ""))
 }
 

@@ -9,7 +9,7 @@ import { startedAgain } from "./started-again.ts"
 export function addDev(program: Command, root: string, end: (exitCode: number) => void): void {
   program
     .command("dev")
-    .description("Start the service, again whenever plugins/ or config/ changes, and apply pipeline files as they change.")
+    .description("Start the service, restart it when plugins/ or config/ change, and apply pipeline files when they change.")
     .action(async () => {
       const folders = ["plugins", "config"].map((folder) => join(root, folder)).filter((folder) => existsSync(folder))
       end(await startedAgain({ folders, command: [join(frameworkRoot, "core/dev.js")], cwd: root }))

@@ -11,6 +11,6 @@ export function firstStart(file: string): z.infer<typeof FirstStart> {
   try {
     return FirstStart.parse(JSON.parse(text))
   } catch {
-    throw new CommandProblem(`${file} is not what a first start writes (base_url and admin_key).`)
+    throw new CommandProblem(`${file} does not hold what a first start writes (base_url and admin_key).`)
   }
 }

@@ -27,20 +27,20 @@ export function addLoginCommands(program: Command, context: CommandContext): voi
   const { terminal } = context
   program
     .command("login")
-    .description("Keep a key for later commands; it is asked for, or read from standard input.")
-    .option("--url <url>", `where the service is; ${defaultUrl} unless given`)
-    .option("--from <file>", "take address and key from what a first start wrote: data/bootstrap.json")
+    .description("Store a key for later commands; it is prompted for, or read from standard input.")
+    .option("--url <url>", `URL of the service; default: ${defaultUrl}`)
+    .option("--from <file>", "use the address and key of the first start: data/bootstrap.json")
     .option("--organization <slug>", "act in this organization unless told otherwise")
-    .option("--profile <name>", "name to keep it under", "default")
+    .option("--profile <name>", "name of the profile", "default")
     .action((options: LoginOptions) => told({ context }, () => login(options, terminal)))
   program
     .command("logout")
-    .description("Forget a profile and its key; the key itself stays valid until it is revoked.")
-    .argument("[profile]", "name of the profile; the current one unless given")
+    .description("Delete a profile and its key; the key itself stays valid until it is revoked.")
+    .argument("[profile]", "name of the profile; default: the current one")
     .action((name: string | undefined) => told({ context }, () => logout(name, terminal)))
   program
     .command("profiles")
-    .description("List the profiles, or make one the current one.")
+    .description("List the profiles, or select the current one.")
     .option("--use <name>", "make this the current one")
     .action(({ use }: { use?: string }) => told({ context }, () => profiles(use, terminal)))
 }
@@ -63,7 +63,7 @@ async function login(options: LoginOptions, terminal: Terminal): Promise<void> {
     current: options.profile,
     profiles: { ...kept, ...(replaced && moved && { [moved]: replaced }), [options.profile]: profile },
   })
-  stdout.write(`${url}: ${me.role} of ${me.organization.slug}. Kept as "${options.profile}" in ${profilesFile(env)}.\n`)
+  stdout.write(`${url}: ${me.role} of ${me.organization.slug}. Stored as "${options.profile}" in ${profilesFile(env)}.\n`)
   if (moved) stdout.write(`"${options.profile}" was ${replaced?.url} before; that is now "${moved}".\n`)
 }
 

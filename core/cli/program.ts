@@ -58,7 +58,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   }
   const declarations = () => ownDeclarations(terminal.env)
   const program = new Command("millrace")
-    .description("Durable event pipelines: runs the service, and what goes with it.")
+    .description("Durable event pipelines: the service and its tools.")
     .exitOverride()
     .configureOutput({ writeOut: (text) => void terminal.stdout.write(text), writeErr: (text) => void terminal.stderr.write(text) })
     .configureHelp({ showGlobalOptions: true })
@@ -72,7 +72,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
 
   program
     .command("config")
-    .description("Show the settings that hold, and where each comes from; secrets are masked.")
+    .description("Show the effective settings and their sources; secrets are masked.")
     .action(async () => {
       const loaded = ownConfig(terminal.env)
       const plugins = await loadPlugins({ config: loaded.config, root: process.cwd(), unset: loaded.unset })
@@ -81,8 +81,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
 
   program
     .command("schema")
-    .description("Print the JSON Schema of pipeline documents, for the plugins that ship and your own.")
-    .option("--into <folder>", "write it there instead, and that of pipeline tests, for editors")
+    .description("Print the JSON Schema of pipeline documents, for shipped plugins and your own.")
+    .option("--into <folder>", "write it to this folder, with the schema of pipeline tests, for editors")
     .action(async ({ into }: { into?: string }) => {
       const { registry } = await declarations()
       if (into === undefined) print(terminal, pipelineSchema(registry))
@@ -93,8 +93,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
   if (frameworkIsSource)
     program
       .command("generate")
-      .description("Write the files that are made from declarations and kept in the repository.")
-      .option("--check", "write nothing; fail when one of them is not current")
+      .description("Write the generated files that are committed.")
+      .option("--check", "write nothing; fail if a file is not current")
       .action(async ({ check }: { check?: boolean }) => {
         const files = await shippedFiles()
         exitCode = check ? checkGenerated(files, terminal) : writeGenerated(files, terminal)

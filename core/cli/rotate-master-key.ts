@@ -41,9 +41,9 @@ export async function rotateMasterKey(config: CoreConfig): Promise<string> {
     const { resealed, secrets } = await resealAll(store, vault)
     if (inFile) adoptNextMasterKey(keys.file)
     const rest = inFile
-      ? `${keys.file} holds the new key. Backups of before need the old one.`
-      : "MILLRACE_RETIRED_MASTER_KEYS is no longer needed. Backups of before need the old key."
-    return `${resealed} of ${secrets} secrets were sealed anew under the master key ${vault.keyId}. ${rest}`
+      ? `${keys.file} holds the new key. Older backups need the old one.`
+      : "MILLRACE_RETIRED_MASTER_KEYS is no longer needed. Older backups need the old key."
+    return `${resealed} of ${secrets} secrets were re-encrypted with the master key ${vault.keyId}. ${rest}`
   } finally {
     await store.stop()
   }

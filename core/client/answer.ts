@@ -16,7 +16,7 @@ export async function jsonOf(response: Response): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    const message = `The answer is not JSON; is this the address of a Millrace service? It starts: ${text.slice(0, 100)}`
+    const message = `The response is not JSON; is this the address of a Millrace service? It starts: ${text.slice(0, 100)}`
     throw new ClientError("unknown", message, { reason: "not_json" }, { status: response.status, cause })
   }
 }
@@ -28,7 +28,7 @@ export async function errorOf(response: Response): Promise<ClientError> {
   const options = { status, requestId: headers.get("x-request-id") ?? undefined, retryAfterS }
   const own = ownBody(text)
   if (own) return new ClientError(own.code, own.message, own.details, options)
-  const message = `The answer is ${status}, and not from the service itself${text === "" ? "." : `: ${text.slice(0, 200)}`}`
+  const message = `The response has status ${status}, and is not from the service itself${text === "" ? "." : `: ${text.slice(0, 200)}`}`
   return new ClientError(codeOf(status), message, { reason: "unrecognized_response" }, options)
 }
 
@@ -59,7 +59,7 @@ export function streamOf(response: Response): ClientStream {
         const { name } = cause as Error
         if (name === "AbortError") throw new ClientError("canceled", "The export was canceled.", { reason: "client_canceled" }, { cause })
         if (name === "TimeoutError")
-          throw new ClientError("deadline_exceeded", "The export took longer than the time given.", { reason: "client_timeout" }, { cause })
+          throw new ClientError("deadline_exceeded", "The export timed out.", { reason: "client_timeout" }, { cause })
         throw new ClientError(
           "unavailable",
           `The connection was lost after ${taken} bytes; the response is incomplete.`,

@@ -149,7 +149,7 @@ function failureOf(cause: unknown, signal: AbortSignal | undefined, base: string
   if (signal?.aborted) {
     const late = (signal.reason as Error | undefined)?.name === "TimeoutError"
     return late
-      ? new ClientError("deadline_exceeded", "There was no answer in the time given.", { reason: "client_timeout" }, { cause })
+      ? new ClientError("deadline_exceeded", "The call timed out.", { reason: "client_timeout" }, { cause })
       : new ClientError("canceled", "The call was canceled.", { reason: "client_canceled" }, { cause })
   }
   const { cause: inner, message } = cause as Error & { cause?: Error & { code?: string } }

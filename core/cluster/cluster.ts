@@ -79,7 +79,7 @@ class Cluster implements ClusterInvalidation {
     work.afterCommit(async () => {
       const dropped = this.#topics.drop(topic, key)
       if (waits) await Promise.all([dropped, this.#everywhere(id)])
-      else dropped.catch((error: unknown) => log.error({ err: error, topic, key }, "a change could not be dropped"))
+      else dropped.catch((error: unknown) => log.error({ err: error, topic, key }, "a cache could not be invalidated"))
     })
   }
 
@@ -163,14 +163,14 @@ class Cluster implements ClusterInvalidation {
     const earlier = this.#node
     await this.#remove()
     await this.#register()
-    this.#options.log.info({ node: this.#node, earlier }, "this node's lease had run out; it has registered and dropped everything")
+    this.#options.log.info({ node: this.#node, earlier }, "this node's lease had expired; it has registered again and cleared its caches")
   }
 
   async #remove(): Promise<void> {
     const { store, ids, log } = this.#options
     const write = { kind: "remove", collection: nodes, id: this.#node, optional: true } as const
     await store.commit({ id: ids.uuid(), writes: [write] }).catch((error: unknown) => {
-      log.warn({ err: error, node: this.#node }, "this node's registration could not be removed; others wait for its lease")
+      log.warn({ err: error, node: this.#node }, "this node's registration could not be removed; other nodes wait for its lease to expire")
     })
   }
 
@@ -206,7 +206,7 @@ class Cluster implements ClusterInvalidation {
       .catch((error: unknown) => {
         // What could not be dropped must not be served: this node starts over.
         this.#broken = true
-        this.#options.log.error({ err: error, topic: change.topic, key: change.key }, "a change could not be dropped or confirmed")
+        this.#options.log.error({ err: error, topic: change.topic, key: change.key }, "a cache could not be invalidated or confirmed")
       })
       .finally(() => this.#underWay.delete(work))
     this.#underWay.add(work)

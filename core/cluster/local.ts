@@ -11,7 +11,7 @@ export function createLocalInvalidation({ log }: { log: Logger }): CacheInvalida
       work.afterCommit(async () => {
         const dropped = topics.drop(topic, key)
         if (options.settled) return dropped
-        dropped.catch((error: unknown) => log.error({ err: error, topic, key }, "a change could not be dropped"))
+        dropped.catch((error: unknown) => log.error({ err: error, topic, key }, "a cache could not be invalidated"))
       })
     },
     assertLease: () => {},

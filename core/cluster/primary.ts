@@ -52,11 +52,11 @@ export class Primary {
     this.log = options.log
     this.#sockets = mkdtempSync(join(tmpdir(), `millrace-${process.pid}-`))
     const registers = [this.#metrics]
-    this.#restarts = new Counter({ name: "millrace_worker_restarts_total", help: "Workers that ended and were started again.", registers })
+    this.#restarts = new Counter({ name: "millrace_worker_restarts_total", help: "Worker restarts.", registers })
     const listening = () => this.#listening().length
     new Gauge({
       name: "millrace_workers",
-      help: "Workers that are listening.",
+      help: "Listening workers.",
       registers,
       collect() {
         this.set(listening())
@@ -109,11 +109,11 @@ export class Primary {
     })
     const { id, process: child } = worker
     worker.once("exit", (code, signal) => {
-      if (onFailure && !listens) return onFailure(new Error("The first worker ended before it listened; it says why above."))
+      if (onFailure && !listens) return onFailure(new Error("The first worker ended before it was listening; see its message above."))
       if (this.#stopping) return
       const deaths = clock.monotonic() - startedAt < youngMs ? youngDeaths + 1 : 0
       const pause = deaths < 2 ? 0 : Math.min(maxPauseMs, minPauseMs * 2 ** (deaths - 2))
-      this.log.warn({ worker: id, pid: child.pid, code, signal, again_in_ms: pause }, "a worker ended; another takes its place")
+      this.log.warn({ worker: id, pid: child.pid, code, signal, again_in_ms: pause }, "a worker ended; starting another")
       this.#restarts.inc()
       clock.after(pause, () => {
         if (!this.#stopping) this.#keep({ youngDeaths: deaths, onListening })

@@ -58,7 +58,7 @@ export async function uniqueSlug(slug: string, isTaken: (slug: string) => Promis
     const numbered = n === 1 ? slug : `${slug}-${n}`
     if (!(await isTaken(numbered))) return numbered
   }
-  const message = `"${slug}" and ${maxNumbered - 1} slugs like it are taken; give a slug or another name.`
+  const message = `"${slug}" and ${maxNumbered - 1} numbered variants are taken; give a slug or another name.`
   throw new AppError("already_exists", message, { reason: "slug_taken", fields: [{ path: "slug", message: "taken" }] })
 }
 

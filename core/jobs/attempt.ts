@@ -40,7 +40,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
   const number = doc.attempts + 1
   const work = new StagedWork(`${doc.id}:${number}:${started}`)
   const cancel = clock.after(doc.timeout_ms, () =>
-    stop.abort(new AppError("deadline_exceeded", `The job took longer than ${doc.timeout_ms} ms.`)),
+    stop.abort(new AppError("deadline_exceeded", `The job timed out after ${doc.timeout_ms} ms.`)),
   )
   const handed: Handed = {
     attempt: number,
@@ -68,7 +68,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
       told(next ? "retried" : "dead")
       return next
     } catch (fault) {
-      handed.log.error({ err: fault }, "the outcome of a job could not be kept; its lease will run out")
+      handed.log.error({ err: fault }, "the outcome of a job could not be stored; its lease will expire")
       told("retried")
       return undefined
     }
@@ -107,8 +107,8 @@ async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, hand
     { where: { held_by: node }, optional: true },
   )
   await work.commitTo(store)
-  if (ended) log.error({ err: error, attempt: number }, "job failed for good")
-  else if (postponed === undefined) log.warn({ err: error, attempt: number, again_in_ms: wait }, "job failed, will be tried again")
+  if (ended) log.error({ err: error, attempt: number }, "job failed, no attempts left")
+  else if (postponed === undefined) log.warn({ err: error, attempt: number, again_in_ms: wait }, "job failed, will be retried")
   return ended ? undefined : { milliseconds: wait, kept }
 }
 

@@ -165,7 +165,7 @@ export class DurableQueue implements JobQueue {
     if (given.length === 0) return
     this.#releasing = this.#releasing
       .then(() => this.#leases.release(given))
-      .catch((error: unknown) => this.#args.log.warn({ err: error }, "jobs could not be given back; their leases will run out"))
+      .catch((error: unknown) => this.#args.log.warn({ err: error }, "jobs could not be released; their leases will expire"))
   }
 
   #fill(): void {

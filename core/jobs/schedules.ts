@@ -149,7 +149,7 @@ export class DurableScheduler implements Scheduler {
       if (earliest && !failed) this.#wakeBy(Date.parse(earliest.next_at))
       this.#wakeIn(failed ? retryMs : maxSleepMs)
     } catch (error) {
-      log.warn({ err: error }, "schedules could not be read; trying again")
+      log.warn({ err: error }, "schedules could not be read; retrying")
       this.#wakeIn(retryMs)
     }
   }
@@ -160,7 +160,7 @@ export class DurableScheduler implements Scheduler {
       await this.#fire(schedule)
       return true
     } catch (error) {
-      this.#args.log.error({ err: error, schedule: schedule.id }, "a scheduled job could not be made; trying again")
+      this.#args.log.error({ err: error, schedule: schedule.id }, "a scheduled job could not be created; retrying")
       return false
     }
   }

@@ -116,7 +116,7 @@ function takeReferences(tree: Tree, prefix: string, reading: Reading): [path: st
       return [[path, `${name}, not set`]]
     }
     if (text === undefined || text === "") {
-      reading.problems.push(`${path} (from ${reading.file}) is to come from the variable ${name}, which is not set.`)
+      reading.problems.push(`${path} (from ${reading.file}) is read from the variable ${name}, which is not set.`)
       delete tree[key]
       return []
     }
@@ -138,7 +138,7 @@ function applyVariable(name: string, text: string, { tree, known, origins, probl
   const byName = new Map(known.map((path) => [longName(path), path]))
   const path = shortNames[name] ?? byName.get(name)
   if (path === undefined) {
-    problems.push(`The variable ${name} sets nothing.${didYouMean(name, [...byName.keys(), ...Object.keys(shortNames)])}`)
+    problems.push(`The variable ${name} does not name a setting.${didYouMean(name, [...byName.keys(), ...Object.keys(shortNames)])}`)
     return
   }
   // Where a file put something else in place of the section, the schema's refusal of that is what to tell.

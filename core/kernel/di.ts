@@ -58,7 +58,7 @@ export class Container {
   /** Throws when the token has a provider already; the message names both. */
   provide<T, R extends TokenRecord>(token: Token<T>, service: Service<T, R>, by = "core"): void {
     const earlier = this.#providers.get(token.key)
-    if (earlier) throw new Error(`"${token.name}" is provided by both ${earlier.by} and ${by}; one of them must go.`)
+    if (earlier) throw new Error(`"${token.name}" is provided by both ${earlier.by} and ${by}; remove one.`)
     this.#providers.set(token.key, { token, by })
     this.#inner.register(token.key, { useFactory: instanceCachingFactory(() => this.#create(token.name, service)) })
   }
@@ -67,10 +67,10 @@ export class Container {
   get<T>(token: Token<T>): T {
     if (!this.#providers.has(token.key)) {
       const asker = this.#creating.at(-1)
-      throw new Error(`Nobody provides "${token.name}"${asker ? `, which "${asker}" injects` : ""}. Is the plugin that does loaded?`)
+      throw new Error(`Nothing provides "${token.name}"${asker ? `, which "${asker}" injects` : ""}. Is its plugin loaded?`)
     }
     if (this.#creating.includes(token.name)) {
-      throw new Error(`Services inject each other in a circle: ${[...this.#creating, token.name].join(" -> ")}.`)
+      throw new Error(`Services have circular dependencies: ${[...this.#creating, token.name].join(" -> ")}.`)
     }
     return this.#inner.resolve<T>(token.key)
   }

@@ -128,7 +128,7 @@ export function orderPlugins<R>(
     const { id } = one.plugin
     if (state.get(id) === "done") return
     if (state.get(id) === "visiting") {
-      problems.push(`Plugins need each other in a circle: ${[...path.slice(path.indexOf(id)), id].join(" -> ")}.`)
+      problems.push(`Plugins have circular dependencies: ${[...path.slice(path.indexOf(id)), id].join(" -> ")}.`)
       return
     }
     state.set(id, "visiting")

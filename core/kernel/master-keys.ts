@@ -38,7 +38,7 @@ export function loadMasterKeys({ configured, retired, dataDir, production }: Mas
   }
   if (production) {
     throw new Error(
-      `master_key (MILLRACE_MASTER_KEY) is not set, and in production none is drawn. Make one with \`openssl rand -base64 32\`; a service that ran before with ${file} goes on with what that file holds.`,
+      `master_key (MILLRACE_MASTER_KEY) is not set, and in production none is generated. Create one with \`openssl rand -base64 32\`; a service that used ${file} before needs the key of that file.`,
     )
   }
   const kept = readKept(file)
@@ -71,7 +71,7 @@ export function parseMasterKey(text: string, from: string): Buffer {
   const bytes = /^[A-Za-z0-9+/_-]{43}=?$/.test(given) ? Buffer.from(given, "base64") : undefined
   if (bytes?.length === keyBytes) return bytes
   throw new Error(
-    `${from} must be 32 bytes, written as 64 hex digits or as base64 (44 characters); it has ${given.length} characters. \`openssl rand -base64 32\` makes one.`,
+    `${from} must be 32 bytes, written as 64 hex digits or as base64 (44 characters); it has ${given.length} characters. \`openssl rand -base64 32\` creates one.`,
   )
 }
 
@@ -105,7 +105,7 @@ function keepDrawn(file: string, key: Buffer): void {
   }
   flushFolder(dirname(file))
   if (readKept(file)?.equals(key)) return
-  throw new Error(`${file} was written by another process that is starting too. Start this one again.`)
+  throw new Error(`${file} was written by another process that is starting. Restart this one.`)
 }
 
 function flushFolder(folder: string): void {

@@ -74,7 +74,7 @@ export function createIntakes(): Intakes {
   const intakes = new Map<string, Intake>()
   return {
     use(purpose, intake) {
-      if (intakes.has(purpose)) throw new Error(`Two plugins take the events of ${purpose} pipelines; load one of them.`)
+      if (intakes.has(purpose)) throw new Error(`Two plugins take over the events of ${purpose} pipelines; load one of them.`)
       intakes.set(purpose, intake)
     },
     of: (purpose) => intakes.get(purpose),

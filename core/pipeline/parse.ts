@@ -87,9 +87,9 @@ function syntaxFindings(document: Document.Parsed, lines: LineCounter): Finding[
   for (const problem of firstOf([...document.errors, ...document.warnings])) {
     if (problem.code === "TAB_AS_INDENT") add("This line is indented with a tab; YAML takes spaces only.", problem.pos[0])
     else if (problem.code === "BLOCK_AS_IMPLICIT_KEY")
-      add("The next line is indented further though this one has its value already; give both the same indentation.", problem.pos[0])
-    else if (problem.code === "DUPLICATE_KEY") add("This key stands twice in the same object; remove one.", problem.pos[0])
-    else if (problem.code === "MULTIPLE_DOCS") add("One file holds one document; split it at this line.", problem.pos[0])
+      add("The next line is indented further, but this line has a value already; give both the same indentation.", problem.pos[0])
+    else if (problem.code === "DUPLICATE_KEY") add("This key is a duplicate in its object; remove one.", problem.pos[0])
+    else if (problem.code === "MULTIPLE_DOCS") add("A file holds one document; split it at this line.", problem.pos[0])
     else add(sentence(problem.message), problem.pos[0])
   }
   if (found.length > 0) return found
@@ -114,7 +114,7 @@ function syntaxFindings(document: Document.Parsed, lines: LineCounter): Finding[
 
 function keyProblem(key: unknown): string | undefined {
   if (isScalar(key) && key.value === "<<" && key.type === Scalar.PLAIN)
-    return 'Merge keys ("<<") are not supported: write the fields out, or let an alias stand for the whole value.'
+    return 'Merge keys ("<<") are not supported: write the fields, or use an alias for the whole value.'
   if (isScalar(key) && key.value === "__proto__") return 'A key cannot be named "__proto__".'
   return key === null || (isScalar(key) && typeof key.value !== "object") ? undefined : "A key must be plain text."
 }

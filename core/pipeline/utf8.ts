@@ -1,7 +1,7 @@
 // Bytes of a document as text. Decoded leniently, an umlaut in Latin-1 would be stored as U+FFFD, and nobody would hear of it.
 
 /** What to say of bytes that are no such text. */
-export const notUtf8 = "The file is not text in UTF-8. Save it in that encoding."
+export const notUtf8 = "The file is not valid UTF-8. Save it in that encoding."
 
 /** Without a byte order mark. undefined where it is not UTF-8, or holds NUL, as UTF-16 does. */
 export function utf8Text(bytes: Uint8Array): string | undefined {

@@ -25,7 +25,7 @@ export class CapturedOutgoing implements OutgoingCapture {
       const answer = await unlessAborted(fixture(call), signal)
       if (answer) return answer
     }
-    const message = `Nothing answers ${call.method} ${call.url} here, and nothing is sent. Give it a fixture.`
+    const message = `No fixture answers ${call.method} ${call.url}, and nothing is sent. Add a fixture.`
     throw new AppError("failed_precondition", message, { reason: "no_fixture", retryable: false })
   }
 

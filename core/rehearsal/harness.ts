@@ -98,7 +98,7 @@ export class PipelineHarness {
     const owner_artifact_id = document.owner_artifact_id === null ? null : await this.rehearsal.fixture(this.caller, "page")
     const made = await this.rehearsal.fixture(this.caller, "pipeline", { ...document, auth_config, owner_artifact_id })
     const stored = await this.rehearsal.runtime.container.get(PipelineSource).byId(this.caller.organization.id, made.id)
-    if (!stored) throw new Error(`The pipeline "${document.name}" was made and is not there.`)
+    if (!stored) throw new Error(`The pipeline "${document.name}" was created but cannot be found.`)
     return { stored, url: made.inbound_url ?? "", secret }
   }
 

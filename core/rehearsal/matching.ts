@@ -43,11 +43,11 @@ export const kinds = ["string", "number", "boolean", "object", "list", "absent"]
 
 /** Objects of one field that stand for values: how each is written, and what it fits. */
 export const matchers: Readonly<Record<string, { readonly written: string; readonly fits: string }>> = {
-  $contains: { written: "{ $contains: text }", fits: "A text that holds this one; a list with an element that matches." },
-  $matches: { written: "{ $matches: regex }", fits: "A text that a regular expression fits." },
-  $any: { written: `{ $any: ${kinds.join(" | ")} }`, fits: "Any value of the kind; null counts as absent." },
-  $absent: { written: "{ $absent: true }", fits: "Nothing, or null; with `false` anything else." },
-  $exactly: { written: "{ $exactly: value }", fits: "This value and nothing beside it: an object's further fields are refused as well." },
+  $contains: { written: "{ $contains: text }", fits: "A string that contains this one; a list with a matching element." },
+  $matches: { written: "{ $matches: regex }", fits: "A string that matches the regular expression." },
+  $any: { written: `{ $any: ${kinds.join(" | ")} }`, fits: "Any value of the type; null counts as absent." },
+  $absent: { written: "{ $absent: true }", fits: "No value, or null; with `false` any other value." },
+  $exactly: { written: "{ $exactly: value }", fits: "Exactly this value, without further fields in objects." },
 }
 
 export const matcherNames = Object.keys(matchers)

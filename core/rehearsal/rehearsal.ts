@@ -103,7 +103,7 @@ export class Rehearsal {
   ): Promise<Awaited<ReturnType<RehearsalFixtures[K]>>> {
     const { container, registry } = this.runtime
     const offered = registry.get(RehearsalFixturePoint, name)
-    if (!offered) throw new BootError([`No plugin that is loaded offers the rehearsal fixture "${name}".`])
+    if (!offered) throw new BootError([`No loaded plugin provides the rehearsal fixture "${name}".`])
     const context: RehearsalContext = {
       caller,
       store: container.get(Store),
@@ -117,7 +117,7 @@ export class Rehearsal {
   /** One call of an operation by its name; throws AppError as the operation does. */
   async invoke<T = Record<string, Json>>(caller: Caller, name: string, input: unknown): Promise<T> {
     const operation = this.runtime.registry.get(Operations, name)
-    if (!operation) throw new BootError([`There is no operation "${name}": the plugin that has it is not loaded.`])
+    if (!operation) throw new BootError([`There is no operation "${name}": its plugin is not loaded.`])
     return (await this.#perform(caller, operation, input)) as T
   }
 

@@ -28,7 +28,7 @@ export function senderOf(
     testSecret: mode.testSecret?.(config) ?? "test-secret-test-secret",
     async sign(secret, request, pipeline) {
       if (mode.sign) return mode.sign({ config, secret, request, pipeline, deps: container.all(mode.inject) })
-      const message = `The auth mode ${mode.mode} cannot sign for tests; give the signed headers as they were captured.`
+      const message = `The auth mode ${mode.mode} cannot sign for tests; give captured signed headers.`
       throw new AppError("unimplemented", message)
     },
   }

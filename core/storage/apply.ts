@@ -97,7 +97,7 @@ function placeOf(document: Stored, path: string, make: boolean): Place | undefin
         `${path} cannot be changed: ${JSON.stringify(segment)} holds ${JSON.stringify(next)}, no object.`,
         {
           reason: "not_an_object",
-          fields: [{ path, message: "leads through a value that is not an object" }],
+          fields: [{ path, message: "passes through a value that is not an object" }],
         },
       )
     }
@@ -115,7 +115,7 @@ function checkPosition(parent: Stored | Json[], key: string, path: string): void
     `${path} cannot be changed: ${JSON.stringify(key)} is not a position in a list of ${parent.length}.`,
     {
       reason: "invalid_position",
-      fields: [{ path, message: "names no position in the list" }],
+      fields: [{ path, message: "is not a position in the list" }],
     },
   )
 }

@@ -109,7 +109,7 @@ export class GroupCommit {
 
   #refuse(): AppError {
     const waiting = this.#queue.length
-    const message = `Storage is behind: ${waiting} commits (about ${this.#bytes >> 20} MiB) wait. Try again in a moment.`
+    const message = `Storage is overloaded: ${waiting} commits (about ${this.#bytes >> 20} MiB) are waiting. Retry shortly.`
     return new AppError("unavailable", message, { reason: "commit_timeout", waiting }, { retryAfterS: 1 })
   }
 
@@ -205,7 +205,7 @@ function settle(waiting: Waiting | undefined, result: CommitResult | AppError | 
     waiting?.resolve(result)
     return false
   }
-  waiting?.reject(result ?? new AppError("internal", "The storage driver gave no result for a commit.", { reason: "no_result" }))
+  waiting?.reject(result ?? new AppError("internal", "The storage driver returned no result for a commit.", { reason: "no_result" }))
   return true
 }
 

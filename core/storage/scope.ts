@@ -76,7 +76,7 @@ function checkWrite(write: Write): void {
       if (write.where) checkFilter(name, write.where)
       return
     default:
-      throw invalid(name, "kind", `is ${String((write as Write).kind)}; insert, update, remove and merge are known`)
+      throw invalid(name, "kind", `is ${String((write as Write).kind)}; use insert, update, remove or merge`)
   }
 }
 

@@ -160,7 +160,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   async function commit(work: StagedWork, call: Call, answer: KeptAnswer | undefined): Promise<void> {
     const { operation, caller, input, claim } = call
     if (operation.hints.readOnly) {
-      if (work.writes.length > 0) throw new Error(`${operation.name} says it only reads, and staged ${work.writes.length} writes.`)
+      if (work.writes.length > 0) throw new Error(`${operation.name} is declared read-only, but staged ${work.writes.length} writes.`)
       return await work.committed({ created: [] })
     }
     const changes = await changesOf(deps.store, work.writes, caller.organization.id)
@@ -235,7 +235,7 @@ async function checkedOutput(operation: AnyOperation, result: unknown): Promise<
   const parsed = await operation.output.safeParseAsync(result)
   if (!parsed.success) {
     const where = parsed.error.issues.map((issue: { path: PropertyKey[]; message: string }) => `${issue.path.join(".")}: ${issue.message}`)
-    throw new Error(`${operation.name} answered something else than its output declares: ${where.join("; ")}`)
+    throw new Error(`The result of ${operation.name} does not match its declared output: ${where.join("; ")}`)
   }
   return JSON.stringify(parsed.data ?? null)
 }

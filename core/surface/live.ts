@@ -123,7 +123,7 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   const recheckLater = () => {
     cancelRecheck = deps.clock.after(recheckMs, () => {
       recheck(deps, io)
-        .catch((err: unknown) => deps.log.warn({ err }, "open sockets could not be checked again"))
+        .catch((err: unknown) => deps.log.warn({ err }, "open sockets could not be rechecked"))
         .finally(() => {
           if (!closing) recheckLater()
         })

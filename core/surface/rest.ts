@@ -109,7 +109,7 @@ export function createRest(deps: RestDeps): RequestListener {
   app.use((request) => {
     const methods = methodsAt(request.path)
     if (methods.length > 0) throw methodNotAllowed(request.method, request.path, methods)
-    throw new AppError("not_found", `There is nothing at ${request.method} ${request.path}. GET /openapi.json lists what there is.`, {
+    throw new AppError("not_found", `There is nothing at ${request.method} ${request.path}. GET /openapi.json lists the operations.`, {
       reason: "unknown_path",
     })
   })
@@ -139,7 +139,7 @@ async function answer(deps: RestDeps, called: Called, request: Request, response
 async function perform(deps: RestDeps, { operation, read }: Called, request: Request, response: Response): Promise<Answer> {
   const { invoker } = deps
   const gone = new AbortController()
-  response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
+  response.once("close", () => gone.abort(new AppError("canceled", "The client disconnected.")))
   const credentials = credentialsOf(request, response, { surface: "rest", log: deps.log, address: deps.addressOf(request) })
   const admitted = await invoker.admit(credentials, {
     quotas: (quotas: readonly Quota[]) => void response.set(rateLimitHeaders(quotas)),
@@ -162,7 +162,7 @@ async function perform(deps: RestDeps, { operation, read }: Called, request: Req
 function fail(deps: RestDeps, cause: unknown, request: Request, response: Response): void {
   const error =
     cause instanceof URIError
-      ? new AppError("invalid_argument", "The path holds a broken percent-escape.", { reason: "malformed_path" })
+      ? new AppError("invalid_argument", "The path has an invalid percent-encoding.", { reason: "malformed_path" })
       : asAppError(cause)
   if (!(cause instanceof AppError) && !(cause instanceof URIError)) {
     deps.log.error({ err: cause, request_id: response.locals["requestId"], path: request.path }, "request failed")
@@ -174,7 +174,7 @@ function fail(deps: RestDeps, cause: unknown, request: Request, response: Respon
 function requestHistogram(metrics: Registry): Histogram<"operation" | "method" | "status"> {
   return new Histogram({
     name: "millrace_http_request_seconds",
-    help: "Time from request to answer, by operation.",
+    help: "Duration of requests, by operation.",
     labelNames: ["operation", "method", "status"],
     registers: [metrics],
   })

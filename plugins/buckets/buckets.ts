@@ -49,7 +49,7 @@ export function createBuckets(driver: BucketDriver, limits: { readonly maxObject
     open: (organization) => ({
       async put(key, bytes) {
         if (bytes.length > limits.maxObjectBytes) {
-          const message = `The object is ${bytes.length} bytes; ${limits.maxObjectBytes} is the most (plugins.settings.buckets.max_object_bytes).`
+          const message = `The object has ${bytes.length} bytes; the limit is ${limits.maxObjectBytes} (plugins.settings.buckets.max_object_bytes).`
           throw new AppError("resource_exhausted", message, { reason: "object_too_large", retryable: false })
         }
         await driver.put(organization, checkedKey(organization, key), bytes)
@@ -63,7 +63,7 @@ export function createBuckets(driver: BucketDriver, limits: { readonly maxObject
         const life = expiresAt - limits.now()
         if (life <= 0) throw new AppError("failed_precondition", "The link would have expired already.", { reason: "already_expired" })
         if (life > maxLinkMs)
-          throw new AppError("out_of_range", "A link lives seven days at most.", { reason: "link_ttl_too_long", most_ms: maxLinkMs })
+          throw new AppError("out_of_range", "A link is valid for seven days at most.", { reason: "link_ttl_too_long", most_ms: maxLinkMs })
         return driver.signedUrl(organization, checkedKey(organization, key), expiresAt)
       },
       fileOf: (key) => driver.fileOf?.(organization, checkedKey(organization, key)),

@@ -15,11 +15,11 @@ export const readObject = defineRoute({
     const { organization = "", key = "" } = request.params
     const now = deps.clock.now()
     const verdict = checkLink(deps.vault.keyFor("buckets"), { organization, key }, request.query, now)
-    if (verdict === "forged") throw new AppError("permission_denied", "The link's signature is not right.", { reason: "invalid_signature" })
+    if (verdict === "forged") throw new AppError("permission_denied", "The link's signature does not match.", { reason: "invalid_signature" })
     if (verdict === "expired")
       throw new AppError("permission_denied", "The link has expired; ask for a new one.", { reason: "link_expired" })
     const found = await deps.buckets.open(organization).get(key)
-    if (!found) throw new AppError("not_found", "There is no such object any more.", { reason: "object_not_found" })
+    if (!found) throw new AppError("not_found", "There is no such object.", { reason: "object_not_found" })
     const lifeS = Math.max(0, Math.floor(Number(request.query.get("expires")) - now / 1_000))
     return {
       headers: {

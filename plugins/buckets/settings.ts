@@ -1,7 +1,7 @@
 // Where objects are kept, as an operator says it.
 import { z } from "zod"
 
-const endpoint = z.url({ protocol: /^https?$/, error: "no http(s) URL such as https://s3.example.com" })
+const endpoint = z.url({ protocol: /^https?$/, error: "expected an http(s) URL such as https://s3.example.com" })
 
 const S3Settings = z
   .strictObject({

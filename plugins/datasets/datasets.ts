@@ -97,7 +97,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
   function refuseReserved(slug: string): void {
     const what = reserved.get(slug)
     if (what === undefined) return
-    const message = `"${slug}" is kept for ${what}, which alone writes to it; choose another dataset.`
+    const message = `"${slug}" is reserved for ${what}; choose another dataset.`
     throw new AppError("invalid_argument", message, {
       reason: "dataset_reserved",
       fields: [{ path: "dataset_slug", message }],
@@ -108,7 +108,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
   function refuseArchiving(slug: string): void {
     const what = reserved.get(slug)
     if (what === undefined) return
-    const message = `"${slug}" is kept for ${what}, which would be lost if it took no rows: it cannot be archived.`
+    const message = `"${slug}" is reserved for ${what}, so it cannot be archived.`
     throw new AppError("failed_precondition", `status: ${message}`, { reason: "dataset_reserved", fields: [{ path: "status", message }] })
   }
 
@@ -168,7 +168,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
       const slug = given.slug ?? (await uniqueSlug(slugOf(given.name, "dataset"), (one) => isTaken(organization, one)))
       refuseReserved(slug)
       if (given.slug !== undefined && (await get(organization, slug))) {
-        throw new AppError("already_exists", `There is a dataset "${slug}" already; take another slug.`, {
+        throw new AppError("already_exists", `There is a dataset "${slug}" already; use another slug.`, {
           fields: [{ path: "slug", message: "taken" }],
         })
       }

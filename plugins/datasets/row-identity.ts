@@ -32,7 +32,7 @@ export function keyedRowId(
         : value === ""
           ? "is empty"
           : "is null"
-  const message = `The key column "${column}" of the dataset "${dataset.slug}" ${found}; a row is found by it, so it must hold text or a number.`
+  const message = `The key column "${column}" of the dataset "${dataset.slug}" ${found}; it identifies rows, so it must hold text or a number.`
   throw new AppError("invalid_argument", message, { reason: "key_missing", fields: [{ path: column, message }], retryable: false })
 }
 

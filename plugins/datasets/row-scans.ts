@@ -65,7 +65,7 @@ export class RowScans {
       const what = field === "sort" ? `sort by created_at, or filter by ${listed(indexed)}` : `filter by ${listed(indexed)} as well`
       return {
         path: field,
-        message: `the column ${JSON.stringify(column)} is not indexed, and more than ${most} rows of "${dataset.slug}" would have to be gone through; ${what}, so that at most ${most} are left`,
+        message: `the column ${JSON.stringify(column)} is not indexed, and more than ${most} rows of "${dataset.slug}" would have to be scanned; ${what}, so that at most ${most} remain`,
       }
     })
     const message = `${fields[0]?.path}: ${fields[0]?.message}.`

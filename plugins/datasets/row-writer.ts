@@ -87,7 +87,7 @@ export class RowWriter {
 
   #stage(work: UnitOfWork, dataset: KnownDataset, { key, scope, id, values, origin }: RowToWrite): RowResult {
     if (dataset.archived) {
-      throw new AppError("failed_precondition", `The dataset "${dataset.slug}" is archived and takes no rows; set its status to active.`, {
+      throw new AppError("failed_precondition", `The dataset "${dataset.slug}" is archived and accepts no rows; set its status to active.`, {
         reason: "dataset_archived",
         retryable: false,
       })

@@ -54,8 +54,8 @@ export function splitLeadsWarning(
   const suffixed = split.find(({ target }) => byEmail.some((dataset) => differsBySuffix(bareDataset(target), bareDataset(dataset))))
   const hint = suffixed ? ` ${suffixed.target} looks like the same dataset with a collision suffix.` : ""
   const message =
-    `"${saved.slug}" keeps leads in ${byEmail.join(", ")}, while other active lead-capture pipelines write elsewhere: ${listed.join(", ")}.` +
-    `${hint} Point every lead-capture pipeline of one customer at one dataset, or disable the stale ones. Where they belong apart, name this rule in \`acknowledged_warnings\`.`
+    `"${saved.slug}" writes leads to ${byEmail.join(", ")}, while other active lead-capture pipelines write to other datasets: ${listed.join(", ")}.` +
+    `${hint} Point every lead-capture pipeline of one customer at one dataset, or disable the stale ones. If separate datasets are intended, name this rule in \`acknowledged_warnings\`.`
   return { rule: "split-leads-dataset", message }
 }
 

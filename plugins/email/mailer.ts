@@ -49,7 +49,7 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
       const bcc = without(seen, addressesOf(message.bcc ?? [], "bcc"))
       const count = to.length + cc.length + bcc.length
       if (to.length === 0) throw refused("no recipient in to")
-      if (count > maxRecipients) throw refused(`${count} recipients; ${maxRecipients} is the most`)
+      if (count > maxRecipients) throw refused(`${count} recipients; the limit is ${maxRecipients}`)
       const sender = await senders.senderOf(message.organization)
       const replyTo = message.reply_to ? addressesOf(message.reply_to, "reply_to") : (sender.reply_to ?? [])
       const messageId = messageIdOf(message.idempotencyKey, sender.from.address)

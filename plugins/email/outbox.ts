@@ -11,7 +11,7 @@ export function outboxTransport(folder: string): Transport {
   return {
     async deliver(mail) {
       const { message } = await composer.sendMail(asNodemailer(mail))
-      if (!Buffer.isBuffer(message)) throw new Error("The composer gave a stream where a buffer was asked for.")
+      if (!Buffer.isBuffer(message)) throw new Error("The composer returned a stream instead of a buffer.")
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const path = join(folder, fileNameOf(mail))
       const partial = `${path}.${process.pid}.partial`

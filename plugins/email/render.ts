@@ -73,7 +73,7 @@ function fieldHtml({ label, value }: { label: string; value: string }, valueHtml
 function fill(part: string, values: Readonly<Record<string, string>>): string {
   return part.replace(/%%([a-z_]+)%%/g, (_place, name: string) => {
     const value = values[name]
-    if (value === undefined) throw new Error(`The mail template has a place "${name}" that nothing fills; run template/build.ts again.`)
+    if (value === undefined) throw new Error(`The mail template has an unknown placeholder "${name}"; run template/build.ts again.`)
     return value
   })
 }

@@ -54,7 +54,7 @@ export class FilesAtBoot {
     const { settings, organizations, log } = this.#deps
     const files = pipelineFiles(folders)
     for (const { path, why } of folders.filter((folder) => existsSync(folder)).flatMap(ignoredFiles))
-      log.warn({ file: relative(root, path) }, `${relative(root, path)} is not taken for pipelines: ${why}`)
+      log.warn({ file: relative(root, path) }, `${relative(root, path)} is ignored: ${why}`)
     if (files.length === 0) return
     const organization = await organizations.first()
     const problems: string[][] = []
@@ -83,7 +83,7 @@ export class FilesAtBoot {
   ): Promise<string[]> {
     if ("findings" in read) return describeFindings(read)
     const other = slugs.get(read.slug)
-    if (other !== undefined) return [`${read.path}: its slug "${read.slug}" is that of ${other}; give one of them another.`]
+    if (other !== undefined) return [`${read.path}: its slug "${read.slug}" is also that of ${other}; change one.`]
     slugs.set(read.slug, read.path)
     try {
       const applied = await applyFile(organization, read, { ...this.#deps, amongMany: true })

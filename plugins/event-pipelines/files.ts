@@ -68,7 +68,7 @@ function textOf(file: string): string | Finding {
     return utf8Text(readFileSync(file)) ?? refused(notUtf8)
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    return refused(`The file cannot be read: ${code === "ENOENT" ? "it is not there, or a link to what is not there" : message}.`)
+    return refused(`The file cannot be read: ${code === "ENOENT" ? "it does not exist, or is a broken link" : message}.`)
   }
 }
 
@@ -150,17 +150,17 @@ function keptMessage(
 ): string | undefined {
   if (stored.file === null || stored.revision !== stored.file.applied_revision)
     return same
-      ? `the pipeline was changed on the server since ${path} was applied; the server's is kept`
-      : `${path} was changed, and so was the pipeline on the server; the server's is kept`
+      ? `the pipeline was changed on the server since ${path} was applied; the server's version is kept`
+      : `${path} was changed, and so was the pipeline on the server; the server's version is kept`
   if (!rotated) return undefined
-  return `the secret was rotated on the server since ${path} was applied, and its variable holds another; the server's is kept`
+  return `the secret was rotated on the server since ${path} was applied, and its variable has another value; the server's secret is kept`
 }
 
 function warnOfUnset(file: ReadFile, log: Logger): void {
   if (file.unset === undefined) return
   log.warn(
     { file: file.path, variable: file.unset },
-    `${file.path} takes its secret from ${file.unset}, which is not set: a pipeline that has no secret yet is proposed, not active`,
+    `${file.path} takes its secret from ${file.unset}, which is not set: a pipeline without a secret is proposed, not active`,
   )
 }
 

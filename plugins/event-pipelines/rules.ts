@@ -11,7 +11,7 @@ export function purposeOf(asked: PipelineDocument["purpose"], writesTo: readonly
   if (asked === "page_events") {
     throw invalid(
       "purpose",
-      "page_events is reserved: the service makes such a pipeline for each published page. Use record_capture or custom.",
+      "page_events is reserved: the service creates such a pipeline for each published page. Use record_capture or custom.",
     )
   }
   if (writesTo.length > 0) return "record_capture"
@@ -79,7 +79,7 @@ export function splitSecret(given: PipelineDocument["auth_config"]): {
 } {
   const { secret, ...config } = given
   if (secret === undefined || secret === redactedSecret) return { config, secret: undefined }
-  if (typeof secret !== "string" || secret === "") throw invalid("auth_config.secret", "a secret is a text that is not empty.")
+  if (typeof secret !== "string" || secret === "") throw invalid("auth_config.secret", "a secret is a non-empty string.")
   return { config, secret }
 }
 
@@ -89,7 +89,7 @@ export function refuseFixed(
   given: Partial<Pick<PipelineDocument, "source_kind" | "auth_mode" | "auth_config">>,
 ): void {
   const fixed = (field: string) =>
-    invalid(field, "is fixed when the pipeline is created. Make a new pipeline, or rotate-secret for a new secret.")
+    invalid(field, "is fixed at creation. Create a new pipeline, or use rotate-secret for a new secret.")
   if (given.source_kind !== undefined && given.source_kind !== stored.source_kind) throw fixed("source_kind")
   if (given.auth_mode !== undefined && given.auth_mode !== stored.auth_mode) throw fixed("auth_mode")
   if (given.auth_config !== undefined) {
@@ -120,5 +120,5 @@ export const Force = z.boolean().default(false).describe("Run it even if the pip
 /** What a disabled pipeline does in spite of it is an admin's to decide. */
 export function refuseForce(force: boolean, { role }: Caller): void {
   if (!force || roleAtLeast(role, "admin")) return
-  throw new AppError("permission_denied", `force takes the role admin; this key has the role ${role}.`, { reason: "role_too_low" })
+  throw new AppError("permission_denied", `force requires the role admin; this key has the role ${role}.`, { reason: "role_too_low" })
 }

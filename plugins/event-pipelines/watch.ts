@@ -62,7 +62,7 @@ export class PipelineWatch {
       if ("findings" in read) return reportRefused(log, read.path, describeFindings(read))
       await applyFile(organization, read, this.#args).catch((error: unknown) => reportRefused(log, read.path, refusalOf(read, error)))
     } catch (err) {
-      log.error({ err, file }, "a pipeline file that changed could not be applied; what was there stays")
+      log.error({ err, file }, "a changed pipeline file could not be applied; the previous version stays")
     }
   }
 }
@@ -70,7 +70,7 @@ export class PipelineWatch {
 /** Tells of a file that is not applied, a line a problem. */
 export function reportRefused(log: Logger, path: string, problems: readonly string[]): void {
   const lines = problems.map((problem) => `  - ${problem}`).join("\n")
-  log.warn({ file: path, problems }, `${path} is refused, and what was there stays:\n${lines}`)
+  log.warn({ file: path, problems }, `${path} is not valid, and the previous version stays:\n${lines}`)
 }
 
 /** What applying a file was refused for, a line each, at its places in the text. Throws what is not a refusal. */

@@ -46,7 +46,7 @@ function remarksOf({ required_settings, answers_handshake, experimental, note }:
   return [
     required_settings.length > 0 ? `Needs ${required_settings.map((name) => `\`${name}\``).join(", ")}.` : "",
     answers_handshake ? "Its setup handshake is answered." : "",
-    experimental ? "Experimental: known from third parties only." : "",
+    experimental ? "Experimental: documented by third parties only." : "",
     note ?? "",
   ]
     .filter(Boolean)

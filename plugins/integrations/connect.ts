@@ -56,7 +56,7 @@ export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWor
     const credentials = await checkedCredentials(deps, app, input.credentials)
     return input.rotate_credentials ? rotate(deps, caller, work, input, app, credentials) : add(deps, caller, work, input, app, credentials)
   }
-  if (input.credentials !== undefined) throw invalid("credentials", `${app.name} takes none; access is granted at connect_url`)
+  if (input.credentials !== undefined) throw invalid("credentials", `${app.name} needs none; access is granted at connect_url`)
   if (input.rotate_credentials) throw invalid("rotate_credentials", `${app.name} has no credentials to rotate; connect it again`)
   return add(deps, caller, work, input, app, undefined)
 }
@@ -143,7 +143,7 @@ async function rotate(
   }
   if (another) {
     const names = meant.map(({ slug }) => slug)
-    const message = `Several ${app.name} connections could be meant (${names.join(", ")}); say which by name.`
+    const message = `Several ${app.name} connections match (${names.join(", ")}); give the name of one.`
     throw new AppError("failed_precondition", message, { reason: "ambiguous_connection", candidates: names })
   }
   const sealed = sealCredentials(deps.vault, organization, old.id, credentials)

@@ -64,6 +64,6 @@ export function byRef(connections: Collection<Connection>, ref: string, filter: 
 }
 
 function missing(ref: string): AppError {
-  const message = `No integration ${JSON.stringify(ref.slice(0, 100))} is connected for the organization. Connect one with share_with_org; one that is private to its connector is not used by pipelines.`
+  const message = `No integration ${JSON.stringify(ref.slice(0, 100))} is connected for the organization. Connect one with share_with_org; pipelines do not use private connections.`
   return new AppError("failed_precondition", message, { reason: "integration_not_found", retryable: false })
 }

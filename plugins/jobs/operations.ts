@@ -98,7 +98,7 @@ export const retryJob = defineOperation({
   async handle({ input, caller, deps, work }) {
     const job = await jobOf(deps.store, caller.organization.id, input.id)
     if (job.state !== "dead") {
-      const message = `Job ${job.id} has not failed for good: it is ${job.state}, due at ${job.run_at}. Only a dead one can be tried again.`
+      const message = `Job ${job.id} is not dead: it is ${job.state}, due at ${job.run_at}. Only dead jobs can be retried.`
       throw new AppError("failed_precondition", message, { reason: "not_dead" })
     }
     return { id: job.id, steps: [...(await stageRetry(deps, caller.organization.id, job, work))] }
@@ -171,7 +171,7 @@ async function matching(
 /** Throws `not_found` for a job of another organization, or of the service's own. */
 async function jobOf(store: Store, organization: string, id: string): Promise<JobDocument> {
   const job = await store.open(JobCollection).get(id)
-  if (job?.organization !== organization) throw new AppError("not_found", `There is no job ${id}: it never was, or it is done.`)
+  if (job?.organization !== organization) throw new AppError("not_found", `There is no job ${id}: it never existed, or is done.`)
   return job
 }
 

@@ -52,7 +52,7 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
     const found = await find(text.keyId)
     const same = sameBytes(hashKey(text.text), found?.key.hash ?? noHash)
     if (!found || !same || found.key.kind !== text.kind) {
-      throw unauthenticated("unknown_credential", "This key is not known here. Make one with POST /v1/api-keys, or ask an admin for one.")
+      throw unauthenticated("unknown_credential", "This key is unknown. Create one with POST /v1/api-keys, or ask an admin.")
     }
     const { revoked_at, expires_at } = found.key
     if (revoked_at !== null) throw unauthenticated("credential_revoked", `This key was revoked at ${revoked_at}; use another.`)
@@ -120,7 +120,7 @@ function readBearer(bearer: string | undefined): KeyText {
     )
   }
   if (parsed === "mistyped") {
-    throw unauthenticated("credential_checksum_mismatch", "This key has a typing error: its checksum does not match. Copy it again, whole.")
+    throw unauthenticated("credential_checksum_mismatch", "This key has a typing error: its checksum does not match. Copy the whole key again.")
   }
   return parsed
 }

@@ -78,7 +78,7 @@ export function createOrganizations({ store, invalidation, clock, ids }: Directo
     async first() {
       const first = await stored().first({}, { sort: { created_at: 1 } })
       if (first) return first
-      throw new AppError("failed_precondition", "There is no organization yet; the service's first start makes one.", {
+      throw new AppError("failed_precondition", "There is no organization yet; the service's first start creates one.", {
         reason: "no_organization",
       })
     },
@@ -120,7 +120,7 @@ export function createOrganizations({ store, invalidation, clock, ids }: Directo
       changed(work, organization)
     },
     setManager(work, managed, manager) {
-      if (manager?.id === managed) throw new AppError("invalid_argument", "An organization does not manage itself.")
+      if (manager?.id === managed) throw new AppError("invalid_argument", "An organization cannot manage itself.")
       const managed_by = manager ? { ...manager, since: timestamp(clock.now()) } : null
       work.in(OrganizationsCollection).update(managed, { $set: { managed_by } })
       changed(work, managed)

@@ -119,14 +119,14 @@ export class FirstStart implements Bootstrap {
     const key = parseKey(kept.admin_key)
     if (typeof key !== "string" && key.kind === "api_key") return key
     throw new Error(
-      `${this.#path}: admin_key is ${key === "mistyped" ? "mistyped" : "no API key"}; move the file away to have another drawn.`,
+      `${this.#path}: admin_key is ${key === "mistyped" ? "mistyped" : "not an API key"}; move the file away to generate another.`,
     )
   }
 
   async #warnOfIgnored(configured: KeyText | undefined): Promise<void> {
     if (!configured || (await this.#deps.store.open(KeyOwnersCollection).get(configured.keyId))) return
     this.#deps.log.warn(
-      "bootstrap_key (MILLRACE_BOOTSTRAP_KEY) counts only at the first start: there is an organization already, and this is none of its keys.",
+      "bootstrap_key (MILLRACE_BOOTSTRAP_KEY) is used at the first start only: there is an organization already, and this is not one of its keys.",
     )
   }
 }

@@ -28,7 +28,7 @@ export function createKeyUse({ works, clock, log }: KeyUseDeps): KeyUse {
       await works.run((work) => work.in(KeysCollection, organization).update(id, { $set: { last_used_at } }, { optional: true }))
     } catch (error) {
       written.delete(id)
-      log.warn({ err: error, credential: id }, "the time of a key's last use could not be kept")
+      log.warn({ err: error, credential: id }, "the time of a key's last use could not be stored")
     }
   }
 

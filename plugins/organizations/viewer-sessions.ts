@@ -93,7 +93,7 @@ async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Pro
     await works.run((work) => work.in(SigningKeysCollection).insert(drawn, { ifPresent: "keep" }))
     stored = await kept()
   }
-  if (!stored) throw new AppError("data_loss", "The signing key of viewer sessions was written and cannot be read back.")
+  if (!stored) throw new AppError("data_loss", "The signing key of viewer sessions was written, but cannot be read.")
   const d = vault.open(stored.private_jwk, signingKeyContext(stored.kid))
   return {
     kid: stored.kid,
@@ -105,7 +105,7 @@ async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Pro
 async function drawSigningKey(vault: Vault, created_at: string): Promise<SigningKey> {
   const pair = await generateKeyPair("EdDSA", { extractable: true })
   const { kty, crv, x, d } = await exportJWK(pair.privateKey)
-  if (!kty || !crv || !x || !d) throw new AppError("internal", "An EdDSA key was drawn that cannot be written down.")
+  if (!kty || !crv || !x || !d) throw new AppError("internal", "The generated EdDSA key cannot be exported.")
   const kid = createHash("sha256").update(x).digest("base64url").slice(0, 16)
   return { id: keyId, kid, public_jwk: { kty, crv, x }, private_jwk: vault.seal(d, signingKeyContext(kid)), created_at }
 }

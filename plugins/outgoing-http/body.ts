@@ -38,14 +38,14 @@ function unpackerOf(encoding: string | undefined, from: string) {
   if (name === "gzip" || name === "x-gzip") return createGunzip()
   if (name === "deflate") return createInflate()
   if (name === "br") return createBrotliDecompress()
-  throw new AppError("failed_precondition", `${from} answered in the encoding "${name.slice(0, 40)}", which was not asked for.`, {
+  throw new AppError("failed_precondition", `${from} responded with the content encoding "${name.slice(0, 40)}", which was not requested.`, {
     reason: "unexpected_encoding",
     retryable: false,
   })
 }
 
 function tooLarge(maxBytes: number, from: string): AppError {
-  return new AppError("resource_exhausted", `The answer of ${from} is larger than ${maxBytes} bytes and was dropped.`, {
+  return new AppError("resource_exhausted", `The response of ${from} is larger than ${maxBytes} bytes, and was dropped.`, {
     reason: "response_too_large",
     max_bytes: maxBytes,
     retryable: false,

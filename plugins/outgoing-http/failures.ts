@@ -17,13 +17,13 @@ export function explain(error: unknown, origin: string, signal: AbortSignal): Ap
   if (signal.aborted) {
     const late = signal.reason instanceof DOMException && signal.reason.name === "TimeoutError"
     return late
-      ? new AppError("deadline_exceeded", `${origin} did not answer within the deadline.`, { reason: "timeout" }, { cause: error })
-      : new AppError("canceled", `The call to ${origin} was given up because its caller stopped.`, { reason: "canceled" }, { cause: error })
+      ? new AppError("deadline_exceeded", `${origin} did not respond before the deadline.`, { reason: "timeout" }, { cause: error })
+      : new AppError("canceled", `The call to ${origin} was canceled by its caller.`, { reason: "canceled" }, { cause: error })
   }
   const code = codeOf(error)
   if (code.startsWith("Z_") || code.startsWith("ERR__ERROR_FORMAT") || code.startsWith("ERR_BROTLI")) {
     const details = { reason: "invalid_encoding", retryable: false }
-    return new AppError("failed_precondition", `${origin} sent a body that does not unpack (${code}).`, details, { cause: error })
+    return new AppError("failed_precondition", `${origin} sent a body that cannot be decompressed (${code}).`, details, { cause: error })
   }
   const details = { reason: "connection_failed", cause: code, ...(lasting.has(code) ? { retryable: false } : {}) }
   return new AppError("unavailable", `The call to ${origin} failed (${code}).`, details, { cause: error })

@@ -40,7 +40,7 @@ export function checkHeaders(
   for (const [name, value] of Object.entries(given)) {
     const lower = name.toLowerCase()
     if (name.length > 200 || !tokenPattern.test(name)) throw bad(name, `${JSON.stringify(name.slice(0, 60))} is not a header name`)
-    if (refused.has(lower)) throw bad(name, `"${name}" may not be set; it belongs to the connection`)
+    if (refused.has(lower)) throw bad(name, `"${name}" may not be set; it is set by the connection`)
     if (Object.hasOwn(checked, lower)) throw bad(name, `"${name}" is given twice`)
     if (value.length > 8_192 || !valuePattern.test(value)) {
       throw bad(

@@ -13,7 +13,7 @@ export function outcomeOf(response: OutgoingResponse): OutgoingResult {
     return { status, body: truncated ? response.text.slice(0, keptCharacters).toWellFormed() : (response.json ?? response.text), truncated }
   }
   const retryable = worthRetrying.has(status) || status >= 500
-  const message = `${response.origin} answered ${status}${retryable ? "" : "; trying again would not help"}.`
+  const message = `${response.origin} answered ${status}${retryable ? "" : "; a retry would not help"}.`
   const details = { reason: "unexpected_status", status, retryable }
   const after = Number(response.headers["retry-after"])
   const options = retryable && Number.isFinite(after) && after > 0 ? { retryAfterS: Math.min(after, 86_400) } : {}

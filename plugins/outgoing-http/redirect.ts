@@ -23,8 +23,8 @@ export function nextHop(
 ): Hop | undefined {
   const location = answer.headers["location"]
   if (!redirectStatuses.has(answer.status) || location === undefined) return undefined
-  if (followed >= maxRedirects) throw refused(`${hop.url.origin} redirects on after ${maxRedirects} redirects`, "too_many_redirects")
-  if (!URL.canParse(location, hop.url.href)) throw refused(`${hop.url.origin} redirects to something that is not a URL`, "invalid_redirect")
+  if (followed >= maxRedirects) throw refused(`${hop.url.origin} redirects more than ${maxRedirects} times`, "too_many_redirects")
+  if (!URL.canParse(location, hop.url.href)) throw refused(`${hop.url.origin} redirects to an invalid URL`, "invalid_redirect")
   const url = parseTarget(new URL(location, hop.url).href)
   if (hop.url.protocol === "https:" && url.protocol === "http:") {
     throw refused(`${hop.url.origin} redirects from https to http (${url.host})`, "redirect_downgrade")

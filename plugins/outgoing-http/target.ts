@@ -7,8 +7,8 @@ import { refusal } from "./guarded-connect.ts"
 
 /** Parses and checks; an address written as a number, in octal or hex is what the URL standard makes of it. */
 export function parseTarget(text: string): URL {
-  if (text.length > 8_192) throw bad(`the URL is ${text.length} characters long; 8,192 is the most`)
-  if (!URL.canParse(text)) throw bad("the URL is not absolute; expected something like https://api.example.com/path")
+  if (text.length > 8_192) throw bad(`the URL is ${text.length} characters long; the limit is 8,192`)
+  if (!URL.canParse(text)) throw bad("the URL is not absolute; expected a URL such as https://api.example.com/path")
   const url = new URL(text)
   if (url.protocol !== "http:" && url.protocol !== "https:") throw bad(`the scheme "${url.protocol.slice(0, 20)}" is not http: or https:`)
   if (url.username || url.password) throw bad("the URL holds a user name or password; send credentials in a header")

@@ -15,23 +15,23 @@ export const flag = (name: string, about: string): EventColumn => ({ name, type:
 
 /** Columns of a page event's row, by the names that the dataset has. Raise `schemaVersion` when this list changes. */
 export const rowColumns: readonly EventColumn[] = [
-  text("event_id", "The event's own id; the dataset's key."),
+  text("event_id", "Id of the event; the dataset's key."),
   text(
     "event",
     "What happened: pageview, scroll_milestone, section_view, cta_click, form_start, lead, video_play, web_vital, rage_click, scroll_bail, form_abandon.",
   ),
   text("artifact_id", "The page's id."),
-  text("page_url", "Address of the page as the visitor had it."),
+  text("page_url", "URL of the page in the visitor's browser."),
   text("variant", "Experiment variant that was shown."),
-  text("session_id", "One visit: 30 minutes idle or 24 hours end it."),
+  text("session_id", "Session id; a session ends after 30 idle minutes or 24 hours."),
   text("utm_source", "Campaign source."),
   text("utm_medium", "Campaign medium."),
   text("utm_campaign", "Campaign name."),
   text("utm_term", "Campaign term."),
   text("utm_content", "Campaign content."),
-  text("click_id", "Click id of the advertising network."),
-  text("click_id_type", "Which network's click id it is, such as gclid."),
-  time("at", 'When it happened, UTC. A reserved word: write "at" in quotes, or occurred_at.'),
+  text("click_id", "Click id of the ad network."),
+  text("click_id_type", "Kind of click id, such as gclid."),
+  time("at", 'Time of the event, UTC. A reserved word: write "at" in quotes, or occurred_at.'),
   flag("is_test", "True for tagged test traffic."),
   text("device_type", "mobile, tablet, desktop or empty."),
   text("browser", "chrome, safari, firefox, edge, samsung, opera, other or empty."),
@@ -43,29 +43,29 @@ export const rowColumns: readonly EventColumn[] = [
   text("vital_name", "LCP, INP or CLS; of web_vital rows."),
   number("vital_value", "Milliseconds for LCP and INP, a score for CLS."),
   text("vital_rating", "good, needs-improvement or poor."),
-  number("scroll_depth", "Per cent of the page, of scroll_milestone: 25, 50, 75, 90 or 100."),
+  number("scroll_depth", "Percentage of the page, of scroll_milestone: 25, 50, 75, 90 or 100."),
   text("section", "Section that came into view."),
-  text("element", "What was clicked, by its author's name for it."),
-  number("x", "Where it was clicked, pixels from the left."),
-  number("y", "Where it was clicked, pixels from the top."),
+  text("element", "Clicked element, by its authored name."),
+  number("x", "Position of the click, pixels from the left."),
+  number("y", "Position of the click, pixels from the top."),
   text("form", "Form, by its name."),
   text("field", "Form field, by its name."),
   text("video", "Video, by its name."),
-  flag("autoplay", "Whether it began by itself, muted; of video_play."),
-  text("view", "View of a page that shows several, of pageview."),
+  flag("autoplay", "Whether it started automatically, muted; of video_play."),
+  text("view", "View of a single-page application, of pageview."),
   whole("click_count", "Clicks in the burst, of rage_click."),
-  number("max_scroll_depth", "Deepest scroll of the session in per cent, of scroll_bail."),
+  number("max_scroll_depth", "Deepest scroll of the session as a percentage, of scroll_bail."),
   whole("duration_ms", "Milliseconds from the first to the last event: scroll_bail of the session, form_abandon on the form's page."),
-  whole("field_count", "How many fields were touched, of form_abandon."),
-  text("fields_touched", "Their names, with commas, in the order of the first touch."),
-  text("last_field", "The one touched last."),
+  whole("field_count", "Number of touched fields, of form_abandon."),
+  text("fields_touched", "Names of the touched fields, comma-separated, in order of first touch."),
+  text("last_field", "Field that was touched last."),
 ]
 
 /** Of the copy itself. */
 export const ownColumns: readonly EventColumn[] = [
   text("row_id", "Id of the dataset's row."),
-  time("received_at", "When the service received it, UTC; the copy is partitioned by its day."),
-  text("properties", "Columns of the row that have no typed column here, as JSON text; NULL when there are none."),
+  time("received_at", "Time of receipt, UTC; the copy is partitioned by its day."),
+  text("properties", "Other columns of the row, as JSON text; NULL if there are none."),
 ]
 
 /** Kept to tell versions of a row apart; not shown to queries. */
@@ -75,7 +75,7 @@ export const schemaVersion = 2
 
 /** Columns made when read, for what marketers ask most. */
 export const madeColumns: readonly (EventColumn & { readonly sql: string })[] = [
-  { ...time("occurred_at", 'The same as "at", without the need of quotes.'), sql: 'coalesce("at", received_at)' },
+  { ...time("occurred_at", 'The same as "at", without quotes.'), sql: 'coalesce("at", received_at)' },
 ]
 
 /** The table `events`, as queries see it. */

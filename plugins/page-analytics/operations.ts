@@ -19,8 +19,8 @@ export const queryAnalytics = defineOperation({
   description: [
     "DuckDB SQL, one SELECT. Tables: `events` (one row per event) and, without test traffic, `sessions`, `leads`, `pages`, `web_vitals` and `funnel`;",
     "GET /v1/page-analytics/schema has their columns and the functions. At most 50,000 rows come back, then `truncated` is true.",
-    "Cells: integers beyond 2^53 and decimals of more than 15 digits are text; NaN and infinities are text; dates are `2026-11-20`, timestamps RFC 3339 in UTC,",
-    "intervals ISO 8601 durations, blobs base64; lists are lists, structs objects, maps lists of [key, value].",
+    "Cells: integers beyond 2^53 and decimals of more than 15 digits are strings; NaN and infinities are strings; dates are `2026-11-20`, timestamps RFC 3339 in UTC,",
+    "intervals ISO 8601 durations, blobs base64; lists are lists, structs are objects, maps are lists of [key, value].",
     "Example: SELECT variant, count(DISTINCT session_id) AS visitors FROM events WHERE event = 'pageview' AND NOT is_test GROUP BY variant",
   ].join(" "),
   http: { method: "POST", path: "/v1/page-analytics/query" },
@@ -44,7 +44,7 @@ export const queryAnalytics = defineOperation({
 })
 
 const tables = [
-  { name: "events", about: "One row an event, test traffic included.", columns: [...eventColumns] },
+  { name: "events", about: "One row per event, including test traffic.", columns: [...eventColumns] },
   ...views.map(({ name, about, columns }) => ({ name, about, columns: [...columns] })),
 ]
 

@@ -177,7 +177,7 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
 }
 
 function copyLost(): AppError {
-  const message = "The copy of the events lost files and is being made again from the dataset; ask again later."
+  const message = "The copy of the events lost files, and is being rebuilt from the dataset; retry later."
   return new AppError("unavailable", message, { reason: "copy_lost" }, { retryAfterS: 10 })
 }
 

@@ -45,24 +45,24 @@ const inSession = "FROM events WHERE NOT coalesce(is_test, false) AND session_id
 export const views: readonly AnalyticsView[] = [
   {
     name: "sessions",
-    about: "One row a session, without test traffic: what it saw, did and came from. Attribution is the session's first that is not empty.",
+    about: "One row per session, without test traffic: its views, actions and attribution. Attribution is the first that is not empty.",
     columns: [
       text("session_id", "The session."),
-      text("artifact_id", "Page that it began on."),
-      text("variant", "Variant that it saw first."),
-      text("landing_url", "Address that it began on."),
+      text("artifact_id", "First page."),
+      text("variant", "First variant."),
+      text("landing_url", "URL of the first page."),
       time("started_at", "First event, UTC."),
       time("ended_at", "Last event, UTC."),
-      number("duration_s", "Seconds between them."),
+      number("duration_s", "Duration in seconds."),
       whole("events", "Number of events."),
       whole("pageviews", "Number of page views."),
       whole("clicks", "Number of CTA clicks."),
-      number("max_scroll", "Deepest scroll milestone, per cent; 0 when none."),
-      flag("started_form", "Whether a form was begun."),
-      flag("converted", "Whether it became a lead."),
+      number("max_scroll", "Deepest scroll milestone, as a percentage; 0 if none."),
+      flag("started_form", "Whether a form was started."),
+      flag("converted", "Whether the session became a lead."),
       whole("rage_clicks", "Number of rage clicks."),
-      flag("bailed", "Whether it left without scrolling or clicking."),
-      flag("abandoned_form", "Whether it left a form begun, and sent none."),
+      flag("bailed", "Whether the session ended without scrolling or clicking."),
+      flag("abandoned_form", "Whether the session started a form and submitted none."),
       ...asInEvents("utm_source", "utm_medium", "utm_campaign", "click_id_type"),
       ...asInEvents("device_type", "browser", "in_app", "language", "country"),
     ],
@@ -86,11 +86,11 @@ export const views: readonly AnalyticsView[] = [
   },
   {
     name: "leads",
-    about: "One row a lead event, without test traffic, with the time that its session took to it.",
+    about: "One row per lead event, without test traffic, with its time since the start of the session.",
     columns: [
       ...eventColumns,
       time("session_started_at", "First event of its session, UTC."),
-      number("time_to_lead_s", "Seconds from there to the lead."),
+      number("time_to_lead_s", "Seconds from the first event to the lead."),
     ],
     sql: `SELECT lead.*, began.at AS session_started_at,
       date_diff('millisecond', began.at, lead.occurred_at) / 1000 AS time_to_lead_s
@@ -100,12 +100,12 @@ export const views: readonly AnalyticsView[] = [
   },
   {
     name: "pages",
-    about: "One row a page, without test traffic.",
+    about: "One row per page, without test traffic.",
     columns: [
       text("artifact_id", "The page."),
-      text("page_url", "Its most recent address."),
+      text("page_url", "Its most recent URL."),
       whole("pageviews", "Page views."),
-      whole("visitors", "Sessions that viewed it, or became a lead on it without telling of a view."),
+      whole("visitors", "Sessions that viewed it, or became a lead on it without a recorded view."),
       whole("leads", "Sessions that became a lead on it."),
       number("conversion_rate", "leads / visitors; NULL without visitors."),
       time("first_seen_at", "Its first event, UTC."),
@@ -121,7 +121,7 @@ export const views: readonly AnalyticsView[] = [
   },
   {
     name: "web_vitals",
-    about: "One row a measurement of a real visitor, without test traffic; quantile_cont(value, 0.75) is the usual figure.",
+    about: "One row per measurement of a real visitor, without test traffic; quantile_cont(value, 0.75) is the usual aggregate.",
     columns: [
       ...asInEvents("artifact_id", "page_url", "variant", "session_id"),
       time("occurred_at", "When, UTC."),
@@ -136,13 +136,13 @@ export const views: readonly AnalyticsView[] = [
   },
   {
     name: "funnel",
-    about: "Five rows a page and variant, without test traffic: sessions that got to each step, whether or not they took the ones before.",
+    about: "Five rows per page and variant, without test traffic: sessions that reached each step, with or without the previous ones.",
     columns: [
       text("artifact_id", "The page."),
       text("variant", "The variant."),
       { name: "position", type: "INTEGER", about: "1 to 5." },
       text("step", "viewed, scrolled_half, clicked, started_form, became_lead."),
-      whole("sessions", "Sessions that got there."),
+      whole("sessions", "Sessions that reached the step."),
     ],
     sql: `SELECT artifact_id, variant, step.position, step.name AS step,
       [viewed, scrolled_half, clicked, started_form, became_lead][step.position] AS sessions

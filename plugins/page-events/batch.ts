@@ -64,7 +64,7 @@ export function readBatch(body: Json, authored: ReadonlySet<string>): Batch {
   const elements = events === undefined ? [rest as Json] : events
   if (!Array.isArray(elements)) throw malformed("`events` is a list of events.")
   if (elements.length > maxEvents) {
-    const message = `${elements.length} events in one request; at most ${maxEvents} are taken.`
+    const message = `${elements.length} events in one request; at most ${maxEvents} are allowed.`
     throw new AppError("invalid_argument", message, { reason: "too_many_events", max_events: maxEvents })
   }
   const envelope = PageEnvelope.safeParse(_envelope ?? {})

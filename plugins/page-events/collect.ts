@@ -76,7 +76,7 @@ export class Collector implements Intake {
 
   async #page({ organization, document }: StoredPipeline): Promise<StoredPage> {
     const page = await this.#deps.pages.get(organization.id, document.owner_artifact_id ?? "")
-    if (!page) throw new AppError("failed_precondition", "The page of this pipeline is gone.", { reason: "page_gone" })
+    if (!page) throw new AppError("failed_precondition", "The page of this pipeline was deleted.", { reason: "page_gone" })
     return page
   }
 

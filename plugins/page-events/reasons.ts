@@ -13,7 +13,7 @@ export const reasons = defineReasons({
   receipt_refused: { codes: ["failed_precondition"], summary: "The replay gets no receipt." },
   reserved_event: {
     codes: ["invalid_argument"],
-    summary: "The event is made by the server and cannot be submitted.",
+    summary: "The event is created by the server and cannot be submitted.",
     details: { fields: "Path and message of each field." },
   },
   too_many_events: { codes: ["invalid_argument"], summary: "The batch has too many events." },

@@ -52,11 +52,11 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   draft.is_test = batch.context.is_test
   draft.envelope = { batch_id: place.batch, index: place.index, ...envelopeOf(batch.context) }
   const read = readEvent(JSON.parse(text) as Json, new Set(batch.context.names))
-  if (!read.ok) throw new ReceiptRefused("the event is none that may be submitted")
+  if (!read.ok) throw new ReceiptRefused("the event cannot be submitted")
   const { event_id } = read.event
   const target = await datasets.get(organization.id, pageEventsDataset)
   if (target?.status !== "active" || (target.key !== null && target.key !== pageEventsKey))
-    throw new ReceiptRefused("the shared dataset takes no events")
+    throw new ReceiptRefused("the shared dataset accepts no events")
   const work = new StagedWork(draft.id)
   const replay_of = entry.replay_of ?? entry.id
   const origin = { executionId: replay_of, stepId, itemIndex: 0, receivedAt: timestamp(batch.context.received_at) }
@@ -68,7 +68,7 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   await journal.commit(work)
   const row = await datasets.rows(organization.id).get(row_id)
   if (row?.dataset_id !== target.id || row.values[pageEventsKey] !== event_id)
-    throw new ReceiptRefused("the row is not where it was written")
+    throw new ReceiptRefused("the row is not in its dataset")
   const displaced = Object.keys(values).filter((column) => !isDeepStrictEqual(row.values[column], values[column]))
   if (displaced.length > 0) throw new ReceiptRefused(`a later event of the same event_id holds the row's ${displaced.join(", ")}`)
   draft.rows = [{ step: stepId, dataset: pageEventsDataset, row_id }]
@@ -86,17 +86,17 @@ function refuseUnlessOneRow(work: UnitOfWork, datasetId: string, rowId: string):
   const keyed = work.writes.flatMap((write) => (write.kind === "newest_wins" ? [write.doc as Partial<Row>] : []))
   const [only] = keyed
   if (keyed.length === 1 && only?.dataset_id === datasetId && only.id === rowId) return
-  throw new ReceiptRefused(`${keyed.length} keyed writes were staged, where exactly one is due`)
+  throw new ReceiptRefused(`${keyed.length} keyed writes were staged instead of exactly one`)
 }
 
 function gone(): AppError {
-  return new AppError("failed_precondition", "What this event came with is no longer kept, so it cannot be run again.", {
+  return new AppError("failed_precondition", "This event's payload has expired, so it cannot be replayed.", {
     reason: "payload_expired",
   })
 }
 
 class ReceiptRefused extends AppError {
   constructor(why: string) {
-    super("failed_precondition", `No receipt is given: ${why}.`, { reason: "receipt_refused" })
+    super("failed_precondition", `The replay has no receipt: ${why}.`, { reason: "receipt_refused" })
   }
 }

@@ -43,7 +43,7 @@ export function ratingOf(name: keyof typeof bounds, value: number): "good" | "ne
   return value <= good ? "good" : value <= fair ? "needs-improvement" : "poor"
 }
 
-export const EventId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/, "8 to 64 letters, digits, _ or -, drawn for each event")
+export const EventId = z.string().regex(/^[A-Za-z0-9_-]{8,64}$/, "8 to 64 letters, digits, _ or -, generated for each event")
 
 const Common = z.object({
   event_id: EventId,
@@ -70,7 +70,7 @@ export function readEvent(element: Json, authored: ReadonlySet<string>): ReadEve
   const name = element["event"]
   if (typeof name !== "string") return refused("invalid_event", "`event` is absent; it names the kind of event.", "event")
   if ((derivedKinds as readonly string[]).includes(name))
-    return refused("reserved_event", `"${name}" is made by the server and cannot be submitted.`, "event")
+    return refused("reserved_event", `"${name}" is created by the server and cannot be submitted.`, "event")
   const kind = submittedKinds.find((known) => known === name)
   if (!kind) return refused("unknown_event", `"${name.slice(0, 60)}" is not a page event; there are ${submittedKinds.join(", ")}.`, "event")
   const common = Common.safeParse(element)

@@ -123,7 +123,7 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
       const slug =
         given.slug ?? (await uniqueSlug(slugOf(given.title, "page"), async (one) => (await get(organization, one)) !== undefined))
       if (given.slug !== undefined && (await get(organization, slug))) {
-        throw new AppError("already_exists", `There is a page "${slug}" already; take another slug.`, {
+        throw new AppError("already_exists", `There is a page "${slug}" already; use another slug.`, {
           fields: [{ path: "slug", message: "taken" }],
         })
       }

@@ -158,6 +158,6 @@ async function loadSalt({ store, works, vault }: { store: Store; works: UnitsOfW
     return kept()
   }
   const stored = (await kept()) ?? (await drawn())
-  if (!stored) throw new Error(`The salt of ${day} was written and cannot be read back.`)
+  if (!stored) throw new Error(`The salt of ${day} was written, but cannot be read.`)
   return Buffer.from(vault.open(stored.sealed, context), "base64")
 }

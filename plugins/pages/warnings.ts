@@ -37,26 +37,26 @@ function markupWarnings({ variants }: StoredPage): string[] {
     ...(policies.length === 0
       ? []
       : [
-          `own_policy: ${listed(policies)} has a Content-Security-Policy of its own. Unless it allows scripts from, and connections to, this service, no events of the page arrive.`,
+          `own_policy: ${listed(policies)} has its own Content-Security-Policy. Unless it allows scripts from, and connections to, this service, no events of the page arrive.`,
         ]),
     ...(saved.length === 0
       ? []
       : [
-          `saved_page: ${listed(saved)} was saved from a browser and holds the script element that the service puts in (with data-mr). It is without effect; take it out.`,
+          `saved_page: ${listed(saved)} was saved from a browser and contains the service's script element (with data-mr). It has no effect; remove it.`,
         ]),
   ]
 }
 
 function unconnected(withForms: readonly VariantForms[], page: StoredPage): string {
   const keys = withForms.map(({ key }) => key).join(", ")
-  return `form_not_connected: No active record_capture pipeline takes the form of ${keys}, so nothing that visitors send is kept. Make one with owner_artifact_id ${page.id} and auth_mode public_artifact.`
+  return `form_not_connected: No active record_capture pipeline takes the form of ${keys}, so submissions are lost. Create one with owner_artifact_id ${page.id} and auth_mode public_artifact.`
 }
 
 function files(withForms: readonly VariantForms[]): string[] {
   return withForms.flatMap(({ key, fields }) => {
     const found = listed(fields.filter(({ isFile }) => isFile).map(({ name }) => name))
     if (found === "") return []
-    return `form_takes_file: Files are not taken, and a form of ${key} asks for some (${found}). Sent as multipart/form-data it is refused, with all that was entered, as soon as a file is chosen; otherwise the file's name alone is sent.`
+    return `form_takes_file: Files are not supported, and a form of ${key} has file inputs (${found}). As multipart/form-data, a submission with a file is rejected; otherwise only the file's name is sent.`
   })
 }
 
@@ -66,7 +66,7 @@ function names(withForms: readonly VariantForms[], parts: PageParts): string[] {
     const given = fields.map(({ name }) => name).filter((name) => !name.startsWith("_envelope."))
     const found = listed(given.flatMap((name) => withProblem(name, parts.problemOfField(name))))
     if (found === "") return []
-    return `field_name: A form of ${key} has fields whose names cannot be columns (${found}). A pipeline that writes the event as it comes fails for everybody who sends it; rename them, or say in the pipeline's row what is written.`
+    return `field_name: A form of ${key} has fields whose names cannot be columns (${found}). A pipeline that writes the whole event fails for every submission; rename them, or list the columns in the pipeline's `row`.`
   })
 }
 

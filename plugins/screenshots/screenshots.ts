@@ -87,7 +87,7 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
     if (request.url !== null) return { url: request.url, viewport, full_page, instructions }
     const page = await args.pages.get(organization, request.page_id ?? "")
     const owner = await args.organizations.byId(organization)
-    if (!page || !owner) throw new RenderFailure("The page is not there any more.")
+    if (!page || !owner) throw new RenderFailure("The page no longer exists.")
     try {
       return { ...(await pageAt(args.serving, owner, page, request.variant ?? "")), viewport, full_page, instructions }
     } catch (error) {
@@ -158,7 +158,7 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
       }
     },
     async giveUp(work, organization, id, error) {
-      const known = error instanceof AppError ? error.message : "The screenshot could not be taken, for a reason on our side."
+      const known = error instanceof AppError ? error.message : "The screenshot failed because of an internal error."
       finish(work, organization, id, { status: "failed", error: known })
     },
     async expire(work, organization, id) {

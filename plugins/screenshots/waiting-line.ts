@@ -29,7 +29,7 @@ export class WaitingLine {
     const free = this.#most - places.length
     if (free >= 0 && (await this.#elsewhere(organization, places)) <= free) return
     accepting.delete(id)
-    const message = `${this.#most} screenshots are under way already, the most at once; ask for this one when some are done.`
+    const message = `${this.#most} screenshots are in progress already, the limit; start this one when some are done.`
     throw new AppError("resource_exhausted", message, { reason: "queue_full", most: this.#most }, { retryAfterS: 10 })
   }
 

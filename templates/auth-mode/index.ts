@@ -30,7 +30,7 @@ function verdictOf(request: InboundRequest, header: string, secrets: readonly Ve
   if (live.length === 0) return { ok: false, cause: "no_secret", message: "The pipeline has no secret." }
   const match = live.find(({ value }) => same(given, signature(request.body, value)))
   if (match) return { ok: true, secretId: match.id, proof: { headers: [header] } }
-  return { ok: false, cause: "wrong_secret", message: `The signature in ${header} is not that of this body with the pipeline's secret.` }
+  return { ok: false, cause: "wrong_secret", message: `The signature in ${header} does not match this body and the pipeline's secret.` }
 }
 
 function signature(body: Buffer, secret: string): string {

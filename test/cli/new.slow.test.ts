@@ -101,7 +101,7 @@ describe("millrace new", function () {
     const lost = await elsewhere.run(process.execPath, "millrace/core/millrace.js", "new", "action", "lost")
     expect([lost.code, lost.output]).to.deep.equal([
       1,
-      `${repository.folder} is no Millrace project: its package.json must name millrace among its dependencies. \`millrace init DIR\` makes one.\n`,
+      `${repository.folder} is no Millrace project: its package.json must name millrace among its dependencies. \`millrace init DIR\` creates one.\n`,
     ])
     const full = await millrace("init", "plugins")
     expect(full.code).to.equal(1)

@@ -37,9 +37,9 @@ describe("order of plugins", () => {
 
   it("names the whole of a circle", () => {
     expect(order([plugin("a", ["b"]), plugin("b", ["c"]), plugin("c", ["b"])]).problems).to.deep.equal([
-      "Plugins need each other in a circle: b -> c -> b.",
+      "Plugins have circular dependencies: b -> c -> b.",
     ])
-    expect(order([plugin("a", ["a"])]).problems).to.deep.equal(["Plugins need each other in a circle: a -> a."])
+    expect(order([plugin("a", ["a"])]).problems).to.deep.equal(["Plugins have circular dependencies: a -> a."])
   })
 
   it("names both sides of two plugins with one id", () => {

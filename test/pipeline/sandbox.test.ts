@@ -393,7 +393,7 @@ describe("sandbox", () => {
     it("refuses what no store keeps: numbers beyond a double, and __proto__", async () => {
       expect(await run(null, '{"n":1e400}')).to.deep.include({
         kind: "malformed",
-        message: "The number 1e400 in the body is too large to be one; send it as a string.",
+        message: "The number 1e400 in the body is too large for a number; send it as a string.",
       })
       for (const body of ['{"__proto__":1}', '{"a":[{"__pro\\u0074o__" : {}}]}'])
         expect(await run(null, body)).to.include({

@@ -54,7 +54,7 @@ export function flagsOf(operation: AnyOperation): { flags: Flag[]; positional: s
 export function parseFlag(flag: Flag, text: string): unknown {
   if (flag.nullable && text === "null") return null
   if (flag.choices && !flag.choices.includes(text)) {
-    throw new CommandProblem(`${flag.name}: "${text}" is none of ${flag.choices.join(", ")}.${didYouMean(text, flag.choices)}`)
+    throw new CommandProblem(`${flag.name}: "${text}" is not one of ${flag.choices.join(", ")}.${didYouMean(text, flag.choices)}`)
   }
   if (flag.kind === "integer" || flag.kind === "number") return numberOf(flag, text)
   if (flag.kind === "scalar") return scalarOf(text)

@@ -35,7 +35,7 @@ export function describeError(error: ClientError, { flagOf }: { flagOf: (field: 
     return `  ${flag ?? path}: ${message}`
   })
   const findings = findingsOf(error.details["findings"])
-  const head = fields.length > 0 ? `The input is refused (${error.code}).` : `${error.message} (${error.code})`
+  const head = fields.length > 0 ? `The input is not valid (${error.code}).` : `${error.message} (${error.code})`
   const hint = hintOf(error)
   const quote = error.requestId && (exitCodeOf[error.code] ?? 8) === 8 ? [`Request id: ${error.requestId}`] : []
   return harmless([head, ...fields, ...findings, ...(hint ? [hint] : []), ...quote].join("\n"))

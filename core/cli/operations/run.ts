@@ -63,7 +63,7 @@ function textOf(answer: unknown, { route, terminal, columns }: RunArgs): string 
   const items = page[list] as readonly unknown[]
   const more =
     typeof page["next_cursor"] === "string" && page["next_cursor"] !== ""
-      ? ["There is more: --all, or --cursor with `next_cursor` of --json."]
+      ? ["More results: use --all, or --cursor with `next_cursor` of --json."]
       : []
   const short =
     route.offset && Number(page["total"]) > items.length ? [`${items.length} of ${String(page["total"])}: --all, or --offset.`] : []

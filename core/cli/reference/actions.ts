@@ -22,7 +22,7 @@ export function actionPages(actions: readonly AnyAction[]): Record<string, strin
 }
 
 const timings = {
-  commit: "**Timing:** `commit`. It runs before the reply, and what it leaves behind is part of the event's own commit.",
+  commit: "**Timing:** `commit`. It runs before the reply, and its writes are part of the event's commit.",
   deferred: "**Timing:** `deferred`. It runs after the reply from the durable queue, or before it with `await: true`.",
 } as const
 

@@ -22,7 +22,7 @@ export function settingsReference(plugins: readonly LoadedPlugin[]): string {
   return `${[
     generatedNote("the schemas of the settings"),
     "# Settings",
-    "`config/default.yaml` holds the defaults; a project's `config/millrace.yaml`, or the YAML file that `MILLRACE_CONFIG` names, overrides them, and variables override both. In that file a value may be `{ from_env: NAME }`. A list is written with commas in a variable, `plugins.settings` as JSON. `millrace config` shows what holds and where it comes from.",
+    "`config/default.yaml` holds the defaults; a project's `config/millrace.yaml`, or the YAML file that `MILLRACE_CONFIG` names, overrides them, and variables override both. In that file a value may be `{ from_env: NAME }`. A list is written with commas in a variable, `plugins.settings` as JSON. `millrace config` shows the effective values and their sources.",
     table(["setting", "type", "default", "variable", ""], core),
     "## Settings of plugins",
     "Under `plugins.settings.<id>`.",

@@ -80,7 +80,7 @@ export function testsReference(): string {
   return pageOf([
     generatedNote("the schema of test files"),
     "# The tests of a pipeline",
-    "`NAME.test.yaml` beside `NAME.yaml` holds events as their senders send them, and what each must leave behind. `npx millrace pipelines test` runs them through the real engine, without a service or a network; [your first pipeline](../first-pipeline.md) shows a first one. Editors complete and check the file by the schema that `npx millrace schema --into config` writes.",
+    "`NAME.test.yaml` beside `NAME.yaml` holds events as senders send them, and their expected effects. `npx millrace pipelines test` runs them through the real engine, without a service or a network; [your first pipeline](../first-pipeline.md) shows a first one. Editors complete and check the file by the schema that `npx millrace schema --into config` writes.",
     fields(parts.TestFile),
     "## tests[]",
     "One event and its expectation, or several as `events`.",

@@ -20,9 +20,9 @@ export interface ScaffoldContext {
 export function addScaffoldCommands(program: Command, { root, declarations, refresh, terminal }: ScaffoldContext): void {
   program
     .command("init")
-    .description("Make a project of your own that uses Millrace as a package.")
-    .argument("<dir>", "new folder to make it in")
-    .option("--package <spec>", "what it depends on: a version, a tarball or a folder; from a clone, a package made of the clone")
+    .description("Create a project that uses Millrace as a package.")
+    .argument("<dir>", "folder to create")
+    .option("--package <spec>", "dependency on millrace: a version, a tarball or a folder; in a clone, a package of the clone")
     .action((folder: string, options: { package?: string }) => {
       const made = makeProject({ folder: resolve(root, folder), dependency: options.package, terminal })
       print(terminal, made.map((path) => `made ${join(folder, path)}`).join("\n"))

@@ -41,10 +41,10 @@ function openEmpty(folder: string, shown: string): void {
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException
     const why = ["ENOTDIR", "EEXIST"].includes(code) ? "there is a file in its place, or above it" : message
-    throw new BootError([`The folder ${shown} cannot be made: ${why}.`])
+    throw new BootError([`The folder ${shown} cannot be created: ${why}.`])
   }
   if (readdirSync(folder).length > 0)
-    throw new BootError([`${shown} is not empty: a project is made in a new folder. To add to one, use \`millrace new\` in it.`])
+    throw new BootError([`${shown} is not empty: a project is created in a new folder. To add to a project, use \`millrace new\` in it.`])
 }
 
 function placed({ path, text }: TemplateFile, name: string, folder: string): TemplateFile {

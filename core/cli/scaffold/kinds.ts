@@ -40,13 +40,13 @@ export const kinds: readonly Kind[] = [
     plugin: (name) => name,
     taken: (name, { registry }, commands) => {
       const area = snakeCase(name)
-      if (reserved.includes(name) || commands.includes(name)) return `"${name}" has another meaning in the API or as a command.`
+      if (reserved.includes(name) || commands.includes(name)) return `"${name}" is reserved in the API or as a command.`
       const operation = registry
         .all(Operations)
         .find(({ item }) => item.name.startsWith(`${area}.`) || `${item.http.path}/`.startsWith(`/v1/${name}/`))
       if (operation) return `The area "${area}" is that of the plugin "${operation.plugin}", which has ${operation.item.name}.`
       const collection = registry.all(Collections).find(({ item }) => item.name === area)
-      return collection && `The plugin "${collection.plugin}" keeps a collection of the name "${area}".`
+      return collection && `The plugin "${collection.plugin}" has a collection named "${area}".`
     },
   },
   {

@@ -15,7 +15,7 @@ export function projectAt(folder: string): Project {
   if (frameworkIsSource && folder === frameworkRoot) return { folder, isFramework: true }
   if (dependsOnMillrace(join(folder, "package.json"))) return { folder, isFramework: false }
   throw new BootError([
-    `${folder} is no Millrace project: its package.json must name millrace among its dependencies. \`millrace init DIR\` makes one.`,
+    `${folder} is not a Millrace project: its package.json must name millrace among its dependencies. \`millrace init DIR\` creates one.`,
   ])
 }
 

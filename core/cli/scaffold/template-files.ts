@@ -21,7 +21,7 @@ export function templateFiles(template: string): TemplateFile[] {
 /** All of them or none; throws BootError where one of them is there already. */
 export function writeNew(folder: string, files: readonly TemplateFile[]): void {
   const there = files.filter(({ path }) => existsSync(join(folder, path)))
-  if (there.length > 0) throw new BootError(there.map(({ path }) => `${path} is already there.`))
+  if (there.length > 0) throw new BootError(there.map(({ path }) => `${path} exists already.`))
   for (const { path, text } of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)

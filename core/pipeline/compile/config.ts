@@ -118,7 +118,7 @@ function checkedField(evaluate: Evaluate<unknown>, schema: z.ZodType, field: str
     if (checked.success) return checked.data
     const problem = schemaProblems(checked.error.issues, schema, rendered, "")[0]
     const path = problem?.pointer ? `${field}${problem.pointer.replaceAll("/", ".")}` : field
-    const message = `The field "${path}" rendered to ${kindOf(rendered)} that does not fit. ${problem?.message ?? ""}`.trim()
+    const message = `The field "${path}" rendered to ${kindOf(rendered)}, which is not valid. ${problem?.message ?? ""}`.trim()
     throw new AppError("invalid_argument", message, {
       reason: "invalid_rendered_value",
       retryable: false,

@@ -32,8 +32,8 @@ export function order(drafts: readonly Draft[], report: Report): Ordering {
   if (cycle) {
     const at = drafts.find((draft) => draft.common.needs && cycle.includes(draft.id)) ?? drafts[0]
     const byOrder = cycle.some((id) => drafts.find((draft) => draft.id === id)?.common.needs === undefined)
-    const hint = byOrder ? " A step without `needs` waits for those above it in the list; move it, or give it `needs`." : ""
-    report.add("circular-needs", childPointer(at?.pointer ?? "", "needs"), `The steps wait for each other: ${cycle.join(" -> ")}.${hint}`)
+    const hint = byOrder ? " A step without `needs` runs after the steps above it; move it, or give it `needs`." : ""
+    report.add("circular-needs", childPointer(at?.pointer ?? "", "needs"), `The steps need each other: ${cycle.join(" -> ")}.${hint}`)
     return { sorted: [], needs, deferred, ancestors: new Map() }
   }
   const sorted = topological(drafts, needs)

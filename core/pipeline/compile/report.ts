@@ -25,7 +25,7 @@ export class Report {
   get findings(): readonly Finding[] {
     const last = this.#found.at(-1)
     if (!last || this.#omitted === 0) return this.#found
-    const message = `${this.#omitted} more findings are not shown; mend those above first.`
+    const message = `${this.#omitted} more findings are not shown; correct those above first.`
     return [...this.#found, { rule: last.rule, level: this.#hasErrors ? "error" : "warning", message, pointer: "" }]
   }
 

@@ -51,7 +51,7 @@ function unknownFields(
     message: `There is no field "${key}" here.${didYouMean(key, known) || listed(known)}`,
   }))
   const more = issue.keys.length - named.length
-  return more > 0 ? [...named, { rule: "unknown-field", pointer: holder, message: `${more} more unknown fields stand here.` }] : named
+  return more > 0 ? [...named, { rule: "unknown-field", pointer: holder, message: `${more} more unknown fields.` }] : named
 }
 
 function unionProblems(

@@ -39,5 +39,5 @@ function checkSecretShape(secret: unknown, report: Report): void {
   if (secret === undefined || (typeof secret === "string" && secret !== "")) return
   const from = typeof secret === "object" && secret !== null && !Array.isArray(secret) ? (secret as Record<string, unknown>) : {}
   if (Object.keys(from).length === 1 && typeof from["from_env"] === "string" && from["from_env"] !== "") return
-  report.add("invalid-field", "/auth_config/secret", "A secret is text that is not empty, or { from_env: NAME }.")
+  report.add("invalid-field", "/auth_config/secret", "A secret is a non-empty string, or { from_env: NAME }.")
 }

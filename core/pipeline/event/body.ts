@@ -15,7 +15,7 @@ export function toJsonText(body: Buffer, contentType: string | undefined): strin
     return body.toString("utf8")
   }
   const form = readForm(contentType ?? "", body)
-  if (!form) throw unsupported(`The content type "${type}" is not taken. Send application/json, a form, or text/plain holding JSON.`)
+  if (!form) throw unsupported(`The content type "${type}" is not supported. Send application/json, a form, or text/plain with JSON.`)
   const { fields, problem } = form
   return problem instanceof Promise ? problem.then((found) => formText(fields, found)) : formText(fields, problem)
 }
@@ -36,7 +36,7 @@ function formText(fields: FormFields, problem: FormProblem | undefined): string 
 function refusalOf({ kind, detail }: FormProblem): AppError {
   switch (kind) {
     case "file":
-      return unsupported(`The form field "${detail}" is a file; files are not taken here.`)
+      return unsupported(`The form field "${detail}" is a file; files are not supported.`)
     case "too_many_fields":
       return new AppError("invalid_argument", `The form has more than ${maxFormFields} fields.`, { reason: kind })
     case "malformed":

@@ -97,7 +97,7 @@ export class StoreCommitter implements Committer {
     try {
       await work.committed(result)
     } catch (error) {
-      this.#services.log.error({ err: error, execution: entry.id }, "an event is on disk, but what follows its commit failed")
+      this.#services.log.error({ err: error, execution: entry.id }, "an event is on disk, but a hook after its commit failed")
     }
   }
 

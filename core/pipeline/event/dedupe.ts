@@ -134,6 +134,6 @@ function keyOf({ graph, entry, visible, query, stored }: EventContext, renderer:
 }
 
 function noKey(cause: unknown): never {
-  const message = `The deduplication key cannot be made of this event: ${asAppError(cause).message}`
+  const message = `The deduplication key cannot be rendered from this event: ${asAppError(cause).message}`
   throw new AppError("invalid_argument", message, { reason: "dedupe_key" }, { cause })
 }

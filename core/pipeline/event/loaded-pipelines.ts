@@ -117,7 +117,7 @@ export class LoadedPipelines {
     if (!compilation.ok) {
       log.error(
         { pipeline: stored.slug, organization: stored.organization.id, findings: compilation.findings },
-        "a stored pipeline does not compile; it takes no events",
+        "a stored pipeline does not compile; it accepts no events",
       )
       return null
     }
@@ -125,7 +125,7 @@ export class LoadedPipelines {
     if (!known) {
       log.error(
         { pipeline: stored.slug, auth_mode: stored.document.auth_mode },
-        "no plugin provides this auth mode; the pipeline takes no events",
+        "no plugin provides this auth mode; the pipeline accepts no events",
       )
       return null
     }

@@ -249,5 +249,5 @@ function inTime(verdict: Verdict, loaded: LoadedPipeline, now: number): Verdict 
   if (!verdict.ok || verdict.secretId === undefined) return verdict
   const endsAt = loaded.stored.secrets.find((secret) => secret.id === verdict.secretId)?.endsAt
   if (endsAt === undefined || endsAt > now) return verdict
-  return { ok: false, cause: "wrong_secret", message: "The secret was rotated out and its overlap is over." }
+  return { ok: false, cause: "wrong_secret", message: "The secret was rotated, and its overlap has ended." }
 }

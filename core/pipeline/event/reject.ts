@@ -86,7 +86,7 @@ export class Rejector {
       throw new AppError("unavailable", "The event could not be processed now.", { reason: "sandbox_unavailable" }, options)
     }
     if (result.kind === "penalty") {
-      const message = "This pipeline's code has run away repeatedly and is paused."
+      const message = "This pipeline's code has exceeded its limits repeatedly, and is paused."
       const error = new AppError("resource_exhausted", message, { reason: "penalty" }, { retryAfterS: result.retryAfterS ?? 5 })
       event.fault = error
       return this.folded(event, error, "penalty")
@@ -111,7 +111,7 @@ export class Rejector {
       event.fault = new AppError("unavailable", message, { reason: reasonOf(known) }, options)
       return errorReply(event.fault)
     }
-    this.#log.error({ err: error, execution: entry.id }, "an event failed by a defect of the service")
+    this.#log.error({ err: error, execution: entry.id }, "an event failed because of a defect of the service")
     noteOutcome(entry, "failed", "internal")
     event.fault = new AppError(
       "internal",
@@ -127,7 +127,7 @@ export class Rejector {
 export function noteActionFailed(event: EventContext, failure: Failure, stopping: boolean): void {
   const { entry } = event
   if (stopping) {
-    const message = "The service stopped before the event was carried out; send it again."
+    const message = "The service stopped before the event was processed; send it again."
     event.fault = new AppError("unavailable", message, { reason: "stopping", execution_id: entry.id }, { retryAfterS: 1 })
     noteOutcome(entry, "failed", "stopping", failure)
     event.failure = failure
@@ -150,7 +150,7 @@ export function noteCommitRefused(event: EventContext, error: AppError): void {
 
 /** What a sender is told where the pipeline failed: which execution, and no internals. */
 function failedReply(details: { reason: string; execution_id: string; step?: string }): Reply {
-  return errorReply(new AppError("internal", "The event was received, but could not be carried out.", details))
+  return errorReply(new AppError("internal", "The event was received, but could not be processed.", details))
 }
 
 /** The verdict's own words, where it is what refuses, say more than the sender is told. */

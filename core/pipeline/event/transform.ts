@@ -73,7 +73,7 @@ function readEnvelope(given: Json, warnings: EntryWarning[]): PageEnvelope {
     if (value === undefined || value === null) continue
     const read = schema.safeParse(value)
     if (read.success && read.data !== undefined) page[name] = read.data
-    else warnings.push({ pointer: `/_envelope/${name}`, message: `Left out: ${read.error?.issues[0]?.message ?? "not a string"}.` })
+    else warnings.push({ pointer: `/_envelope/${name}`, message: `Dropped: ${read.error?.issues[0]?.message ?? "not a string"}.` })
   }
   return page
 }

@@ -91,7 +91,7 @@ export class Rejections {
     this.#cancel ??= this.#args.clock.after(1_000, () => {
       this.#cancel = undefined
       this.flush().catch((error: unknown) => {
-        this.#args.log.warn({ err: error }, "counts of folded rejections could not be written; they are tried again")
+        this.#args.log.warn({ err: error }, "counts of folded rejections could not be written; retrying")
         this.#flushLater()
       })
     })

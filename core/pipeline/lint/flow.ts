@@ -23,7 +23,7 @@ export function lintHandlers(drafts: readonly Draft[], handlers: readonly Draft[
     for (const field of ["needs", "on_error"] as const) {
       const value = handler.common[field]
       if (value === undefined || (field === "on_error" && words.includes(String(value)))) continue
-      const message = field === "needs" ? "A handler runs when a step fails; it has no needs." : "A handler has no handler of its own."
+      const message = field === "needs" ? "A handler runs when a step fails; it cannot have "needs"." : "A handler cannot have a handler."
       report.add("invalid-field", childPointer(handler.pointer, field), message)
     }
   }
@@ -33,7 +33,7 @@ export function lintResponds(drafts: readonly Draft[], handlers: readonly Draft[
   const responds = drafts.filter((draft) => draft.action?.replies)
   for (const draft of [...responds, ...handlers.filter((handler) => handler.action?.replies)]) {
     if (!deferred.has(draft.id)) continue
-    const message = `"${draft.id}" would run after the reply has gone out. It must not need, read or handle a deferred step.`
+    const message = `"${draft.id}" would run after the reply. It must not need, read or handle a deferred step.`
     report.add("deferred-respond", draft.pointer, message)
   }
   const always = responds.filter((draft) => draft.common.when === undefined)

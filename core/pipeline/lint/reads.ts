@@ -98,8 +98,8 @@ function lintStepRead(draft: Draft, read: PlacedRead, name: string, scope: ReadS
   if (visible && !visible.has(source.id)) {
     const message =
       source === draft
-        ? `"${name}" reads the step's own result, which is not there yet.`
-        : `"${name}" reads "${source.id}", which need not have finished by then. Add it to "needs".`
+        ? `"${name}" reads the step's own result, which does not exist yet.`
+        : `"${name}" reads "${source.id}", which may not have finished. Add it to "needs".`
     report.add("reads-non-ancestor", read.pointer, message)
     return
   }

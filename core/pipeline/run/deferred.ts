@@ -23,9 +23,9 @@ export const deferredJob = defineJob({
   async run({ payload, deps, signal, log }) {
     const { organization, pipeline_id, revision, execution_id } = payload
     const pipeline = await deps.services.pipelineAt(organization, pipeline_id, revision)
-    if (!pipeline) throw gone("The pipeline is gone, or no longer compiles with the plugins that are loaded.")
+    if (!pipeline) throw gone("The pipeline was deleted, or no longer compiles with the loaded plugins.")
     const entry = await deps.store.open(EntryCollection, organization).get(execution_id)
-    if (!entry) throw gone(`The journal entry ${execution_id} is gone.`)
+    if (!entry) throw gone(`The journal entry ${execution_id} was deleted.`)
     await new DeferredRun({ payload, pipeline, entry, services: deps.services, store: deps.store, signal, log }).run()
   },
   // Its own retries are for faults of this service; what they cannot mend is written into the entry.

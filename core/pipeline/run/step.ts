@@ -96,7 +96,7 @@ class Attempt {
   async #each(forEach: Evaluate<Json[]>): Promise<unknown[]> {
     const items = await this.render(forEach, this.#execution.scope)
     if (items.length > 1_000)
-      throw new AppError("failed_precondition", `for_each gave ${items.length} elements; at most 1,000 are taken.`, { retryable: false })
+      throw new AppError("failed_precondition", `for_each gave ${items.length} elements; at most 1,000 are allowed.`, { retryable: false })
     const results: unknown[] = []
     for (const [index, item] of items.entries()) results.push(await this.#once(item, index))
     return results
@@ -147,7 +147,7 @@ export async function withDeadline(
   run: (signal: AbortSignal) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> {
   const controller = new AbortController()
-  const late = new AppError("deadline_exceeded", `The step took longer than its ${step.timeoutMs} ms.`)
+  const late = new AppError("deadline_exceeded", `The step timed out after ${step.timeoutMs} ms.`)
   let expire: (outcome: Outcome) => void = () => {}
   const expired = new Promise<Outcome>((resolve) => {
     expire = resolve

@@ -35,7 +35,7 @@ export class Compiler {
       slots: maxChildren,
       maxWaiting,
       maxWaitingPerOrganization,
-      refuse: (job) => job.resolve(failed("Too many pipelines wait to be compiled; try again.")),
+      refuse: (job) => job.resolve(failed("Too many pipelines are waiting to be compiled; retry.")),
     })
   }
 

@@ -55,7 +55,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   const sayUndenied = (undenied: readonly string[]) => {
     if (said || undenied.length === 0) return
     said = true
-    log.warn({ undenied }, "The sandbox's processes are not denied all that they should be here; isolates alone stand before these.")
+    log.warn({ undenied }, "The sandbox's processes are not fully confined on this system; only isolates protect it from these.")
   }
   const laneOptions: LaneOptions = {
     keepsSpare: true,
@@ -67,7 +67,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
     onCulprit: (job, loss) => {
       log.warn(
         { organization: job.call.organization, pipeline: job.call.pipelineId, cause: causeOf(loss) },
-        "An event cost the sandbox a child.",
+        "An event ended a sandbox process.",
       )
       punish(job, strike)
     },
@@ -79,7 +79,7 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
     onLost: (loss) => observe({ type: "child_lost", cause: causeOf(loss) }),
     onRecycled: (megabytes) => {
       observe({ type: "child_lost", cause: "recycled" })
-      log.info({ resident_mb: Math.round(megabytes) }, "A sandbox process has grown past max_process_mb and is replaced between events.")
+      log.info({ resident_mb: Math.round(megabytes) }, "A sandbox process exceeds max_process_mb and is replaced between events.")
     },
     onBatch: (events) => observe({ type: "batch", events }),
   }
@@ -176,7 +176,7 @@ function paused(milliseconds: number): SandboxResult {
   return {
     ok: false,
     kind: "penalty",
-    message: `The pipeline's transform or schema keeps taking its process down and is paused; try again in ${retryAfterS} s.`,
+    message: `The pipeline's transform or schema ends its process repeatedly, and is paused; try again in ${retryAfterS} s.`,
     retryAfterS,
   }
 }

@@ -82,7 +82,7 @@ export class Lane {
       maxWaiting,
       maxWaitingPerOrganization,
       refuse: (job, bound) =>
-        job.resolve(unavailable(`Too many events${bound === "organization" ? " of this organization" : ""} wait for the sandbox.`)),
+        job.resolve(unavailable(`Too many events${bound === "organization" ? " of this organization" : ""} are waiting for the sandbox.`)),
     })
   }
 
@@ -323,7 +323,7 @@ export class Lane {
     culprit.resolve({
       ok: false,
       kind: "timeout",
-      message: `The event outstayed the hard deadline of ${this.#options.config.hard_deadline_ms} ms and its process was ended.`,
+      message: `The event exceeded the hard deadline of ${this.#options.config.hard_deadline_ms} ms, and its process was killed.`,
     })
     return groups.map((group) => (group === named ? { ...group, jobs: group.jobs.filter((job) => job !== culprit) } : group))
   }
@@ -343,7 +343,7 @@ export class Lane {
       only.resolve({
         ok: false,
         kind: "memory",
-        message: `The event brought its process down (${loss.signal ?? `exit ${loss.exitCode}`}), most often by the memory it takes.`,
+        message: `The event ended its process (${loss.signal ?? `exit ${loss.exitCode}`}), usually by its memory use.`,
       })
     }
     return others
@@ -359,6 +359,6 @@ export class Lane {
 /** One that has waited too long is refused. */
 function isFresh(job: Job, oldest: number): boolean {
   if (job.queuedAt >= oldest) return true
-  job.resolve(unavailable(`The event waited longer than ${maxWaitMs / 1_000} s for the sandbox.`))
+  job.resolve(unavailable(`The event waited for the sandbox for more than ${maxWaitMs / 1_000} s.`))
   return false
 }

@@ -32,7 +32,7 @@ export class PenaltyLanes {
       const lane = this.lane(job.key)
       job.alone = true
       if (lane) lane.add(job)
-      else job.resolve(unavailable("The event shared a process with one that ended it, and no other is free."))
+      else job.resolve(unavailable("The event shared a process with one that ended it, and no other process is free."))
     }
   }
 

@@ -41,7 +41,7 @@ export class ProgramCache {
       await writeFile(half, JSON.stringify(program))
       await rename(half, path)
     } catch (error) {
-      this.#log.warn({ err: error, path }, "A compiled program could not be kept; the next start compiles it again.")
+      this.#log.warn({ err: error, path }, "A compiled program could not be cached; the next start compiles it again.")
     }
   }
 

@@ -247,7 +247,7 @@ export class HttpSource implements InboundHandler {
     try {
       writeAnswer(response, answer, request.headers.origin)
     } catch (error) {
-      this.#services.log.error({ err: error }, "an inbound request's answer could not be written")
+      this.#services.log.error({ err: error }, "the response to an inbound request could not be written")
       if (response.headersSent) response.destroy()
       else writeAnswer(response, unexpected, undefined)
     }

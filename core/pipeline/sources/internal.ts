@@ -21,7 +21,7 @@ export class InternalSource {
     const { store, processor, pipelines } = this.#services
     const { depth = 0, headers = {}, idempotencyKey, force = false } = given
     if (depth > maxDepth)
-      throw new AppError("failed_precondition", `Pipelines may send to pipelines at most ${maxDepth} deep; this event is at ${depth}.`, {
+      throw new AppError("failed_precondition", `Pipelines can be chained at most ${maxDepth} deep; this event is at ${depth}.`, {
         reason: "too_deep",
         retryable: false,
       })

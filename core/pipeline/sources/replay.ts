@@ -59,7 +59,7 @@ export class ReplaySource {
     const { store, clock, payloadsDays, processor } = this.#services
     const { stored } = loaded
     const kept = await storedPayload(store, stored.organization.id, origin, payloadsDays, clock.now())
-    if (!kept) throw new AppError("failed_precondition", "The event's payload is no longer kept.", { reason: "payload_expired" })
+    if (!kept) throw new AppError("failed_precondition", "The event's payload has expired.", { reason: "payload_expired" })
     draft.dedupe = origin.dedupe
     const event = new EventContext({ loaded, entry: draft, headers: kept.headers, visible: kept, origin, isTest: origin.is_test })
     if (origin.dedupe) event.identity = derivedUuid(stored.id, origin.dedupe.key)

@@ -53,7 +53,7 @@ export function refuseInactive({ slug, document }: StoredPipeline, force: boolea
   const { state } = document
   if (state === "active" || (force && state === "disabled")) return
   const remedy = state === "disabled" ? "activate it, or let an admin pass force: true" : "activate it"
-  throw new AppError("failed_precondition", `The pipeline "${slug}" is ${state}; only an active one takes events: ${remedy}.`, {
+  throw new AppError("failed_precondition", `The pipeline "${slug}" is ${state}; only an active one accepts events: ${remedy}.`, {
     reason: "not_active",
   })
 }

@@ -19,16 +19,16 @@ export class UnservedRequests {
     const reason = error instanceof AppError ? String(error.details.reason ?? error.code) : "internal"
     this.#count(reason)
     if (!(error instanceof AppError)) {
-      this.#log.error(reason, { err: error }, "an inbound request failed by a defect of the service")
+      this.#log.error(reason, { err: error }, "an inbound request failed because of a defect of the service")
       return new AppError("internal", "The service failed to process the request.", { reason })
     }
     if (error.code === "data_loss") {
       // Sending it again would not help: somebody must put back what is lost.
-      this.#log.error(`${reason} ${endpoint}`, { err: error, endpoint }, "a pipeline cannot take events: what it needs is lost")
-      return new AppError("data_loss", "This pipeline cannot take events until its operator has repaired it.", { reason: "unreadable" })
+      this.#log.error(`${reason} ${endpoint}`, { err: error, endpoint }, "a pipeline cannot accept events: data that it needs is lost")
+      return new AppError("data_loss", "This pipeline cannot accept events until an operator has repaired it.", { reason: "unreadable" })
     }
     this.#log.warn(reason, { err: error, reason }, "inbound requests are answered 503")
-    const message = "The service cannot take events now; send it again."
+    const message = "The service cannot accept events now; send it again."
     return new AppError("unavailable", message, { reason }, { retryAfterS: 1, cause: error })
   }
 }

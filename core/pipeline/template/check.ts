@@ -30,7 +30,7 @@ export function templateProblems(text: string): string[] {
     for (const token of new Tokenizer(text, liquid.options.operators).readTopLevelTokens(liquid.options)) {
       if (isOutputToken(token)) problems.push(...outputProblems(text, token.contentRange))
       else if (isTagToken(token)) problems.push(...tagProblems(token))
-      if (problems.length > maxProblems) return [...problems.slice(0, maxProblems), "More of this template is not understood."]
+      if (problems.length > maxProblems) return [...problems.slice(0, maxProblems), "More of this template cannot be parsed."]
     }
   } catch (error) {
     problems.push(sentence(error))
@@ -80,7 +80,7 @@ function problemsBetween(text: string, begin: number, end: number): string[] {
     const rest = text.slice(tokenizer.p > 0 ? tokenizer.p - 1 : 0, end).trim()
     if (/^\s*!(?!=)/.test(text.slice(begin, end))) return [`"!" is not an operator here.${operatorHint("!")}`]
     if (error instanceof Error && error.message.startsWith('expected "|"')) {
-      return [`"${excerpt(rest)}" after the end of the expression is not understood.${operatorHint(rest)}`]
+      return [`"${excerpt(rest)}" after the end of the expression cannot be parsed.${operatorHint(rest)}`]
     }
     return [sentence(error)]
   }
@@ -114,7 +114,7 @@ function orderProblem(postfix: readonly Token[], text: string): string | undefin
     } else if (token.operator === "not") {
       if (!wantsOperand) return `"not" needs an operator before it.`
     } else {
-      if (wantsOperand) return `"${name}" has nothing on its left side.`
+      if (wantsOperand) return `"${name}" has no left operand.`
       wantsOperand = true
     }
   }

@@ -157,7 +157,7 @@ function jsonOf(result: unknown): unknown {
   const plain: unknown = toValue(result)
   if (plain === undefined) return null
   if (typeof plain === "number" && !Number.isFinite(plain)) {
-    throw new AppError("failed_precondition", `The expression gave ${plain}, which no JSON can hold.`, { reason: "template_failed" })
+    throw new AppError("failed_precondition", `The expression gave ${plain}, which JSON cannot represent.`, { reason: "template_failed" })
   }
   return plain
 }

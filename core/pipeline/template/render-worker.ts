@@ -84,5 +84,5 @@ export class RenderWorker {
 }
 
 function overloaded(): AppError {
-  return new AppError("unavailable", "Too many templates wait to be rendered.", { reason: "overloaded" }, { retryAfterS: 1 })
+  return new AppError("unavailable", "Too many templates are waiting to be rendered.", { reason: "overloaded" }, { retryAfterS: 1 })
 }

@@ -41,9 +41,9 @@ export class Abandoned {
         .toArray()
       if (found.length === 0) return
       await admin.command({ killSessions: found.map(({ lsid }) => ({ id: lsid.id })) }, { timeoutMS: 2_000 })
-      log.warn({ transactions: found.length }, "transactions that a node had left open were ended: they stood in the way")
+      log.warn({ transactions: found.length }, "aborted open transactions of a dead node that blocked others")
     } catch (error) {
-      if (!this.#warned) log.warn({ err: error }, "transactions that a node may have left open cannot be ended; the server does it in time")
+      if (!this.#warned) log.warn({ err: error }, "open transactions of a dead node cannot be aborted; the server does so later")
       this.#warned = true
     }
   }

@@ -44,7 +44,7 @@ export function clientFor(url: string): Connection {
     return { client, db: client.db(databaseIn(url)) }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new AppError("invalid_argument", `storage.url is no MongoDB URL (${reason}). It looks like mongodb://HOST:PORT/DATABASE.`, {
+    throw new AppError("invalid_argument", `storage.url is not a MongoDB URL (${reason}). It looks like mongodb://HOST:PORT/DATABASE.`, {
       fields: [{ path: "storage.url", message: reason }],
     })
   }
@@ -74,7 +74,7 @@ export async function open(connection: Connection, url: string, { withinMs, onWa
     } catch (error) {
       if (!isLost(error)) throw error
       await explain(url)
-      const why = `No primary of ${hostsOf(url)} answers (${(error as Error).message}).`
+      const why = `No primary of ${hostsOf(url)} responds (${(error as Error).message}).`
       if (performance.now() >= until)
         throw new AppError("unavailable", `${why} Is mongod running there?`, { reason: "storage_unavailable" })
       if (!told) onWait(why)

@@ -106,7 +106,7 @@ class Driver implements MongoDriver {
       const hello = await this.db.command({ hello: 1 }, { readPreference: "primary", timeoutMS: 2_000 })
       if (hello["isWritablePrimary"] === true) return
     } catch (error) {
-      throw unavailable("MongoDB has no primary that answers.", error)
+      throw unavailable("MongoDB has no primary that responds.", error)
     }
     throw unavailable("MongoDB has no primary.")
   }
@@ -149,5 +149,5 @@ function bySize(commits: readonly PreparedCommit[]): PreparedCommit[][] {
 }
 
 function lostOutcome(commit: Commit): AppError {
-  return asAppError(new Error(`Commit ${commit.id} ended without an outcome.`))
+  return asAppError(new Error(`Commit ${commit.id} ended without a result.`))
 }

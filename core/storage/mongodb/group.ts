@@ -228,7 +228,7 @@ export class GroupRun {
   }
 
   #checkDeadline(cause?: unknown): void {
-    if (this.#options.clock.monotonic() >= this.#deadline) throw unavailable("MongoDB cannot take commits now.", cause)
+    if (this.#options.clock.monotonic() >= this.#deadline) throw unavailable("MongoDB cannot commit now.", cause)
   }
 
   /** Half to the whole of it, so that nodes that met do not meet again. */

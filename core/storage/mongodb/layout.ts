@@ -46,7 +46,7 @@ export async function layOut(db: Db, collections: readonly CollectionSpec[]): Pr
     }),
   )
   if (problems.length > 0) {
-    throw new AppError("failed_precondition", `MongoDB cannot lay out ${problems.length} collection(s): ${problems.sort().join("; ")}`, {
+    throw new AppError("failed_precondition", `MongoDB cannot set up ${problems.length} collection(s): ${problems.sort().join("; ")}`, {
       reason: "database_setup_failed",
       problems,
     })

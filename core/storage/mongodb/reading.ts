@@ -95,7 +95,7 @@ export class Reading {
   async #race<T>(read: Promise<T>, left: number, collection: string): Promise<T> {
     let cancel = () => {}
     const late = new Promise<never>((_, reject) => {
-      cancel = this.#clock.after(left + 500, () => reject(unavailable(`MongoDB did not answer a read of ${collection} in time.`)))
+      cancel = this.#clock.after(left + 500, () => reject(unavailable(`MongoDB timed out on a read of ${collection}.`)))
     })
     try {
       return await Promise.race([read, late])
@@ -108,7 +108,7 @@ export class Reading {
 function tooSlow(collection: string, deadlineMs: number): AppError {
   return new AppError(
     "deadline_exceeded",
-    `Reading ${collection} took longer than ${deadlineMs} ms; narrow the filter or use an indexed field.`,
+    `Reading ${collection} timed out after ${deadlineMs} ms; narrow the filter or use an indexed field.`,
     {
       collection,
       deadline_ms: deadlineMs,

@@ -32,7 +32,7 @@ export function isTimeout(error: unknown): boolean {
 
 export function unavailable(what: string, cause?: unknown): AppError {
   const options = cause === undefined ? { retryAfterS: 1 } : { retryAfterS: 1, cause }
-  return new AppError("unavailable", `${what} Try again in a moment.`, { reason: "storage_unavailable" }, options)
+  return new AppError("unavailable", `${what} Retry shortly.`, { reason: "storage_unavailable" }, options)
 }
 
 export interface WriteTrouble {

@@ -46,13 +46,13 @@ function taken(collection: string, fields: readonly string[]): AppError {
 function mismatch(collection: string, id: string, revision: unknown, where: object): AppError {
   const about = { collection, id }
   if (Object.hasOwn(where, "revision") && revision !== undefined) {
-    return new AppError("aborted", `${collection}: ${id} is at revision ${String(revision)} by now; read it again.`, {
+    return new AppError("aborted", `${collection}: ${id} is now at revision ${String(revision)}; read it again.`, {
       ...about,
       reason: "revision_mismatch",
       current_revision: revision,
     })
   }
-  return new AppError("aborted", `${collection}: ${id} is no longer as the change expects it; read it again.`, {
+  return new AppError("aborted", `${collection}: ${id} was changed concurrently; read it again.`, {
     ...about,
     reason: "condition_not_met",
   })

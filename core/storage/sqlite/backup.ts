@@ -29,7 +29,7 @@ export async function backUp(source: string, target: string, madeAt: string): Pr
   try {
     database.exec("PRAGMA busy_timeout=5000")
     // The first read fixes the moment; the copy is then made of the same one, whatever is written meanwhile.
-    const sum = await naming(`The data file ${source}`, "Put a backup in its place with `millrace restore FILE`.", async () => {
+    const sum = await naming(`The data file ${source}`, "Restore a backup with `millrace restore FILE`.", async () => {
       database.exec("BEGIN")
       const read = checksumOf(database)
       // Made here, so that it has this mode.
@@ -40,7 +40,7 @@ export async function backUp(source: string, target: string, madeAt: string): Pr
     })
     seal(draft, { ...sum, made_at: madeAt })
     const report = verifyBackup(draft)
-    if (report.sha256 !== sum.sha256) throw new Error("The copy differs from what was read; the disk may be failing. Nothing was kept.")
+    if (report.sha256 !== sum.sha256) throw new Error("The copy differs from the source; the disk may be failing. Nothing was kept.")
     flush(draft)
     renameSync(draft, target)
     flush(dirname(target))

@@ -24,7 +24,7 @@ export function checkWhole(database: DatabaseSync, file: string): void {
     // Pages that are in the log only are not missing.
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
     const { size } = statSync(file)
-    if (size < pages * pageBytes) throw new Error(`it is cut short: it has ${size} bytes of ${pages * pageBytes}`)
+    if (size < pages * pageBytes) throw new Error(`it is truncated: it has ${size} bytes of ${pages * pageBytes}`)
   }
   if (pages * pageBytes > checkedBytes) return
   const [found] = database.prepare("PRAGMA quick_check(1)").all()

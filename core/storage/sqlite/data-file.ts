@@ -22,7 +22,7 @@ export function claimDataFile(file: string, traces: readonly string[]): void {
   if (left.length > 0) {
     const state = existsSync(file) ? "is empty" : "is not there"
     throw new Error(
-      `The data file ${file} ${state}, though a store was here: ${left.join(", ")} ${left.length === 1 ? "is" : "are"} left of it. Put the file back, or a backup by \`millrace restore FILE\`. To begin with an empty store, move what is left away, or set MILLRACE_DATA_DIR to another folder. Nothing was changed.`,
+      `The data file ${file} ${state}, but a store existed here: ${left.join(", ")} ${left.length === 1 ? "remains" : "remain"}. Restore the file, or a backup by \`millrace restore FILE\`. To start with an empty store, move the remaining files away, or set MILLRACE_DATA_DIR to another folder. Nothing was changed.`,
     )
   }
   // Made here, so that SQLite gives the file and its log this mode.
@@ -35,7 +35,7 @@ function writing(folder: string, run: () => void): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     throw new Error(
-      `${folder} or a file in it cannot be written to (${code}). The service needs a folder of its own that its user can write to.`,
+      `${folder} or a file in it cannot be written to (${code}). The service needs a separate folder that its user can write to.`,
       { cause: error },
     )
   }
@@ -67,13 +67,13 @@ export class OpenedFile {
       if (found?.ino !== inode) return this.#tell(`${path} was deleted or moved`)
       if (path !== this.#file) continue
       // It never shrinks while the service runs.
-      if (found.size < this.#bytes) return this.#tell(`${path} was cut short, from ${this.#bytes} to ${found.size} bytes,`)
+      if (found.size < this.#bytes) return this.#tell(`${path} was truncated, from ${this.#bytes} to ${found.size} bytes,`)
       this.#bytes = found.size
     }
     return undefined
   }
 
   #tell(what: string): string {
-    return `${what} while the service was running; what it committed now would be lost. Stop it, put the file back (or a backup, by \`millrace restore FILE\`) and start it again.`
+    return `${what} while the service was running; further commits would be lost. Stop it, restore the file (or a backup, by \`millrace restore FILE\`) and start it again.`
   }
 }

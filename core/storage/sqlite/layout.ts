@@ -24,7 +24,7 @@ const layoutVersion = 2
 
 export function openForWriting({ file, maxBytes }: FileSettings): DatabaseSync {
   // Made by who claims it (data-file.ts): when this thread is started again, a missing one must not be replaced by an empty one.
-  if (!existsSync(file)) throw new Error("it is not there any more")
+  if (!existsSync(file)) throw new Error("it no longer exists")
   const database = new DatabaseSync(file)
   database.exec(`PRAGMA page_size=${pageBytes}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA busy_timeout=5000`)
   checkWhole(database, file)
@@ -40,7 +40,7 @@ export function layOut(database: DatabaseSync, collections: readonly CollectionS
   const version = numberOf(database, "user_version")
   if (version > layoutVersion) {
     throw new Error(
-      `it is of layout ${version}, and this version of Millrace knows layouts up to ${layoutVersion}. Start the newer version`,
+      `it has layout ${version}, and this version of Millrace supports layouts up to ${layoutVersion}. Start the newer version`,
     )
   }
   database.exec("CREATE TABLE IF NOT EXISTS _groups(n INTEGER PRIMARY KEY, results TEXT NOT NULL)")
@@ -105,7 +105,7 @@ function create(database: DatabaseSync, spec: CollectionSpec, index: NamedIndex)
     database.exec(index.sql.replace("INDEX ", "INDEX IF NOT EXISTS "))
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error)
-    throw new Error(`Collection "${spec.name}": the index on ${index.paths.join(", ")} cannot be made: ${cause}.`, { cause: error })
+    throw new Error(`Collection "${spec.name}": the index on ${index.paths.join(", ")} cannot be created: ${cause}.`, { cause: error })
   }
 }
 

@@ -114,7 +114,7 @@ function reasonOf(error: unknown): string {
 function remedyFor(error: unknown): string {
   const { message } = error as Error
   if (!isDamage(error) && !/damaged|cut short|malformed|not a database/.test(message)) return "Nothing was changed."
-  return "Put a backup in its place with `millrace restore FILE`: what is there now is kept beside it. Nothing was changed."
+  return "Restore a backup with `millrace restore FILE`: the present file is kept beside it. Nothing was changed."
 }
 
 export function notOpen(): AppError {

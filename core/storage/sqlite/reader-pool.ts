@@ -93,7 +93,7 @@ export class ReaderPool {
     if (this.#stopped) return Promise.reject(unavailable("Storage is stopped."))
     const queue = isLookUp(query) ? this.#waitingLookUps : this.#waitingOthers
     if (queue.length >= maxWaiting)
-      return Promise.reject(unavailable(`Storage is behind: ${queue.length} reads wait. Try again in a moment.`))
+      return Promise.reject(unavailable(`Storage is overloaded: ${queue.length} reads are waiting. Retry shortly.`))
     return new Promise((resolve, reject) => {
       queue.push({ query, resolve, reject })
       this.#send()
@@ -124,7 +124,7 @@ export class ReaderPool {
       const { code, message, details } = answer
       if (details.reason === "storage_corrupt") this.#hooks.onFault({ reason: "storage_corrupt", message })
       reject(new AppError(code, message, details, code === "unavailable" ? { retryAfterS: 1 } : {}))
-    } else reject(unavailable("A reading thread gave no answer."))
+    } else reject(unavailable("A reading thread did not respond."))
   }
 
   readonly #send = (): void => {

@@ -140,6 +140,6 @@ function now(): number {
 }
 
 function late(): WireError {
-  const message = "The read took longer than its deadline. Narrow the filter, sort by an indexed field or ask for less."
+  const message = "The read timed out. Narrow the filter, sort by an indexed field or read less."
   return { code: "deadline_exceeded", message, details: { reason: "read_timeout" } }
 }

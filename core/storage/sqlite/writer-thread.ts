@@ -103,7 +103,7 @@ export class WriterThread {
     this.#hooks.onWriterDeath(error)
     if (++this.#deaths > maxDeaths) {
       this.#deaths = 0
-      this.#giveUp(`Storage cannot be kept running: ${error.message}`)
+      this.#giveUp(`Storage cannot be restarted: ${error.message}`)
     } else if (this.#outstanding.size > 0) this.#restart()
   }
 

@@ -21,6 +21,6 @@ export function authorise(access: Access, caller: Caller, what: string): void {
     })
   }
   if (access.staff && !caller.user?.staff) {
-    throw new AppError("permission_denied", `${what} is for staff.`, { reason: "staff_only" })
+    throw new AppError("permission_denied", `${what} is for staff only.`, { reason: "staff_only" })
   }
 }

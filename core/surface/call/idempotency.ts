@@ -170,7 +170,7 @@ function stillRunning(key: string): AppError {
 }
 
 function otherInput(key: string, operation: string): AppError {
-  return new AppError("invalid_argument", `The Idempotency-Key "${key}" was used for another ${operation} call; take a new key.`, {
+  return new AppError("invalid_argument", `The Idempotency-Key "${key}" was used for another ${operation} call; use a new key.`, {
     reason: "idempotency_key_reused",
   })
 }

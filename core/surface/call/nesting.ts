@@ -9,7 +9,7 @@ export function refuseDeepNesting(input: unknown): void {
   let level = [input].filter(isNested)
   for (let depth = 0; level.length > 0; depth++) {
     if (depth >= maxLevels)
-      throw new AppError("invalid_argument", `The input nests deeper than ${maxLevels} levels.`, { reason: "body_too_deep" })
+      throw new AppError("invalid_argument", `The input is nested more than ${maxLevels} levels deep.`, { reason: "body_too_deep" })
     level = level.flatMap((value) => Object.values(value).filter(isNested))
   }
 }

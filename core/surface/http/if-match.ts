@@ -53,7 +53,7 @@ export async function heldToTag(input: Input, { ifMatch, operation, read, parame
   const tag = entityTag(JSON.stringify(now))
   const { expected_revision = revision } = input
   if (!tagMatches(ifMatch, tag) || expected_revision !== revision) {
-    const message = `If-Match: ${ifMatch.slice(0, 100)} is not what is there now; read it again.`
+    const message = `If-Match: ${ifMatch.slice(0, 100)} is not the current entity tag; read it again.`
     throw new AppError("aborted", message, { reason: "etag_mismatch", current_etag: tag, current_revision: revision as number })
   }
   return { ...input, expected_revision }

@@ -22,6 +22,6 @@ function addressName(address = ""): string {
 }
 
 function foreign(header: string, value: string): AppError {
-  const message = `${header}: "${value}" is not one this service answers to; add it to server.cors_origins, or set MILLRACE_PUBLIC_URL.`
+  const message = `${header}: "${value}" is not allowed; add it to server.cors_origins, or set MILLRACE_PUBLIC_URL.`
   return new AppError("permission_denied", message, { reason: "origin_not_allowed" })
 }

@@ -60,7 +60,7 @@ async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, requ
   await deps.addresses.take(address)
   const requestId = String(response.locals["requestId"])
   const gone = new AbortController()
-  response.once("close", () => gone.abort(new AppError("canceled", "The client went away.")))
+  response.once("close", () => gone.abort(new AppError("canceled", "The client disconnected.")))
   const matched = pattern.exec(request.path)?.groups ?? {}
   const given: RouteRequest = {
     method: route.method,
@@ -107,7 +107,7 @@ async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
   for await (const chunk of arriving(request)) {
     length += chunk.length
     if (length > maxBytes) {
-      const message = `The body is larger than ${maxBytes} bytes, the most that is taken here.`
+      const message = `The body is larger than ${maxBytes} bytes.`
       throw new AppError("resource_exhausted", message, { reason: "body_too_large", max_bytes: maxBytes }, { status: 413 })
     }
     chunks.push(chunk)
@@ -120,7 +120,7 @@ async function* arriving(request: Request): AsyncGenerator<Buffer> {
   try {
     yield* request as AsyncIterable<Buffer>
   } catch (cause) {
-    throw new AppError("canceled", "The client went away before its body was complete.", {}, { cause })
+    throw new AppError("canceled", "The client disconnected before its body was complete.", {}, { cause })
   }
 }
 

@@ -29,7 +29,7 @@ export async function readInput(
     throw refused(
       conflicts.map(([path, value]) => ({
         path,
-        message: `The path says "${String(value)}" and the field something else; leave the field out.`,
+        message: `The field contradicts "${String(value)}" in the path; leave the field out.`,
       })),
       "path_field_mismatch",
     )

@@ -129,7 +129,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         const stopSweeping = closeAsTheyFallIdle(server, deps.clock)
         let cut = () => {}
         const cancel = deps.clock.after(deps.drainMs, () => {
-          deps.log.warn({ drain_ms: deps.drainMs }, "requests still under way at the drain deadline are cut")
+          deps.log.warn({ drain_ms: deps.drainMs }, "requests still in flight at the drain deadline are aborted")
           deps.inbound?.breakOff?.()
           cut = deps.clock.after(breakOffMs, () => server.closeAllConnections())
         })
@@ -202,6 +202,6 @@ function brokenAs(code: string | undefined): [status: string, code: string, mess
   if (code === "HPE_HEADER_OVERFLOW") {
     return ["431 Request Header Fields Too Large", "resource_exhausted", `The request's head is larger than ${limits.maxHeaderSize} bytes.`]
   }
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", "deadline_exceeded", "The request did not arrive in time."]
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return ["408 Request Timeout", "deadline_exceeded", "The request timed out."]
   return ["400 Bad Request", "invalid_argument", "The request is not valid HTTP/1.1."]
 }

@@ -61,7 +61,7 @@ async function checkViewer({ viewerTokens }: AdmissionDeps, token: string, organ
   if (session && "organization_id" in session && session.organization_id === organization) return
   const reason = session && "error" in session && session.error === "expired" ? "expired_token" : "invalid_token"
   const what =
-    reason === "expired_token" ? "has expired; mint a new one with POST /v1/viewer-sessions" : "is not a viewer's token for this endpoint"
+    reason === "expired_token" ? "has expired; create a new one with POST /v1/viewer-sessions" : "is not a viewer's token for this endpoint"
   throw new AppError("unauthenticated", `The token ${what}.`, { reason })
 }
 
@@ -92,7 +92,7 @@ export function mayJoin(guest: Guest, channel: string, declared: readonly Channe
   const reserved = known !== undefined || isReservedChannel(channel)
   if (guest.kind === "viewer") {
     if (reserved)
-      throw new AppError("permission_denied", `The channel "${channel}" is the service's own and never public.`, {
+      throw new AppError("permission_denied", `The channel "${channel}" is reserved for the service, and never public.`, {
         reason: "reserved_channel",
       })
     return

@@ -137,7 +137,7 @@ export class Outbox {
         work.in(LiveNodes).remove(outbox.node, { optional: true })
       })
       if (count > 0)
-        log.info({ node: outbox.node, organization: outbox.organization, count }, "emitted the live messages of a node that died")
+        log.info({ node: outbox.node, organization: outbox.organization, count }, "emitted the live messages of a dead node")
     }
   }
 

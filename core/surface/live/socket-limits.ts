@@ -26,13 +26,13 @@ export class SocketLimits {
     const { rateLimiter, perAddress, perKey } = this.#args
     if (guest.kind === "caller") {
       const release = await rateLimiter.acquire({ id: `keyed-sockets:${guest.caller.credential.id}`, limit: perKey })
-      if (!release) throw full(`This key holds ${perKey} sockets already, as many as it may.`, "too_many_sockets")
+      if (!release) throw full(`This key has ${perKey} sockets already, its limit.`, "too_many_sockets")
       return release
     }
     if (this.#anonymous >= maxAnonymous)
-      throw full(`This node holds ${maxAnonymous} anonymous sockets already.`, "too_many_anonymous_sockets")
+      throw full(`This node has ${maxAnonymous} anonymous sockets already, its limit.`, "too_many_anonymous_sockets")
     const release = await rateLimiter.acquire({ id: `sockets:${networkOf(address)}`, limit: perAddress })
-    if (!release) throw full(`This address holds ${perAddress} anonymous sockets already, as many as it may.`, "too_many_sockets")
+    if (!release) throw full(`This client IP has ${perAddress} anonymous sockets already, its limit.`, "too_many_sockets")
     this.#anonymous += 1
     let left = false
     return () => {

@@ -93,6 +93,6 @@ function sessionOf(invoker: Invoker, credentials: Credentials, caller: Caller): 
 
 function sessionIn(auth: AuthInfo | undefined): McpSession {
   const session = auth?.extra?.["session"]
-  if (session === undefined) throw new Error("An MCP request came in without a session.")
+  if (session === undefined) throw new Error("An MCP request has no session.")
   return session as McpSession
 }

@@ -73,7 +73,7 @@ export class McpResources {
         throw protocolError(error, uri)
       }
     }
-    throw new ResourceNotFoundError(uri, `There is no resource ${uri}; resources/list and resources/templates/list name what there is.`)
+    throw new ResourceNotFoundError(uri, `There is no resource ${uri}; resources/list and resources/templates/list list them.`)
   }
 
   /** What a variable of a template can be: the same field of the items that a list of resources shows. `hasMore` also where the list goes on beyond what is read. */

@@ -44,7 +44,7 @@ export function mcpServers(operations: readonly AnyOperation[]): (session: McpSe
     server.setRequestHandler("tools/list", () => ({ tools: listed }))
     server.setRequestHandler("tools/call", async ({ params }, context) => {
       const tool = tools.get(params.name)
-      if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: "${params.name}". tools/list names what there is.`)
+      if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: "${params.name}". tools/list lists the tools.`)
       const result = await fromHeaders(traceOf(context), () => callTool(tool, params.arguments ?? {}, callIn(context)))
       return server.projectCallToolResult(result, tool.tool.outputSchema)
     })

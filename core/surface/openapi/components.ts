@@ -78,7 +78,7 @@ export const sharedAnswers: Readonly<Record<string, SharedAnswer>> = {
     status: 500,
     code: "internal",
     description: "`internal`: something went wrong on our side; the cause is in the log, under the request id.",
-    example: { message: "Something went wrong on our side. Quote the request id when you report it.", details: {} },
+    example: { message: "The service has failed. Quote the request id when you report it.", details: {} },
   },
   Unavailable: {
     status: 503,

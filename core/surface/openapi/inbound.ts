@@ -108,7 +108,7 @@ export function inboundPath(): Record<string, JsonObject> {
             "failed_precondition",
           ]),
           "401": failure("`unauthenticated`: not verified.", ["unauthenticated"]),
-          "403": failure("`permission_denied`: page events of a bot, which are not counted.", ["permission_denied"]),
+          "403": failure("`permission_denied`: page events of bots are not counted.", ["permission_denied"]),
           "404": failure("`not_found`: no active pipeline has this endpoint.", ["not_found"]),
           "413": ref("responses", "BodyTooLarge"),
           "415": ref("responses", "UnsupportedType"),

@@ -35,7 +35,7 @@ export async function survivesCrash(ground: Ground, example: ActionExample): Pro
   if (action.timing === "commit") {
     const { documents } = await effectsOf(site, pipeline, before)
     const left = Object.keys(documents).filter((name) => documents[name]?.length)
-    if (left.length > 0) broken(`An execution that failed left something behind in ${left.join(", ")}; a commit action only stages writes.`)
+    if (left.length > 0) broken(`A failed execution left documents in ${left.join(", ")}; a commit action only stages writes.`)
     // The event is run again, by its sender or by hand; what was remembered of the first try may have to be given up.
     ground.rehearsal.clock.move(laterMs)
     await site.replay(pipeline, outcome.entry)

@@ -33,7 +33,7 @@ export async function obeysDeadline(ground: Ground, example: ActionExample): Pro
   } finally {
     ground.answerCalls()
   }
-  await within(graceMs, Promise.all(ended), "goes on after its deadline; hand `context.signal` on to whatever it waits for")
+  await within(graceMs, Promise.all(ended), "continues after its deadline; pass `context.signal` to everything that it awaits")
 }
 
 async function within(milliseconds: number, work: Promise<unknown>, otherwise: string): Promise<void> {

@@ -18,7 +18,7 @@ export async function runsExample(ground: Ground, example: ActionExample): Promi
   await site.dryRun(pipeline)
   const touched = differing(before, await site.everything())
   const { mails, calls } = ground.rehearsal.outgoing
-  if (touched.length > 0) broken(`A dry run left something behind in ${touched.join(", ")}.`)
+  if (touched.length > 0) broken(`A dry run left documents in ${touched.join(", ")}.`)
   if (mails.length + calls.length > 0) broken("A dry run sent something.")
   const { result: outcome, called } = await withOwnCalls(action, () => site.send(pipeline))
   if (called.length > 0)
@@ -35,6 +35,6 @@ export async function runsExample(ground: Ground, example: ActionExample): Promi
       broken(`Its result is not as declared. ${problems.join(" ")}`)
     }
     if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), one))
-      broken(`Its result ${JSON.stringify(one)} holds more than it declares; steps after it could not be told of it.`)
+      broken(`Its result ${JSON.stringify(one)} has undeclared fields; later steps could not read them.`)
   }
 }

@@ -167,7 +167,7 @@ export function stepDone({ entry }: Outcome): Json {
   if (!step) broken(`No step ran: ${entry.error?.message ?? entry.cause}`)
   if (step.state === "skipped") broken('The example was skipped: its "when" is false for the event. Give fields for it in `event`.')
   if (step.error)
-    broken(`${step.error.message} (Fields that the example reads can be given in \`event\`, what it needs made in \`prepare\`.)`)
+    broken(`${step.error.message} (Give fields that the example reads in \`event\`, and create what it needs in \`prepare\`.)`)
   return step.result
 }
 

@@ -82,7 +82,7 @@ async function staysSecret(ground: Ground, { site, step, secrets }: Trial): Prom
     for (const [place, content] of Object.entries(places)) {
       const text = JSON.stringify(content)
       if (secrets.some((secret) => text.includes(secret)))
-        broken(`A secret of its config stands in ${place}, ${circumstance}. The config was ${JSON.stringify(step)}.`)
+        broken(`A secret of its config appears in ${place}, ${circumstance}. The config was ${JSON.stringify(step)}.`)
     }
   }
 }
@@ -101,7 +101,7 @@ const circumstances: readonly (readonly [string, CallFixture])[] = [
   ["when all goes well", () => ({ status: 200, headers: { "content-type": "application/json" }, body: "{}" })],
   ["when it is refused", () => ({ status: 403, headers: { "content-type": "text/plain" }, body: "no" })],
   [
-    "when nobody can be reached",
+    "when nothing can be reached",
     () => {
       throw new AppError("unavailable", "The call could not be made.", { retryable: false })
     },

@@ -14,12 +14,12 @@ export async function refusesUnknownFields(ground: Ground): Promise<void> {
   for (const example of action.examples) {
     const { findings } = await engine.compile(documentOf({ ...stepOf(example), [unknown]: 1 }))
     const refused = findings.some(({ rule, pointer }) => rule === "unknown-field" && pointer === `/pipeline/0/${unknown}`)
-    if (!refused) broken(`A field "${unknown}" is taken without a word; make "config" a z.strictObject.`)
+    if (!refused) broken(`A field "${unknown}" is ignored silently; make "config" a z.strictObject.`)
   }
   const schema = configSchemaOf(action)
   const open = openObjects(schema, schema, "", new Set())
   if (open.length > 0)
-    broken(`Objects within its config take fields that they do not have, at ${open.join(", ")}; make them z.strictObject.`)
+    broken(`Objects within its config ignore unknown fields, at ${open.join(", ")}; make them z.strictObject.`)
 }
 
 /** Pointers of the objects that name their fields and take others too. */

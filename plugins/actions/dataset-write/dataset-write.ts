@@ -9,7 +9,7 @@ const Column = z
   .string()
   .min(1)
   .refine((name) => problemOfName(name) === undefined, {
-    error: (issue) => `the column name ${problemOfName(String(issue.input)) ?? "will not do"}`,
+    error: (issue) => `the column name ${problemOfName(String(issue.input)) ?? "is not valid"}`,
   })
 
 export const datasetWrite = defineAction({
@@ -27,7 +27,7 @@ export const datasetWrite = defineAction({
   result: RowResult,
   examples: [
     {
-      title: "Keep one row a person, found by email",
+      title: "Keep one row per person, by email",
       yaml: `type: dataset.write
 dataset_slug: leads
 key: email

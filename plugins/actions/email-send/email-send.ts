@@ -85,7 +85,7 @@ intro: We answer within a day.`,
   async run({ config, context, deps }) {
     const { reply_to, content, omitted } = messageOf(config)
     if (omitted.length > 0)
-      context.log.warn({ step: context.stepId, omitted }, "email.send left fields out that rendered to nothing usable")
+      context.log.warn({ step: context.stepId, omitted }, "email.send omitted fields whose rendered value is not valid")
     const receipt = await deps.mailer.send({
       ...content,
       organization: context.organization.id,

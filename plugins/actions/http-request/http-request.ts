@@ -58,7 +58,7 @@ await: true`,
     const headers = config.headers?.source
     for (const name of typeof headers === "object" && headers !== null ? Object.keys(headers) : []) {
       if (!credentialHeader.test(name)) continue
-      const message = `The header "${name}" looks like a credential, and would be kept readable in the document. Connect an integration and use integration.call.`
+      const message = `The header "${name}" looks like a credential, and would be stored in plain text in the document. Connect an integration and use integration.call.`
       findings.push({ rule: "credential-in-document", level: "warning" as const, message, field: "headers" })
     }
     const url: unknown = config.url instanceof TemplateSlot ? config.url.source : config.url

@@ -54,7 +54,7 @@ body: { stage: won }`,
     const findings = []
     const raw = path.match(/\{\{.*?\}\}/g)?.find((expression) => !/\|\s*(?:url_encode|slugify)\b/.test(expression))
     if (raw) {
-      const message = `${raw} stands in the path as the event gives it; a / in it would reach another resource. Write ${raw.replace(/\s*\}\}$/, " | url_encode }}")}.`
+      const message = `${raw} is not encoded in the path; a / in it would address another resource. Write ${raw.replace(/\s*\}\}$/, " | url_encode }}")}.`
       findings.push({ rule: "unencoded-path", level: "warning" as const, message, field: "path" })
     }
     if (!path.startsWith("/") && !path.startsWith("{")) {

@@ -67,7 +67,7 @@ data: { region: "{{ envelope.region }}" }`,
     }
     const { endpoint_id } = context.pipeline
     if (config.public && endpoint_id === null) {
-      const message = "public: true needs an inbound endpoint, whose viewers would be told; this pipeline has none."
+      const message = "public: true needs an inbound endpoint with viewers; this pipeline has none."
       throw new AppError("failed_precondition", message, { reason: "no_endpoint", retryable: false })
     }
     const told = { channel: channel.data, event: config.event ?? "message", data: config.data === undefined ? context.event : config.data }

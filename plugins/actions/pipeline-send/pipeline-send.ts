@@ -20,7 +20,7 @@ export const pipelineSend = defineAction({
   result: z.object({ execution_id: z.string(), status: z.string() }),
   examples: [
     {
-      title: "Hand a qualified lead on",
+      title: "Forward a qualified lead",
       yaml: `type: pipeline.send
 when: event.budget >= 1000
 pipeline: qualified-leads
@@ -29,12 +29,12 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
   ],
   inject: { engine: PipelineEngine, source: PipelineSource },
   async run({ config, context, deps }) {
-    if (context.depth >= deepest) throw refused(`pipelines sending to pipelines end ${deepest} deep, and this event is there`, "too_deep")
+    if (context.depth >= deepest) throw refused(`pipelines can be chained at most ${deepest} deep, which this event has reached`, "too_deep")
     const target = await deps.source.bySlug(context.organization.id, config.pipeline)
     if (!target) throw refused(`there is no pipeline "${config.pipeline}"`, "pipeline_not_found")
     const { source_kind, state } = target.document
     if (source_kind !== "internal")
-      throw refused(`"${config.pipeline}" takes its events from a ${source_kind}; only internal ones are fed`, "not_internal")
+      throw refused(`"${config.pipeline}" takes its events from a ${source_kind}; only internal pipelines accept events of other pipelines`, "not_internal")
     if (state !== "active") throw refused(`"${config.pipeline}" is ${state}; activate it`, "not_active")
     const { execution_id, status } = await deps.engine.submit(target, {
       payload: config.payload === undefined ? context.event : config.payload,
@@ -50,5 +50,5 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
 })
 
 function refused(problem: string, reason: string): AppError {
-  return new AppError("failed_precondition", `The event was not passed on: ${problem}.`, { reason, retryable: false })
+  return new AppError("failed_precondition", `The event was not sent: ${problem}.`, { reason, retryable: false })
 }

@@ -88,7 +88,7 @@ headers: { Location: https://acme.test/thanks }`,
     const headers = config.headers?.source
     const names = typeof headers === "object" && headers !== null ? Object.keys(headers).map((name) => name.toLowerCase()) : []
     if (names.includes(policyHeader)) {
-      const message = `The header "${policyHeader}" is the service's own: it keeps what strangers sent from running as a page of this service.`
+      const message = `The header "${policyHeader}" is reserved for the service: it prevents senders' content from running as a page of this service.`
       findings.push({ rule: "refused-header", level: "error" as const, message, field: "headers" })
     }
     for (const name of names.filter((one) => one !== policyHeader && !mayBeSet(one))) {
@@ -96,11 +96,11 @@ headers: { Location: https://acme.test/thanks }`,
       findings.push({ rule: "refused-header", level: "error" as const, message, field: "headers" })
     }
     if (typeof status === "number" && redirects.has(status) && !names.includes("location")) {
-      const message = `Status ${status} is a redirect, and no Location header says where to.`
+      const message = `Status ${status} is a redirect without a Location header.`
       findings.push({ rule: "redirect-without-location", level: "error" as const, message, field: "status" })
     }
     if (typeof status === "number" && bodiless.has(status) && config.body !== undefined) {
-      const message = `An answer with status ${status} has no body; leave body out or choose another status.`
+      const message = `A response with status ${status} has no body; leave body out or use another status.`
       findings.push({ rule: "body-without-status", level: "error" as const, message, field: "body" })
     }
     return findings

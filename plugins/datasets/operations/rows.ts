@@ -130,7 +130,7 @@ export const exportRows = defineOperation({
   errors: ["invalid_argument", "not_found"],
   examples: [{ given, input: { slug: resultOf("dataset.slug"), format: "ndjson" } }],
   streams: true,
-  mcp: { absent: "An export may be larger than any tool's answer; datasets_list_rows reads page by page." },
+  mcp: { absent: "An export can exceed the size of a tool result; datasets_list_rows reads page by page." },
   inject: { datasets: Datasets },
   async handle({ input, caller, deps }): Promise<Streamed> {
     const organization = caller.organization.id

@@ -90,7 +90,7 @@ export async function changedMeanwhile({ details }: AppError, organization: Orga
   const { id, slug } = details
   const stored = typeof id === "string" ? await pipelines.find(organization.id, id) : undefined
   const name = stored?.slug ?? (typeof slug === "string" ? slug : "a pipeline")
-  return new AppError("aborted", `Nothing was applied: ${name} was changed meanwhile; run apply again.`, { reason: "stale_plan" })
+  return new AppError("aborted", `Nothing was applied: ${name} was changed concurrently; run apply again.`, { reason: "stale_plan" })
 }
 
 function refuse(planned: readonly Planned[], force: boolean): void {
@@ -105,7 +105,7 @@ function refuse(planned: readonly Planned[], force: boolean): void {
   const drifted = force ? [] : planned.filter(({ change }) => change.drift !== null && change.action !== "unchanged")
   if (drifted.length === 0) return
   const names = drifted.map(({ change }) => change.slug)
-  const message = `Nothing was applied: ${names.join(", ")} changed on the server since the last apply. Take the changes into the files, or apply with force.`
+  const message = `Nothing was applied: ${names.join(", ")} changed on the server since the last apply. Merge the changes into the files, or apply with force.`
   throw new AppError("failed_precondition", message, { reason: "drift", pipelines: names })
 }
 

@@ -73,7 +73,7 @@ function refuseTwins(given: readonly ReadDocument[]): void {
   for (const { slug, path } of given) {
     const other = paths.get(slug)
     if (other !== undefined) {
-      const message = `${other} and ${path} both have the slug "${slug}"; give one of them another.`
+      const message = `${other} and ${path} both have the slug "${slug}"; change one.`
       throw new AppError("invalid_argument", message, { reason: "duplicate_slug", slug })
     }
     paths.set(slug, path)
@@ -99,7 +99,7 @@ async function planOne(
   problems.push(...fixedProblems(stored.document, given.document))
   const standing = standingOf(given, stored, deps.secrets)
   const replaced = standing === "other" || standing === "rotated"
-  if (replaced && !mayRotate) problems.push("Its secret is not the one given, and another takes an admin's key, as rotate-secret does.")
+  if (replaced && !mayRotate) problems.push("Its secret differs from the file's; replacing it requires an admin key.")
   const changes = [...fieldChanges(stored.document, wanted(given, stored)), ...secretChange(standing)]
   const drift = (await driftOf(organization.id, stored, deps.store)) ?? rotationDrift(standing)
   const action = problems.length > 0 ? "refused" : changes.length > 0 ? "change" : "unchanged"
@@ -125,7 +125,7 @@ async function planDisabled(organization: PlanArgs["organization"], stored: Pipe
 
 function rotationDrift(standing: Standing): PlannedChange["drift"] {
   if (standing !== "rotated") return null
-  return { message: "Its secret was rotated on the server since the last apply, and its variable holds another.", changes: [] }
+  return { message: "Its secret was rotated on the server since the last apply, and its variable has another value.", changes: [] }
 }
 
 async function driftOf(
@@ -133,13 +133,13 @@ async function driftOf(
   { id, file, revision, document }: PipelineRecord,
   store: Store,
 ): Promise<PlannedChange["drift"]> {
-  if (file === null) return { message: "It was made on the server, and never applied from a file.", changes: [] }
+  if (file === null) return { message: "It was created on the server, not applied from a file.", changes: [] }
   if (file.applied_revision === revision) return null
   const applied = await store.open(Revisions, organization).get(`${id}:${file.applied_revision}`)
   const changes = applied ? fieldChanges(applied.document as unknown as PipelineDocument, document) : []
   if (changes.length === 0 && applied) return null
   return {
-    message: `It was changed on the server since the last apply (revision ${file.applied_revision} was applied, ${revision} is there).`,
+    message: `It was changed on the server since the last apply (revision ${file.applied_revision} was applied, the server has ${revision}).`,
     changes,
   }
 }

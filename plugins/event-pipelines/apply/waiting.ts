@@ -21,6 +21,6 @@ export function wanted(given: ReadDocument, stored: PipelineRecord | undefined):
 
 export function unsetWarnings(given: ReadDocument, stored: PipelineRecord | undefined): string[] {
   if (given.unset === undefined) return []
-  const then = waits(given, stored) ? "the pipeline stays proposed. Set it and apply again" : "the pipeline keeps the secret that it has"
+  const then = waits(given, stored) ? "the pipeline stays proposed. Set it and apply again" : "the pipeline keeps its secret"
   return [`unset-variable: ${given.path} takes its secret from ${given.unset}, which is not set: ${then}.`]
 }

@@ -57,7 +57,7 @@ function ownFolders(configured: readonly string[]): readonly string[] {
   if (configured.length > 0 && missing.length === 0) return configured
   const which = missing.length > 0 ? `There is no folder ${missing.join(" and none ")} here.` : "No folder of pipelines is configured."
   throw new CommandProblem(
-    `${which} Name files, go to the project's folder, make it, or say in pipelines.paths of config/millrace.yaml where it is.`,
+    `${which} Give files, go to the project's folder, create the folder, or set pipelines.paths in config/millrace.yaml.`,
     2,
   )
 }

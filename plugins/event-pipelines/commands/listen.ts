@@ -20,12 +20,12 @@ export async function listen(options: ListenOptions, { config, terminal }: Comma
     remote,
     terminal,
     pipelines: options.pipeline,
-    greeting: `Sending accepted events of ${remote.url} on to ${options.forward}.`,
+    greeting: `Forwarding accepted events of ${remote.url} to ${options.forward}.`,
     heard: async (event) => {
       if (event.status !== "accepted" || !wanted(event, options) || forwarded.has(event.id)) return
       forwarded.add(event.id)
       // The first one was sent on; a repeat is answered as it was, and does nothing.
-      if (event.repeat_of) return print(terminal, `${eventLine(event)}  not sent on`)
+      if (event.repeat_of) return print(terminal, `${eventLine(event)}  not forwarded`)
       print(terminal, `${eventLine(event)}  → ${await forward(event, remote, options.forward)}`)
     },
   })

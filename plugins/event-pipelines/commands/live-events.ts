@@ -44,7 +44,7 @@ export async function hearEvents({ remote, terminal, heard, greeting, pipelines 
     token,
     ...(organization === undefined ? {} : { organization }),
     onState: (state) => {
-      if (state === "connecting") say(`The connection to ${url} is lost; trying again.`)
+      if (state === "connecting") say(`The connection to ${url} is lost; reconnecting.`)
       if (state === "connected" && lost) say("Connected again.")
       lost = state === "connecting"
     },
@@ -58,7 +58,7 @@ export async function hearEvents({ remote, terminal, heard, greeting, pipelines 
           work = work.then(() => heard(data)).catch(reject)
         },
         {
-          onGap: () => say("More events came meanwhile than the service keeps for this; read the rest by `executions`."),
+          onGap: () => say("More events arrived meanwhile than the service keeps for reconnects; read the rest with `executions`."),
           onError: ({ code, message }) => reject(new AppError(code, message)),
         },
       )

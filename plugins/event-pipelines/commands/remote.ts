@@ -59,7 +59,7 @@ export class Remote {
     const answer = objectOf(await response.text().catch(this.#unreachable))
     if (response.ok) {
       if (answer !== undefined && (has === undefined || has in answer)) return answer as T
-      throw new CommandProblem(`${this.url} answers, but not as a Millrace service (${method} ${path}): is that its address?`, 2)
+      throw new CommandProblem(`${this.url} does not respond like a Millrace service (${method} ${path}): is the address right?`, 2)
     }
     const { code, message, details } = (answer ?? {}) as { code?: ErrorCode; message?: string; details?: ErrorDetails }
     const hint = code === "unauthenticated" ? " Run `millrace login`, or set MILLRACE_KEY." : ""

@@ -35,7 +35,7 @@ export const getPayload = defineOperation({
     const origin = first === null ? entry : await entries.get(first)
     const kept = origin && (await storedPayload(deps.store, organization, origin, deps.settings.retention.payloads_days, deps.clock.now()))
     if (!kept)
-      throw new AppError("failed_precondition", "The event's payload is not kept: it was refused, or its time is over.", {
+      throw new AppError("failed_precondition", "The event's payload is not stored: the event was rejected, or the payload has expired.", {
         reason: "payload_expired",
       })
     const { body, headers, query } = kept

@@ -7,7 +7,7 @@ import type { RequestView } from "../request/view.ts"
 export function paddleClassicText(view: RequestView): Pieces {
   const fields = new Map(view.form ?? [])
   if (fields.size !== (view.form?.length ?? 0))
-    throw new Refused("duplicate_parameter", "A form field came twice; the signature covers each once.")
+    throw new Refused("duplicate_parameter", "A form field is repeated; the signature covers each field once.")
   fields.delete("p_signature")
   const members = [...fields].sort(([left], [right]) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
   return [`a:${members.length}:{${members.map(([name, value]) => serialized(name) + serialized(value)).join("")}}`]

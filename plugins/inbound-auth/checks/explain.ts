@@ -14,7 +14,7 @@ interface Evidence {
   /** Whether some live secret signed this request, as changed. */
   readonly fits: (view: RequestView, provers: readonly Prover[]) => boolean
   readonly provers: readonly Prover[]
-  /** Other readings of the live secrets, made only when asked. */
+  /** Other readings of the active secrets, made only when asked. */
   readonly otherReadings: () => readonly { readonly hint: string; readonly prover: Prover }[]
   readonly signsUrl: boolean
   readonly signsBody: boolean
@@ -30,9 +30,9 @@ export function explainMismatch(view: RequestView, candidates: readonly string[]
     if (found) return found
   }
   const count = evidence.provers.length
-  const keys = count === 1 ? "the live secret" : `any of the ${count} live secrets`
+  const keys = count === 1 ? "the active secret" : `any of the ${count} active secrets`
   const suspects = [
-    "the secret is another one",
+    "the secret is another",
     ...(evidence.signsBody ? ["the body was changed in transit"] : []),
     ...(evidence.signsUrl ? [`the registered URL is not ${view.request.url.split("?", 1)[0]}`] : []),
   ]
@@ -67,11 +67,11 @@ function bodyEvidence(view: RequestView, evidence: Evidence): Refused | undefine
 
 function bodyVariants(text: string): readonly (readonly [how: string, text: string])[] {
   const variants: [string, string][] = [
-    ["with the white space around it removed", text.trim()],
-    ["with a line end added", `${text}\n`],
+    ["with surrounding white space removed", text.trim()],
+    ["with a line break added", `${text}\n`],
     ["with a CRLF added", `${text}\r\n`],
-    ["with LF as line ends", text.replaceAll("\r\n", "\n")],
-    ["with CRLF as line ends", text.replaceAll(/\r?\n/g, "\r\n")],
+    ["with LF line breaks", text.replaceAll("\r\n", "\n")],
+    ["with CRLF line breaks", text.replaceAll(/\r?\n/g, "\r\n")],
   ]
   try {
     const parsed: unknown = JSON.parse(text)

@@ -24,7 +24,7 @@ export function keyBytes(secret: string, encoding: KeyEncoding): Buffer | undefi
 }
 
 export const keyForm: Readonly<Record<KeyEncoding, string>> = {
-  utf8: "the whole string as it is shown",
+  utf8: "the whole string as shown",
   hex: "hexadecimal digits",
   base64: "base64",
   whsec: "`whsec_` followed by base64",

@@ -51,7 +51,7 @@ export function signatureReader(text: SignatureText): SignatureReader {
 function missing(text: SignatureText): Refused {
   const where = describePlaces(text.at)
   const word = text.at[0]?.startsWith("header:") ? "missing_header" : "missing_signature"
-  return new Refused(word, `No signature: ${where} is absent or empty. Is signing switched on at the sender?`)
+  return new Refused(word, `No signature: ${where} is absent or empty. Is signing enabled at the sender?`)
 }
 
 function malformed(text: SignatureText, what: string): Refused {
@@ -63,7 +63,7 @@ function readEntries(values: readonly string[], text: SignatureText, proof: Proo
   const candidates: string[] = []
   for (const value of values) {
     if (text.placeholders?.includes(value))
-      throw malformed(text, "holds a placeholder in place of a signature: no secret is set at the sender.")
+      throw malformed(text, "holds a placeholder instead of a signature: no secret is set at the sender.")
     for (const entry of text.separator === undefined ? [value] : value.split(text.separator)) {
       const trimmed = text.separator === undefined ? entry : entry.trim()
       if (trimmed.startsWith(prefix) && trimmed.length > prefix.length) candidates.push(trimmed.slice(prefix.length))
@@ -88,7 +88,7 @@ function readParts(
     if (equals < 1 || value === "") continue
     if (key === keys.signature) candidates.push(value)
     if (key !== keys.timestamp) continue
-    if (timestamp !== undefined && timestamp !== value) throw malformed(text, `names two differing times as "${key}".`)
+    if (timestamp !== undefined && timestamp !== value) throw malformed(text, `has two different timestamps in "${key}".`)
     timestamp = value
   }
   if (candidates.length === 0) throw malformed(text, `has no part "${keys.signature}=<${text.encoding}>".`)
@@ -100,6 +100,6 @@ const maxCandidates = 100
 /** A request with thousands of guesses would buy as many comparisons. */
 function limited(candidates: readonly string[], text: SignatureText): readonly string[] {
   if (candidates.length > maxCandidates)
-    throw malformed(text, `holds ${candidates.length} signatures; at most ${maxCandidates} are looked at.`)
+    throw malformed(text, `holds ${candidates.length} signatures; at most ${maxCandidates} are checked.`)
   return candidates
 }

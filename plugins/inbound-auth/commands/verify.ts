@@ -42,7 +42,7 @@ async function testVectors(options: Options): Promise<Result> {
       `${ok ? "ok    " : "FAILED"} ${provider.padEnd(18)} ${source}${problem && `\n       ${problem}`}`,
   )
   const good = results.filter(({ ok }) => ok).length
-  return { text: [...lines, `${good} of ${results.length} published vectors verify, and none of them changed.`].join("\n"), exitCode }
+  return { text: [...lines, `${good} of ${results.length} published vectors verify, and all changed vectors fail.`].join("\n"), exitCode }
 }
 
 async function verifyOne(options: Options): Promise<Result> {
@@ -77,7 +77,7 @@ function shown(verdict: Verdict) {
 function told(verdict: Verdict, provider: string): string {
   if (!verdict.ok) return `Not verified (${verdict.cause}).\n${verdict.message}`
   const event = [verdict.eventType && `type ${verdict.eventType}`, verdict.eventId && `id ${verdict.eventId}`].filter(Boolean).join(", ")
-  return `Verified: the request is from ${provider}, and what its signature covers is unchanged.${event ? ` Event: ${event}.` : ""}`
+  return `Verified: the request is from ${provider}, and the signed parts are unchanged.${event ? ` Event: ${event}.` : ""}`
 }
 
 function text(options: Options, name: string): string {
@@ -108,7 +108,7 @@ function capturedOf({ method, url, headers, body }: z.output<typeof Captured>): 
 function nowOf(given: string | boolean | undefined): number {
   if (given === undefined) return Date.now()
   if (typeof given === "string" && /^\d{1,12}(\.\d+)?$/.test(given)) return Number(given) * 1_000
-  throw invalid("--now", `"${given}" is not a number of seconds since 1970`)
+  throw invalid("--now", `"${given}" is not a Unix timestamp in seconds`)
 }
 
 function configOf(given: string | boolean | undefined): Record<string, unknown> {

@@ -29,7 +29,7 @@ export const authenticatedViewer = defineAuthMode({
   examples: [
     { title: "Signed-in viewers alone", yaml: "source_kind: browser_form\nauth_mode: authenticated_viewer" },
     {
-      title: "A form that anyone may send, and that knows its viewers",
+      title: "A public form that recognizes signed-in viewers",
       yaml: "source_kind: browser_form\nauth_mode: authenticated_viewer\nauth_config: { audience: public_and_viewers }",
     },
   ],
@@ -72,8 +72,8 @@ export const authenticatedViewer = defineAuthMode({
 
 function badToken(error: "expired" | "invalid", header: string): Refused {
   return error === "expired"
-    ? new Refused("expired_token", `The viewer's token in ${header} has expired; mint a new one with POST /v1/viewer-sessions.`)
-    : new Refused("invalid_token", `The viewer's token in ${header} was not made by this service, or was changed.`)
+    ? new Refused("expired_token", `The viewer's token in ${header} has expired; create a new one with POST /v1/viewer-sessions.`)
+    : new Refused("invalid_token", `The viewer's token in ${header} was not issued by this service, or was changed.`)
 }
 
 /** The Authorization header wins over the cookie; another scheme than Bearer there is no viewer's token. */
@@ -92,6 +92,6 @@ function cookieValue(view: RequestView): string | undefined {
     .filter((pair) => pair.startsWith(`${cookieName}=`))
     .map((pair) => pair.slice(cookieName.length + 1).replace(/^"(.*)"$/, "$1"))
     .filter((value) => value !== "")
-  if (new Set(values).size > 1) throw new Refused("duplicate_header", `Cookie ${cookieName} came with differing values.`)
+  if (new Set(values).size > 1) throw new Refused("duplicate_header", `Cookie ${cookieName} has several different values.`)
   return values[0]
 }

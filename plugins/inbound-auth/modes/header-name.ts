@@ -16,4 +16,4 @@ const taken = new Set([
 export const HeaderName = z
   .string()
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, "a header name: letters, digits and -")
-  .refine((name) => !taken.has(name.toLowerCase()), "this header has another use; choose one of your own, such as X-Webhook-Secret")
+  .refine((name) => !taken.has(name.toLowerCase()), "this header is reserved; choose another, such as X-Webhook-Secret")

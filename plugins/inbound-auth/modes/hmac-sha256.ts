@@ -29,12 +29,12 @@ export const hmacSha256 = defineAuthMode({
   mode: "hmac_sha256",
   summary: "HMAC-SHA256 of the raw body in a header.",
   description:
-    "The key is the UTF-8 bytes of the whole secret as it is shown, `whsec_` included. Header `X-Signature-256: sha256=<hex>`; with `require_timestamp` the text `{timestamp}.{body}` is signed and header `X-Signature-Timestamp` (seconds) must be fresh.",
+    "The key is the UTF-8 bytes of the whole secret as shown, including `whsec_`. Header `X-Signature-256: sha256=<hex>`; with `require_timestamp` the text `{timestamp}.{body}` is signed and header `X-Signature-Timestamp` (seconds) must be fresh.",
   config,
   examples: [
-    { title: "As most senders can", yaml: "auth_mode: hmac_sha256\nauth_config: { secret: { from_env: LEADS_SECRET } }" },
+    { title: "For most senders", yaml: "auth_mode: hmac_sha256\nauth_config: { secret: { from_env: LEADS_SECRET } }" },
     {
-      title: "With a timestamp, so that a captured request is of no use later",
+      title: "With a timestamp, against replays of captured requests",
       yaml: "auth_mode: hmac_sha256\nauth_config: { secret: { from_env: LEADS_SECRET }, require_timestamp: true, tolerance_s: 60 }",
     },
   ],

@@ -9,6 +9,6 @@ export function verdictOf(match: Match | Promise<Match>): Verdict | Promise<Verd
 
 export const noFetcher: KeyFetcher = {
   get: async (url) => {
-    throw new Error(`Nothing is fetched here; ${url} was asked for.`)
+    throw new Error(`Fetching is disabled here; ${url} was requested.`)
   },
 }

@@ -12,15 +12,15 @@ export const providerSignature = defineAuthMode({
   mode: "provider_signature",
   summary: "The signature of a known provider (Stripe, GitHub, Slack, ...).",
   description:
-    "`auth_config.provider` names the provider. Where the provider makes the secret itself, give it as `auth_config.secret` or later with rotate-secret. Setup handshakes are answered, in state `proposed` too.",
+    "`auth_config.provider` names the provider. If the provider issues the secret, give it as `auth_config.secret` or later with rotate-secret. Setup handshakes are answered, in state `proposed` too.",
   config: ProviderConfig,
   examples: [
     {
-      title: "GitHub, with the secret that was given to its webhook",
+      title: "GitHub, with the secret of its webhook",
       yaml: "auth_mode: provider_signature\nauth_config: { provider: github, secret: { from_env: GITHUB_WEBHOOK_SECRET } }",
     },
     {
-      title: "Stripe, whose secret is given later by rotate-secret",
+      title: "Stripe, with the secret given later by rotate-secret",
       yaml: "auth_mode: provider_signature\nauth_config: { provider: stripe }",
     },
   ],

@@ -11,13 +11,13 @@ export const sharedSecretHeader = defineAuthMode({
   mode: "shared_secret_header",
   summary: "The secret itself in a header.",
   description:
-    "Header `X-Webhook-Secret` (renameable) holds the whole secret as it is shown. It proves the sender, not the body; prefer a signature where the sender can make one.",
+    "Header `X-Webhook-Secret` (renameable) holds the whole secret as shown. It authenticates the sender, not the body; prefer a signature if the sender supports one.",
   config: z.strictObject({
     header: HeaderName.default("X-Webhook-Secret").describe("Header that carries the secret."),
   }),
   examples: [
     {
-      title: "A sender that can add a header and nothing more",
+      title: "A sender that can only add a header",
       yaml: "auth_mode: shared_secret_header\nauth_config: { secret: { from_env: LEADS_SECRET }, header: X-Lead-Key }",
     },
   ],

@@ -45,7 +45,7 @@ export const timestampedSignature = defineAuthMode({
   config,
   examples: [
     {
-      title: "A header as Stripe's, of a sender of your own",
+      title: "A header like Stripe's, of your own sender",
       yaml: "auth_mode: timestamped_signature\nauth_config: { secret: { from_env: ACME_SECRET }, header: Acme-Signature }",
     },
     {

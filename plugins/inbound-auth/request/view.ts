@@ -61,7 +61,7 @@ function agreed(values: readonly string[] | undefined, word: string, what: strin
   if (values === undefined) return undefined
   const first = values[0]
   if (values.some((value) => value !== first)) {
-    throw new Refused(word, `${what} came ${values.length} times with differing values; it must come once.`)
+    throw new Refused(word, `${what} is repeated ${values.length} times with different values; send it once.`)
   }
   return first
 }

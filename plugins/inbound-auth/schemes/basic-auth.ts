@@ -17,7 +17,7 @@ export function prepareBasicAuth(context: SchemeContext): Matcher {
     const given = credentials === undefined ? undefined : decodeStrictly(credentials, "base64")
     if (given === undefined) throw new Refused("malformed_signature", 'Header authorization is not "Basic " and base64 of user:password.')
     const secretId = secretEqualTo(secrets, given.toString("utf8"))
-    if (secretId === undefined) throw new Refused("wrong_secret", "User and password are not those of this pipeline.")
+    if (secretId === undefined) throw new Refused("wrong_secret", "User or password do not match this pipeline's.")
     return { secretId, proof: { headers: ["authorization"] } }
   }
 }

@@ -78,7 +78,7 @@ function paypalMessage(view: RequestView, secrets: readonly VerificationSecret[]
   }
   const algorithm = header("auth-algo")
   if (algorithm !== "SHA256withRSA")
-    throw new Refused("malformed_signature", `paypal-auth-algo is "${algorithm.slice(0, 40)}"; only SHA256withRSA is verified.`)
+    throw new Refused("malformed_signature", `paypal-auth-algo is "${algorithm.slice(0, 40)}"; only SHA256withRSA is supported.`)
   const certificateUrl = header("cert-url")
   if (!paypalHosts.test(certificateUrl)) throw foreignCertificate("paypal-cert-url", certificateUrl)
   const timestamp = header("transmission-time")
@@ -113,7 +113,7 @@ function snsMessage(view: RequestView, topicArn: string | undefined): Message {
     throw new Refused("wrong_audience", `The message is from topic ${topic.slice(0, 300)}, not from the one in auth_config.topic_arn.`)
   const type = field("Type")
   if (!Object.hasOwn(snsFields, type))
-    throw new Refused("malformed_signature", `Type "${type.slice(0, 40)}" is none of ${Object.keys(snsFields).join(", ")}.`)
+    throw new Refused("malformed_signature", `Type "${type.slice(0, 40)}" is not one of ${Object.keys(snsFields).join(", ")}.`)
   const version = field("SignatureVersion")
   if (version !== "1" && version !== "2")
     throw new Refused("malformed_signature", `SignatureVersion "${version.slice(0, 10)}" is neither 1 nor 2.`)

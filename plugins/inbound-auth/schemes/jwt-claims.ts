@@ -70,7 +70,7 @@ function checkBodyHash(name: string, claims: Claims, view: RequestView): void {
   if (claims[name] === undefined && view.request.body.length === 0) return
   if (isDigest(claims[name], view.request.body)) return
   throw claims[name] === undefined
-    ? claim(name, "is absent, so nothing covers the body")
+    ? claim(name, "is absent, so the body is not covered")
     : new Refused("body_modified", `The token's signature is right, but ${name} is not the hash of this body: it was changed in transit.`)
 }
 

@@ -75,6 +75,6 @@ function elementsAt(document: unknown, name: string): number {
 }
 
 function wrongToken(tokens: readonly string[], name: string): Refused {
-  const spaced = tokens.some((token) => token !== token.trim()) ? " It has white space around it." : ""
-  return new Refused("wrong_secret", `What ${name} holds is not the secret of this pipeline.${spaced}`)
+  const spaced = tokens.some((token) => token !== token.trim()) ? " It has surrounding white space." : ""
+  return new Refused("wrong_secret", `${name} does not hold the secret of this pipeline.${spaced}`)
 }

@@ -2,6 +2,6 @@
 import { AppError } from "#core"
 
 export function onlySender(why: string): AppError {
-  const message = `A request cannot be signed here as this sender does: ${why}. Give the headers as they were captured.`
+  const message = `A request of this sender cannot be signed here: ${why}. Give captured headers.`
   return new AppError("unimplemented", message, { reason: "cannot_sign" })
 }

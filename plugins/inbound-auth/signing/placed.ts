@@ -8,5 +8,5 @@ export function placed([place = ""]: readonly string[], value: string): SignedPa
   const name = place.slice(colon + 1).replace(/-\*$/, "-1")
   if (place.startsWith("header:")) return { headers: { [name]: value } }
   if (place.startsWith("query:")) return { query: { [name]: value } }
-  throw onlySender(`its proof stands in the body (${name}), which is given whole`)
+  throw onlySender(`its proof is in the body (${name}), which is sent unchanged`)
 }

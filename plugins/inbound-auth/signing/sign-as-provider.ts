@@ -37,9 +37,9 @@ export function signAsProvider({ row, config, secret, request }: SignAsProviderA
       if ("items" in scheme) throw onlySender("each element of the body is signed by itself")
       return signDigest({ scheme, secret, request, settings: settingsOf(config) })
     case "token_body":
-      throw onlySender(`the token stands in the body (${scheme.at}), which is given whole`)
+      throw onlySender(`the token is in the body (${scheme.at}), which is sent unchanged`)
     default:
-      throw onlySender("it signs with a private key of its own")
+      throw onlySender("it signs with its private key")
   }
 }
 

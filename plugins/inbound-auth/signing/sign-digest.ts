@@ -22,7 +22,7 @@ export interface SignDigestArgs {
 
 /** Throws AppError: `unimplemented` for forms that no template expresses, `invalid_argument` for a secret that is not a key. */
 export function signDigest({ scheme, secret, request, settings }: SignDigestArgs): SignedParts {
-  if (scheme.canonical !== undefined) throw onlySender(`its canonical form (${scheme.canonical}) is only checked here, not made`)
+  if (scheme.canonical !== undefined) throw onlySender(`its canonical form (${scheme.canonical}) can only be checked here`)
   if (scheme.guard === "twilio_json") throw onlySender("its URL must carry the hash of the body")
   const key = keyBytes(secret, scheme.key)
   if (!key) throw new AppError("invalid_argument", `The secret must be ${keyForm[scheme.key]}.`, { reason: "unusable_secret" })

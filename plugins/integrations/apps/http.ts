@@ -53,14 +53,14 @@ function isBase(text: string): boolean {
 /** Dot segments are refused however they are encoded: a value in a path must not climb out of it. */
 function urlBelow(base: string, path: string): string {
   if (!path.startsWith("/") || path.startsWith("//")) throw refused("path", 'it must start with one "/"')
-  if (/[\\?#\s\p{Cc}]/u.test(path)) throw refused("path", "it holds a space, backslash, ? or #; the query has a field of its own")
+  if (/[\\?#\s\p{Cc}]/u.test(path)) throw refused("path", "it holds a space, backslash, ? or #; use the field "query"")
   if (path.split("/").some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) throw refused("path", "it holds a . or .. segment")
   const url = new URL(base.replace(/\/$/, "") + path)
-  if (url.origin !== new URL(base).origin) throw refused("path", "it leads to another origin")
+  if (url.origin !== new URL(base).origin) throw refused("path", "it is at another origin")
   return url.href
 }
 
 function refused(field: string, problem: string): AppError {
   const details = { reason: "request_refused", retryable: false, fields: [{ path: field, message: problem }] }
-  return new AppError("invalid_argument", `The integration was not called: ${field} is refused, ${problem}.`, details)
+  return new AppError("invalid_argument", `The integration was not called: ${field} is not valid, ${problem}.`, details)
 }

@@ -78,7 +78,7 @@ export const connectIntegration = defineOperation({
 
 function nextStep(slug: string, shared: boolean, connectUrl: string, rotated: boolean): string {
   if (connectUrl) return "Open connect_url and grant access."
-  if (rotated) return `Nothing: what uses "${slug}" uses the new credentials from now on.`
+  if (rotated) return `None: "${slug}" uses the new credentials from now on.`
   return shared
     ? `Use it in a pipeline: type integration.call with integration "${slug}".`
     : `It is private to you. To use "${slug}" in pipelines connect again with rotate_credentials and share_with_org.`

@@ -137,17 +137,17 @@ export const revokeKey = defineOperation({
 /** A key never has more than its maker, by role or by scope. */
 function refuseMore(input: CreateInput, caller: Caller): void {
   if (!roleAtLeast(caller.role, input.role)) {
-    throw new AppError("permission_denied", `role: a key has at most its maker's role; yours is ${caller.role}, not ${input.role}.`)
+    throw new AppError("permission_denied", `role: a key has at most the caller's role; yours is ${caller.role}, not ${input.role}.`)
   }
   if (input.manager && caller.role !== "owner") {
-    throw new AppError("permission_denied", `manager: only an owner makes manager keys; your role is ${caller.role}.`)
+    throw new AppError("permission_denied", `manager: only an owner can create manager keys; your role is ${caller.role}.`)
   }
   const own = caller.scopes
   if (!own) return
   const beyond = input.scopes?.filter((scope) => !own.has(scope)) ?? []
   if (input.kind === "api_key" || beyond.length > 0) {
     const what = input.kind === "api_key" ? "an API key, which has every scope" : beyond.join(", ")
-    throw new AppError("permission_denied", `scopes: a token makes only tokens with scopes of its own, not ${what}.`)
+    throw new AppError("permission_denied", `scopes: a token can create only tokens with its own scopes, not ${what}.`)
   }
 }
 
@@ -156,7 +156,7 @@ function refuseSenseless(input: CreateInput, now: number): void {
   if (input.kind === "api_key" && input.scopes) refuse({ path: "scopes", message: 'only a token has scopes; set kind to "token"' })
   if (input.kind === "token" && input.manager) refuse({ path: "manager", message: "only an API key can be a manager key" })
   if (input.expires_at && Date.parse(input.expires_at) <= now)
-    refuse({ path: "expires_at", message: `${input.expires_at} is past; give a time to come` })
+    refuse({ path: "expires_at", message: `${input.expires_at} is in the past; give a future time` })
 }
 
 /** A scope of no area would be found out only when the token is refused. */

@@ -7,7 +7,7 @@ import { allowedFunctions, allowedTableFunctions } from "./functions.ts"
 /** The tables that a statement reads, in lower case; or why it is refused, as a sentence. */
 export function readTree(serialized: string): { readonly tables: ReadonlySet<string> } | { readonly problem: string } {
   const tree = JSON.parse(serialized) as { error: boolean; error_message?: string; statements?: unknown[] }
-  if (tree.error) return { problem: problemOf(tree.error_message ?? "The statement could not be read.") }
+  if (tree.error) return { problem: problemOf(tree.error_message ?? "The statement could not be parsed.") }
   const statements = tree.statements ?? []
   if (statements.length !== 1) return { problem: `Send exactly one statement; this is ${statements.length}.` }
   const tables = new Set<string>()
@@ -24,7 +24,7 @@ export function readTree(serialized: string): { readonly tables: ReadonlySet<str
 /** The engine's own words; where it says only that it can't show what is no SELECT, what to do instead before them. */
 function problemOf(said: string): string {
   if (!/only select statements/i.test(said)) return said
-  return `A query is one SELECT (or WITH … SELECT): it reads, and DELETE, EXPLAIN, COPY, PIVOT and all other statements are refused. The engine says: ${said}`
+  return `A query is one SELECT (or WITH … SELECT): it reads, and DELETE, EXPLAIN, COPY, PIVOT and all other statements are refused. Message of the engine: ${said}`
 }
 
 class Refused extends Error {}
@@ -89,8 +89,8 @@ const plainTypes = new Set([
 ])
 
 const explained: Readonly<Record<string, string>> = {
-  PARAMETER: "Parameters such as $1 are not taken; write the value into the query.",
-  SHOW_REF: "DESCRIBE, SHOW and SUMMARIZE are not taken; GET /v1/page-analytics/schema lists tables and columns.",
+  PARAMETER: "Parameters such as $1 are not supported; write the value in the query.",
+  SHOW_REF: "DESCRIBE, SHOW and SUMMARIZE are not supported; GET /v1/page-analytics/schema lists tables and columns.",
 }
 
 function walk(value: unknown, scope: Scope): void {
@@ -110,12 +110,12 @@ function walk(value: unknown, scope: Scope): void {
 }
 
 function checkExpression(node: Node, kind: string): void {
-  if (!expressionClasses.has(kind)) throw new Refused(explained[kind] ?? `${kind} expressions are not taken.`)
+  if (!expressionClasses.has(kind)) throw new Refused(explained[kind] ?? `${kind} expressions are not supported.`)
   if (kind === "FUNCTION" || kind === "WINDOW") checkFunction(node, allowedFunctions)
 }
 
 function checkPlain(node: Node, kind: string, scope: Scope): void {
-  if (!plainTypes.has(kind)) throw new Refused(explained[kind] ?? `${kind} is not taken.`)
+  if (!plainTypes.has(kind)) throw new Refused(explained[kind] ?? `${kind} is not supported.`)
   if (kind === "BASE_TABLE") checkTable(node, scope)
   if (kind === "TABLE_FUNCTION") checkTableFunction(node)
 }
@@ -171,7 +171,7 @@ function checkedName(key: string): string {
   const name = key.toLowerCase()
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new Refused(`WITH "${key.slice(0, 80)}": name it with letters, digits and _.`)
   if (/^(?:duckdb|pragma|sqlite|pg)_/.test(name) || name === "information_schema")
-    throw new Refused(`WITH "${key}": names of the engine's own tables are not taken.`)
+    throw new Refused(`WITH "${key}": names of the engine's own tables are reserved.`)
   return name
 }
 

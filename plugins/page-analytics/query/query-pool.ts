@@ -50,7 +50,7 @@ export class QueryPool {
       reservedSlots: Math.floor(concurrency / 2),
       maxWaiting,
       refusal: () => {
-        const message = `${maxWaiting} analytics queries wait already; try again in a few seconds.`
+        const message = `${maxWaiting} analytics queries are waiting already; retry in a few seconds.`
         return new AppError("resource_exhausted", message, { reason: "too_many_queries" }, { retryAfterS: 5 })
       },
     })
@@ -162,5 +162,5 @@ export class QueryPool {
 }
 
 function stopping(): AppError {
-  return new AppError("unavailable", "The service is stopping; ask again.", { reason: "stopping" })
+  return new AppError("unavailable", "The service is stopping; retry.", { reason: "stopping" })
 }

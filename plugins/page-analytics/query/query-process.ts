@@ -117,12 +117,12 @@ export class QueryProcess {
     if (this.#why === "deadline") {
       return {
         kind: "deadline",
-        message: `The query ran longer than ${this.#limits.deadlineMs} ms and was stopped; ask for fewer days or columns.`,
+        message: `The query timed out after ${this.#limits.deadlineMs} ms; query fewer days or columns.`,
       }
     }
     const memory = this.#why === "memory" || /out of memory|bad_alloc|allocation failed/i.test(this.#stderr)
     if (memory) return { kind: "memory", message: `The query needed more than ${this.#limits.memoryMb} MiB of memory and was stopped.` }
-    return { kind: "crashed", message: "The query ended the engine that ran it; write it another way." }
+    return { kind: "crashed", message: "The query crashed the engine; rewrite it." }
   }
 
   /** What is resident, as the kernel says, where it says so. */

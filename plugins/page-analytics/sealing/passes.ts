@@ -68,7 +68,7 @@ export class Passes {
     this.#cancel = this.#deps.clock.after(afterMs, () => {
       const began = this.#deps.clock.monotonic()
       this.#under = this.#pass()
-        .catch((error: unknown) => this.#deps.log.error({ err: error }, "page analytics: a pass failed; the next one tries again"))
+        .catch((error: unknown) => this.#deps.log.error({ err: error }, "page analytics: a pass failed; the next one retries"))
         .then(() => this.#next(Math.max(50, this.#deps.settings.seal_every_ms - (this.#deps.clock.monotonic() - began))))
     })
   }
@@ -118,7 +118,7 @@ export class Passes {
       const level = isConflict(error) ? "debug" : "error"
       this.#deps.log[level](
         { err: error, organization },
-        "page analytics: a copy could not be brought up to date; the next pass tries again",
+        "page analytics: a copy could not be updated; the next pass retries",
       )
       return this.#markBehind(copies)
     }
@@ -166,7 +166,7 @@ export class Passes {
       this.#sealerOf(copies).forget()
       this.#deps.log.warn(
         { organization: copies.organization, file: error.segment.key },
-        "page analytics: a file of the copy is gone; the copy is made again from the dataset",
+        "page analytics: a file of the copy is missing; rebuilding the copy from the dataset",
       )
     }
   }
@@ -210,7 +210,7 @@ export class Passes {
     this.#checked.set(copies.organization, now + settings.check_every_ms)
     const days = await this.#check.run(copies, sealer, live, dataset)
     if (days.length > 0)
-      log.info({ organization: copies.organization, days }, "page analytics: days differed from the store and were sealed again")
+      log.info({ organization: copies.organization, days }, "page analytics: resealed days that differed from the store")
   }
 
   #sealerOf(copies: CopyStore): Sealer {

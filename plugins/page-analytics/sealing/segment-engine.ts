@@ -54,7 +54,7 @@ export class SegmentEngine {
       this.#child = undefined
       const all = [...this.#waiting.values()]
       this.#waiting = new Map()
-      for (const { reject } of all) reject(error ?? new Error(`The sealing process ended: ${stderr || "it said nothing"}`))
+      for (const { reject } of all) reject(error ?? new Error(`The sealing process ended: ${stderr || "without a message"}`))
     }
     child.once("exit", () => lost())
     child.once("error", lost)

@@ -28,7 +28,7 @@ const Variants = z
   .max(20)
   .refine((variants) => new Set(variants.map(({ key }) => key)).size === variants.length, "two variants have the same key")
   .refine((variants) => bytesOf(variants) <= maxPageBytes, {
-    error: ({ input }) => `all html together has ${bytesOf(input as { html: string }[])} bytes, and a page at most ${maxPageBytes}`,
+    error: ({ input }) => `all html together has ${bytesOf(input as { html: string }[])} bytes; the limit of a page is ${maxPageBytes}`,
   })
   .refine((variants) => variants.length === 0 || variants.some(({ weight }) => weight > 0), "at least one variant needs a weight above 0")
 
@@ -150,7 +150,7 @@ export const updatePage = defineOperation({
     const page = await deps.pages.require(caller.organization.id, slug)
     requireRevision("page", page.revision, expected_revision)
     if (variants?.length === 0 && (status ?? page.status) === "published") {
-      throw new AppError("failed_precondition", "variants: a published page keeps at least one; unpublish it first.", {
+      throw new AppError("failed_precondition", "variants: a published page needs at least one; unpublish it first.", {
         reason: "no_variants",
       })
     }

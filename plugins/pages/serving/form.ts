@@ -20,8 +20,8 @@ export interface FormDeps {
 type Answer = Awaited<ReturnType<PipelineEngine["receive"]>>
 
 const unconnected = "This form is not connected yet, so nothing was sent. Please tell the page's owner."
-const unkept = "Something went wrong, and nothing was kept. Please tell the page's owner if it goes wrong again."
-const unaccepted = "This page does not accept what was sent, and would not the next time. Please tell the page's owner."
+const unkept = "Something went wrong, and nothing was saved. Please tell the page's owner if it happens again."
+const unaccepted = "This page cannot accept the form, and a retry would fail as well. Please tell the page's owner."
 
 export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<RouteResponse> {
   const found = await deps.serving.published(request)

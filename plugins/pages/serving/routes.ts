@@ -20,7 +20,7 @@ export const servePage = defineRoute({
     description:
       "HTML with the page's envelope and beacon; forms without an action are sent to the same address. The variant depends on visitor and page. `utm_*` and click ids in the URL become the visit's campaign.",
     path: whose,
-    query: { variant: "Shows this variant, as test traffic; counts only beside `Authorization: Bearer` with a key of the organization." },
+    query: { variant: "Shows this variant, as test traffic; requires `Authorization: Bearer` with a key of the organization." },
     answers: {
       "200": { description: "The page.", type: "text/html" },
       "308": { description: "Pages are served from another origin (`plugins.settings.pages.origin`)." },

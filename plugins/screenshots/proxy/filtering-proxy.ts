@@ -53,7 +53,7 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
     return socket
   }
   const dial = async (host: string, port: number) => {
-    if (received > args.maxBytes) throw new AppError("resource_exhausted", "Nothing more may be loaded.")
+    if (received > args.maxBytes) throw new AppError("resource_exhausted", "The traffic limit is reached.")
     const socket = await args.sockets.open(host, port, gone.signal)
     return counted(socket)
   }
@@ -96,7 +96,7 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
     const target = targetOf(host, port)
     try {
       if (sends)
-        throw new AppError("failed_precondition", "Nothing is sent to this service while a picture is taken.", { reason: "read_only" })
+        throw new AppError("failed_precondition", "Nothing can be sent to this service during a screenshot.", { reason: "read_only" })
       const socket = ours ? counted(await connectPlain(host, port)) : await dial(host, port)
       response.on("close", () => socket.destroy())
       await exchange(request, response, { socket, path })
@@ -155,5 +155,5 @@ function connectPlain(host: string, port: number): Promise<Socket> {
 function explained(target: string, error: unknown): AppError {
   if (error instanceof AppError) return error
   const code = (error as NodeJS.ErrnoException).code ?? "unknown error"
-  return new AppError("unavailable", `${target} did not answer as HTTP asks (${code}).`, { reason: "connection_failed" }, { cause: error })
+  return new AppError("unavailable", `${target} did not respond with valid HTTP (${code}).`, { reason: "connection_failed" }, { cause: error })
 }

@@ -55,7 +55,7 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
   if (giving.refused()) throw new PageFailure(unconnected)
   if (isNowhere(page)) throw navigation.failure("")
   const astray = guard.astray()
-  if (astray !== undefined) throw new PageFailure("The page leads to a part of this service that is not a page.", astray)
+  if (astray !== undefined) throw new PageFailure("The page redirects to a non-page URL of this service.", astray)
   if (task.full_page) await reveal(page, task.viewport.height)
   const warnings = await missingGlyphs(page)
   await page.screenshot({ path: file, type: "png", animations: "disabled", timeout: task.deadlineMs, ...(await extent(page, task)) })

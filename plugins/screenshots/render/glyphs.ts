@@ -51,6 +51,6 @@ export async function missingGlyphs(page: Page): Promise<string[]> {
   const missing = await page.evaluate<string[]>(look).catch(() => [])
   if (missing.length === 0) return []
   return [
-    `missing_glyphs: No font on this machine has letters of ${missing.join(", ")}; they are blank or boxes in the picture. Install fonts such as Noto for them.`,
+    `missing_glyphs: No font on this machine covers ${missing.join(", ")}; the text is blank or boxes in the image. Install fonts such as Noto.`,
   ]
 }

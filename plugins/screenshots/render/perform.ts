@@ -13,7 +13,7 @@ export async function perform(page: Page, instructions: readonly Instruction[]):
     try {
       await step(page, instruction)
     } catch (cause) {
-      throw new Error(`instructions[${index}] (${instruction.action}) could not be carried out: ${reasonOf(instruction, cause)}`, { cause })
+      throw new Error(`instructions[${index}] (${instruction.action}) failed: ${reasonOf(instruction, cause)}`, { cause })
     }
     if (instruction.action === "click") await settle(page)
   }
@@ -68,7 +68,7 @@ function reasonOf(instruction: Instruction, cause: unknown): string {
   const selector = "selector" in instruction ? instruction.selector : undefined
   const [line = ""] = (cause instanceof Error ? cause.message : String(cause)).split("\n")
   if (/Timeout \d+ms exceeded/.test(line)) {
-    return selector === undefined ? "it took too long" : `nothing that "${selector}" selects could be used within ${stepTimeoutMs} ms`
+    return selector === undefined ? "it timed out" : `no element matching "${selector}" was usable within ${stepTimeoutMs} ms`
   }
   return line.replace(/^\w+\.\w+: /, "").slice(0, 300)
 }

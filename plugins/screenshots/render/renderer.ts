@@ -58,7 +58,7 @@ export function createRenderer(args: RendererArgs): Renderer {
   let warned = false
   const root = process.getuid?.() === 0
   if (root && settings.sandbox === "on")
-    throw new Error("plugins.settings.screenshots.sandbox: Chromium has none for root; run the service as another user.")
+    throw new Error("plugins.settings.screenshots.sandbox: Chromium has no sandbox for root; run the service as another user.")
 
   async function render(order: RenderOrder, signal: AbortSignal): Promise<Image> {
     const browser = await chromium()
@@ -108,7 +108,7 @@ export function createRenderer(args: RendererArgs): Renderer {
       env: environment(task.folder, browser),
     })
     const group = child.pid
-    if (group === undefined) throw new Error("The process that renders could not be started.")
+    if (group === undefined) throw new Error("The render process could not be started.")
     running.add(group)
     const stopWatching = watchMemory(group, settings.memory_mb * 1_048_576, args.clock, () => {
       child.emit("overgrown")
@@ -125,14 +125,14 @@ export function createRenderer(args: RendererArgs): Renderer {
 
   function outcome(child: ChildProcess, deadlineMs: number, signal: AbortSignal): Promise<RenderAnswer> {
     return new Promise((resolve, reject) => {
-      const cancel = args.clock.after(deadlineMs, () => reject(new RenderFailure(`The page was not done within ${deadlineMs} ms.`)))
+      const cancel = args.clock.after(deadlineMs, () => reject(new RenderFailure(`The render timed out after ${deadlineMs} ms.`)))
       const given = () => reject(signal.reason as Error)
       if (signal.aborted) given()
       signal.addEventListener("abort", given, { once: true })
       child.once("message", (message) => resolve(message as RenderAnswer))
-      child.once("overgrown", () => reject(new RenderFailure(`The page needed more than ${settings.memory_mb} MB of memory.`)))
+      child.once("overgrown", () => reject(new RenderFailure(`The render exceeded ${settings.memory_mb} MB of memory.`)))
       child.once("error", reject)
-      child.once("exit", (code, by) => reject(new RenderFailure(`The process that rendered the page died (${by ?? `code ${code}`}).`)))
+      child.once("exit", (code, by) => reject(new RenderFailure(`The render process died (${by ?? `code ${code}`}).`)))
       const tidy = () => {
         cancel()
         signal.removeEventListener("abort", given)

@@ -164,14 +164,14 @@ describe("pipelines run, what is given", () => {
       [["run", "demo.yaml", "--event", "nope.json"], "nope.json cannot be read: there is no such file."],
       [
         ["run", "demo.yaml", "--event", "empty.json"],
-        "empty.json holds no event. Write {} for an empty object; --body sends a file as it is.",
+        "empty.json holds no event. Write {} for an empty object; --body sends a file unchanged.",
       ],
       [["run", "demo.yaml", "--event", "lost.json"], "nope.bin cannot be read: there is no such file."],
       [
         ["run", "demo.yaml", "--event", "event.json", "--clock", "tomorrow"],
         '--clock takes an RFC 3339 time, such as 2026-01-15T09:30:00Z; "tomorrow" is none.',
       ],
-      [["run", "demo.yaml"], "Name one event: --event FILE, --body FILE, or --from-execution ID."],
+      [["run", "demo.yaml"], "Give one event: --event FILE, --body FILE, or --from-execution ID."],
     ]
     for (const [args, said] of cases) {
       const { code, output } = await folder.run(args)
@@ -217,7 +217,7 @@ describe("pipelines graph", () => {
     expect(before)
       .to.match(/before the reply\n {2}save +dataset\.write +at once/)
       .and.not.include("tell_sales")
-    expect(after).to.match(/after the reply\n {2}tell_sales +email\.send +after save; conditional; goes on when it fails/)
+    expect(after).to.match(/after the reply\n {2}tell_sales +email\.send +after save; conditional; continues when it fails/)
     expect(drawn.output)
       .to.match(/^flowchart TD/)
       .and.include('subgraph after["after the reply"]\n    s_tell_sales')

@@ -142,7 +142,7 @@ describe("screenshots: what a page can cost", () => {
   it("tries again where the fault is ours, and then says so without telling more", async () => {
     const host = await startHost({ executable: "/nowhere/chromium-of-ours" })
     const result = await take(host, { url: `${site.origin}/green` })
-    expect([result.status, result.error]).to.deep.equal(["failed", "The screenshot could not be taken, for a reason on our side."])
+    expect([result.status, result.error]).to.deep.equal(["failed", "The screenshot failed because of an internal error."])
     const told = host.logged.filter((line) => line.includes("/nowhere/chromium-of-ours"))
     expect(told).to.have.length(3)
   })

@@ -93,7 +93,7 @@ describe("screenshots: pages over TLS", () => {
 
   it("lead to no picture of anything else", async () => {
     const redirected = await take(host, { url: `${origin}/p/acme/redirect` })
-    expect([redirected.status, redirected.error]).to.deep.equal(["failed", "The page leads to a part of this service that is not a page."])
+    expect([redirected.status, redirected.error]).to.deep.equal(["failed", "The page redirects to a non-page URL of this service."])
     const direct = await take(host, { url: `${origin.replace("127.0.0.1", "localhost")}/metrics` })
     expect(direct.status).to.equal("failed")
     expect(direct.error).to.match(/^The connection to localhost:\d+ is refused/)
@@ -148,7 +148,7 @@ describe("screenshots: what is sent through the proxy", () => {
     expect(await answered("POST", `${other.origin}/form`)).to.equal(200)
     expect(await answered("POST", `${own.origin}/p/acme/spring`)).to.equal(undefined)
     expect(await answered("POST", `${own.origin}/v1/inbound/x`)).to.equal(undefined)
-    expect(proxy.failureAt(own.host)?.message).to.equal("Nothing is sent to this service while a picture is taken.")
+    expect(proxy.failureAt(own.host)?.message).to.equal("Nothing can be sent to this service during a screenshot.")
     expect(own.asked).to.deep.equal(["/p/acme/spring"])
     await proxy.close()
     await Promise.all([own.close(), other.close()])

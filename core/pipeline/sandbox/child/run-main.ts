@@ -111,7 +111,7 @@ function isTimeout(error: unknown): boolean {
 
 function failureOf(error: unknown, timeoutMs: number): string {
   const message = error instanceof Error ? error.message : String(error)
-  if (isTimeout(error)) return JSON.stringify({ kind: "timeout", message: `The transform or schema took longer than ${timeoutMs} ms.` })
+  if (isTimeout(error)) return JSON.stringify({ kind: "timeout", message: `The transform or schema timed out after ${timeoutMs} ms.` })
   if (/disposed|memory limit|allocation failed/i.test(message))
     return JSON.stringify({ kind: "memory", message: "The transform ran out of memory." })
   return JSON.stringify({ kind: "threw", message: message.slice(0, 500) })

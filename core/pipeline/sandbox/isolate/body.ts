@@ -63,7 +63,7 @@ function parse(text: string): unknown {
 
 function refuseInfinite(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || Number.isFinite(value) || integer.test(context?.source ?? "")) return value
-  throw new MalformedBody(`The number ${(context?.source ?? "").slice(0, 40)} in the body is too large to be one; send it as a string.`)
+  throw new MalformedBody(`The number ${(context?.source ?? "").slice(0, 40)} in the body is too large for a number; send it as a string.`)
 }
 
 function digitsOfLongIntegers(_key: string, value: unknown, context?: { source?: string }): unknown {

@@ -83,7 +83,7 @@ function refuseCodeFromText(hidden: readonly object[]): void {
     const name = prototype === Function.prototype ? "Function" : String(Reflect.get(prototype, Symbol.toStringTag))
     const stub = {
       [name]: () => {
-        throw new EvalError(`${name} makes code from text, which a transform may not`)
+        throw new EvalError(`${name} compiles text to code, which a transform may not do`)
       },
     }[name] as object
     Object.defineProperty(stub, "prototype", { value: prototype, writable: false })

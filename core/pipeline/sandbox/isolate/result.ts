@@ -16,7 +16,7 @@ export function resultText(value: unknown): string {
   const text = stringify(value)
   const first = text?.charCodeAt(0)
   if (text === undefined || (first !== 123 && first !== 91))
-    throw new BadResult("transform's result has a toJSON that gives no object or list")
+    throw new BadResult("transform's result has a toJSON that does not return an object or list")
   // A getter may have said another thing when it was read first.
   if (nestsTooDeep(text)) throw new BadResult(`transform's result nests deeper than ${maxDepth} levels`)
   if (holdsProto(text)) throw new BadResult("transform's result holds a property named \"__proto__\", which can't be kept")
@@ -45,7 +45,7 @@ function stringify(value: unknown): string | undefined {
 
 function inspect(value: object, pointer: string, depth: number): void {
   if (depth > maxDepth)
-    throw new BadResult(`transform's result nests deeper than ${maxDepth} levels, or holds itself, at ${shown(pointer)}`)
+    throw new BadResult(`transform's result nests deeper than ${maxDepth} levels, or contains itself, at ${shown(pointer)}`)
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) inspectMember(value[i], pointer, String(i), depth)
     return
@@ -59,7 +59,7 @@ function inspect(value: object, pointer: string, depth: number): void {
 function refuseContainer(value: object, kind: string, pointer: string): void {
   const held =
     value instanceof Map || value instanceof Set || value instanceof RegExp || ArrayBuffer.isView(value) || value instanceof ArrayBuffer
-  if (held) throw new BadResult(`transform's result holds ${article(kind.slice(8, -1))} at ${shown(pointer)}, which JSON has no form for`)
+  if (held) throw new BadResult(`transform's result holds ${article(kind.slice(8, -1))} at ${shown(pointer)}, which JSON cannot represent`)
 }
 
 function inspectMember(value: unknown, pointer: string, key: string, depth: number): void {
@@ -67,7 +67,7 @@ function inspectMember(value: unknown, pointer: string, key: string, depth: numb
     case "function":
     case "symbol":
     case "bigint":
-      throw new BadResult(`transform's result holds ${article(typeof value)} at ${shown(step(pointer, key))}, which JSON has no form for`)
+      throw new BadResult(`transform's result holds ${article(typeof value)} at ${shown(step(pointer, key))}, which JSON cannot represent`)
     case "object":
       if (value !== null) inspect(value, step(pointer, key), depth + 1)
   }

@@ -86,7 +86,7 @@ function answer(
   try {
     body = kind === "r" ? readInput(text) : readBody(text, strip)
   } catch (error) {
-    const message = error instanceof MalformedBody ? error.message : "The body nests too deep."
+    const message = error instanceof MalformedBody ? error.message : "The body is nested too deeply."
     return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
   }
   if (validators) {
@@ -134,7 +134,7 @@ function transformed(transform: Transform, body: Body, context: string): string 
     try {
       return describe(error)
     } catch {
-      return { kind: "threw", message: "The transform threw something that can't be shown." }
+      return { kind: "threw", message: "The transform threw a value that can't be shown." }
     }
   }
 }
@@ -153,7 +153,7 @@ function describe(error: unknown): Failure {
     return { kind: "memory", message: "The transform ran out of memory." }
   }
   if (error instanceof TypeError && message.startsWith("Converting circular structure")) {
-    return { kind: "bad_result", message: "transform's result holds itself, which JSON has no form for." }
+    return { kind: "bad_result", message: "transform's result contains itself, which JSON cannot represent." }
   }
   const line = /transform\.js:(\d+)/.exec(String(error.stack))?.[1]
   const thrown: Failure = { kind: "threw", message: `${String(error.name)}: ${message}`.slice(0, maxMessageLength) }

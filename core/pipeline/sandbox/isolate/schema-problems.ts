@@ -37,7 +37,7 @@ export function problemsOf(validators: Validators, value: unknown, length: numbe
     if (validators.first(value)) return []
     return describeAll(length <= maxTotalLength ? everyError(validators, value) : validators.first.errors)
   } catch (error) {
-    if (error instanceof RangeError) return [{ pointer: "", message: "nests too deep to be checked against the schema" }]
+    if (error instanceof RangeError) return [{ pointer: "", message: "is nested too deeply to be validated" }]
     throw error
   }
 }

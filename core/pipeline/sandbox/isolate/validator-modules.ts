@@ -10,6 +10,6 @@ const modules: Record<string, unknown> = {
 }
 
 export function requireFromValidator(name: string): unknown {
-  if (!Object.hasOwn(modules, name)) throw new Error(`A validator asks for "${name}", which no isolate has.`)
+  if (!Object.hasOwn(modules, name)) throw new Error(`A validator requires "${name}", which isolates do not have.`)
   return modules[name]
 }

@@ -42,7 +42,7 @@ function stepLine({ id, action, when, forEach, onError }: Step, width: number, s
     start,
     ...(when ? ["conditional"] : []),
     ...(forEach ? ["for each element"] : []),
-    ...(onError === "fail" ? [] : [onError === "continue" ? "goes on when it fails" : `${onError.handler} when it fails`]),
+    ...(onError === "fail" ? [] : [onError === "continue" ? "continues when it fails" : `${onError.handler} when it fails`]),
   ]
   return `  ${id.padEnd(width)}  ${action.type.padEnd(16)}  ${styleText("dim", notes.join("; "))}`
 }

@@ -44,7 +44,7 @@ export function planText({ changes }: Plan, { applied = false }: { applied?: boo
 }
 
 function changeText({ slug, path, action, changes, drift, problems, warnings }: PlannedChange, applied: boolean): string {
-  const origin = path === "" ? "its file is gone" : path
+  const origin = path === "" ? "its file was removed" : path
   const head =
     styleText(colours[action], `${signs[action]} ${(applied ? done[action] : action).padEnd(10)} ${slug}`) + styleText("dim", `  ${origin}`)
   const lines = action === "create" ? [] : changes.flatMap(fieldLines)

@@ -111,7 +111,7 @@ export function replayText(replayed: readonly ReplayedPipeline[]): string {
 }
 
 function pipelineText({ slug, events, scanned, without_payload, differing }: ReplayedPipeline): string {
-  const left = without_payload > 0 ? ` (${scanned} scanned, ${without_payload} without a kept payload left out)` : ""
+  const left = without_payload > 0 ? ` (${scanned} scanned, ${without_payload} skipped without a stored payload)` : ""
   const counts = `${slug}: ${differing.length} of ${events} replayed events would differ${left}`
   const shown = differing.slice(0, shownEvents).map(({ execution, before, after }) => {
     const lines = changedLines(lineDiff(yamlLines(before), yamlLines(after)))

@@ -70,13 +70,13 @@ function asShown(outcome: Outcome): object {
 /** An RFC 3339 time as it was given. Throws CommandProblem. */
 function timeGiven(option: string, text: string): string {
   if (z.iso.datetime({ offset: true }).safeParse(text).success) return text
-  throw new CommandProblem(`${option} takes an RFC 3339 time, such as 2026-01-15T09:30:00Z; "${text}" is none.`, 2)
+  throw new CommandProblem(`${option} takes an RFC 3339 time, such as 2026-01-15T09:30:00Z, not "${text}".`, 2)
 }
 
 /** undefined where a running service has it. */
 function filedEvent({ event, body, fromExecution }: RunOptions): Taken | undefined {
   const named = [event, body, fromExecution].filter((one) => one !== undefined)
-  if (named.length !== 1) throw new CommandProblem("Name one event: --event FILE, --body FILE, or --from-execution ID.", 2)
+  if (named.length !== 1) throw new CommandProblem("Give one event: --event FILE, --body FILE, or --from-execution ID.", 2)
   if (event !== undefined) return readEventFile(event)
   return body === undefined ? undefined : readBodyFile(body)
 }

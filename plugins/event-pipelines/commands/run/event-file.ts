@@ -45,7 +45,7 @@ export function readBodyFile(file: string): Taken {
 function parsed(file: string): unknown {
   const { value, findings } = parseText(readText(file, { orInput: true }))
   if (value === null)
-    throw new CommandProblem(`${shownPath(file)} holds no event. Write {} for an empty object; --body sends a file as it is.`, 2)
+    throw new CommandProblem(`${shownPath(file)} holds no event. Write {} for an empty object; --body sends a file unchanged.`, 2)
   if (value !== undefined) return value
   const told = findings.map(({ line, column, message }) => `${shownPath(file)}:${line ?? 1}:${column ?? 1}: ${message}`)
   throw new CommandProblem(told.join("\n"), 2)

@@ -26,7 +26,7 @@ export async function provingOf({ harness, document, taken, env }: ProvingArgs):
   const own = { ...sent, signWith: undefined }
   const variable = variableOf(document.auth_config["secret"])
   if (variable === undefined) {
-    const remark = "The event carries its own signature, and the document names no variable that holds the secret: none here can match."
+    const remark = "The event carries its own signature, and the document names no variable with the secret, so it cannot be verified here."
     return { sent: own, secret: undefined, remark }
   }
   const secret = env[variable] || undefined

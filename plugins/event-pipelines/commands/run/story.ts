@@ -40,7 +40,7 @@ function understood(sent: SentEvent, { entry }: Outcome): string[] {
   const body = sent.headers["content-type"] === "application/x-www-form-urlencoded" ? formOf(sent) : asJson(sent.body.toString("utf8"))
   // Cut as the entry is, so that the difference is the transform's alone.
   const before = previewOfValue(body, JSON.stringify(body))
-  if (entry.transformed === null) return [...schema, stage("transform", "null: accepted, and nothing is to do", entry.timings["sandbox"])]
+  if (entry.transformed === null) return [...schema, stage("transform", "null: accepted, no step runs", entry.timings["sandbox"])]
   const diff = lineDiff(yamlLines(before), yamlLines(entry.transformed)).map((line) => `    ${line}`)
   return [...schema, stage("transform", "", entry.timings["sandbox"]), ...diff]
 }

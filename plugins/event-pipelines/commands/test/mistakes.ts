@@ -19,7 +19,7 @@ export function fieldMistakes(issues: readonly z.core.$ZodIssue[], value: unknow
   return issues.flatMap((issue) =>
     schemaProblems([issue], TestFile, value, "").map((mistake) =>
       isAnswerBody(issue.path) && issue.code === "invalid_type"
-        ? { ...mistake, message: `${mistake.message} "body" is sent as it is; write "json" to have a value sent as JSON.` }
+        ? { ...mistake, message: `${mistake.message} "body" is sent unchanged; use "json" to send a value as JSON.` }
         : mistake,
     ),
   )

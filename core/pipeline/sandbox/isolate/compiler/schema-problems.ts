@@ -66,7 +66,7 @@ function identifierProblems(node: unknown, pointer: string): ProgramProblem[] {
   if (typeof node !== "object" || node === null) return []
   return Object.entries(node).flatMap(([key, value]) =>
     key === "$id" && typeof value === "string" && value.includes("*/")
-      ? [problemAt(childPointer(pointer, key), `${JSON.stringify(value.slice(0, 100))} is not an identifier: "*/" can't stand in one.`)]
+      ? [problemAt(childPointer(pointer, key), `${JSON.stringify(value.slice(0, 100))} is not an identifier: it can't contain "*/".`)]
       : identifierProblems(value, childPointer(pointer, key)),
   )
 }
@@ -90,7 +90,7 @@ function compileProblem(error: unknown, schema: unknown): { problem: ProgramProb
   const missing = "missingRef" in error ? String(error.missingRef) : undefined
   if (missing === undefined) return { problem: problemAt("", `request_schema can't be compiled: ${error.message}.`) }
   const reference = pointerToReference(schema, /can't resolve reference (.*) from id/.exec(error.message)?.[1] ?? missing, "")
-  const message = `The reference "${missing}" leads outside the document, or nowhere in it.`
+  const message = `The reference "${missing}" is outside the document, or does not resolve.`
   return { problem: problemAt(reference ?? "", message), reference }
 }
 

@@ -18,14 +18,14 @@ export function notConstant(node: Node, primitives: ReadonlySet<string>): Progra
     if (wrong) return wrong
   }
   const object = coercedOf(node).find((part) => !isPrimitive(part, primitives))
-  const message = "Operators, templates and computed names in a top-level constant take texts and numbers only; move it into the function"
+  const message = "Operators, templates and computed names in a top-level constant allow strings and numbers only; move it into the function"
   return object && at(object, message)
 }
 
 function problemOf(node: Node): ProgramProblem | undefined {
   if (node.type === "Literal" && "regex" in node && node.regex) {
     const flag = /[gy]/.exec(node.regex.flags)?.[0]
-    const message = `A regular expression with flag ${flag} keeps a position between events; write it inside the function`
+    const message = `A regular expression with flag ${flag} keeps state between events; write it inside the function`
     return flag === undefined ? undefined : at(node, message)
   }
   if (node.type === "UnaryExpression" && node.operator === "delete") return at(node, "`delete` is not allowed in a top-level constant")

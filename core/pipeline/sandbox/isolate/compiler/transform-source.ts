@@ -37,7 +37,7 @@ export function transformSource(source: string, entry: string): Found {
     inspect(tree, new Set(names), problems)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    return refuse("transform_js nests too deep to be read")
+    return refuse("transform_js is nested too deeply")
   }
   const transform = tree.body.map((statement) => functionNamed(entry, statement)).find((each) => each !== undefined)
   if (!transform && problems.length === 0)
@@ -94,7 +94,7 @@ function topLevel(statement: Statement | AnyNode, { names, primitives }: TopLeve
     return
   }
   problems.push(
-    at(statement, `${kindOf(statement)} at top level is not allowed: only functions and constants of plain values may stand there`),
+    at(statement, `${kindOf(statement)} at top level is not allowed: only functions and constants of plain values are`),
   )
 }
 
@@ -130,21 +130,21 @@ function impurity(node: AnyNode, topNames: ReadonlySet<string>): string | undefi
     case "FunctionDeclaration":
     case "FunctionExpression":
     case "ArrowFunctionExpression":
-      return (node as FunctionNode).async ? "`async` is not allowed: a transform answers at once" : undefined
+      return (node as FunctionNode).async ? "`async` is not allowed: a transform is synchronous" : undefined
     case "AwaitExpression":
-      return "`await` is not allowed: a transform answers at once"
+      return "`await` is not allowed: a transform is synchronous"
     case "ForOfStatement":
-      return node.await ? "`for await` is not allowed: a transform answers at once" : reassigned(node.left, topNames)
+      return node.await ? "`for await` is not allowed: a transform is synchronous" : reassigned(node.left, topNames)
     case "ForInStatement":
       return reassigned(node.left, topNames)
     case "ImportExpression":
-      return "`import()` is not allowed: a transform has nothing to load"
+      return "`import()` is not allowed: a transform cannot load modules"
     case "MetaProperty":
       return node.meta.name === "import" ? "`import.meta` is not allowed" : undefined
     case "WithStatement":
       return "`with` is not allowed"
     case "Identifier":
-      if (node.name === "Promise") return "`Promise` is not allowed: a transform answers at once"
+      if (node.name === "Promise") return "`Promise` is not allowed: a transform is synchronous"
       return node.name === "eval" ? "`eval` is not allowed" : undefined
     case "AssignmentExpression":
       return reassigned(node.left, topNames)
@@ -158,7 +158,7 @@ function impurity(node: AnyNode, topNames: ReadonlySet<string>): string | undefi
 function reassigned(target: AnyNode, topNames: ReadonlySet<string>): string | undefined {
   if (target.type === "Identifier") {
     return topNames.has(target.name)
-      ? `\`${target.name}\` names a function or constant at top level and can't be assigned; give the variable another name`
+      ? `\`${target.name}\` is a function or constant at top level and can't be assigned; rename the variable`
       : undefined
   }
   if (target.type === "MemberExpression" || target.type === "VariableDeclaration") return undefined
@@ -185,7 +185,7 @@ function partsOf(pattern: AnyNode): AnyNode[] {
 }
 
 function syntaxProblem(error: unknown): ProgramProblem {
-  if (error instanceof RangeError) return { part: "transform", message: "transform_js nests too deep to be read." }
+  if (error instanceof RangeError) return { part: "transform", message: "transform_js is nested too deeply." }
   if (!(error instanceof SyntaxError)) throw error
   const message = `${error.message.replace(/ \(\d+:\d+\)$/, "")}.`
   const loc = "loc" in error ? (error.loc as { line: number; column: number }) : undefined

@@ -6,7 +6,7 @@ import leadScore from "../../../plugins/actions/lead-score/index.ts"
 describe("the action lead.score", () => {
   contractOf(leadScore)
 
-  it("gives points for a budget and for an address of one's own", async () => {
+  it("gives points for a budget and for a business address", async () => {
     const host = await testHost({ plugins: [leadScore] })
     try {
       const { body: pipeline } = await host.api<{ inbound_url: string }>("POST", "/v1/event-pipelines", {
