@@ -20,7 +20,10 @@ export function addBackupCommands(program: Command, config: () => CoreConfig, te
         return backUp(dataFile(data_dir), target, now())
       })
       print(terminal, `${file}: ${documents} documents, sha256 ${sha256}`)
-      print(terminal, `The master key (${data_dir}, or MILLRACE_MASTER_KEY) is not included: without that key its secrets cannot be decrypted.`)
+      print(
+        terminal,
+        `The master key (${data_dir}, or MILLRACE_MASTER_KEY) is not included: without that key its secrets cannot be decrypted.`,
+      )
     })
 
   program

@@ -72,7 +72,10 @@ export function s3Driver(settings: S3Settings, deps: { readonly log: Logger; rea
         const { name, status } = told(cause)
         const message = `The bucket "${Bucket}"${settings.endpoint ? ` at ${settings.endpoint}` : ""} could not be written to (${name}${status ? `, HTTP ${status}` : ""})`
         if (status === undefined || status >= 500 || status === 429) {
-          deps.log.warn({ bucket: Bucket, error: name, status }, `${message}; continuing, but objects cannot be stored until it is available`)
+          deps.log.warn(
+            { bucket: Bucket, error: name, status },
+            `${message}; continuing, but objects cannot be stored until it is available`,
+          )
           return
         }
         throw new Error(`${message}. Correct bucket, region, endpoint and credentials under plugins.settings.buckets.s3.`)

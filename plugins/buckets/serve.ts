@@ -15,7 +15,8 @@ export const readObject = defineRoute({
     const { organization = "", key = "" } = request.params
     const now = deps.clock.now()
     const verdict = checkLink(deps.vault.keyFor("buckets"), { organization, key }, request.query, now)
-    if (verdict === "forged") throw new AppError("permission_denied", "The link's signature does not match.", { reason: "invalid_signature" })
+    if (verdict === "forged")
+      throw new AppError("permission_denied", "The link's signature does not match.", { reason: "invalid_signature" })
     if (verdict === "expired")
       throw new AppError("permission_denied", "The link has expired; ask for a new one.", { reason: "link_expired" })
     const found = await deps.buckets.open(organization).get(key)

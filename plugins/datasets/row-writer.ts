@@ -87,10 +87,14 @@ export class RowWriter {
 
   #stage(work: UnitOfWork, dataset: KnownDataset, { key, scope, id, values, origin }: RowToWrite): RowResult {
     if (dataset.archived) {
-      throw new AppError("failed_precondition", `The dataset "${dataset.slug}" is archived and accepts no rows; set its status to active.`, {
-        reason: "dataset_archived",
-        retryable: false,
-      })
+      throw new AppError(
+        "failed_precondition",
+        `The dataset "${dataset.slug}" is archived and accepts no rows; set its status to active.`,
+        {
+          reason: "dataset_archived",
+          retryable: false,
+        },
+      )
     }
     checkValues(values)
     const { organization, id: dataset_id, slug } = dataset

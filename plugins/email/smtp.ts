@@ -52,5 +52,10 @@ function explain(error: unknown, signal: AbortSignal | undefined): AppError {
         { reason: "mail_refused", retryable: false },
         { cause: error },
       )
-    : new AppError("unavailable", `The mail could not be delivered to the mail server (${answer}).`, { reason: "mail_failed" }, { cause: error })
+    : new AppError(
+        "unavailable",
+        `The mail could not be delivered to the mail server (${answer}).`,
+        { reason: "mail_failed" },
+        { cause: error },
+      )
 }

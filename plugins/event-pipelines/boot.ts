@@ -68,7 +68,7 @@ export class FilesAtBoot {
     await Promise.all(Array.from({ length: atOnce }, applyNext))
     const all = problems.flat()
     if (all.length > 0 && !settings.pipelines.watch)
-      throw new Error(`Pipeline files are refused:\n${all.map((problem) => `  - ${problem}`).join("\n")}`)
+      throw new Error(`Pipeline files are not valid:\n${all.map((problem) => `  - ${problem}`).join("\n")}`)
     for (const [index, refused] of problems.entries())
       if (refused.length > 0) reportRefused(log, relative(root, files[index] ?? ""), refused)
     await this.#warnOfSplitLeads(organization, changed)

@@ -88,8 +88,7 @@ export function refuseFixed(
   stored: PipelineDocument,
   given: Partial<Pick<PipelineDocument, "source_kind" | "auth_mode" | "auth_config">>,
 ): void {
-  const fixed = (field: string) =>
-    invalid(field, "is fixed at creation. Create a new pipeline, or use rotate-secret for a new secret.")
+  const fixed = (field: string) => invalid(field, "is fixed at creation. Create a new pipeline, or use rotate-secret for a new secret.")
   if (given.source_kind !== undefined && given.source_kind !== stored.source_kind) throw fixed("source_kind")
   if (given.auth_mode !== undefined && given.auth_mode !== stored.auth_mode) throw fixed("auth_mode")
   if (given.auth_config !== undefined) {

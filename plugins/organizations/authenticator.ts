@@ -120,7 +120,10 @@ function readBearer(bearer: string | undefined): KeyText {
     )
   }
   if (parsed === "mistyped") {
-    throw unauthenticated("credential_checksum_mismatch", "This key has a typing error: its checksum does not match. Copy the whole key again.")
+    throw unauthenticated(
+      "credential_checksum_mismatch",
+      "This key has a typing error: its checksum does not match. Copy the whole key again.",
+    )
   }
   return parsed
 }

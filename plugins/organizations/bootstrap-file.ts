@@ -28,7 +28,9 @@ export function readBootstrapFile(file: string): BootstrapFile | undefined {
   try {
     return BootstrapFile.parse(JSON.parse(text))
   } catch (cause) {
-    throw new Error(`${file} does not hold what a first start writes ({ base_url, organization, admin_key }); move it away to continue.`, { cause })
+    throw new Error(`${file} does not hold what a first start writes ({ base_url, organization, admin_key }); move it away to continue.`, {
+      cause,
+    })
   }
 }
 

@@ -38,10 +38,14 @@ function unpackerOf(encoding: string | undefined, from: string) {
   if (name === "gzip" || name === "x-gzip") return createGunzip()
   if (name === "deflate") return createInflate()
   if (name === "br") return createBrotliDecompress()
-  throw new AppError("failed_precondition", `${from} responded with the content encoding "${name.slice(0, 40)}", which was not requested.`, {
-    reason: "unexpected_encoding",
-    retryable: false,
-  })
+  throw new AppError(
+    "failed_precondition",
+    `${from} responded with the content encoding "${name.slice(0, 40)}", which was not requested.`,
+    {
+      reason: "unexpected_encoding",
+      retryable: false,
+    },
+  )
 }
 
 function tooLarge(maxBytes: number, from: string): AppError {

@@ -67,8 +67,7 @@ async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, 
   refuseUnlessOneRow(work, target.id, row_id)
   await journal.commit(work)
   const row = await datasets.rows(organization.id).get(row_id)
-  if (row?.dataset_id !== target.id || row.values[pageEventsKey] !== event_id)
-    throw new ReceiptRefused("the row is not in its dataset")
+  if (row?.dataset_id !== target.id || row.values[pageEventsKey] !== event_id) throw new ReceiptRefused("the row is not in its dataset")
   const displaced = Object.keys(values).filter((column) => !isDeepStrictEqual(row.values[column], values[column]))
   if (displaced.length > 0) throw new ReceiptRefused(`a later event of the same event_id holds the row's ${displaced.join(", ")}`)
   draft.rows = [{ step: stepId, dataset: pageEventsDataset, row_id }]

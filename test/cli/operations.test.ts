@@ -119,7 +119,7 @@ describe("operations as commands", () => {
     const rows = JSON.stringify(Array.from({ length: 23 }, (_, n) => ({ n })))
     await run(["datasets", "insert-rows", "many", "--file", "-"], { stdin: `{"rows":${rows}}` })
     const page = await run(["datasets", "list-rows", "many", "--limit", "10"])
-    expect(page.out).to.include("There is more: --all")
+    expect(page.out).to.include("More results: use --all")
     const all = await run(["datasets", "list-rows", "many", "--limit", "10", "--all", "--json"])
     expect(
       all.out

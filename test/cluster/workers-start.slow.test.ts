@@ -56,7 +56,7 @@ describe("a service of several workers", () => {
       mkdirSync(join(path, "pipelines"))
       writeFileSync(join(path, "pipelines", "broken.yaml"), "name: Broken\nauth_mode: nonsense\n")
       const output = await refusal(path, { MILLRACE_PIPELINES_PATHS: "pipelines", MILLRACE_STORAGE_URL: url })
-      expect(output.match(/Pipeline files are refused/g), output).to.have.length(1)
+      expect(output.match(/Pipeline files are not valid/g), output).to.have.length(1)
       expect(output).to.include("broken.yaml").and.include("nonsense")
     })
 

@@ -32,7 +32,7 @@ function withDialect(schema: unknown, dialect: string): unknown {
 /** References to other documents, and dialects that such a document would define. */
 function isRefusedByDesign({ message, pointer = "" }: ProgramProblem, schema: unknown): boolean {
   if (!JSON.stringify(schema).includes('"http://localhost:1234/') && !JSON.stringify(schema).includes(".json")) return false
-  return (message.includes("leads outside the document") && pointer.endsWith("/$ref")) || pointer === "/$schema"
+  return (message.includes("is outside the document") && pointer.endsWith("/$ref")) || pointer === "/$schema"
 }
 
 /** Formats are asserted here, whatever the dialect's default. */

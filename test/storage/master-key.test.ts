@@ -101,7 +101,7 @@ onBothStores("master key of a store", ({ storage }) => {
       const { code, details } = body
       expect([status, code, details.reason, headers.get("retry-after")]).to.deep.equal([500, "data_loss", "unreadable", null])
     }
-    const lines = running.logged.filter((line) => line.includes("what it needs is lost"))
+    const lines = running.logged.filter((line) => line.includes("data that it needs is lost"))
     expect(lines.length).to.equal(1)
     expect(lines[0]).to.include(sealed.key_id)
     expect(await takes(other)).to.be.below(300)
@@ -112,7 +112,7 @@ onBothStores("master key of a store", ({ storage }) => {
     const made = [await pipeline("One"), await pipeline("Two"), await pipeline("Three")]
     const before = readFileSync(join(folder, "master.key"), "utf8")
     await stop()
-    expect(await rotateMasterKey(config())).to.match(/^[3-9] of [3-9] secrets were sealed anew/)
+    expect(await rotateMasterKey(config())).to.match(/^[3-9] of [3-9] secrets were re-encrypted/)
     const after = readFileSync(join(folder, "master.key"), "utf8")
     expect(after).to.not.equal(before)
     expect(await refusal({ MILLRACE_MASTER_KEY: before.trim() })).to.include("holds another")
@@ -137,7 +137,7 @@ onBothStores("master key of a store", ({ storage }) => {
     // One that has the old key alone could not open what is sealed by now.
     expect(await refusal({ MILLRACE_MASTER_KEY: old.toString("base64") })).to.include("holds another")
 
-    expect(await rotateMasterKey(config(both))).to.match(/^[1-9]\d* of [4-9] secrets were sealed anew/)
+    expect(await rotateMasterKey(config(both))).to.match(/^[1-9]\d* of [4-9] secrets were re-encrypted/)
     expect(await rotateMasterKey(config(both))).to.match(/^0 of [4-9]/)
     await start({ MILLRACE_MASTER_KEY: next.toString("base64") })
     for (const one of made) expect(await takes(one)).to.be.below(300)

@@ -104,7 +104,7 @@ describe("the contract of action types", () => {
     expect(template).to.include('There is no "nobody" to read')
     expect(fail).to.include("The moon is in the wrong quarter.").and.include("`event`")
     expect(wrong).to.include("not as declared").and.include("/ok")
-    expect(more).to.include("more than it declares")
+    expect(more).to.include("undeclared fields")
     expect(other).to.include('one of "respond"')
   })
 
@@ -228,7 +228,7 @@ describe("the contract of action types", () => {
       inject,
       run: async ({ deps }) => ({ ok: (await httpOf(deps).fetch({ url, timeoutMs: 60_000 })).status === 200 }),
     })
-    expect((await tried(deaf, /deadline/)).failed["obeys its deadline"]).to.include("hand `context.signal` on")
+    expect((await tried(deaf, /deadline/)).failed["obeys its deadline"]).to.include("pass `context.signal`")
   })
 
   it("is kept by one that ends at its deadline on a machine that stood still meanwhile", async () => {

@@ -47,7 +47,10 @@ class Meter {
     this.left -= units
     if (this.left >= 0) return
     this.exceeded = true
-    throw new AppError("failed_precondition", "The template exceeds its budget of operations.", { reason: "template_failed", retryable: false })
+    throw new AppError("failed_precondition", "The template exceeds its budget of operations.", {
+      reason: "template_failed",
+      retryable: false,
+    })
   }
 }
 

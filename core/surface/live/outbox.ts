@@ -136,8 +136,7 @@ export class Outbox {
         work.in(LiveOutboxes).remove(outbox.id, { optional: true })
         work.in(LiveNodes).remove(outbox.node, { optional: true })
       })
-      if (count > 0)
-        log.info({ node: outbox.node, organization: outbox.organization, count }, "emitted the live messages of a dead node")
+      if (count > 0) log.info({ node: outbox.node, organization: outbox.organization, count }, "emitted the live messages of a dead node")
     }
   }
 

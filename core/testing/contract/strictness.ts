@@ -18,8 +18,7 @@ export async function refusesUnknownFields(ground: Ground): Promise<void> {
   }
   const schema = configSchemaOf(action)
   const open = openObjects(schema, schema, "", new Set())
-  if (open.length > 0)
-    broken(`Objects within its config ignore unknown fields, at ${open.join(", ")}; make them z.strictObject.`)
+  if (open.length > 0) broken(`Objects within its config ignore unknown fields, at ${open.join(", ")}; make them z.strictObject.`)
 }
 
 /** Pointers of the objects that name their fields and take others too. */

@@ -29,12 +29,16 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
   ],
   inject: { engine: PipelineEngine, source: PipelineSource },
   async run({ config, context, deps }) {
-    if (context.depth >= deepest) throw refused(`pipelines can be chained at most ${deepest} deep, which this event has reached`, "too_deep")
+    if (context.depth >= deepest)
+      throw refused(`pipelines can be chained at most ${deepest} deep, which this event has reached`, "too_deep")
     const target = await deps.source.bySlug(context.organization.id, config.pipeline)
     if (!target) throw refused(`there is no pipeline "${config.pipeline}"`, "pipeline_not_found")
     const { source_kind, state } = target.document
     if (source_kind !== "internal")
-      throw refused(`"${config.pipeline}" takes its events from a ${source_kind}; only internal pipelines accept events of other pipelines`, "not_internal")
+      throw refused(
+        `"${config.pipeline}" takes its events from a ${source_kind}; only internal pipelines accept events of other pipelines`,
+        "not_internal",
+      )
     if (state !== "active") throw refused(`"${config.pipeline}" is ${state}; activate it`, "not_active")
     const { execution_id, status } = await deps.engine.submit(target, {
       payload: config.payload === undefined ? context.event : config.payload,

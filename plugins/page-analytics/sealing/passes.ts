@@ -116,10 +116,7 @@ export class Passes {
     } catch (error) {
       this.#sealers.get(organization)?.forget()
       const level = isConflict(error) ? "debug" : "error"
-      this.#deps.log[level](
-        { err: error, organization },
-        "page analytics: a copy could not be updated; the next pass retries",
-      )
+      this.#deps.log[level]({ err: error, organization }, "page analytics: a copy could not be updated; the next pass retries")
       return this.#markBehind(copies)
     }
   }
@@ -209,8 +206,7 @@ export class Passes {
     if (!live?.caught_up) return
     this.#checked.set(copies.organization, now + settings.check_every_ms)
     const days = await this.#check.run(copies, sealer, live, dataset)
-    if (days.length > 0)
-      log.info({ organization: copies.organization, days }, "page analytics: resealed days that differed from the store")
+    if (days.length > 0) log.info({ organization: copies.organization, days }, "page analytics: resealed days that differed from the store")
   }
 
   #sealerOf(copies: CopyStore): Sealer {

@@ -155,5 +155,10 @@ function connectPlain(host: string, port: number): Promise<Socket> {
 function explained(target: string, error: unknown): AppError {
   if (error instanceof AppError) return error
   const code = (error as NodeJS.ErrnoException).code ?? "unknown error"
-  return new AppError("unavailable", `${target} did not respond with valid HTTP (${code}).`, { reason: "connection_failed" }, { cause: error })
+  return new AppError(
+    "unavailable",
+    `${target} did not respond with valid HTTP (${code}).`,
+    { reason: "connection_failed" },
+    { cause: error },
+  )
 }

@@ -65,7 +65,7 @@ describe("plan and apply of a secret from a variable", () => {
     // What has its secret keeps it, and stays as it is, where the variable is gone.
     const before = await stored("hooked")
     const gone = await folder.run(["apply", "hooked.yaml"], env)
-    expect(gone.output).to.include("1 unchanged").and.include("keeps the secret that it has")
+    expect(gone.output).to.include("1 unchanged").and.include("keeps its secret")
     expect(await stored("hooked")).to.deep.equal(before)
     expect(await signed("hooked", "from-the-variable")).to.equal(200)
   })
@@ -92,7 +92,7 @@ describe("plan and apply of a secret from a variable", () => {
     const done = await stored("turned")
     expect(done.revision).to.equal(before.revision + 1)
     for (const command of ["apply", "plan"]) expect((await folder.run([command, "turned.yaml"], second)).output).to.equal("1 unchanged\n")
-    expect((await folder.run(["apply", "turned.yaml"], env)).output).to.include("keeps the secret that it has")
+    expect((await folder.run(["apply", "turned.yaml"], env)).output).to.include("keeps its secret")
     expect(await stored("turned")).to.deep.equal(done)
   })
 

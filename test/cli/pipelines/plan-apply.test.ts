@@ -103,7 +103,7 @@ describe("pipelines against a running service", () => {
     folder.write("guarded.yaml", guarded(2))
     const two = await folder.run(["plan", "--replay", "2", "guarded.yaml"], own)
     expect(two.output).to.include(
-      `guarded: 2 of 2 replayed events would differ (${refused + 2} scanned, ${refused} without a kept payload left out)`,
+      `guarded: 2 of 2 replayed events would differ (${refused + 2} scanned, ${refused} skipped without a stored payload)`,
     )
     const all = await folder.run(["plan", "--replay", "100", "--json", "guarded.yaml"], own)
     const { replayed } = JSON.parse(all.output) as { replayed: { events: number; scanned: number }[] }
@@ -134,7 +134,7 @@ describe("pipelines against a running service", () => {
     expect(code).to.equal(1)
     expect(output)
       .to.match(/! refused +lead/)
-      .and.include("fixed when the pipeline is created")
+      .and.include("fixed at creation")
       .and.include("+ create     other")
     expect(await pipelines()).to.deep.equal(before)
     // The service refuses it likewise, for any caller.

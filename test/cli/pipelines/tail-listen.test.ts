@@ -57,7 +57,7 @@ describe("events of a running service", () => {
     const children = [tail, listen]
     const endings = children.map((child) => finished(child))
     try {
-      await Promise.all([outputUntil(tail, /Listening to/), outputUntil(listen, /Sending accepted/)])
+      await Promise.all([outputUntil(tail, /Listening to/), outputUntil(listen, /Forwarding accepted/)])
       const lines = outputUntil(tail, /accepted +tailed/)
       await host.send(other, { email: "not@this.one" })
       await host.send(made, { name: "nobody" })
@@ -106,7 +106,7 @@ describe("events of a running service", () => {
       const ids = [await idOf(made, 1)]
       await first
       for (let n = 2; n <= 4; n++) {
-        const back = outputUntil(tail, /is lost; trying again.*Connected again/s)
+        const back = outputUntil(tail, /is lost; reconnecting.*Connected again/s)
         proxy.cutNow()
         ids.push(await idOf(made, n))
         await back

@@ -105,7 +105,7 @@ describe("pipelines test", () => {
       .and.include('Did you mean "status"?')
     expect(broken.code).to.equal(2)
     expect(broken.output).to.include("broken.yaml:2:1 error unknown-field").and.include("1 file could not be run")
-    expect([latin.code, latin.output.includes("The file is not text in UTF-8")], latin.output).to.deep.equal([2, true])
+    expect([latin.code, latin.output.includes("The file is not valid UTF-8")], latin.output).to.deep.equal([2, true])
     expect([none.code, none.output.trim()]).to.deep.equal([2, "There are no *.test.yaml files to run."])
   })
 
@@ -199,7 +199,7 @@ describe("pipelines test", () => {
       expect(code).to.not.equal(0)
       expect(output)
         .to.match(/p\.test\.yaml:5:\d+ error invalid-field/)
-        .and.include('write "json" to have a value sent as JSON')
+        .and.include('use "json" to send a value as JSON')
     }
     folder.write("p.test.yaml", "tests: [{ name: a, event: { body: {} }, expect: { verdict: [] } }]\n")
     expect((await folder.run(["test", "p.test.yaml"])).output).to.not.include('"json"')

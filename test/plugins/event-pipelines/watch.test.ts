@@ -46,7 +46,7 @@ describe("watched pipeline files", () => {
   it("reports an invalid one with its line, and goes on with what was there", async () => {
     const before = await pipeline()
     writeFileSync(file, `${document(203)}pipelnie: []\n`)
-    await until("the refusal being logged", () => host.logged.some((line) => line.includes("is refused, and what was there stays")))
+    await until("the refusal being logged", () => host.logged.some((line) => line.includes("is not valid, and the previous version stays")))
     const [said = ""] = host.logged.filter((line) => line.includes("what was there stays"))
     expect(said).to.match(/watched\.yaml:5:1: .*pipelnie/)
     expect((await host.send(before, {})).status).to.equal(202)

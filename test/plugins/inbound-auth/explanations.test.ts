@@ -21,9 +21,9 @@ describe("explanations of a refusal", () => {
     const compact = '{"a":"ü/x","b":[1,2]}'
     const cases = [
       [compact, JSON.stringify(JSON.parse(compact), null, 2), "compact JSON"],
-      [compact, `${compact}\n`, "white space around it removed"],
-      [`${compact}\n`, compact, "line end added"],
-      ["a\r\nb", "a\nb", "CRLF as line ends"],
+      [compact, `${compact}\n`, "surrounding white space removed"],
+      [`${compact}\n`, compact, "line break added"],
+      ["a\r\nb", "a\nb", "CRLF line breaks"],
       ['{"a":"\\u00fc/x","b":[1,2]}', compact, "non-ASCII characters escaped"],
       ['{"a": "\\u00fc", "b": [1, 2]}'.replace("\\u00fc", "ü"), '{"a":"ü","b":[1,2]}', "space after , and :"],
     ] as const

@@ -11,7 +11,7 @@ import { SegmentFiles } from "../../../plugins/page-analytics/segments/segment-f
 import { until } from "../../waiting.ts"
 import { AnalyticsHost, type Answer, event } from "./host.ts"
 
-const gone = "a file of the copy is gone"
+const gone = "a file of the copy is missing"
 const counting = "SELECT count(*) FROM events"
 
 describe("page analytics: files that are gone", () => {
@@ -63,7 +63,7 @@ describe("page analytics: files that are gone", () => {
       await again.caughtUp()
       expect((await again.api<{ rebuilding: boolean }>("GET", "/v1/page-analytics/status")).body.rebuilding).to.equal(false)
       expect(said(again, gone)).to.have.length(1)
-      expect(said(again, "could not be brought up to date")).to.deep.equal([])
+      expect(said(again, "could not be updated")).to.deep.equal([])
     } finally {
       await again.stop()
     }
@@ -112,7 +112,7 @@ describe("page analytics: files that are gone", () => {
     try {
       const first = await again.query(counting)
       expect([first.code, first.details?.reason]).to.deep.equal(["unavailable", "segment_unreadable"])
-      await until(async () => said(again, "could not be brought up to date").length > 0)
+      await until(async () => said(again, "could not be updated").length > 0)
       expect((await again.api("POST", "/v1/page-analytics/rebuild", {})).status).to.equal(200)
       unavailable([first, ...(await answered(again, 2))])
       await again.caughtUp()

@@ -161,7 +161,7 @@ describe("page analytics query", () => {
   })
 
   it("says what to do instead where the engine would have had no objection", async () => {
-    expect((await service.query("SELECT $1")).message).to.contain("write the value into the query")
+    expect((await service.query("SELECT $1")).message).to.contain("write the value in the query")
     expect((await service.query("DESCRIBE events")).message).to.contain("/v1/page-analytics/schema")
     expect((await service.query("SELECT * FROM clicks")).message).to.contain("events, sessions, leads, pages, web_vitals, funnel")
     expect((await service.query("SELECT getenv('HOME')")).message).to.contain('"getenv" is not allowed')

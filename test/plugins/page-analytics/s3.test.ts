@@ -113,7 +113,7 @@ suite("page analytics in s3", () => {
     await service.api("DELETE", `/v1/datasets/page-events/rows/${id}`)
     const answer = await service.query("SELECT count(*) FROM events")
     expect([answer.code, answer.details?.reason]).to.deep.equal(["unavailable", "bucket_unavailable"])
-    await until(async () => service.host.logged.slice(length).some((line) => line.includes("could not be brought up to date")))
+    await until(async () => service.host.logged.slice(length).some((line) => line.includes("could not be updated")))
     expect((await copies()).map(({ id, lost, missed }) => [id, lost, missed])).to.deep.equal([[before[0]?.id, undefined, undefined]])
   })
 })

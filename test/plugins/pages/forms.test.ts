@@ -191,7 +191,7 @@ describe("a page whose form has fields that are not kept", () => {
     const told = await post(loop, page.path, new URLSearchParams({ "contact.email": "a@b.c" }), asHtml)
     expect([told.status, await rows()]).to.deep.equal([500, []])
     expect(await told.text())
-      .to.include("nothing was kept")
+      .to.include("nothing was saved")
       .and.not.include("in a moment")
   })
 })

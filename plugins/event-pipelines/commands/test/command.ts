@@ -76,7 +76,7 @@ async function watchAndRun({ first, changes, files, rehearsal, compiler, termina
   const known = new Map(first.map((result) => [result.path, result]))
   changes.watch(first.flatMap((result) => result.sources).map((file) => dirname(file)))
   process.once("SIGINT", () => changes.stop()).once("SIGTERM", () => changes.stop())
-  print(terminal, "\nWatching; Ctrl-C ends it.")
+  print(terminal, "\nWatching; Ctrl-C stops it.")
   for (;;) {
     const changed = await changes.next()
     if (!changed) return

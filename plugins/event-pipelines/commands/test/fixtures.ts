@@ -13,7 +13,9 @@ export function setFixtures(outgoing: CapturedOutgoing, test: Pick<TestDocument,
   let refusals = test.mail?.fails ?? 0
   outgoing.onMail = () => {
     if (refusals-- > 0)
-      throw new AppError("unavailable", "The mail could not be delivered to the mail server (the test refuses it).", { reason: "mail_failed" })
+      throw new AppError("unavailable", "The mail could not be delivered to the mail server (the test refuses it).", {
+        reason: "mail_failed",
+      })
   }
 }
 

@@ -18,7 +18,8 @@ export function notConstant(node: Node, primitives: ReadonlySet<string>): Progra
     if (wrong) return wrong
   }
   const object = coercedOf(node).find((part) => !isPrimitive(part, primitives))
-  const message = "Operators, templates and computed names in a top-level constant allow strings and numbers only; move it into the function"
+  const message =
+    "Operators, templates and computed names in a top-level constant allow strings and numbers only; move it into the function"
   return object && at(object, message)
 }
 

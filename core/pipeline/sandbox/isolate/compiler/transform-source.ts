@@ -93,9 +93,7 @@ function topLevel(statement: Statement | AnyNode, { names, primitives }: TopLeve
     for (const declaration of statement.declarations) constant(declaration, { names, primitives }, problems)
     return
   }
-  problems.push(
-    at(statement, `${kindOf(statement)} at top level is not allowed: only functions and constants of plain values are`),
-  )
+  problems.push(at(statement, `${kindOf(statement)} at top level is not allowed: only functions and constants of plain values are`))
 }
 
 function constant({ id, init }: VariableDeclarator, { names, primitives }: TopLevel, problems: ProgramProblem[]): void {
