@@ -23,7 +23,7 @@ export function lintHandlers(drafts: readonly Draft[], handlers: readonly Draft[
     for (const field of ["needs", "on_error"] as const) {
       const value = handler.common[field]
       if (value === undefined || (field === "on_error" && words.includes(String(value)))) continue
-      const message = field === "needs" ? "A handler runs when a step fails; it cannot have "needs"." : "A handler cannot have a handler."
+      const message = field === "needs" ? "A handler runs when a step fails; it cannot have needs." : "A handler cannot have a handler."
       report.add("invalid-field", childPointer(handler.pointer, field), message)
     }
   }

@@ -53,7 +53,7 @@ function isBase(text: string): boolean {
 /** Dot segments are refused however they are encoded: a value in a path must not climb out of it. */
 function urlBelow(base: string, path: string): string {
   if (!path.startsWith("/") || path.startsWith("//")) throw refused("path", 'it must start with one "/"')
-  if (/[\\?#\s\p{Cc}]/u.test(path)) throw refused("path", "it holds a space, backslash, ? or #; use the field "query"")
+  if (/[\\?#\s\p{Cc}]/u.test(path)) throw refused("path", "it holds a space, backslash, ? or #; use the field query")
   if (path.split("/").some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) throw refused("path", "it holds a . or .. segment")
   const url = new URL(base.replace(/\/$/, "") + path)
   if (url.origin !== new URL(base).origin) throw refused("path", "it is at another origin")
