@@ -6,7 +6,7 @@ import { Primary } from "./cluster/primary.ts"
 import { type WorkerPlace, workerPlace } from "./cluster/worker.ts"
 import { systemClock } from "./kernel/clock.ts"
 import { BootError, type CoreConfig, loadConfig } from "./kernel/config.ts"
-import { createLog, type Logger } from "./kernel/log.ts"
+import { createLog, type Logger, logDestination } from "./kernel/log.ts"
 
 interface Service {
   readonly log: Logger
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   // Asked to stop while it is built, nothing is there to be stopped.
   worker?.onStop(() => (service ? stop(service) : process.exit(0)))
   const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), project: process.cwd(), env: process.env })
-  const log = createLog(config.log.level)
+  const log = createLog(config.log.level, logDestination(config.log.format))
   service = worker || config.workers === 1 ? await node({ config, log }, worker) : primary({ config, log })
   stopOnSignals(service, worker)
   await service.start()

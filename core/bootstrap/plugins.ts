@@ -24,19 +24,17 @@ export interface LoadPluginsArgs {
   readonly root: string
   /** Plugins beside those that ship and those that the configuration names; one of these is not loaded twice. */
   readonly plugins?: readonly AnyPlugin[]
-  /** Settings that a placeholder stands for, for commands that do not start the service. */
-  readonly unset?: readonly string[] | undefined
 }
 
 export type LoadedPlugin = OrderedPlugin<Registrar>
 
 /** Found, their settings checked, each after what it needs. Throws BootError with every problem. */
-export async function loadPlugins({ config, root, plugins = [], unset }: LoadPluginsArgs): Promise<LoadedPlugin[]> {
+export async function loadPlugins({ config, root, plugins = [] }: LoadPluginsArgs): Promise<LoadedPlugin[]> {
   const problems: string[] = []
   const paths = [shippedPlugins, ...config.plugins.paths]
   const found = await findPlugins<Registrar>({ paths, roots: [root, frameworkRoot] }, problems)
   const given = plugins.filter((plugin) => !found.some((one) => one.plugin === plugin)).map((plugin) => ({ plugin, from: "the host" }))
-  const ordered = orderPlugins<Registrar>([...found, ...given], config.plugins.settings, problems, unset)
+  const ordered = orderPlugins<Registrar>([...found, ...given], config.plugins.settings, problems, config.unset)
   problems.push(...reasonConflicts(ordered.map(({ plugin }) => plugin)))
   if (problems.length > 0) throw new BootError(problems)
   return ordered

@@ -1,8 +1,59 @@
-// Writes generated files where they differ, or says which are not current.
+// `millrace generate`: writes generated files where they differ, or says which are not current.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, relative } from "node:path"
+import { dirname, join, relative, resolve } from "node:path"
+import type { Command } from "commander"
+import { type Declarations, frameworkIsSource } from "../bootstrap/plugins.ts"
+import { BootError } from "../kernel/config.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
 import { print, printError, type Terminal } from "../kernel/terminal.ts"
+import { projectClient, projectClientMark } from "./project-client.ts"
+import { projectAt } from "./scaffold/project.ts"
+import { schemaFiles } from "./schema-files.ts"
+
+export interface GenerateContext {
+  /** The folder that the command was called in. */
+  readonly root: string
+  readonly declarations: () => Promise<Declarations>
+  /** Those of the framework's repository. */
+  readonly shipped: () => Promise<GeneratedFile[]>
+  readonly terminal: Terminal
+  readonly end: (exitCode: number) => void
+}
+
+const clientFile = "client.ts"
+
+export function addGenerate(program: Command, { root, declarations, shipped, terminal, end }: GenerateContext): void {
+  const generate = program.command("generate").showSuggestionAfterError()
+  const write = (files: readonly GeneratedFile[], check: boolean | undefined, again: string) =>
+    end(check ? checkGenerated(files, terminal, again) : writeGenerated(files, terminal))
+  generate
+    .command("client")
+    .description("Write a typed client of the service with the operations of your own plugins.")
+    .option("--into <file>", "the file to write", clientFile)
+    .option("--check", "write nothing; fail when it is not current")
+    .action(async (_options: unknown, command: Command) => {
+      const { into, check } = command.optsWithGlobals<{ into: string; check?: boolean }>()
+      if (projectAt(root).isFramework)
+        throw new BootError(["The client of this repository is client/index.ts, whose operations `npm run generate` writes."])
+      const again = `npx millrace generate client${into === clientFile ? "" : ` --into ${into}`}`
+      write([await projectClient(await declarations(), resolve(root, into))], check, again)
+    })
+  generate.description("Write generated files.")
+  // What else is generated is kept in the framework's repository; a package has none.
+  if (!frameworkIsSource) return
+  generate
+    .description("Write the generated files that are committed.")
+    .option("--check", "write nothing; fail if a file is not current")
+    .action(async ({ check }: { check?: boolean }) => write(await shipped(), check, "npm run generate"))
+}
+
+/** What a project keeps: the schemas that its editor reads, and a client where it made one. */
+export async function projectFiles(declarations: Declarations, root: string): Promise<GeneratedFile[]> {
+  const client = join(root, clientFile)
+  const hasClient = existsSync(client) && readFileSync(client, "utf8").startsWith(projectClientMark)
+  const files = schemaFiles(declarations.registry, join(root, "config"))
+  return hasClient ? [...files, await projectClient(declarations, client)] : files
+}
 
 /** Returns the exit code. */
 export function writeGenerated(files: readonly GeneratedFile[], terminal: Terminal): number {
@@ -15,10 +66,9 @@ export function writeGenerated(files: readonly GeneratedFile[], terminal: Termin
 }
 
 /** Returns the exit code: 1 when a file is missing or differs. */
-export function checkGenerated(files: readonly GeneratedFile[], terminal: Terminal): number {
+export function checkGenerated(files: readonly GeneratedFile[], terminal: Terminal, again = "npm run generate"): number {
   const stale = files.filter(isStale)
-  for (const { file } of stale)
-    printError(terminal, `${shown(file)} is ${existsSync(file) ? "not current" : "missing"}; run \`npm run generate\`.`)
+  for (const { file } of stale) printError(terminal, `${shown(file)} is ${existsSync(file) ? "not current" : "missing"}; run \`${again}\`.`)
   return stale.length === 0 ? 0 : 1
 }
 

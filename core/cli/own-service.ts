@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { firstStart } from "./first-start.ts"
 import type { OwnService } from "./profiles.ts"
 
-/** Long enough for a service on this machine that is busy. */
+/** One that takes longer is busy. */
 const answerMs = 1_000
 
 export async function ownService(dataDir: string): Promise<OwnService | undefined> {
@@ -19,7 +19,7 @@ async function answers(url: string): Promise<boolean> {
     const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(answerMs) })
     await response.body?.cancel()
     return true
-  } catch {
-    return false
+  } catch (error) {
+    return (error as Error).name === "TimeoutError"
   }
 }

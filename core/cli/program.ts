@@ -2,14 +2,7 @@
 // their own, which are looked up when a name is none of these.
 import { join, resolve } from "node:path"
 import { Command, CommanderError } from "commander"
-import {
-  type Declarations,
-  frameworkIsSource,
-  frameworkRoot,
-  type LoadedPlugin,
-  loadDeclarations,
-  loadPlugins,
-} from "../bootstrap/plugins.ts"
+import { type Declarations, frameworkRoot, type LoadedPlugin, loadDeclarations, loadPlugins } from "../bootstrap/plugins.ts"
 import { CommandProblem, type CommandContext as PluginCommandContext } from "../kernel/command.ts"
 import { BootError, type LoadedConfig, loadConfig } from "../kernel/config.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -19,9 +12,9 @@ import { addBackupCommands } from "./backup.ts"
 import { addClientCommands } from "./client-commands.ts"
 import { describeConfig } from "./describe-config.ts"
 import { addDev } from "./dev.ts"
-import { checkGenerated, writeGenerated } from "./generate.ts"
+import { addGenerate, projectFiles, writeGenerated } from "./generate.ts"
 import { generatedFiles } from "./generated-files.ts"
-import { addOperationCommands } from "./operations/commands.ts"
+import { addOperationCommands, type CommandContext as CallContext } from "./operations/commands.ts"
 import { ownService } from "./own-service.ts"
 import { pipelineSchema } from "./pipeline-schema.ts"
 import { addPluginCommand } from "./plugin-command.ts"
@@ -75,7 +68,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
     .description("Show the effective settings and their sources; secrets are masked.")
     .action(async () => {
       const loaded = ownConfig(terminal.env)
-      const plugins = await loadPlugins({ config: loaded.config, root: process.cwd(), unset: loaded.unset })
+      const plugins = await loadPlugins({ config: loaded.config, root: process.cwd() })
       print(terminal, describeConfig(loaded, plugins))
     })
 
@@ -89,29 +82,20 @@ export async function runCommand(args: readonly string[], terminal: Terminal = p
       else writeGenerated(schemaFiles(registry, resolve(into)), terminal)
     })
 
-  // What is generated is kept in the framework's repository; a package has none.
-  if (frameworkIsSource)
-    program
-      .command("generate")
-      .description("Write the generated files that are committed.")
-      .option("--check", "write nothing; fail if a file is not current")
-      .action(async ({ check }: { check?: boolean }) => {
-        const files = await shippedFiles()
-        exitCode = check ? checkGenerated(files, terminal) : writeGenerated(files, terminal)
-      })
-
   const end = (code: number) => {
     exitCode = code
   }
+  addGenerate(program, { root: process.cwd(), declarations, shipped: shippedFiles, terminal, end })
   addDev(program, process.cwd(), end)
   addScaffoldCommands(program, { root: process.cwd(), declarations, refresh: (isFramework) => refresh(isFramework, terminal), terminal })
   addBackupCommands(program, whole, terminal)
   addRotateMasterKey(program, whole, terminal)
   program.showSuggestionAfterError()
   const context = { config, root: process.cwd(), terminal, end }
-  addClientCommands(program, { terminal, exit: end, own }, () => addDeclaredCommands(program, context))
+  const calls = { terminal, exit: end, own }
+  addClientCommands(program, calls, () => addDeclaredCommands(program, context, calls))
   if (!isKnown(program, args)) await addShippedCommands(program, context)
-  if (!isKnown(program, args)) await addDeclaredCommands(program, context)
+  if (!isKnown(program, args)) await addDeclaredCommands(program, context, calls)
   try {
     await program.parseAsync(args, { from: "user" })
   } catch (error) {
@@ -126,8 +110,8 @@ function ownConfig(env: NodeJS.ProcessEnv): LoadedConfig {
 }
 
 function ownDeclarations(env: NodeJS.ProcessEnv): Promise<Declarations> {
-  const { config, unset } = ownConfig(env)
-  return loadDeclarations({ config, root: process.cwd(), unset })
+  const { config } = ownConfig(env)
+  return loadDeclarations({ config, root: process.cwd() })
 }
 
 /** Made from what ships, whatever this machine's configuration says. */
@@ -137,8 +121,7 @@ async function shippedFiles(): Promise<GeneratedFile[]> {
 }
 
 async function refresh(isFramework: boolean, terminal: Terminal): Promise<void> {
-  const files = isFramework ? await shippedFiles() : schemaFiles((await ownDeclarations(terminal.env)).registry, resolve("config"))
-  writeGenerated(files, terminal)
+  writeGenerated(isFramework ? await shippedFiles() : await projectFiles(await ownDeclarations(terminal.env), process.cwd()), terminal)
 }
 
 function isKnown(program: Command, [first = "", second = ""]: readonly string[]): boolean {
@@ -153,10 +136,10 @@ async function addShippedCommands(program: Command, context: Omit<PluginCommandC
   addPluginCommands(program, await loadPlugins({ config, root: frameworkRoot }), context)
 }
 
-async function addDeclaredCommands(program: Command, context: Omit<PluginCommandContext, "args">): Promise<void> {
+async function addDeclaredCommands(program: Command, context: Omit<PluginCommandContext, "args">, calls: CallContext): Promise<void> {
   const { plugins, registry } = await ownDeclarations(context.terminal.env)
   addPluginCommands(program, plugins, context)
-  addOperationCommands(program, registry, { terminal: context.terminal, exit: context.end })
+  addOperationCommands(program, registry, calls)
 }
 
 function addPluginCommands(program: Command, plugins: readonly LoadedPlugin[], context: Omit<PluginCommandContext, "args">): void {

@@ -37,6 +37,9 @@ export const CoreConfig = z.strictObject({
   bootstrap_key: z.string().nullable().describe("First admin key, used instead of a generated one; required in production."),
   log: z.strictObject({
     level: z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).describe("Minimum level that is logged."),
+    format: z
+      .enum(["auto", "json", "text"])
+      .describe("`json`: one object per line; `text`: for people; `auto`: text on a terminal, JSON otherwise."),
   }),
   plugins: z.strictObject({
     paths: z
@@ -109,7 +112,10 @@ export const CoreConfig = z.strictObject({
     max_response_bytes: bytes.describe("Maximum response size of an outgoing call."),
   }),
 })
-export type CoreConfig = z.infer<typeof CoreConfig>
+export type CoreConfig = z.infer<typeof CoreConfig> & {
+  /** Dotted paths of settings whose variable is not set; empty in a service, which insists on all of them. */
+  readonly unset?: readonly string[]
+}
 
 /** The effective settings, validated. */
 export const Settings = token<CoreConfig>("Settings")

@@ -14,8 +14,6 @@ export interface LoadedConfig {
   readonly config: CoreConfig
   /** Dotted path of each leaf, to the file or variable it came from. */
   readonly origins: ReadonlyMap<string, string>
-  /** Dotted paths whose variable is not set; empty unless `unset` was "placeholder". */
-  readonly unset: readonly string[]
 }
 
 /** Boot problems, told all at once. */
@@ -83,7 +81,7 @@ export function loadConfig(args: ConfigArgs): LoadedConfig {
     problems.push(...settingProblems({ schema: CoreConfig, value: tree, issues: parsed.error.issues, at: "", from }))
   }
   if (problems.length > 0 || !parsed.success) throw new BootError(problems)
-  return { config: parsed.data, origins, unset }
+  return { config: { ...parsed.data, ...(unset.length > 0 ? { unset } : {}) }, origins }
 }
 
 /** As messages name it. */

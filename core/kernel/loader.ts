@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs"
 import { createRequire } from "node:module"
 import { isAbsolute, join, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
+import { isTree } from "./config-tree.ts"
 import { didYouMean } from "./guess.ts"
 import type { Plugin } from "./plugin.ts"
 import { settingProblems } from "./setting-problems.ts"
@@ -13,6 +14,8 @@ export interface FoundPlugin<R> {
   readonly plugin: Plugin<R>
   /** Folder or package it came from, for messages. */
   readonly from: string
+  /** What it was imported by: a URL, or the name of a package; absent where it was given as it is. */
+  readonly entry?: string
 }
 
 export interface LoadArgs {
@@ -95,7 +98,7 @@ async function load<R>(specifier: string, from: string, found: FoundPlugin<R>[],
   }
   for (const plugin of Array.isArray(module.default) ? (module.default as unknown[]) : [module.default]) {
     if (found.some((one) => one.plugin === plugin)) continue
-    if (isPlugin<R>(plugin)) found.push({ plugin, from })
+    if (isPlugin<R>(plugin)) found.push({ plugin, from, entry: specifier })
     else problems.push(`${from} does not export a plugin; its default export must be definePlugin({ id, config, register }).`)
   }
 }
@@ -144,14 +147,28 @@ export function orderPlugins<R>(
   return ordered
 }
 
-/** Where a placeholder does not fit, the settings are taken as they are: what needs them all is not started. */
+/** A placeholder that does not fit is left out; where it is required, all settings are; where some are, they are taken as they stand. */
 function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[], unset: readonly string[]): unknown {
   const value = given ?? {}
   const parsed = plugin.config.safeParse(value)
   if (parsed.success) return parsed.data
   const at = `plugins.settings.${plugin.id}`
-  const issues = parsed.error.issues.filter(({ path }) => !unset.some((one) => one.startsWith([at, ...path].join("."))))
-  if (issues.length === 0) return value
+  const isUnset = (path: readonly PropertyKey[]) => unset.some((one) => one.startsWith([at, ...path].join(".")))
+  const issues = parsed.error.issues.filter(({ path }) => !isUnset(path))
+  if (issues.length === 0) {
+    const rest = [without(value, parsed.error.issues), {}].map((one) => plugin.config.safeParse(one)).find(({ success }) => success)
+    return rest ? rest.data : value
+  }
   problems.push(...settingProblems({ schema: plugin.config, value, issues, at }))
   return undefined
+}
+
+/** A copy without the values that the issues are about. */
+function without(value: unknown, issues: readonly { readonly path: readonly PropertyKey[] }[]): unknown {
+  const copy: unknown = structuredClone(value)
+  for (const { path } of issues) {
+    const holder = path.slice(0, -1).reduce<unknown>((at, key) => (isTree(at) ? at[String(key)] : undefined), copy)
+    if (isTree(holder)) delete holder[String(path.at(-1))]
+  }
+  return copy
 }

@@ -1,7 +1,8 @@
-// Logs: pino, one JSON object a line on stdout, with the request id and organization that the caller binds. Secrets are
+// Logs: pino, one JSON object a line on stdout (text where that is a terminal), with the request id and organization that the caller binds. Secrets are
 // cut by field name at any depth, so that an object logged by mistake does not carry one out.
 import pino, { type Logger as PinoLogger } from "pino"
 import { token } from "./di.ts"
+import { logText } from "./log-text.ts"
 import { isSecretName } from "./secret-names.ts"
 
 /** A logger, as pino has it. */
@@ -12,7 +13,7 @@ export const Log = token<Logger>("Log")
 
 const deepest = 6
 
-export function createLog(level: string, destination?: { write(line: string): void }): Logger {
+export function createLog(level: string, destination?: { write(line: string): void } | undefined): Logger {
   const options = {
     level,
     base: {},
@@ -34,6 +35,13 @@ function cutEach(logged: Record<string, unknown>): Record<string, unknown> {
   const { err, ...rest } = logged
   const cut = withoutSecrets(rest, 0) as Record<string, unknown>
   return err === undefined ? cut : { ...cut, err }
+}
+
+/** Where the service's own log goes: undefined is standard output, as JSON. `auto` is text where that is a terminal. */
+export function logDestination(format: "auto" | "json" | "text"): { write(line: string): void } | undefined {
+  if (format === "json" || (format === "auto" && !process.stdout.isTTY)) return undefined
+  process.stdout.on("error", ignored)
+  return { write: (line) => void process.stdout.write(logText(line)) }
 }
 
 /**

@@ -11,7 +11,8 @@ import { frameworkRoot, type LoadedPlugin } from "../../core/bootstrap/plugins.t
 import { targetLine, targetOf } from "../../core/cli/profiles.ts"
 import { BootError, loadConfig } from "../../core/kernel/config.ts"
 import { orderPlugins } from "../../core/kernel/loader.ts"
-import { runMillrace } from "./command-line.ts"
+import { runIn, runMillrace } from "./command-line.ts"
+import { CommandFolder } from "./pipelines/command.ts"
 
 describe("the service that a command means", () => {
   let home: string
@@ -48,6 +49,17 @@ describe("the service that a command means", () => {
     })
     after(() => host.stop())
 
+    it("is not needed in the folder of a service that runs: its operations are called there", async () => {
+      const folder = new CommandFolder()
+      keep({ HOME: home }, "http://127.0.0.1:1")
+      folder.write("data/bootstrap.json", JSON.stringify({ base_url: host.url, admin_key: host.adminKey, organization: "default" }))
+      await host.api("POST", "/v1/datasets", { name: "Of this folder" })
+      const { code, output } = await runIn(folder.path, ["datasets", "list"], { HOME: home })
+      folder.remove()
+      expect(code, output).to.equal(0)
+      expect(output).to.include("of-this-folder")
+    })
+
     it("keeps the profile of another service under the name of its host, and says so", async () => {
       const env = { HOME: home }
       keep(env, "http://127.0.0.1:8080")
@@ -78,7 +90,8 @@ describe("settings from variables that are not set", () => {
 
   it("stop a start, and no other command", () => {
     expect(() => loadConfig(args)).to.throw(BootError, /NO_TOKEN, which is not set/)
-    const { config, unset } = loadConfig({ ...args, unset: "placeholder" })
+    const { config } = loadConfig({ ...args, unset: "placeholder" })
+    const { unset = [] } = config
     expect(config.server.port).to.equal(8080)
     expect([...unset].sort()).to.deep.equal(["plugins.settings.sms.pin", "plugins.settings.sms.token", "server.port"])
     const problems: string[] = []
@@ -88,5 +101,52 @@ describe("settings from variables that are not set", () => {
     const wrong = { sms: { token: "abc", pin: "(NO_PIN is not set)" } }
     orderPlugins([{ plugin, from: "here" }], wrong, problems, ["plugins.settings.sms.pin"])
     expect(problems.join(" ")).to.include("token")
+  })
+})
+
+describe("commands in a project whose settings come from variables that are not set", () => {
+  let folder: CommandFolder
+  before(() => {
+    folder = new CommandFolder()
+    folder.write(
+      "config/millrace.yaml",
+      "plugins: { paths: [./plugins], settings: { sms: { url: { from_env: SMS_URL }, retries: { from_env: SMS_RETRIES } }, email: { transport: smtp, url: { from_env: SMTP_URL } } } }\n",
+    )
+    folder.write(
+      "plugins/sms/index.ts",
+      `import { z } from ${JSON.stringify(join(frameworkRoot, "node_modules/zod/index.js"))}
+import { definePlugin } from ${JSON.stringify(join(frameworkRoot, "core/index.ts"))}
+export default definePlugin({ id: "sms", config: z.strictObject({ url: z.url(), retries: z.int().default(3) }), register: () => {} })
+`,
+    )
+    folder.write(
+      "pipelines/lead.yaml",
+      "name: Lead\nauth_mode: hmac_sha256\nauth_config: { secret: { from_env: LEAD_SECRET } }\npipeline: []\n",
+    )
+    folder.write("pipelines/lead.test.yaml", "tests: [{ name: takes it, event: { body: {} }, expect: { status: accepted } }]\n")
+    folder.write("event.yaml", "{}\n")
+  })
+  after(() => folder.remove())
+
+  for (const args of [["validate"], ["test"], ["run", "pipelines/lead.yaml", "--event", "event.yaml"], ["graph", "pipelines/lead.yaml"]]) {
+    it(`need none of them: pipelines ${args[0]}`, async () => {
+      const { code, output } = await folder.run(args)
+      expect(code, output).to.equal(0)
+      expect(output).to.not.include("not set")
+    })
+  }
+
+  it("need none of them: schema and config", async () => {
+    for (const command of ["schema", "config"]) {
+      const { code, output } = await runIn(folder.path, [command])
+      expect(code, output).to.equal(0)
+    }
+    expect((await runIn(folder.path, ["config"])).output).to.include("SMS_URL, not set")
+  })
+
+  it("name them where the service is started", async () => {
+    const { code, output } = await runIn(folder.path, ["backup", "copy.db"])
+    expect(code).to.equal(1)
+    for (const name of ["SMS_URL", "SMS_RETRIES", "SMTP_URL"]) expect(output).to.include(`the variable ${name}, which is not set`)
   })
 })

@@ -126,7 +126,7 @@ function makeProject(folder: string): void {
   writeFileSync(join(modules, "millrace/package.json"), JSON.stringify({ name: "millrace", type: "module", exports }))
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "leads", type: "module", dependencies: { millrace: "*" } }))
   writeFileSync(join(folder, ".mocharc.yaml"), "extension: [ts]\ntimeout: 60000\nreporter: spec\n")
-  const tsconfig = { extends: join(projectRoot, "tsconfig.json"), include: ["plugins", "test"] }
+  const tsconfig = { extends: join(projectRoot, "tsconfig.json"), include: ["*.ts", "plugins", "test"] }
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig))
 }
 

@@ -1,8 +1,10 @@
 // Logs are one JSON object a line, and carry no secret out, wherever in what is logged it stands.
 import { spawn } from "node:child_process"
 import { closeSync, existsSync, openSync } from "node:fs"
+import { stripVTControlCharacters } from "node:util"
 import { expect } from "chai"
 import { createLog } from "../../core/kernel/log.ts"
+import { logText } from "../../core/kernel/log-text.ts"
 import { isSecretName, mayNameSecret } from "../../core/kernel/secret-names.ts"
 import { finished } from "../processes.ts"
 
@@ -20,6 +22,16 @@ describe("log", () => {
     expect(line).to.deep.include({ level: 30, request_id: "r-1", rows: 2, msg: "written" })
     expect(line["time"]).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     expect(lines[0]?.endsWith("\n")).to.equal(true)
+  })
+
+  it("is text for a terminal, with lists and stacks on lines of their own", () => {
+    const texts: string[] = []
+    const log = createLog("info", { write: (line) => void texts.push(stripVTControlCharacters(logText(line))) })
+    log.warn({ pipeline: "lead", problems: ["a.yaml:1:1: one", "a.yaml:2:1: two"], count: 2 }, "refused.")
+    log.error({ err: new Error("broken") }, "failed")
+    expect(texts[0]).to.match(/^\d\d:\d\d:\d\d warn {2}refused\. pipeline=lead count=2\n {9}a\.yaml:1:1: one\n {9}a\.yaml:2:1: two\n$/)
+    expect(texts[1]).to.match(/^\S+ error failed\n {9}Error: broken\n {13}at /)
+    expect(logText("not of the log\n")).to.equal("not of the log\n")
   })
 
   it("costs lines and not the service where they cannot be written", async function () {

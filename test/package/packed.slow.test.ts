@@ -1,6 +1,6 @@
 // Millrace as its users have it: packed, installed into a project that `millrace init` made, started, sent an event,
 // tested, and added to.
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, globSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
 import { build } from "esbuild"
@@ -140,6 +140,42 @@ console.log("points", rows[0]?.values["points"])
     expect(output).to.match(/^3 passed$/m)
     expect(output).to.match(/\d{2,} passing/)
     expect(output).to.not.match(/failing|pending/)
+  })
+
+  it("makes a client of the project's own operations, which calls them and is typed by them", async () => {
+    const made = await user.run("npx", "millrace", "generate", "client")
+    expect([made.code, made.output], made.output).to.deep.equal([0, "wrote client.ts\n"])
+    writeFileSync(
+      join(project, "cards.ts"),
+      `import { testHost } from "millrace/testing"
+import { millrace } from "./client.ts"
+import giftCards from "./plugins/gift-cards/index.ts"
+const host = await testHost({ plugins: [giftCards] })
+const client = millrace({ baseUrl: host.url, key: host.adminKey })
+const card = await client.giftCards.create({ name: "Birthday" })
+for await (const { name } of client.giftCards.list.each()) console.log("card", name, card.name === name)
+console.log("datasets", (await client.datasets.list()).total)
+await host.stop()
+`,
+    )
+    const ran = await user.run("npx", "node", "cards.ts")
+    expect([ran.code, ran.output], ran.output).to.deep.equal([0, "card Birthday true\ndatasets 0\n"])
+    const right = await user.run("npx", "tsc")
+    expect(right.code, right.output).to.equal(0)
+    writeFileSync(
+      join(project, "wrong.ts"),
+      `import { millrace } from "./client.ts"
+const { giftCards } = millrace({ baseUrl: "http://127.0.0.1", key: "none" })
+export const unnamed = giftCards.create({ nam: "Birthday" })
+export const field = (await giftCards.get({ id: "1" })).nothing
+`,
+    )
+    const { output } = await user.run("npx", "tsc")
+    unlinkSync(join(project, "wrong.ts"))
+    expect(
+      [...output.matchAll(/wrong\.ts\((\d+),/g)].map(([, line]) => Number(line)),
+      output,
+    ).to.deep.equal([3, 4])
   })
 
   it("tells the compiler what everything is", async () => {

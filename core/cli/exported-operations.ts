@@ -1,0 +1,34 @@
+// Where operations are exported: by the file and the name that a type can be inferred from.
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { pathToFileURL } from "node:url"
+import type { AnyOperation } from "../contract/operation.ts"
+import { BootError } from "../kernel/config.ts"
+
+export interface ExportedOperation {
+  /** Below the folder, with / between. */
+  readonly path: string
+  readonly name: string
+}
+
+/** Of the files in a folder that declare operations; loads each of them. */
+export async function exportedOperations(folder: string): Promise<Map<unknown, ExportedOperation>> {
+  const found = new Map<unknown, ExportedOperation>()
+  const paths = globSync("**/*.{ts,js}", { cwd: folder, exclude: (path) => String(path).endsWith("node_modules") })
+  for (const path of paths.map((one) => one.replaceAll("\\", "/")).sort()) {
+    const file = join(folder, path)
+    if (/\.(test|d)\.ts$/.test(path) || !readFileSync(file, "utf8").includes("defineOperation(")) continue
+    const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
+    for (const [name, value] of Object.entries(module)) if (!found.has(value)) found.set(value, { path, name })
+  }
+  return found
+}
+
+/** Throws BootError where the type of an operation cannot be named. */
+export function assertExported(operations: readonly AnyOperation[], places: ReadonlyMap<unknown, unknown>): void {
+  const missing = operations.filter((operation) => !places.has(operation)).map(({ name }) => name)
+  if (missing.length === 0) return
+  throw new BootError([
+    `The client cannot be typed: ${missing.join(", ")}. Write \`export const name = defineOperation({…})\` in a file of the plugin.`,
+  ])
+}
