@@ -2,6 +2,7 @@
 // event's commit will write; `deferred` ones run from the durable queue, at least once, with an idempotency key.
 import type { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
+import { didYouMean } from "../kernel/guess.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Json } from "./collection.ts"
@@ -70,6 +71,13 @@ export interface ActionFinding {
   readonly field?: string
 }
 
+/** What schema or transform tell of the fields that events have. */
+export interface KnownEvent {
+  readonly names: readonly string[]
+  /** No event has others. */
+  readonly exact: boolean
+}
+
 /** An action type, as `defineAction` takes it. */
 export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
   /** `<noun>.<verb>`, or one word. */
@@ -95,8 +103,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   broadcastsTo?(config: z.output<C>): readonly string[]
   /** The rules that `lint` speaks of, by id; each gets a page under docs/rules. */
   readonly rules?: Readonly<Record<string, LintRule>>
-  /** What is wrong with this use that the schema cannot say. Pure. */
-  lint?(config: z.output<C>): readonly ActionFinding[]
+  /** What is wrong with this use that the schema cannot say. `event` is what the step is given, as far as it is known. Pure. */
+  lint?(config: z.output<C>, event?: KnownEvent): readonly ActionFinding[]
   /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not tried again. */
   run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
   /** Dry run: what a deferred action would send, shown instead of being done. Absent: the rendered config. */
@@ -108,6 +116,22 @@ export type AnyAction = Action<any, any, any>
 
 /** The action types that are loaded. */
 export const Actions: ExtensionPoint<AnyAction> = { kind: "action", nameOf: (action) => action.type }
+
+const timings = ["commit", "deferred"]
+const idempotencies = ["exactly_once", "idempotency_key"]
+
+/** Throws for a value that the types forbid, in a declaration that no compiler has checked. */
+export function assertAction({ type, timing, idempotency = "exactly_once" }: AnyAction): void {
+  for (const [field, value, known] of [
+    ["timing", timing, timings],
+    ["idempotency", idempotency, idempotencies],
+  ] as const) {
+    if (known.includes(value)) continue
+    throw new Error(
+      `The action "${type}" has ${field} ${JSON.stringify(value)}; it is one of ${known.join(", ")}.${didYouMean(String(value), known)}`,
+    )
+  }
+}
 
 /** Declares an action type; `register` hands it to the service. */
 export function defineAction<C extends z.ZodType, O extends z.ZodType, const R extends TokenRecord = Record<never, never>>(

@@ -3,7 +3,7 @@ import type { z } from "zod"
 import { type Container, type Service, type Token, type TokenRecord, token } from "../kernel/di.ts"
 import type { Plugin } from "../kernel/plugin.ts"
 import type { ExtensionPoint, Registry } from "../kernel/registry.ts"
-import { Actions, type AnyAction } from "./action.ts"
+import { Actions, type AnyAction, assertAction } from "./action.ts"
 import { type AnyAuthMode, AuthModes } from "./auth-mode.ts"
 import { type Channel, Channels } from "./channel.ts"
 import { type CollectionSpec, Collections } from "./collection.ts"
@@ -57,7 +57,10 @@ export function registrarFor(plugin: string, container: Container, registry: Reg
       ran.push(own)
     },
     operations: add(Operations),
-    actions: add(Actions),
+    actions: (...actions: AnyAction[]) => {
+      for (const action of actions) assertAction(action)
+      add(Actions)(...actions)
+    },
     authModes: add(AuthModes),
     collections: add(Collections),
     jobs: add(Jobs),

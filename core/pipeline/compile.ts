@@ -14,6 +14,7 @@ import { checkSource } from "./compile/source.ts"
 import { type Draft, holdsManyTemplates, StepDrafts } from "./compile/steps.ts"
 import type { Compilation } from "./engine.ts"
 import type { Graph, Step } from "./graph.ts"
+import { type EventFields, eventFieldsOf, lintEventReads } from "./lint/event-fields.ts"
 import { lintChannels, lintHandlers, lintResponds } from "./lint/flow.ts"
 import { lintDeadlines, lintDedupeCover } from "./lint/provider.ts"
 import { lintDedupeReads, lintReads } from "./lint/reads.ts"
@@ -39,15 +40,17 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
   const ordering = order(drafts, report)
   const deferred = withHandlers(ordering, drafts, handlers)
   const dedupe = checked.document.dedupe && checked.sound("dedupe") ? compileDedupe(checked.document.dedupe, report) : undefined
-  const writes = lint({ checked, drafts, handlers, ordering, deferred, facts, dedupeReads: dedupe?.reads ?? [] }, environment, report)
   const program = await programming
+  const dedupeReads = dedupe?.reads ?? []
+  const fields = eventFieldsOf(checked.document, program?.fields ?? null)
+  const writes = lint({ checked, drafts, handlers, ordering, deferred, facts, dedupeReads, fields }, environment, report)
   const steps = new Map<string, Step>()
   for (const draft of [...ordering.sorted, ...handlers]) {
     const step = buildStep(draft, ordering.needs.get(draft.id) ?? [], deferred.has(draft.id))
     if (step) steps.set(step.id, step)
   }
   if (report.hasErrors || !program) return { ok: false, findings: report.findings }
-  const reads = [...drafts, ...handlers].flatMap((draft) => draft.reads).concat(dedupe?.reads ?? [])
+  const reads = [...drafts, ...handlers].flatMap((draft) => draft.reads).concat(dedupeReads)
   const inList = ordering.sorted.flatMap((draft) => steps.get(draft.id) ?? [])
   const graph: Graph = {
     digest: digestOf(checked.document, actionsOf(steps)),
@@ -60,7 +63,7 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
     writesTo: writes.datasets,
     upserts: writes.upserts,
   }
-  return { ok: true, graph, program, findings: report.findings }
+  return { ok: true, graph, program, findings: report.findings, reads }
 }
 
 /** Parses and compiles the text of a file; `document` is the value that was read, to be stored. */
@@ -148,18 +151,21 @@ interface Linted {
   readonly deferred: ReadonlySet<string>
   readonly facts: AuthFacts | undefined
   readonly dedupeReads: readonly PlacedRead[]
+  readonly fields: EventFields
 }
 
 function lint(linted: Linted, environment: CompileEnvironment, report: Report): Writes {
-  const { checked, drafts, handlers, ordering, deferred, facts, dedupeReads } = linted
+  const { checked, drafts, handlers, ordering, deferred, facts, dedupeReads, fields } = linted
   const all = [...drafts, ...handlers]
   const byId = new Map([...handlers, ...drafts].map((draft) => [draft.id, draft]))
   for (const draft of all) {
-    lintReads(draft, { document: checked.document, byId, visible: (one) => visibleTo(one, linted) }, report)
-    lintByAction(draft, environment, report)
+    lintReads(draft, { byId, visible: (one) => visibleTo(one, linted) }, report)
+    lintByAction(draft, fields, environment, report)
   }
+  const reads = all.flatMap((draft) => draft.reads).concat(dedupeReads)
+  lintEventReads(reads, fields, environment.saved === true, report)
   lintHandlers(drafts, handlers, report)
-  lintResponds(drafts, handlers, deferred, report)
+  lintResponds(drafts, handlers, { deferred, needs: ordering.needs }, report)
   lintChannels(all, environment.channels ?? [], report)
   lintDedupeReads(dedupeReads, report)
   lintDedupeCover(dedupeReads, facts, report)
@@ -175,11 +181,12 @@ function visibleTo(draft: Draft, { ordering, drafts, handlers }: Linted): Readon
   return new Set(serves.flatMap((one) => [one.id, ...(ordering.ancestors.get(one.id) ?? [])]))
 }
 
-function lintByAction(draft: Draft, { saved }: CompileEnvironment, report: Report): void {
+/** In `for_each` a step is given an element, of which nothing is known. */
+function lintByAction(draft: Draft, { event }: EventFields, { saved }: CompileEnvironment, report: Report): void {
   const parsed = draft.config?.parsed
   if (!draft.action?.lint || parsed === undefined) return
   try {
-    for (const { rule, level, message, field } of draft.action.lint(parsed)) {
+    for (const { rule, level, message, field } of draft.action.lint(parsed, draft.common.for_each === undefined ? event : undefined)) {
       report.push({
         rule,
         level: saved ? "warning" : level,

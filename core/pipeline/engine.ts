@@ -11,9 +11,16 @@ import type { Finding } from "./findings.ts"
 import type { Graph } from "./graph.ts"
 import type { Program } from "./sandbox/sandbox.ts"
 import type { StoredPipeline } from "./source.ts"
+import type { PlacedRead } from "./template.ts"
 
 export type Compilation =
-  | { readonly ok: true; readonly graph: Graph; readonly program: Program; readonly findings: readonly Finding[] }
+  | {
+      readonly ok: true
+      readonly graph: Graph
+      readonly program: Program
+      readonly findings: readonly Finding[] /** Of all templates, `when`, `for_each` and the dedupe key. */
+      readonly reads: readonly PlacedRead[]
+    }
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
 /** An event from inside the service: no endpoint, and nothing to verify. */

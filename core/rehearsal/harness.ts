@@ -33,7 +33,7 @@ export interface SentEvent {
   readonly query: Readonly<Record<string, string>>
   readonly body: Buffer
   /** Sign it with that secret, or not at all. */
-  readonly signWith: { readonly secret: string } | undefined
+  readonly signWith: { readonly secret: string; readonly at?: string | undefined } | undefined
 }
 
 export interface HarnessRow {
@@ -173,7 +173,9 @@ export class PipelineHarness {
     if (!sender) return plain
     const { id, organization, document } = stored
     const pipeline = { id, organization_id: organization.id, owner_artifact_id: document.owner_artifact_id }
-    const parts = await sender.sign(event.signWith.secret || secret || "", plain, pipeline)
+    const { secret: other, at } = event.signWith
+    const signed = at === undefined ? plain : { ...plain, receivedAt: Date.parse(at) }
+    const parts = await sender.sign(other || secret || "", signed, pipeline)
     const query = { ...event.query, ...parts.query }
     return { ...plain, url: parts.query ? address(query) : plain.url, query, headers: { ...parts.headers, ...event.headers } }
   }

@@ -38,8 +38,14 @@ export const Integration = z
   .describe("A connected integration of app `http`, by the slug that the pipeline names.")
 
 const Signed = z
-  .union([z.boolean(), z.strictObject({ secret: z.string().min(1).describe("Another secret than the pipeline's.") })])
-  .describe("Whether the event is signed: as its sender signs (default), not at all, or with another secret.")
+  .union([
+    z.boolean(),
+    z.strictObject({
+      secret: z.string().min(1).optional().describe("Another secret than the pipeline's."),
+      at: z.iso.datetime({ offset: true }).optional().describe("Time of the signature; by default the time at which the event arrives."),
+    }),
+  ])
+  .describe("Whether the event is signed: as its sender signs, not at all, or with another secret or at another time.")
 
 export const EventDocument = z.strictObject({
   body: Value.optional().describe("A string is sent unchanged, anything else as JSON."),

@@ -1,9 +1,9 @@
 // At start: the shipped and the user's pipeline files are applied, and the operator is told how to send a
-// first event.
+// first event, until there was one.
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
-import type { CoreConfig, Listening, Logger, UnitsOfWork } from "#core"
-import { ignoredFiles } from "#core/engine"
+import type { CoreConfig, Listening, Logger, Store, UnitsOfWork } from "#core"
+import { EntryCollection, ignoredFiles } from "#core/engine"
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
 import type { EventPipelines, Organization } from "./pipelines.ts"
@@ -17,6 +17,7 @@ export interface FilesAtBootDeps {
   readonly pipelines: EventPipelines
   readonly organizations: Organizations
   readonly works: UnitsOfWork
+  readonly store: Store
   readonly log: Logger
   readonly listening: Listening
 }
@@ -105,10 +106,12 @@ export class FilesAtBoot {
   }
 
   async #greeting(baseUrl: string): Promise<string | undefined> {
-    const { organizations, pipelines } = this.#deps
+    const { organizations, pipelines, store } = this.#deps
     const organization = await organizations.first()
     const lead = await pipelines.find(organization.id, "website-lead")
     if (lead?.state !== "active" || lead.endpoint_id === null) return undefined
+    const entries = store.open(EntryCollection, organization.id)
+    if ((await entries.count({ pipeline_id: lead.id }, { limit: 1 })) > 0) return undefined
     const url = `${baseUrl}/v1/inbound/${lead.endpoint_id}`
     const body = JSON.stringify({ email: "ada@example.com", name: "Ada Lovelace", budget: 5000 })
     return `\nSend a first lead:\n  curl -sS -H 'content-type: application/json' -d '${body}' ${url}\n`

@@ -50,6 +50,7 @@ export default definePlugin({
         pipelines: EventPipelinesService,
         organizations: Organizations,
         works: UnitsOfWork,
+        store: Store,
         log: Log,
         listening: Listening,
       },

@@ -67,10 +67,9 @@ export class PipelineWatch {
   }
 }
 
-/** Tells of a file that is not applied, a line a problem. */
+/** Tells of a file that is not applied, and of every problem. */
 export function reportRefused(log: Logger, path: string, problems: readonly string[]): void {
-  const lines = problems.map((problem) => `  - ${problem}`).join("\n")
-  log.warn({ file: path, problems }, `${path} is not valid, and the previous version stays:\n${lines}`)
+  log.warn({ problems }, `${path} is not valid, and the previous version stays.`)
 }
 
 /** What applying a file was refused for, a line each, at its places in the text. Throws what is not a refusal. */

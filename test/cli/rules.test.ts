@@ -12,8 +12,6 @@ import { compilerFor, type LocalCompiler } from "../../core/rehearsal/compiler.t
 import { projectRoot, readModules } from "../import-graph.ts"
 
 const { config } = loadConfig({ defaults: join(projectRoot, "config/default.yaml"), env: {} })
-/** Refused by the schema of every action that ships; the rule is for those of plugins. */
-const elsewhere = new Set(["dataset-uuid"])
 
 describe("lint rules as they are compiled", () => {
   let declarations: Declarations
@@ -30,11 +28,10 @@ describe("lint rules as they are compiled", () => {
     for (const { id, level, bad, good } of rules) {
       const findings = (await findingsOf(bad, compiler)).map(({ finding }) => finding)
       const own = findings.filter(({ rule }) => rule === id)
-      if (!elsewhere.has(id))
-        expect(
-          own.map((finding) => finding.level),
-          `${id}\n${bad}`,
-        ).to.include(level)
+      expect(
+        own.map((finding) => finding.level),
+        `${id}\n${bad}`,
+      ).to.include(level)
       expect(findings.length, id).to.be.at.least(1)
       const others = (await findingsOf(good, compiler)).filter(({ finding }) => finding.rule === id || finding.level === "error")
       expect(others, `${id}\n${good}`).to.deep.equal([])
@@ -48,7 +45,7 @@ describe("lint rules as they are compiled", () => {
       const page = pages[`docs/rules/${id}.md`] ?? ""
       expect(page, id).to.include(summary).and.include(why).and.include(remedy)
       expect(pages["docs/rules/README.md"]).to.include(`[${id}](${id}.md)`)
-      if (!elsewhere.has(id)) expect(page, id).to.match(new RegExp(`^\\d+:\\d+ (error|warning) ${id}$`, "m"))
+      expect(page, id).to.match(new RegExp(`^\\d+:\\d+ (error|warning) ${id}$`, "m"))
     }
   })
 

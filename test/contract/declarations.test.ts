@@ -113,3 +113,24 @@ describe("declarations of a plugin", () => {
     expect(entry.rows.map(({ step }) => step)).to.deep.equal(["save"])
   })
 })
+
+describe("an action type that no compiler has read", () => {
+  it("is refused where it says when it runs, or repeats, in a word that there is none of", async () => {
+    const action = { type: "sample.act", summary: "Act.", config: z.strictObject({}), result: z.object({}), examples: [], run: () => ({}) }
+    for (const [wrong, told] of [
+      [{ timing: "comit" }, 'The action "sample.act" has timing "comit"; it is one of commit, deferred. Did you mean "commit"?'],
+      [
+        { timing: "commit", idempotency: "never" },
+        'The action "sample.act" has idempotency "never"; it is one of exactly_once, idempotency_key.',
+      ],
+    ] as const) {
+      const plugin = definePlugin({
+        id: "sample",
+        config: z.strictObject({}),
+        register: (registrar) => registrar.actions({ ...action, ...wrong } as never),
+      })
+      const refusal = await testHost({ plugins: [plugin] }).then((host) => host.stop().then(() => "started"), String)
+      expect(refusal).to.include(told)
+    }
+  })
+})

@@ -86,6 +86,7 @@ onBothStores("deferred steps", ({ start }) => {
     expect(failed).to.deep.include({ cause: "action_failed", error: { code: "unavailable", message: "the peer is down", step: "act" } })
     expect(failed.steps["act"]).to.include({ state: "failed", attempts: 3 })
     expect([failed.steps["behind"]?.state, failed.steps["beside"]?.state]).to.deep.equal(["skipped", "done"])
+    expect(failed.steps["behind"]?.skipped_after).to.equal("act")
     await until(async () => (await bench.jobs())[0]?.state === "dead")
     expect(world.acts.filter(({ step }) => step === "beside")).to.have.length(1)
 
@@ -133,6 +134,7 @@ onBothStores("deferred steps", ({ start }) => {
     const entry = await settled("handled", await send("handled", inbound_url))
     const states = Object.fromEntries(Object.entries(entry.steps).map(([step, { state }]) => [step, state]))
     expect(states).to.deep.equal({ one: "failed", after_one: "done", two: "failed", after_two: "skipped", mend: "done" })
+    expect(entry.steps["after_two"]?.skipped_after).to.equal("two")
     expect(entry).to.include({ status: "accepted" })
     expect(await bench.rows("mended")).to.have.length(1)
   })

@@ -130,6 +130,7 @@ export async function told(
 ): Promise<void> {
   const { context, flags = [], positional = [], json = false } = args
   const flagOf = (field: string) => (positional.includes(field) ? `<${field}>` : flags.find((flag) => flag.field === field)?.name)
+  const listFlagOf = (field: string) => flags.find((flag) => flag.field === field && flag.list)?.name
   const { stderr } = context.terminal
   try {
     await run()
@@ -137,7 +138,7 @@ export async function told(
     if (isClosedPipe(error)) return
     if (error instanceof OutputLost) return context.exit(1)
     if (error instanceof ClientError) {
-      const text = json ? errorAsJson(error) : describeError(error, { flagOf })
+      const text = json ? errorAsJson(error) : describeError(error, { flagOf, listFlagOf })
       stderr.write(`${text}\n`)
       return context.exit(exitCodeOf[error.code] ?? 8)
     }

@@ -27,12 +27,19 @@ export const exitCodesHelp = `
 Exit codes: 0 done; 1 the command line, a file or a profile; 2 input refused; 3 key or rights; 4 not found;
 5 conflict; 6 too much or too often; 7 not reachable, or too late: try again; 8 a failure of the service; 130 interrupted.`
 
+export interface Flags {
+  readonly flagOf: (field: string) => string | undefined
+  /** Of a field whose flag is given again for each element. */
+  readonly listFlagOf: (field: string) => string | undefined
+}
+
 /** Lines for standard error. */
-export function describeError(error: ClientError, { flagOf }: { flagOf: (field: string) => string | undefined }): string {
+export function describeError(error: ClientError, { flagOf, listFlagOf }: Flags): string {
   const fields = (error.details.fields ?? []).map(({ path, message }) => {
     const [top = ""] = path.split(".")
     const flag = path === top ? flagOf(top) : undefined
-    return `  ${flag ?? path}: ${message}`
+    const list = path === top ? undefined : listFlagOf(top)
+    return `  ${flag ?? path}: ${message}${list === undefined ? "" : ` One value a flag: ${list} … ${list} ….`}`
   })
   const findings = findingsOf(error.details["findings"])
   const head = fields.length > 0 ? `The input is not valid (${error.code}).` : `${error.message} (${error.code})`

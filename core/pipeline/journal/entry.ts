@@ -12,6 +12,8 @@ export interface StepRecord {
   duration_ms: number
   result: Json
   error: { code: string; message: string } | null
+  /** Of a skipped step: the failed one that it would have come after. Absent where its `when` was false. */
+  skipped_after?: string
   /** Deferred steps: when the next try is due. */
   next_at?: string
 }

@@ -1,6 +1,7 @@
 // The flow between steps: handlers that exist and are used, answers that are given in time and once, channels that are
 // free to use.
 import { didYouMean } from "../../kernel/guess.ts"
+import type { Ordering } from "../compile/order.ts"
 import type { Report } from "../compile/report.ts"
 import type { Draft } from "../compile/steps.ts"
 import { childPointer } from "../pointer.ts"
@@ -29,11 +30,33 @@ export function lintHandlers(drafts: readonly Draft[], handlers: readonly Draft[
   }
 }
 
-export function lintResponds(drafts: readonly Draft[], handlers: readonly Draft[], deferred: ReadonlySet<string>, report: Report): void {
+export function lintResponds(
+  drafts: readonly Draft[],
+  handlers: readonly Draft[],
+  { deferred, needs }: Pick<Ordering, "deferred" | "needs">,
+  report: Report,
+): void {
+  const byId = new Map(drafts.map((draft) => [draft.id, draft]))
+  const seen = new Set<string>()
+  /** The step that acts after the reply by itself, and so takes along what comes after it. */
+  const deferredBefore = (id: string): string | undefined => {
+    if (seen.has(id)) return undefined
+    seen.add(id)
+    const before = (needs.get(id) ?? []).filter((need) => deferred.has(need))
+    return (
+      before.find((need) => byId.get(need)?.action?.timing === "deferred") ??
+      before.map(deferredBefore).find((found) => found !== undefined)
+    )
+  }
   const responds = drafts.filter((draft) => draft.action?.replies)
   for (const draft of [...responds, ...handlers.filter((handler) => handler.action?.replies)]) {
     if (!deferred.has(draft.id)) continue
-    const message = `"${draft.id}" would run after the reply. It must not need, read or handle a deferred step.`
+    seen.clear()
+    const first = deferredBefore(draft.id)
+    const message =
+      first === undefined
+        ? `"${draft.id}" would run after the reply. It must not need, read or handle a deferred step.`
+        : `"${draft.id}" comes after "${first}", which runs after the reply. Give "${first}" "await: true", or do not let "${draft.id}" need or read it.`
     report.add("deferred-respond", draft.pointer, message)
   }
   const always = responds.filter((draft) => draft.common.when === undefined)

@@ -5,7 +5,6 @@ import { didYouMean } from "../../kernel/guess.ts"
 import { knownFields } from "../../kernel/known-fields.ts"
 import type { Report } from "../compile/report.ts"
 import type { Draft } from "../compile/steps.ts"
-import type { PipelineDocument } from "../document.ts"
 import type { PlacedRead } from "../template.ts"
 
 const roots = ["event", "payload", "query", "envelope", "steps", "item", "pipeline", "organization"]
@@ -24,7 +23,6 @@ const fixedFields: Record<string, readonly string[]> = {
 }
 
 export interface ReadScope {
-  readonly document: PipelineDocument
   /** All of the list and the handlers. */
   readonly byId: ReadonlyMap<string, Draft>
   /** Steps whose results the draft may read; undefined when the order is not known. */
@@ -39,7 +37,7 @@ export function lintReads(draft: Draft, scope: ReadScope, report: Report): void 
     else if (read.root === "headers") report.add("template-never-resolves", read.pointer, '"headers" can be read by the dedupe key only.')
     else if (!roots.includes(read.root)) {
       report.add("template-never-resolves", read.pointer, `There is no "${read.root}" to read.${hintOf(read.root, roots)}`)
-    } else lintField(read, name, scope.document, report)
+    } else lintField(read, name, report)
   }
 }
 
@@ -62,24 +60,16 @@ function lintItem(draft: Draft, read: PlacedRead, report: Report): void {
   report.add("template-never-resolves", read.pointer, '"item" exists only in the fields of a step with "for_each".')
 }
 
-function lintField(read: PlacedRead, name: string, document: PipelineDocument, report: Report): void {
+function lintField(read: PlacedRead, name: string, report: Report): void {
   const field = read.path[0]
   if (field === undefined) return
-  const known = fixedFields[read.root] ?? (read.root === "event" ? eventFields(document) : undefined)
+  const known = fixedFields[read.root]
   if (!known || known.includes(String(field)) || field === "size") return
   report.add(
     "template-never-resolves",
     read.pointer,
     `"${name}" never has a value: "${read.root}" has no such field.${hintOf(String(field), known)}`,
   )
-}
-
-/** Known only where nothing changes the body and the schema closes it. */
-function eventFields({ transform_js, request_schema }: PipelineDocument): string[] | undefined {
-  if (transform_js !== null || typeof request_schema !== "object" || request_schema === null) return undefined
-  const { additionalProperties, properties, patternProperties } = request_schema
-  if (additionalProperties !== false || patternProperties !== undefined) return undefined
-  return typeof properties === "object" && properties !== null && !Array.isArray(properties) ? Object.keys(properties) : undefined
 }
 
 function lintStepRead(draft: Draft, read: PlacedRead, name: string, scope: ReadScope, report: Report): void {
@@ -122,6 +112,6 @@ function lintResultField(source: Draft, read: PlacedRead, name: string, report: 
   report.add("template-never-resolves", read.pointer, `"${name}" never has a value: "${source.type}" gives no such field.${hint}`)
 }
 
-function hintOf(word: string, known: readonly string[]): string {
+export function hintOf(word: string, known: readonly string[]): string {
   return didYouMean(word, known) || (known.length > 0 && known.length <= 30 ? ` There are: ${known.join(", ")}.` : "")
 }

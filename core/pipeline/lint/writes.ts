@@ -55,7 +55,7 @@ function lintSlug(dataset: string, draft: Draft, organization: string | undefine
   const field = draft.common && fieldHolding(draft, dataset)
   const pointer = field === undefined ? draft.pointer : childPointer(draft.pointer, field)
   if (isUuid(dataset.toLowerCase())) {
-    report.add("dataset-uuid", pointer, `A dataset is named by its slug; "${dataset}" is a UUID.`)
+    report.add("invalid-field", pointer, `"${dataset}" is a UUID; a dataset is named by its slug. GET /v1/datasets lists slugs.`)
     return
   }
   const dot = dataset.indexOf(".")

@@ -23,10 +23,18 @@ export const actionRules = {
   "template-never-resolves": {
     level: "error",
     summary: "A template reads a value that never exists.",
-    why: "It would be empty for every event: a misspelled name, `item` without `for_each`, `event` in a dedupe key.",
+    why: "It would be empty for every event: a misspelled name, a field that a closed schema or the transform does not give, `item` without `for_each`, `event` in a dedupe key.",
     remedy: "Read one of the names listed.",
     bad: write('key: email, row: { email: "{{ event.email }}", page: "{{ envelope.page }}" }'),
     good: write('key: email, row: { email: "{{ event.email }}", page: "{{ envelope.page_url }}" }'),
+  },
+  "misspelled-event-field": {
+    level: "warning",
+    summary: "A template reads a field that is nearly one that the request schema or the transform lists.",
+    why: "A field that events do not have renders to nothing, without an error.",
+    remedy: "Read the field that the message suggests; list the other one in the schema where events do have it.",
+    bad: `request_schema: { type: object, properties: { email: { type: string } } }\n${write('key: mail, row: { mail: "{{ event.emial }}" }')}`,
+    good: `request_schema: { type: object, properties: { email: { type: string } } }\n${write('key: mail, row: { mail: "{{ event.email }}" }')}`,
   },
   "reads-non-ancestor": {
     level: "error",
@@ -35,14 +43,6 @@ export const actionRules = {
     remedy: "Add the step to `needs`, or correct its id.",
     bad: 'pipeline:\n  - { id: save, type: dataset.write, dataset_slug: leads, key: email }\n  - { type: respond, needs: [], body: "{{ steps.save.row_id }}" }',
     good: 'pipeline:\n  - { id: save, type: dataset.write, dataset_slug: leads, key: email }\n  - { type: respond, needs: [save], body: "{{ steps.save.row_id }}" }',
-  },
-  "dataset-uuid": {
-    level: "error",
-    summary: "A dataset named by its UUID.",
-    why: "Datasets are named by slug, so that a document means the same in every installation.",
-    remedy: "Write the dataset's slug.",
-    bad: "pipeline:\n  - { type: dataset.write, dataset_slug: 018f3b6e-0000-7000-8000-000000000000, key: email }",
-    good: write("key: email"),
   },
   "foreign-dataset": {
     level: "error",

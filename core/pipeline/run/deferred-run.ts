@@ -80,8 +80,9 @@ export class DeferredRun {
     const attempts = (execution.steps[step.id]?.attempts ?? 0) + 1
     let started = services.clock.monotonic()
     const work = new StagedWork(`${execution.input.executionId}:${step.id}:${attempts}:${started}`)
-    if (behindHandled(execution, step) || this.#behindFailed(step)) {
-      execution.skipped(step)
+    const after = behindHandled(execution, step) ?? this.#behindFailed(step)
+    if (after !== undefined) {
+      execution.skipped(step, after)
       return this.#keep(step, work)
     }
     const { organization, pipeline_id } = this.#args.payload
@@ -106,13 +107,17 @@ export class DeferredRun {
   }
 
   /** A step that failed for good takes its dependents along, and theirs. */
-  #behindFailed(step: Step): boolean {
+  #behindFailed(step: Step): string | undefined {
     const { steps, input } = this.#execution
-    return step.needs.some((id) => {
+    for (const id of step.needs) {
       const need = input.graph.byId.get(id)
-      if (need?.onError !== "fail" || !need.deferred) return need ? steps[id]?.state === "skipped" && this.#behindFailed(need) : false
-      return steps[id]?.state === "failed" || (steps[id]?.state === "skipped" && this.#behindFailed(need))
-    })
+      if (!need) continue
+      const state = steps[id]?.state
+      if (state === "failed" && need.onError === "fail" && need.deferred) return id
+      const after = state === "skipped" ? this.#behindFailed(need) : undefined
+      if (after !== undefined) return after
+    }
+    return undefined
   }
 
   /** Of the step that was tried most often and did not succeed. */

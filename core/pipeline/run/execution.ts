@@ -98,8 +98,11 @@ export class Execution implements Turn {
     this.steps[step.id] = { type: step.action.type, state: "failed", attempts, duration_ms: durationMs, result: null, error }
   }
 
-  skipped(step: Step): void {
-    this.steps[step.id] = { type: step.action.type, state: "skipped", attempts: 0, duration_ms: 0, result: null, error: null }
+  /** `after` is the failed step that it would have come after. */
+  skipped(step: Step, after?: string): void {
+    const record: StepRecord = { type: step.action.type, state: "skipped", attempts: 0, duration_ms: 0, result: null, error: null }
+    if (after !== undefined) record.skipped_after = after
+    this.steps[step.id] = record
   }
 
   pending(step: Step): void {

@@ -60,8 +60,9 @@ async function runConcurrently(execution: Execution, steps: readonly Step[], ser
 }
 
 async function runAwaited(execution: Execution, step: Step, services: ImmediateServices): Promise<Failure | null> {
-  if (behindHandled(execution, step)) {
-    execution.skipped(step)
+  const after = behindHandled(execution, step)
+  if (after !== undefined) {
+    execution.skipped(step, after)
     return null
   }
   const started = services.clock.monotonic()
@@ -95,19 +96,23 @@ function settle(
   return runAwaited(execution, handler, services)
 }
 
-/** True when a step that this one needs failed into a handler: dependents of it are skipped. */
-export function behindHandled(execution: Execution, step: Step): boolean {
+/** The step before this one that failed into a handler: dependents of it are skipped. */
+export function behindHandled(execution: Execution, step: Step): string | undefined {
   const { byId } = execution.input.graph
-  return step.needs.some((id) => {
+  for (const id of step.needs) {
     const need = byId.get(id)
-    if (!need) return false
-    const handled = execution.steps[id]?.state === "failed" && typeof need.onError === "object"
-    return handled || (execution.steps[id]?.state === "skipped" && behindHandled(execution, need))
-  })
+    if (!need) continue
+    const state = execution.steps[id]?.state
+    if (state === "failed" && typeof need.onError === "object") return id
+    const after = state === "skipped" ? behindHandled(execution, need) : undefined
+    if (after !== undefined) return after
+  }
+  return undefined
 }
 
 function markDeferred(execution: Execution, step: Step, services: StepServices): void {
-  if (behindHandled(execution, step)) execution.skipped(step)
+  const after = behindHandled(execution, step)
+  if (after !== undefined) execution.skipped(step, after)
   else if (!(step.id in execution.steps)) {
     if (isUnwanted(execution, step, services)) execution.skipped(step)
     else execution.pending(step)

@@ -4,11 +4,12 @@ import { setPriority } from "node:os"
 import type { Clock } from "../../kernel/clock.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
 import { isolateBundle } from "./isolate-bundle.ts"
-import type { ProgramProblem } from "./sandbox.ts"
+import type { ProgramProblem, ResultFields } from "./sandbox.ts"
 
 export interface Compiled {
   readonly validator: string | null
   readonly transform: string | null
+  readonly fields: ResultFields | null
   readonly problems: readonly ProgramProblem[]
 }
 
@@ -150,7 +151,7 @@ function yieldToEvents(pid: number | undefined): void {
 }
 
 export function failed(message: string): Compiled {
-  return { validator: null, transform: null, problems: [{ part: "schema", message }] }
+  return { validator: null, transform: null, fields: null, problems: [{ part: "schema", message }] }
 }
 
 function notCompiled(job: CompileJob, kind: string, why: string): Compiled {
@@ -167,5 +168,5 @@ function refused(job: CompileJob, why: string): Compiled {
   const isSchema = job.schema !== ""
   const message = `${isSchema ? "request_schema" : "transform_js"} ${why}.`
   const problem: ProgramProblem = isSchema ? { part: "schema", message, pointer: "" } : { part: "transform", message }
-  return { validator: null, transform: null, problems: [problem] }
+  return { validator: null, transform: null, fields: null, problems: [problem] }
 }

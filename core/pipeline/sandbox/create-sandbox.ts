@@ -95,12 +95,13 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
 
   const compile = async (source: ProgramSource, digest: string) => {
     const isEmpty = source.transform === null && (source.schema === null || source.schema === undefined)
-    if (isEmpty) return { program: { digest, validator: null, transform: null }, problems: [] }
+    if (isEmpty) return { program: { digest, validator: null, transform: null, fields: null }, problems: [] }
     const known = await programs.get(digest)
     if (known) return { program: known, problems: [] }
     const compiled = await compiler.compile(source)
     if (compiled.problems.length > 0) return { program: null, problems: compiled.problems }
-    const program: Program = { digest, validator: compiled.validator, transform: compiled.transform }
+    const { validator, transform, fields } = compiled
+    const program: Program = { digest, validator, transform, fields }
     await programs.put(program)
     return { program, problems: [] }
   }

@@ -7,7 +7,12 @@ import type { Logger } from "../../kernel/log.ts"
 import type { Program } from "./sandbox.ts"
 
 const maxInMemory = 512
-const Kept = z.strictObject({ digest: z.string(), validator: z.string().nullable(), transform: z.string().nullable() })
+const Kept = z.strictObject({
+  digest: z.string(),
+  validator: z.string().nullable(),
+  transform: z.string().nullable(),
+  fields: z.strictObject({ names: z.array(z.string()), withEvent: z.boolean(), exact: z.boolean() }).nullable(),
+})
 
 export class ProgramCache {
   readonly #programs = new Map<string, Program>()

@@ -10,6 +10,17 @@ export interface Program {
   /** Standalone validator (JavaScript source), absent without a schema. */
   readonly validator: string | null
   readonly transform: string | null
+  /** null where the transform's source does not tell, and without one. */
+  readonly fields: ResultFields | null
+}
+
+/** The fields that a transform's result can have. */
+export interface ResultFields {
+  readonly names: readonly string[]
+  /** And all of the event's own. */
+  readonly withEvent: boolean
+  /** No others. */
+  readonly exact: boolean
 }
 
 export interface ProgramProblem {

@@ -6,13 +6,16 @@ export interface Read {
   readonly root: string
   /** Keys below the root, as far as they are known. */
   readonly path: readonly (string | number)[]
+  /** It stands before the filter `default`. */
+  readonly hasDefault?: true
 }
 
 const { isPropertyAccessToken, isRangeToken, isQuotedToken, isNumberToken, isWordToken } = TypeGuards
 
 export function readsOfValue(value: Value): Read[] {
-  const found: Read[] = []
+  const found: { -readonly [K in keyof Read]: Read[K] }[] = []
   for (const token of value.initial.postfix) collect(token, found)
+  if (value.filters.some(({ name }) => name === "default")) for (const read of found) read.hasDefault = true
   for (const filter of value.filters) {
     for (const arg of filter.args) {
       const token = Array.isArray(arg) ? arg[1] : arg

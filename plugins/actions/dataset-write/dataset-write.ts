@@ -3,7 +3,7 @@ import { z } from "zod"
 import { AppError, defineAction, type Json, RowResult, templateRecord } from "#core"
 import { DatasetReference, Datasets, problemOfName } from "../../datasets/index.ts"
 import { datasetWriteRules } from "./rules.ts"
-import { stamped } from "./stamp.ts"
+import { stamped, stampedNames } from "./stamp.ts"
 
 const Column = z
   .string()
@@ -48,7 +48,7 @@ row:
   writesTo: (config) => [config.dataset_slug],
   keyedBy: (config) => config.key,
   rules: datasetWriteRules,
-  lint({ key, row }) {
+  lint({ key, row }, event) {
     const names = namesOf(row?.source)
     const findings = names.flatMap((name) => {
       const problem = problemOfName(name)
@@ -56,9 +56,12 @@ row:
         ? [{ rule: "column-name", level: "error" as const, message: `The column name ${JSON.stringify(name)} ${problem}.`, field: "row" }]
         : []
     })
-    if (key !== undefined && row && !names.includes(key)) {
+    if (key !== undefined && row && ![...names, ...stampedNames].includes(key)) {
       const message = `"row" has no column "${key}", by which this step upserts; every event would fail. Add it to "row".`
       findings.push({ rule: "key-not-in-row", level: "error", message, field: "row" })
+    } else if (key !== undefined && !row && event?.exact && ![...event.names, ...stampedNames].includes(key)) {
+      const message = `No event has a field "${key}", by which this step upserts; every event would fail. There are: ${event.names.join(", ")}.`
+      findings.push({ rule: "key-not-in-row", level: "error", message, field: "key" })
     }
     return findings
   },

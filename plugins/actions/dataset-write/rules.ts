@@ -14,7 +14,7 @@ export const datasetWriteRules = {
     level: "error",
     summary: "The key column is not among the columns written.",
     why: "A keyed write needs a value in its key column; without one the step fails for every event.",
-    remedy: "Add the column to `row`, or leave `row` out to write the event as it is.",
+    remedy: "Add the column to `row`; or leave `row` out to write the event as it is, and let the transform return the column.",
     bad: 'pipeline:\n  - { type: dataset.write, dataset_slug: leads, key: email, row: { name: "{{ event.name }}" } }',
     good: 'pipeline:\n  - { type: dataset.write, dataset_slug: leads, key: email, row: { email: "{{ event.email }}", name: "{{ event.name }}" } }',
   },

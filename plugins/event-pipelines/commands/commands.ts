@@ -2,7 +2,10 @@
 // called, so that a service does not load it.
 import type { CommandOption, PluginCommand } from "#core"
 
-const group = { name: "pipelines", summary: "Pipelines as code: check, test, try, plan, apply, watch." }
+const group = {
+  name: "pipelines",
+  summary: "Pipelines as code: check, test, try, plan, apply, watch. What became of events, replays, secrets: `event-pipelines`.",
+}
 
 const remoteOptions: readonly CommandOption[] = [
   {

@@ -41,6 +41,10 @@ const StepWire = z.object({
   result: z.json(),
   error: Problem.nullable(),
   next_at: Timestamp.optional(),
+  skipped_after: z
+    .string()
+    .optional()
+    .describe("Of a skipped step: the failed one that it would have come after. Absent where its `when` was false."),
 })
 
 export const ExecutionDetail = Execution.extend({

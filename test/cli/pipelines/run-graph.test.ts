@@ -37,6 +37,16 @@ describe("pipelines run", () => {
     expect(output).to.match(/answered +201 \{"ok":true,"row_id":"[0-9a-f-]{36}"\}/)
   })
 
+  it("says why a step was skipped", async () => {
+    folder.write(
+      "skip.yaml",
+      'name: Skip\nauth_mode: none\npipeline:\n  - { id: quiet, type: respond, when: "event.n > 5", body: { a: 1 } }\n',
+    )
+    folder.write("event.json", '{"n":4}')
+    const { output } = await folder.run(["run", "skip.yaml", "--event", "event.json"])
+    expect(output).to.match(/- quiet +respond +skipped .* its `when` is false$/m)
+  })
+
   it("shows of the transform only what it did, not what the journal hides", async () => {
     folder.write(
       "session.yaml",

@@ -78,12 +78,25 @@ describe("pipelines test", () => {
     const { code, output } = await folder.run(["test", "--junit", "out.xml"])
     expect(code).to.equal(1)
     expect(output).to.match(/✗ answers with the rate .* pipelines\/orders\.test\.yaml:2\n/)
-    expect(output).to.include("response.body\n").and.include("-   rate: 1.5").and.include("+ rate: 1.25")
+    expect(output).to.include("response.body: - expected, + seen\n").and.include("-   rate: 1.5").and.include("+ rate: 1.25")
     expect(output).to.include("1 passed, 1 failed")
     const xml = readFileSync(join(folder.path, "out.xml"), "utf8")
     expect(xml).to.match(/<testsuites tests="2" failures="1" errors="0" skipped="0">/)
     expect(xml).to.match(/<failure message="response\.body">[\s\S]*rate: 1\.25[\s\S]*<\/failure>/)
     expect(xml).to.match(/<testcase name="fails when nothing answers"[^>]*\/>/)
+  })
+
+  it("signs at another time than the event arrives, as replayed requests are", async () => {
+    folder.write("old.yaml", "name: Old\nauth_mode: provider_signature\nauth_config: { provider: stripe }\n")
+    const test = (at: string, verdict: string) =>
+      `  - { name: ${verdict}, clock: "2026-01-15T09:30:00Z", event: { body: { id: evt_1 }, signed: { at: "${at}" } }, expect: { verdict: ${verdict} } }\n`
+    folder.write(
+      "old.test.yaml",
+      `tests:\n${test("2026-01-15T09:28:00Z", "verified")}${test("2026-01-15T08:30:00Z", "timestamp_too_old")}`,
+    )
+    const { code, output } = await folder.run(["test", "old.test.yaml"])
+    expect(code, output).to.equal(0)
+    expect(output).to.include("2 passed")
   })
 
   it("ends with 2 where a file cannot be run, with the line: a mistyped test, a pipeline that does not compile, no file", async () => {

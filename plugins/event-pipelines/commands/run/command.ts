@@ -7,7 +7,8 @@ import type { PipelineDocument } from "#core/engine"
 import { readText, shownPath } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
 import { openRemote, type Remote, type RemoteOptions, slugOfDocument } from "../remote.ts"
-import { pipelineOf } from "../test/read-test-file.ts"
+import { pipelineOf, type ReadPipeline } from "../test/read-test-file.ts"
+import { UnmetReads } from "../unmet-reads.ts"
 import { readBodyFile, readEventFile, type Taken } from "./event-file.ts"
 import { provingOf } from "./own-proof.ts"
 import { madeUpAnswer, storyOf } from "./story.ts"
@@ -37,7 +38,7 @@ export async function run(options: RunOptions, { args: [file = ""], config, root
     const rehearsal = await Rehearsal.open({ config: settings, root })
     try {
       if (at !== undefined) rehearsal.clock.set(at)
-      end(await tell(rehearsal, read.document, { taken, json: options.json ?? false, terminal }))
+      end(await tell(rehearsal, read, { taken, json: options.json ?? false, terminal }))
     } finally {
       await rehearsal.stop()
     }
@@ -49,7 +50,7 @@ export async function run(options: RunOptions, { args: [file = ""], config, root
 /** The exit code. */
 async function tell(
   rehearsal: Rehearsal,
-  document: PipelineDocument,
+  { document, reads }: Extract<ReadPipeline, { document: PipelineDocument }>,
   { taken, json, terminal }: { taken: Taken; json: boolean; terminal: Terminal },
 ): Promise<number> {
   rehearsal.outgoing.fixtures.push(() => madeUpAnswer)
@@ -57,7 +58,13 @@ async function tell(
   await harness.connectNamed(document)
   const { sent, secret, remark } = await provingOf({ harness, document, taken, env: terminal.env })
   const outcome = await harness.send(await harness.make(document, secret), sent)
-  print(terminal, json ? JSON.stringify(asShown(outcome), null, 2) : storyOf(document.name, { ...taken, sent }, outcome))
+  const unmet = new UnmetReads(reads)
+  unmet.see(outcome.entry)
+  const notes = unmet.notes("This event has no")
+  print(
+    terminal,
+    json ? JSON.stringify({ ...asShown(outcome), notes }, null, 2) : storyOf(document.name, { ...taken, sent }, outcome, notes),
+  )
   if (remark !== undefined && !outcome.entry.verdict.ok) printError(terminal, remark)
   return outcome.entry.status === "accepted" ? 0 : 1
 }

@@ -10,7 +10,7 @@ import type { Taken } from "./event-file.ts"
 /** What every call is answered in a try, as no system is asked. */
 export const madeUpAnswer = { status: 200, headers: { "content-type": "application/json" }, body: "{}" }
 
-export function storyOf(name: string, { sent, kind }: Pick<Taken, "sent" | "kind">, outcome: Outcome): string {
+export function storyOf(name: string, { sent, kind }: Pick<Taken, "sent" | "kind">, outcome: Outcome, notes: readonly string[]): string {
   const { entry, response } = outcome
   const { timings, verdict } = entry
   const blocks = [
@@ -23,6 +23,7 @@ export function storyOf(name: string, { sent, kind }: Pick<Taken, "sent" | "kind
     ...(verdict.ok ? understood(sent, outcome) : []),
     ...steps(outcome),
     ...effects(outcome),
+    ...notes.map((note) => stage("note", styleText("yellow", note))),
     stage("answered", `${response.status} ${shown(response.body)}`),
     stage(
       "journal",
@@ -55,13 +56,20 @@ function steps({ entry, calls }: Outcome): string[] {
   const all = Object.entries(entry.steps)
   if (all.length === 0) return []
   const width = Math.max(...all.map(([id]) => id.length))
-  const lines = all.map(([id, { type, state, attempts, duration_ms, result, error }]) => {
+  const lines = all.map(([id, step]) => {
+    const { type, state, attempts, duration_ms } = step
     const tries = attempts > 1 ? `, ${attempts} tries` : ""
-    const said = error ? bad(error.message) : state === "done" ? shown(result) + (calls.length > 0 && isMadeUp(result) ? madeUp : "") : ""
     const mark = state === "failed" ? bad(marks[state] ?? "") : state === "done" ? good(marks[state] ?? "") : (marks[state] ?? "")
+    const said = saidOf(step, calls.length > 0)
     return `    ${mark} ${id.padEnd(width)}  ${type.padEnd(16)} ${state}${tries} ${took(duration_ms)}  ${said}`.trimEnd()
   })
   return [stage("steps", "", entry.timings["run"]), ...lines]
+}
+
+function saidOf({ state, result, error, skipped_after }: Outcome["entry"]["steps"][string], hasCalled: boolean): string {
+  if (state === "skipped") return styleText("dim", skipped_after === undefined ? "its `when` is false" : `"${skipped_after}" failed`)
+  if (error) return bad(error.message)
+  return state === "done" ? shown(result) + (hasCalled && isMadeUp(result) ? madeUp : "") : ""
 }
 
 const madeUp = styleText("yellow", " (made up: nothing was sent)")

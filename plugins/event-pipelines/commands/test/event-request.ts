@@ -10,7 +10,8 @@ export function requestOf(event: EventDocument, folder: string): SentEvent {
   const headers: Record<string, string> = type === undefined ? {} : { "content-type": type }
   for (const [name, value] of Object.entries(event.headers)) headers[name.toLowerCase()] = value
   const { signed } = event
-  const signWith = signed === false ? undefined : { secret: signed === true ? "" : signed.secret }
+  const given = signed === true ? {} : signed
+  const signWith = given === false ? undefined : { secret: given.secret ?? "", at: given.at }
   return { method: "POST", headers, query: event.query, body, signWith }
 }
 

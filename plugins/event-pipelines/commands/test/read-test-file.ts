@@ -5,7 +5,7 @@ import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { CommandProblem } from "#core"
 import { type LocalCompiler, TestFile } from "#core/commands"
-import { PipelineDocument, parseText } from "#core/engine"
+import { PipelineDocument, type PlacedRead, parseText } from "#core/engine"
 import { readText, shownPath } from "../files.ts"
 import { type CheckedFile, placedIn } from "../validate.ts"
 import { fieldMistakes, mistakesIn } from "./mistakes.ts"
@@ -15,6 +15,8 @@ export interface ReadTests {
   readonly folder: string
   readonly tests: TestFile
   readonly pipeline: PipelineDocument
+  /** What the templates of `pipeline` read. */
+  readonly reads: readonly PlacedRead[]
   readonly others: readonly PipelineDocument[]
   /** Line of a JSON pointer in the test file. */
   readonly lineOf: (pointer: string) => number
@@ -42,10 +44,11 @@ export async function readTestFile(file: string, compiler: LocalCompiler): Promi
   const sources = [...pipelines, ...bodiesOf(parsed.data, folder)]
   const read = await Promise.all(pipelines.map((source) => readPipeline(source, compiler)))
   const problems = read.flatMap((one) => ("problem" in one ? [one.problem] : []))
-  const [pipeline, ...others] = read.flatMap((one) => ("document" in one ? [one.document] : []))
-  if (problems.length > 0 || !pipeline) return { problems, sources: [file, ...sources] }
+  const [first, ...rest] = read.flatMap((one) => ("document" in one ? [one] : []))
+  if (problems.length > 0 || !first) return { problems, sources: [file, ...sources] }
   const lineOf = (pointer: string) => locate(pointer)?.line ?? 1
-  return { path, folder, tests: parsed.data, pipeline, others, lineOf, sources: [file, ...sources] }
+  const others = rest.map(({ document }) => document)
+  return { path, folder, tests: parsed.data, pipeline: first.document, reads: first.reads, others, lineOf, sources: [file, ...sources] }
 }
 
 function bodiesOf(file: TestFile | undefined, folder: string): string[] {
@@ -78,11 +81,13 @@ function textOf(file: string): string | { readonly problem: CheckedFile } {
   }
 }
 
-export type ReadPipeline = { readonly document: PipelineDocument } | { readonly problem: CheckedFile }
+export type ReadPipeline =
+  | { readonly document: PipelineDocument; readonly reads: readonly PlacedRead[] }
+  | { readonly problem: CheckedFile }
 
 export async function pipelineOf(path: string, text: string, compiler: LocalCompiler): Promise<ReadPipeline> {
   const { compilation, document } = await compiler.compile(text)
-  if (compilation.ok) return { document: PipelineDocument.parse(document) }
+  if (compilation.ok) return { document: PipelineDocument.parse(document), reads: compilation.reads }
   return { problem: { path, ok: false, findings: compilation.findings.map((one) => placedIn(text, one)) } }
 }
 

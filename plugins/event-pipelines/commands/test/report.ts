@@ -29,10 +29,11 @@ export function testReport(files: readonly FileResult[]): string {
   return [...files.map(fileReport), "", styleText(colour, counts.join(", "))].join("\n")
 }
 
-function fileReport({ path, results, problems, milliseconds }: FileResult): string {
+function fileReport({ path, results, problems, notes, milliseconds }: FileResult): string {
   const head = `${styleText("bold", path)} ${styleText("dim", `${Math.round(milliseconds)} ms`)}`
   if (problems.length > 0) return [head, formatFindings(problems, "text").replace(/^/gm, "  ")].join("\n")
-  return [head, ...results.map((result) => testLines(path, result))].join("\n")
+  const remarks = notes.map((note) => `  ${styleText("yellow", `note: ${note}`)}`)
+  return [head, ...results.map((result) => testLines(path, result)), ...remarks].join("\n")
 }
 
 function testLines(path: string, { name, line, ok, skipped, milliseconds, differences, fault, said }: TestResult): string {
@@ -50,7 +51,7 @@ function testLines(path: string, { name, line, ok, skipped, milliseconds, differ
 
 /** The place, then what was expected (-) and what there is (+). */
 export function shownDifference({ at, expected, actual, note }: Difference): string {
-  const head = note === undefined ? at : `${at} (${note})`
+  const head = `${note === undefined ? at : `${at} (${note})`}: - expected, + seen`
   const lines = lineDiff(yamlLines(expected), yamlLines(actual))
   return [head, ...lines.map((line) => `  ${line}`)].join("\n")
 }

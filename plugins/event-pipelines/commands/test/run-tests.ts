@@ -11,6 +11,7 @@ import {
   type TestDocument,
 } from "#core/commands"
 import { type JournalEntry, PipelineDocument } from "#core/engine"
+import { UnmetReads } from "../unmet-reads.ts"
 import type { CheckedFile } from "../validate.ts"
 import { requestOf } from "./event-request.ts"
 import { unmet } from "./expectations.ts"
@@ -35,6 +36,8 @@ export interface FileResult {
   readonly results: readonly TestResult[]
   /** What stood in the way of running any of it. */
   readonly problems: readonly CheckedFile[]
+  /** What is worth a word though no test failed of it. */
+  readonly notes: readonly string[]
   readonly milliseconds: number
   /** Files that a change of means running it again. */
   readonly sources: readonly string[]
@@ -44,17 +47,21 @@ export async function runTestFile(file: string, rehearsal: Rehearsal, compiler: 
   const started = performance.now()
   const read = await readTestFile(file, compiler)
   if ("problems" in read)
-    return { path, results: [], problems: read.problems, milliseconds: performance.now() - started, sources: read.sources }
+    return { path, results: [], problems: read.problems, notes: [], milliseconds: performance.now() - started, sources: read.sources }
   const only = read.tests.tests.some((test) => test.only)
   const results: TestResult[] = []
+  const reads = new UnmetReads(read.reads)
   for (const [index, test] of read.tests.tests.entries()) {
     const line = read.lineOf(`/tests/${index}/name`)
     const skipped = only && !test.only
     results.push(
-      skipped ? { ...nothing, name: test.name, line, skipped } : { ...(await runTest(read, test, rehearsal)), name: test.name, line },
+      skipped
+        ? { ...nothing, name: test.name, line, skipped }
+        : { ...(await runTest(read, test, rehearsal, reads)), name: test.name, line },
     )
   }
-  return { path, results, problems: [], milliseconds: performance.now() - started, sources: read.sources }
+  const notes = only ? [] : reads.notes("No event of these tests has")
+  return { path, results, problems: [], notes, milliseconds: performance.now() - started, sources: read.sources }
 }
 
 const nothing = {
@@ -66,7 +73,12 @@ const nothing = {
   said: [] as readonly string[],
 }
 
-async function runTest(read: ReadTests, test: TestDocument, rehearsal: Rehearsal): Promise<Omit<TestResult, "name" | "line">> {
+async function runTest(
+  read: ReadTests,
+  test: TestDocument,
+  rehearsal: Rehearsal,
+  reads: UnmetReads,
+): Promise<Omit<TestResult, "name" | "line">> {
   const started = performance.now()
   const found: Difference[] = []
   const said: string[] = []
@@ -77,6 +89,7 @@ async function runTest(read: ReadTests, test: TestDocument, rehearsal: Rehearsal
     for (const [index, { after, event, expect }] of exchanges(test).entries()) {
       if (after !== undefined) rehearsal.clock.move(durationMs(after))
       const outcome = await harness.send(pipeline, requestOf(event, read.folder))
+      reads.see(outcome.entry)
       const at = test.events ? `events[${index}]: ` : ""
       const differing = unmet(expect, outcome).map((one) => ({ ...one, at: at + one.at }))
       if (differing.length > 0) said.push(...saidBy(outcome.entry))

@@ -11,6 +11,7 @@ export function compile(schemaText: string, transform: string | null, entry: str
   const compiled: Compiled = {
     validator: validator && "text" in validator ? validator.text : null,
     transform: transformed && "text" in transformed ? transformed.text : null,
+    fields: transformed && "text" in transformed ? transformed.fields : null,
     problems: [validator, transformed].flatMap((each) => (each && "problems" in each ? each.problems : [])),
   }
   return JSON.stringify(compiled)

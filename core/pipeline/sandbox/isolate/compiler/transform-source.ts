@@ -1,20 +1,13 @@
 // Reads a transform's syntax tree and turns the text into what an isolate evaluates, or says why it is not a pure function:
 // top level only functions and constants, nothing asynchronous, nothing that changes a top-level name.
-import {
-  type AnyNode,
-  type Function as FunctionNode,
-  type Pattern,
-  type Program,
-  parse,
-  type Statement,
-  type VariableDeclarator,
-} from "acorn"
-import type { ProgramProblem } from "../../sandbox.ts"
+import { type AnyNode, type Function as FunctionNode, type Program, parse, type Statement, type VariableDeclarator } from "acorn"
+import type { ProgramProblem, ResultFields } from "../../sandbox.ts"
 import { withContextMark, withoutContextMark } from "../../transform-mark.ts"
+import { isNode, resultFieldsOf } from "./result-fields.ts"
 import { isPrimitive, notConstant } from "./top-level-constant.ts"
 import { at, kindOf } from "./transform-problem.ts"
 
-type Found = { readonly problems: ProgramProblem[] } | { readonly text: string }
+type Found = { readonly problems: ProgramProblem[] } | { readonly text: string; readonly fields: ResultFields | null }
 
 const longest = 256 * 1_024
 
@@ -43,25 +36,21 @@ export function transformSource(source: string, entry: string): Found {
   if (!transform && problems.length === 0)
     return refuse(`transform_js defines no function named ${entry}; write \`function ${entry}(event) { ... }\``)
   if (problems.length > 0) return { problems: problems.slice(0, 20) }
-  return { text: compiled(source, entry, names, transform as Parameters) }
+  return { text: compiled(source, entry, names, transform as FunctionNode), fields: resultFieldsOf(transform as FunctionNode) }
 }
 
 function refuse(message: string): Found {
   return { problems: [{ part: "transform", message: `${message}.` }] }
 }
 
-interface Parameters {
-  readonly params: readonly Pattern[]
-}
-
 /** Everything stays on the author's own lines, so that an error's line is theirs. */
-function compiled(source: string, entry: string, names: readonly string[], transform: Parameters): string {
+function compiled(source: string, entry: string, names: readonly string[], transform: FunctionNode): string {
   const wantsContext = transform.params.length > 1 || transform.params[0]?.type === "RestElement"
   const mark = wantsContext ? withContextMark : withoutContextMark
   return `${mark}{"use strict";${source}\nreturn{run:${entry},held:[${["arguments", ...names].join(",")}],wantsContext:${wantsContext}}})`
 }
 
-function functionNamed(name: string, statement: AnyNode): Parameters | undefined {
+function functionNamed(name: string, statement: AnyNode): FunctionNode | undefined {
   if (statement.type === "FunctionDeclaration") return statement.id?.name === name ? statement : undefined
   if (statement.type !== "VariableDeclaration") return undefined
   for (const { id, init } of statement.declarations) {
@@ -117,10 +106,6 @@ function inspect(node: AnyNode, topNames: ReadonlySet<string>, problems: Program
       for (const each of value) if (isNode(each)) inspect(each, topNames, problems)
     } else if (isNode(value)) inspect(value, topNames, problems)
   }
-}
-
-function isNode(value: unknown): value is AnyNode {
-  return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
 }
 
 function impurity(node: AnyNode, topNames: ReadonlySet<string>): string | undefined {
