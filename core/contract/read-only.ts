@@ -4,11 +4,14 @@ import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import { AppError } from "../kernel/errors.ts"
 
+/** What the documentation says of such a field. */
+export const readOnlyNote = "Read-only; accepted if unchanged."
+
 type ReadOnlyShape<N extends string> = Record<N, z.ZodOptional<ReturnType<typeof z.json>>>
 
 /** Input fields of an update, by name. */
 export function readOnlyInput<const N extends string>(names: readonly N[]): ReadOnlyShape<N> {
-  const field = z.json().optional().describe("Read-only; accepted if unchanged.")
+  const field = z.json().optional().describe(readOnlyNote)
   return Object.fromEntries(names.map((name) => [name, field])) as ReadOnlyShape<N>
 }
 

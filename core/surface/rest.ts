@@ -146,7 +146,6 @@ async function perform(deps: RestDeps, { operation, read }: Called, request: Req
   })
   const caller = isTestCall(request) ? { ...admitted, isTest: true } : admitted
   authorise(operation.access, caller, operation.name)
-  const given = await readInput(operation, request, request.params, deps.maxBodyBytes)
   const { signal } = gone
   if (!operation.hints.readOnly && request.get("if-none-match") !== undefined) refuseIfNoneMatch(operation)
   const ifMatch = operation.hints.readOnly ? undefined : request.get("if-match")
@@ -154,6 +153,8 @@ async function perform(deps: RestDeps, { operation, read }: Called, request: Req
     const answer = await invoker.perform(one, input, caller, { signal })
     return answer.kind === "json" ? answer.body : undefined
   }
+  const shown = read && operation.http.method === "PUT" ? () => answerOf(read, request.params) : undefined
+  const given = await readInput(operation, { request, parameters: request.params, maxBodyBytes: deps.maxBodyBytes, shown })
   const precondition = ifMatch === undefined ? undefined : { ifMatch, operation, read, parameters: request.params, answerOf }
   const input = precondition ? await heldToTag(given, precondition) : given
   return await invoker.perform(operation, input, caller, { idempotencyKey: idempotencyKeyOf(request), signal, authorised: true })

@@ -3,7 +3,15 @@
 // stored, `validate` at the files beside each other.
 import type { CrossDocumentRule, LintedDocument } from "#core"
 
-const emailColumn = /e[-_]?mail([-_]?addr(ess)?)?$/i
+/** Whether a column is called so that it holds emails: `email`, `work_mail`, `userEmailAddress`; not `voicemail`. */
+function isEmailName(name: string): boolean {
+  const words = name
+    .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^a-z]+/)
+  const last = /^addr(ess)?$/.test(words.at(-1) ?? "") ? words.at(-2) : words.at(-1)
+  return /^e?mail(addr(ess)?)?$/.test(last ?? "")
+}
 
 export interface LeadCapture {
   readonly slug: string
@@ -18,7 +26,7 @@ export interface LeadCapture {
 /** The datasets that a pipeline writes leads into, as it names them: by a key whose values are emails, or rows that hold one. */
 function leadDatasets({ upserts, pipeline, request_schema }: Omit<LeadCapture, "slug" | "targets">): string[] {
   const properties = propertiesOf(request_schema)
-  const isEmail = (name: string) => emailColumn.test(name) || (properties[name] as { format?: unknown } | undefined)?.format === "email"
+  const isEmail = (name: string) => isEmailName(name) || (properties[name] as { format?: unknown } | undefined)?.format === "email"
   const keyed = upserts.filter(({ key }) => isEmail(key)).map(({ dataset }) => dataset)
   const unkeyed = pipeline.flatMap(({ type, key, row, dataset_slug }) => {
     if (type !== "dataset.write" || key !== undefined || typeof dataset_slug !== "string") return []

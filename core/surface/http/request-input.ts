@@ -6,12 +6,22 @@ import { maxProblems } from "../call/parse-input.ts"
 import { readJsonBody } from "./json-body.ts"
 import { queryValues } from "./query-values.ts"
 
-/** Throws `invalid_argument` for a body or query field that contradicts the path, besides what readJsonBody throws. */
+export interface RequestInput {
+  readonly request: IncomingMessage
+  /** Of the path. */
+  readonly parameters: Readonly<Record<string, string | string[]>>
+  readonly maxBodyBytes?: number | undefined
+  /** What a read at the same path answers, where there is one. */
+  readonly shown?: (() => Promise<unknown>) | undefined
+}
+
+/**
+ * Throws `invalid_argument` for a body or query field that contradicts the path, besides what readJsonBody throws. A field
+ * that says what the read shows does not: the path may name a resource by its UUID, and the body holds its slug.
+ */
 export async function readInput(
   operation: AnyOperation,
-  request: IncomingMessage,
-  parameters: Readonly<Record<string, string | string[]>>,
-  maxBodyBytes?: number,
+  { request, parameters, maxBodyBytes, shown }: RequestInput,
 ): Promise<Record<string, unknown>> {
   const fromQuery = operation.http.method === "GET" || operation.http.method === "DELETE"
   const query = queryOf(request.url ?? "")
@@ -24,7 +34,9 @@ export async function readInput(
     )
   }
   const given = fromQuery ? queryValues(operation, query) : await readJsonBody(request, maxBodyBytes)
-  const conflicts = Object.entries(parameters).filter(([name, value]) => Object.hasOwn(given, name) && differs(given[name], value))
+  const differing = Object.entries(parameters).filter(([name, value]) => Object.hasOwn(given, name) && differs(given[name], value))
+  const now = differing.length > 0 ? ((await shown?.()) as Record<string, unknown> | undefined) : undefined
+  const conflicts = differing.filter(([name]) => typeof given[name] !== "string" || now?.[name] !== given[name])
   if (conflicts.length > 0) {
     throw refused(
       conflicts.map(([path, value]) => ({

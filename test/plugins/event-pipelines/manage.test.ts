@@ -206,8 +206,22 @@ onBothStores("event pipelines", ({ start }) => {
     expect(warned((await put("lead-draft", { state: "active" })).body)).to.equal(true)
     const keyed = { type: "dataset.write", dataset_slug: "lead-keyed", key: "contact" }
     expect(warned(await bench.make({ name: "Lead keyed", request_schema: schema, pipeline: [keyed] }))).to.equal(true)
-    const unkeyed = { id: "w", type: "dataset.write", dataset_slug: "lead-log", row: { work_email: "{{ event.mail }}" } }
+    const unkeyed = { id: "w", type: "dataset.write", dataset_slug: "lead-log", row: { work_mail: "{{ event.mail }}" } }
     expect(warned(await bench.make({ name: "Lead log", pipeline: [unkeyed] }))).to.equal(true)
+    for (const [key, named] of [
+      ["mail", true],
+      ["userEmail", true],
+      ["lead_email_address", true],
+      ["voicemail", false],
+      ["mailing_list", false],
+    ] as const) {
+      const made = await bench.make({
+        name: `Lead ${key}`,
+        pipeline: [{ type: "dataset.write", dataset_slug: `by-${key.toLowerCase().replaceAll("_", "-")}`, key }],
+      })
+      expect(warned(made), key).to.equal(named)
+      await put(made.slug, { state: "disabled" })
+    }
     const both = [
       { ...write, dataset_slug: "lead-more" },
       { ...write, id: "again", dataset_slug: "lead-base" },

@@ -52,6 +52,11 @@ describe("by construction", () => {
       if (http.method === "POST" && !hints.readOnly) {
         it("takes an Idempotency-Key, bare or quoted, and does nothing twice", async () => (await scene(operation)).repeats())
       }
+      const read = operations.find((one) => one.http.method === "GET" && one.http.path === http.path)
+      if (http.method === "PUT" && read) {
+        it("takes back what is read, by slug and by id, and refuses another value of what cannot change", async () =>
+          (await scene(operation)).takesBackWhatIsRead(read))
+      }
       if (fields.includes("expected_revision"))
         it("refuses another revision and changes nothing", async () => (await scene(operation)).refusesOtherRevision())
     })

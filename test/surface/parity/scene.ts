@@ -4,6 +4,7 @@ import { expect } from "chai"
 import { clientRoute } from "../../../core/cli/client-operations.ts"
 import { requestOf } from "../../../core/client/route.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
+import { readOnlyNote } from "../../../core/contract/read-only.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import type { Member } from "./members.ts"
 import type { Input } from "./surfaces.ts"
@@ -210,6 +211,36 @@ export class Scene {
     return ((await answer.json()) as { audit_log: unknown[] }).audit_log.length
   }
 
+  /** By the path that the example has, and by the resource's id. */
+  async takesBackWhatIsRead(read: AnyOperation): Promise<void> {
+    const [, parameter = ""] = /\{(\w+)\}/.exec(this.#operation.http.path) ?? []
+    const path = (value: unknown) => this.#operation.http.path.replace(`{${parameter}}`, encodeURIComponent(String(value)))
+    const send = async (method: string, at: string, body?: unknown) => {
+      const headers = { authorization: `Bearer ${this.#member.key}`, "content-type": "application/json" }
+      const answer = await fetch(this.#url + at, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+      return { status: answer.status, body: (await answer.json()) as Answer["body"] }
+    }
+    const shown = (await send("GET", path(this.#input[parameter]))).body
+    const stays = ({ revision: _revision, updated_at: _updated, ...rest }: Answer["body"]) => rest
+    expect(shown[parameter], `${read.name} shows "${parameter}"`).to.be.a("string")
+    for (const at of [path(shown[parameter]), path(shown["id"])]) {
+      const now = (await send("GET", at)).body
+      const { status, body } = await send("PUT", at, now)
+      expect(status, JSON.stringify(body)).to.equal(200)
+      expect(stays((await send("GET", at)).body)).to.deep.equal(stays(shown))
+    }
+    for (const [field, value] of Object.entries(shown)) {
+      if (field !== parameter && writableIn(this.#operation, field)) continue
+      const other = typeof value === "number" ? value + 1 : [value, "other"]
+      const { status, body } = await send("PUT", path(shown["id"]), { [field]: other })
+      expect([status, body.code], `${field}: ${JSON.stringify(body)}`).to.deep.equal([400, "invalid_argument"])
+      expect(body.details?.fields?.[0]?.path, JSON.stringify(body)).to.equal(field)
+    }
+    const elsewhere = await send("PUT", path(shown["id"]), { [parameter]: "another-one" })
+    expect([elsewhere.status, elsewhere.body.details?.reason]).to.deep.equal([400, "path_and_field_differ"])
+    expect(stays((await send("GET", path(shown["id"]))).body)).to.deep.equal(stays(shown))
+  }
+
   async refusesOtherRevision(): Promise<void> {
     const { status, body, text } = await this.#call({ ...this.#input, expected_revision: 1_000_000 })
     expect([status, body.code, body.details?.reason], text).to.deep.equal([409, "aborted", "revision_mismatch"])
@@ -217,6 +248,12 @@ export class Scene {
     const right = await this.#call(this.#input)
     expect(right.status, right.text).to.equal(200)
   }
+}
+
+/** Whether a field may be sent as another than it was read. */
+function writableIn({ input }: AnyOperation, field: string): boolean {
+  const fields = (wireSchema(input, "input")["properties"] ?? {}) as Record<string, { description?: string }>
+  return fields[field] !== undefined && fields[field].description !== readOnlyNote
 }
 
 function idOf(item: unknown): unknown {
