@@ -90,10 +90,7 @@ describe("pipelines test", () => {
     folder.write("old.yaml", "name: Old\nauth_mode: provider_signature\nauth_config: { provider: stripe }\n")
     const test = (at: string, verdict: string) =>
       `  - { name: ${verdict}, clock: "2026-01-15T09:30:00Z", event: { body: { id: evt_1 }, signed: { at: "${at}" } }, expect: { verdict: ${verdict} } }\n`
-    folder.write(
-      "old.test.yaml",
-      `tests:\n${test("2026-01-15T09:28:00Z", "verified")}${test("2026-01-15T08:30:00Z", "timestamp_too_old")}`,
-    )
+    folder.write("old.test.yaml", `tests:\n${test("2026-01-15T09:28:00Z", "verified")}${test("2026-01-15T08:30:00Z", "timestamp_too_old")}`)
     const { code, output } = await folder.run(["test", "old.test.yaml"])
     expect(code, output).to.equal(0)
     expect(output).to.include("2 passed")

@@ -47,7 +47,7 @@ describe("watched pipeline files", () => {
     const before = await pipeline()
     writeFileSync(file, `${document(203)}pipelnie: []\n`)
     await until("the refusal being logged", () => host.logged.some((line) => line.includes("is not valid, and the previous version stays")))
-    const [said = ""] = host.logged.filter((line) => line.includes("what was there stays"))
+    const [said = ""] = host.logged.filter((line) => line.includes("the previous version stays"))
     expect(said).to.match(/watched\.yaml:5:1: .*pipelnie/)
     expect((await host.send(before, {})).status).to.equal(202)
     expect(await pipeline()).to.deep.equal(before)
@@ -63,7 +63,7 @@ describe("watched pipeline files", () => {
     await until("the new file being applied", async () => (await host.api("GET", "/v1/event-pipelines/other")).status === 200)
     const { body } = await host.api<{ event_pipelines: object[] }>("GET", "/v1/event-pipelines")
     expect(body.event_pipelines).to.have.length(2)
-    expect(host.logged.filter((line) => line.includes("what was there stays"))).to.have.length(1)
+    expect(host.logged.filter((line) => line.includes("the previous version stays"))).to.have.length(1)
     expect(host.logged.filter((line) => line.includes("ENOENT"))).to.deep.equal([])
   })
 
