@@ -43,7 +43,7 @@ export async function patiently<T extends { readonly status: number }>(ask: () =
   }
 }
 
-/** How often anything was asked again after a 503, in this process; starts anew. */
+/** How often anything was asked again after a 503, in this process; starts again. */
 export function takeAskedAgain(): number {
   const count = askedAgain
   askedAgain = 0

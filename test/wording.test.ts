@@ -8,8 +8,16 @@ const read = ["{client,core,plugins,templates}/**/*.{ts,js}", "{docs,plugins,tem
 const generated = /\.generated\.ts$|^docs\/(reference|rules|events)\//
 
 const wordings: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
-  { pattern: /(?<!\b[Tt]here )\bis no (?!longer\b|more\b|less\b|safer\b|way\b|point\b)[a-z]+/, instead: '"is not a …"' },
+  { pattern: /(?<!\b[Tt]here )\b(?:is|are) no (?!longer\b|more\b|less\b|safer\b|way\b|point\b)[a-z]+/, instead: '"is not a …"' },
+  {
+    pattern: /\b(?:that|which|what|text|it) (?:is|are) none\b|\bnone of now\b|\bthere (?:is|are) none of\b/,
+    instead: "invalid, unknown, stale",
+  },
   { pattern: /\b[Ww]hoever\b/, instead: "the noun: the caller, the client, the operator" },
+  { pattern: /\b[Ww]hatever\b/, instead: "any, every, regardless of" },
+  { pattern: /\bof a kind that\b|\bfor which there (?:is|are)\b/, instead: "the noun" },
+  { pattern: /\bby then\b/, instead: "before, already" },
+  { pattern: /\b(?:tried again|anew|under way|for good)\b/, instead: "retried, again, in flight or in progress, permanently" },
   { pattern: /\b(?:const|let|readonly) (?:most|least|longest)[A-Z]\w*/, instead: "maxX, minX" },
 ]
 

@@ -15,7 +15,7 @@ export const frameworkRoot = resolve(import.meta.dirname, "../..")
 /** False where the framework is the package that was built of it. */
 export const frameworkIsSource = import.meta.filename.endsWith(".ts")
 
-/** Loaded whatever the configuration names. */
+/** Always loaded, for any configuration. */
 const shippedPlugins = join(frameworkRoot, "plugins")
 
 export interface LoadPluginsArgs {

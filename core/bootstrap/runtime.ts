@@ -1,5 +1,5 @@
 // The composition root: plugins, storage, engine and surfaces in one container. The only place that knows all folders of
-// core; main.ts, cli.ts and testing.ts come in through here. Whatever can fail at start fails here, in one report.
+// core; main.ts, cli.ts and testing.ts come in through here. Every failure at start is found here, in one report.
 import { mkdirSync } from "node:fs"
 import { collectDefaultMetrics, Registry as MetricsRegistry } from "prom-client"
 import type { WorkerPlace } from "../cluster/worker.ts"

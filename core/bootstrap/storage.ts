@@ -37,7 +37,7 @@ interface Chosen {
   readonly limits: Partial<GroupCommitLimits>
 }
 
-/** On MongoDB several groups are under way at once, and groups this large leave commits for each of them. */
+/** On MongoDB several groups are in progress at once, and groups this large leave commits for each of them. */
 const mongoGroup = 128
 
 export const Driver = token<Chosen>("StorageDriver")
@@ -121,7 +121,7 @@ function embedded(config: CoreConfig, { clock, log }: { clock: Clock; log: Logge
   })
 }
 
-/** Read when the store starts: whatever plugins declared by then. */
+/** Read when the store starts, after plugins have declared their collections. */
 function declaredIn(registry: Registry): Iterable<CollectionSpec> {
   return { [Symbol.iterator]: () => registry.items(Collections)[Symbol.iterator]() }
 }

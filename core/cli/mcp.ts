@@ -15,7 +15,7 @@ const lastAnswersMs = 30_000
 export async function serveMcp(target: Target, { stdin, stdout, stderr }: Terminal): Promise<void> {
   const service = new Service({ ...target, url: baseOf(target.url) })
   const write = (message: unknown) => void stdout.write(`${JSON.stringify(message)}\n`)
-  const underWay = new Map<Promise<void>, Message>()
+  const inFlight = new Map<Promise<void>, Message>()
 
   for await (const line of createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY })) {
     if (line.trim() === "") continue
@@ -23,8 +23,8 @@ export async function serveMcp(target: Target, { stdin, stdout, stderr }: Termin
     if (message === undefined) write({ jsonrpc: "2.0", id: null, error: { code: -32_700, message: "The line is not a JSON-RPC message." } })
     else if (!service.cancels(message)) {
       const carried = service.carry({ message, line }, write).catch((refusal: Refusal) => refuse(message, refusal))
-      underWay.set(carried, message)
-      void carried.finally(() => underWay.delete(carried))
+      inFlight.set(carried, message)
+      void carried.finally(() => inFlight.delete(carried))
     }
   }
 
@@ -36,6 +36,6 @@ export async function serveMcp(target: Target, { stdin, stdout, stderr }: Termin
 
   const timer = setTimeout(() => service.close(), lastAnswersMs)
   service.closeStreams()
-  await Promise.all(underWay.keys())
+  await Promise.all(inFlight.keys())
   clearTimeout(timer)
 }

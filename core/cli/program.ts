@@ -114,7 +114,7 @@ function ownDeclarations(env: NodeJS.ProcessEnv): Promise<Declarations> {
   return loadDeclarations({ config, root: process.cwd() })
 }
 
-/** Made from what ships, whatever this machine's configuration says. */
+/** Generated from the shipped plugins only, for any local configuration. */
 async function shippedFiles(): Promise<GeneratedFile[]> {
   const { config } = loadConfig({ defaults, env: {} })
   return generatedFiles(await loadDeclarations({ config, root: frameworkRoot }))
@@ -130,7 +130,7 @@ function isKnown(program: Command, [first = "", second = ""]: readonly string[])
   return known.commands.some((command) => command.name() === second)
 }
 
-/** Commands of the plugins that ship: there whatever is wrong with the project's configuration or its own plugins. */
+/** Commands of the shipped plugins: available even with an invalid configuration or project plugin. */
 async function addShippedCommands(program: Command, context: Omit<PluginCommandContext, "args">): Promise<void> {
   const { config } = loadConfig({ defaults, env: {} })
   addPluginCommands(program, await loadPlugins({ config, root: frameworkRoot }), context)

@@ -116,7 +116,7 @@ function signalOf(given: AbortSignal | undefined, timeoutMs: number | undefined)
   return given ? AbortSignal.any([given, late]) : late
 }
 
-/** Throws ClientError for an address that is none. */
+/** Throws ClientError for an invalid address. */
 export function baseOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) {

@@ -38,7 +38,7 @@ export interface LiveOptions {
 export interface SubscribeOptions {
   /** Where an earlier subscription stood (its `position()`), or the id of the last message seen. */
   readonly after?: string
-  /** More was missed than the service keeps: what is shown should be read anew. */
+  /** More was missed than the service keeps: what is shown should be read again. */
   readonly onGap?: () => void
   /** The subscription has ended: the credential no longer counts, or the channel is out of reach. */
   readonly onError?: (error: ClientError) => void

@@ -1,6 +1,6 @@
 // Cache invalidation between nodes on one storage. A node lives by a lease: it renews its document only while it also reads
 // the feed of changes, and confirms a change once it has dropped what the change names. When its lease has run out by
-// its own monotonic clock it refuses work until it has registered anew and dropped everything.
+// its own monotonic clock it refuses work until it has registered again and dropped everything.
 import type { CacheInvalidation, CommitFeed, CommitFeedReader } from "../contract/cache-invalidation.ts"
 import type { Store } from "../contract/store.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
@@ -45,7 +45,7 @@ class Cluster implements ClusterInvalidation {
   readonly #topics = new Topics()
   /** Wakes those who wait for a change to be confirmed. */
   readonly #wakers = new Set<() => void>()
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #inFlight = new Set<Promise<void>>()
   #node = ""
   #reader: CommitFeedReader | undefined
   /** Monotonic time up to which this node may work. */
@@ -102,7 +102,7 @@ class Cluster implements ClusterInvalidation {
     this.#stopping = true
     for (const wake of this.#wakers) wake()
     await this.#loops
-    await Promise.allSettled(this.#underWay)
+    await Promise.allSettled(this.#inFlight)
     await this.#reader?.close().catch(() => undefined)
     this.#liveUntil = Number.NEGATIVE_INFINITY
     if (this.#node !== "") await this.#remove()
@@ -208,8 +208,8 @@ class Cluster implements ClusterInvalidation {
         this.#broken = true
         this.#options.log.error({ err: error, topic: change.topic, key: change.key }, "a cache could not be invalidated or confirmed")
       })
-      .finally(() => this.#underWay.delete(work))
-    this.#underWay.add(work)
+      .finally(() => this.#inFlight.delete(work))
+    this.#inFlight.add(work)
   }
 
   async #confirm(change: ChangeDocument, node: string): Promise<void> {

@@ -105,7 +105,7 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   readonly rules?: Readonly<Record<string, LintRule>>
   /** What is wrong with this use that the schema cannot say. `event` is what the step is given, as far as it is known. Pure. */
   lint?(config: z.output<C>, event?: KnownEvent): readonly ActionFinding[]
-  /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not tried again. */
+  /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not retried. */
   run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
   /** Dry run: what a deferred action would send, shown instead of being done. Absent: the rendered config. */
   preview?(config: Rendered<z.output<C>>): Json

@@ -82,7 +82,7 @@ export interface HandshakeResponse {
 /** One pipeline's verification, prepared. Must not throw; compares in constant time. */
 export interface Verifier {
   verify(request: InboundRequest): Verdict | Promise<Verdict>
-  /** Answers GET, HEAD and POST handshakes; undefined when the request is none. */
+  /** Answers GET, HEAD and POST handshakes; undefined when the request is not a handshake. */
   handshake?(request: InboundRequest): HandshakeResponse | undefined
   /** True when the proof covers the payload, so that fields of the body can be trusted for dedupe. */
   readonly coversBody: boolean

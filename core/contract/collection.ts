@@ -45,13 +45,13 @@ export interface CollectionSpec<D extends Document = Document, S extends Collect
   readonly indexes: readonly IndexSpec[]
   /** A time field after which the document goes by itself, in small steps. */
   readonly expires?: string
-  /** Default `full`. `size` suits contents (rows, events, messages), which must be gone for good once they are deleted. */
+  /** Default `full`. `size` suits contents (rows, events, messages), which must be gone permanently once they are deleted. */
   readonly audit?: AuditMode
   /** Fields that the audit log shows beside the size, such as the id of the document that contains this one. */
   readonly auditFields?: readonly string[]
   /** Fills in what writers leave out of a document; called with each that is read, not by filters. */
   restore?(document: D): D
-  /** Every secret that a document holds sealed: a changed master key is checked against them, and they are sealed anew under it. */
+  /** Every secret that a document holds sealed: a changed master key is checked against them, and they are sealed again under it. */
   sealed?(document: D): readonly SealedPlace[]
   /** Never set; carries the type. */
   readonly document?: D

@@ -30,7 +30,7 @@ export const Timestamp = z.iso
 const earliest = Date.parse("0000-01-01T00:00:00.000Z")
 const latest = Date.parse("9999-12-31T23:59:59.999Z")
 
-/** Also called with what is not a time, which has been refused by then. */
+/** Also called for invalid times, which were refused before. */
 function inUtc(text: string): string {
   if (text.length === 24 && text.endsWith("Z")) return text
   const time = Date.parse(text)

@@ -15,7 +15,7 @@ export interface RetryPolicy {
   readonly max_delay_ms: number
 }
 
-/** How often, and after how long, a job is tried again unless it says otherwise. */
+/** How often, and after how long, a job is retried unless it says otherwise. */
 export const defaultRetry: RetryPolicy = { max_attempts: 8, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 }
 
 export interface JobArgs<P, R extends TokenRecord> {
@@ -43,7 +43,7 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
   /** Deadline of one try. Default 60,000. */
   readonly timeoutMs?: number
   readonly inject?: R
-  /** Throws to have the job tried again; an AppError with details `retryable: false` ends it at once. */
+  /** Throws to have the job retried; an AppError with details `retryable: false` ends it at once. */
   run(args: JobArgs<z.output<P>, R>): Promise<void>
   /** Called when the last try failed, in the unit of work that marks the job dead. */
   exhausted?(args: JobArgs<z.output<P>, R>, error: unknown): Promise<void> | void
@@ -63,7 +63,7 @@ export interface EnqueueOptions {
   readonly organization?: string
   /** Jobs of one organization take turns by this: a pipeline, say. */
   readonly key?: string
-  /** Derived where the same job may be staged twice; the second is then the same job. Default: drawn. */
+  /** Derived where the same job may be staged twice; the second is then the same job. Default: generated. */
   readonly id?: string
   /** Milliseconds since the epoch; default now. */
   readonly runAt?: number
@@ -71,14 +71,14 @@ export interface EnqueueOptions {
   readonly timeoutMs?: number
 }
 
-/** What enqueueing needs of a job: any job, whatever it injects. */
+/** What enqueueing needs of a job: any job, with any injected services. */
 export type JobRef<P extends z.ZodType> = Pick<Job<P>, "type" | "payload" | "retry" | "timeoutMs">
 
 /** The durable queue: a job is staged in a commit, and runs at least once. */
 export interface JobQueue {
   /** Stages a job; it runs once the work is committed. Returns its id. */
   enqueue<P extends z.ZodType>(work: UnitOfWork, job: JobRef<P>, payload: z.input<P>, options?: EnqueueOptions): string
-  /** Stages that a dead job is tried again, from its first try. The commit fails as `aborted` or `not_found` where there is none. */
+  /** Stages that a dead job is retried, from its first try. The commit fails as `aborted` or `not_found` where there is none. */
   revive(work: UnitOfWork, jobId: string): void
 }
 
@@ -101,7 +101,7 @@ export class Postponed extends Error {
   }
 }
 
-/** Thrown by a job that failed for good, with what it knows of its tries. */
+/** Thrown by a job that failed permanently, with what it knows of its tries. */
 export class JobFailed extends AppError {
   readonly progress: JobProgress | undefined
 

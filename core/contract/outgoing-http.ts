@@ -44,7 +44,7 @@ export interface OutgoingResult {
 export interface OutgoingHttp {
   /** Any status resolves. Throws AppError: `invalid_argument` and `failed_precondition` for what is refused, `unavailable`, `deadline_exceeded`, `canceled`, `resource_exhausted` for what went wrong; details carry `retryable: false` where trying again is of no use. */
   fetch(request: OutgoingRequest): Promise<OutgoingResponse>
-  /** As `fetch`, for a step: any status outside 2xx throws, `unavailable` for 408, 425, 429 and 5xx, which are tried again, `failed_precondition` with `retryable: false` for others. */
+  /** As `fetch`, for a step: any status outside 2xx throws, `unavailable` for 408, 425, 429 and 5xx, which are retried, `failed_precondition` with `retryable: false` for others. */
   send(request: OutgoingRequest): Promise<OutgoingResult>
   /** Throws for a URL that `fetch` would refuse without asking a resolver. */
   check(url: string): void

@@ -15,7 +15,7 @@ export interface RehearsalContext {
   /** Milliseconds since the epoch. */
   readonly now: number
   /** Calls an operation as `caller`; throws AppError as it does. */
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the operation injects.
+  // biome-ignore lint/suspicious/noExplicitAny: operations inject any services.
   call<I extends z.ZodType, O extends z.ZodType>(operation: Operation<I, O, any>, input: z.input<I>): Promise<z.output<O>>
 }
 

@@ -41,7 +41,7 @@ export type ScriptResult =
   | { readonly ok: true; readonly value: Json }
   | {
       readonly ok: false
-      /** `refused`: the source; `penalty` and `unavailable` may be tried again after `retryAfterS`. */
+      /** `refused`: the source; `penalty` and `unavailable` may be retried after `retryAfterS`. */
       readonly kind: "refused" | "invalid_input" | "threw" | "timeout" | "memory" | "bad_result" | "penalty" | "unavailable"
       readonly message: string
       readonly line?: number

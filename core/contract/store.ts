@@ -90,7 +90,7 @@ export type Write =
   | NewestWinsWrite
 
 /**
- * Writes columns of a keyed row so that the newest value of each wins whatever order the writes arrive in.
+ * Writes columns of a keyed row so that the newest value of each wins in any order of arrival.
  * The stored document keeps `position` (of its last writer) and `column_positions` (columns whose last writer was an older one).
  * A column is changed only where `position` is greater, as text, than the one it was last written at. A missing
  * document is made from `doc` with `doc.values`.

@@ -64,7 +64,7 @@ export class StagedWork implements UnitOfWork {
     await this.committed(await store.commit(this.commit))
   }
 
-  /** To be called once, when the commit resolved. Every hook runs, whatever another one did; throws what the first failing one threw. */
+  /** To be called once, when the commit resolved. Every hook runs, even after one failed; throws the first failure. */
   async committed(result: CommitResult): Promise<void> {
     let failure: { error: unknown } | undefined
     for (const run of this.#after) {

@@ -1,4 +1,4 @@
-// One try of a job. What it staged is committed together with its end; what failed leaves it to be tried again, or dead.
+// One try of a job. What it staged is committed together with its end; what failed leaves it to be retried, or dead.
 import { type AnyJob, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"

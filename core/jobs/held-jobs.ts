@@ -62,7 +62,7 @@ export class HeldJobs {
     return this.fitting([{ type, organization }]).length > 0
   }
 
-  /** Those for which there is room, taken together and in order; all of one type. */
+  /** Those that fit, taken together and in order; all of one type. */
   fitting<J extends Pick<JobDocument, "type" | "organization">>(jobs: readonly J[]): J[] {
     const planned = new Set<string>()
     const fit: J[] = []

@@ -126,7 +126,7 @@ export class DurableQueue implements JobQueue {
     await this.#releasing
   }
 
-  /** Of many that are committed at once, those for which there is no room after all go back to the store. */
+  /** Of many committed at once, those beyond the bound go back to the store. */
   #born(doc: JobDocument): void {
     if (this.#stopped || this.#held.hasRoom(doc.type, doc.organization)) {
       this.#take(doc)
@@ -206,7 +206,7 @@ export class DurableQueue implements JobQueue {
     )
   }
 
-  /** On time whatever waits before it in the store: it is held already. */
+  /** On time regardless of jobs before it in the store: it is held already. */
   async #wake(id: string): Promise<void> {
     const { store, node } = this.#args
     try {
@@ -234,7 +234,7 @@ export class DurableQueue implements JobQueue {
         .then(
           () => [...this.#backlog].some((type) => this.#held.wantsMore(type)),
           (error: unknown) => {
-            this.#log.warn("poll", { err: error }, "due jobs could not be claimed; tried again every poll_ms")
+            this.#log.warn("poll", { err: error }, "due jobs could not be claimed; retried every poll_ms")
             return false
           },
         )

@@ -154,7 +154,7 @@ export class DurableScheduler implements Scheduler {
     }
   }
 
-  /** Never rejects: the others run whatever is wrong with this one. */
+  /** Never rejects: a failure does not affect the others. */
   async #fired(schedule: ScheduleDocument): Promise<boolean> {
     try {
       await this.#fire(schedule)

@@ -80,7 +80,7 @@ export class FairScheduler<Item> {
     else if (this.#waiting > this.#options.maxWaiting) this.#refuseNewest(...this.#longest(), "total")
   }
 
-  /** Puts items that were taken, and did not run, back at the head of their key's queue, whatever the bounds. */
+  /** Puts items that were taken, and did not run, back at the head of their key's queue, even beyond the bounds. */
   putBack(organization: string, key: string, items: readonly Item[]): void {
     if (items.length === 0) return
     const state = this.#organization(organization)

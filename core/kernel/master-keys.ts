@@ -1,4 +1,4 @@
-// Where the master key comes from: the configuration, else `<data_dir>/master.key`, else it is drawn. A drawn key is kept
+// Where the master key comes from: the configuration, else `<data_dir>/master.key`, else it is generated. A generated key is kept
 // only once the store is known to hold nothing that another key sealed. While the key is being replaced, the next one
 // lies beside it in `master.key.next`.
 import { randomBytes } from "node:crypto"
@@ -20,11 +20,11 @@ export interface MasterKeys {
   readonly current: Buffer
   /** Open what they sealed, and seal nothing. */
   readonly retired: readonly Buffer[]
-  /** What the current one was read from, as messages name it; undefined where it was drawn just now. */
+  /** What the current one was read from, as messages name it; undefined where it was generated just now. */
   readonly source: string | undefined
-  /** The file that a drawn key is kept in. */
+  /** The file that a generated key is kept in. */
   readonly file: string
-  /** Writes a drawn key to its file (mode 0600). Throws when another process has kept another one meanwhile. */
+  /** Writes a generated key to its file (mode 0600). Throws when another process has kept another one meanwhile. */
   keep(): void
 }
 
@@ -46,16 +46,16 @@ export function loadMasterKeys({ configured, retired, dataDir, production }: Mas
   const others = next ? [...given, next] : given
   if (kept) return { current: kept, retired: others, source: file, file, keep: () => undefined }
   const current = randomBytes(keyBytes)
-  return { current, retired: others, source: undefined, file, keep: () => keepDrawn(file, current) }
+  return { current, retired: others, source: undefined, file, keep: () => keepGenerated(file, current) }
 }
 
-/** The key that is to take the place of the one in `file`: drawn once, the same again after an interruption. */
+/** The key that is to take the place of the one in `file`: generated once, the same again after an interruption. */
 export function nextMasterKey(file: string): Buffer {
   const kept = readKept(nextFile(file))
   if (kept) return kept
-  const drawn = randomBytes(keyBytes)
-  keepDrawn(nextFile(file), drawn)
-  return drawn
+  const generated = randomBytes(keyBytes)
+  keepGenerated(nextFile(file), generated)
+  return generated
 }
 
 /** Puts the next key in the place of the one in `file`. */
@@ -89,7 +89,7 @@ function readKept(file: string): Buffer | undefined {
 }
 
 /** Linked into place, so that a process starting at the same time sees no key or all of it. */
-function keepDrawn(file: string, key: Buffer): void {
+function keepGenerated(file: string, key: Buffer): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${process.pid}.${randomBytes(4).toString("hex")}`
   const handle = openSync(draft, "wx", 0o600)

@@ -41,7 +41,7 @@ export class MovableClock implements Clock {
     this.#standing = undefined
   }
 
-  /** Moves wall time and measured time on, and runs the timers that are due by then. */
+  /** Advances wall time and monotonic time, and runs the timers that become due. */
   move(milliseconds: number): void {
     this.#moved += milliseconds
     if (this.#standing !== undefined) this.#standing += milliseconds

@@ -20,7 +20,7 @@ export function isSecretName(name: string): boolean {
   return secret
 }
 
-/** Whatever isSecretName knows by its last letters, followed by a colon or equals sign; an escape may spell anything. */
+/** Names that isSecretName knows by their last letters, followed by a colon or equals sign; an escape may spell anything. */
 const mayName =
   /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|keys?|number|auth|jwt|pwd|cvc|cvv|ssn)[-_. ]*["']?\s*[:=]|\\u/i
 

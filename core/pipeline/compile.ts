@@ -1,5 +1,5 @@
 // The compiler: a document becomes a graph, or findings that say all that is wrong with it at once. Pure but for what
-// its environment lends; it never throws, whatever it is given.
+// its environment lends; it never throws, for any input.
 
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { buildStep } from "./compile/build.ts"

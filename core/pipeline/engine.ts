@@ -86,7 +86,7 @@ export interface PipelineEngine {
   ): Promise<DryRun>
   /** `force`: also where the pipeline is disabled. */
   replay(pipeline: StoredPipeline, executionId: string, caller: Caller, options?: { readonly force?: boolean }): Promise<EventResult>
-  /** Stages that the deferred steps of an execution which failed for good are tried again. Returns their ids. */
+  /** Stages that the deferred steps of an execution which failed permanently are retried. Returns their ids. */
   retry(pipeline: StoredPipeline, executionId: string, work: UnitOfWork): Promise<readonly string[]>
 }
 

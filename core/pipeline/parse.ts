@@ -1,5 +1,5 @@
-// The text of a pipeline file, YAML 1.2 or JSON, as a value whose every part knows its line and column. Whatever is
-// wrong with the text is a finding with its place; nothing is thrown.
+// The text of a pipeline file, YAML 1.2 or JSON, as a value whose every part knows its line and column. Errors in
+// the text are findings with their place; nothing is thrown.
 import {
   type Alias,
   type Document,

@@ -1,6 +1,6 @@
 // Bytes of a document as text. Decoded leniently, an umlaut in Latin-1 would be stored as U+FFFD, and nobody would hear of it.
 
-/** What to say of bytes that are no such text. */
+/** The message for invalid UTF-8. */
 export const notUtf8 = "The file is not valid UTF-8. Save it in that encoding."
 
 /** Without a byte order mark. undefined where it is not UTF-8, or holds NUL, as UTF-16 does. */

@@ -9,7 +9,7 @@ export type CallFixture = (call: OutgoingCall) => Promise<CallResponse | undefin
 export class CapturedOutgoing implements OutgoingCapture {
   readonly mails: OutgoingMail[] = []
   readonly calls: OutgoingCall[] = []
-  /** Asked in order, the first one that answers. Without an answer the call fails for good. */
+  /** Asked in order, the first one that answers. Without an answer the call fails permanently. */
   readonly fixtures: CallFixture[] = []
   /** Called before a mail counts as sent; may throw, as a mail server would refuse. */
   onMail: ((mail: OutgoingMail) => Promise<void> | void) | undefined

@@ -14,7 +14,7 @@ import { createSandbox } from "../pipeline/sandbox/create-sandbox.ts"
 
 export interface CompiledText {
   readonly compilation: Compilation
-  /** The value that was read; undefined where the text is none. */
+  /** The value that was read; undefined for an invalid text. */
   readonly document: unknown
 }
 

@@ -1,6 +1,6 @@
 // Group commit: commits that come while another is being written are merged into one group, so that durability costs
 // each of them a share of one disk flush. Independent of the driver. Order is kept for each document: commits that
-// touch the same one never stand in two groups under way, unless the driver keeps the order of groups. What waits is bounded; beyond it a commit is refused as
+// touch the same one never stand in two groups in progress, unless the driver keeps the order of groups. What waits is bounded; beyond it a commit is refused as
 // `unavailable` (not `resource_exhausted`: the whole service is behind, no caller has used up a share of its own).
 import type { Commit, CommitResult } from "../contract/store.ts"
 import type { Clock } from "../kernel/clock.ts"
@@ -54,7 +54,7 @@ export class GroupCommit {
   #inFlight = 0
   #scheduled = false
   #closed = false
-  /** Documents that groups under way touch; kept only where there may be several. */
+  /** Documents that groups in progress touch; kept only where there may be several. */
   readonly #busy = new Set<string>()
   #whenIdle: (() => void)[] = []
 
@@ -146,7 +146,7 @@ export class GroupCommit {
     return this.#queue.splice(0, count)
   }
 
-  /** The same, passing over commits whose documents are under way or wanted by one that was passed over. */
+  /** The same, passing over commits whose documents are in progress or wanted by one that was passed over. */
   #takeFree(): Waiting[] {
     const { groupCommits, groupBytes } = this.#limits
     const group: Waiting[] = []

@@ -37,8 +37,8 @@ export interface StorageDriver {
   commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]>
   /** Resolves when a commit could be made now. */
   ready(): Promise<void>
-  /** Groups that may be under way at once. */
+  /** Groups that may be in progress at once. */
   readonly groupsInFlight: number
-  /** Groups are written in the order in which they were given, so that two under way may touch the same document. */
+  /** Groups are written in the order in which they were given, so that two in progress may touch the same document. */
   readonly keepsOrder?: boolean
 }

@@ -1,6 +1,6 @@
 // The store remembers which master keys its secrets are sealed under, each with a text sealed under it. A node that
 // cannot open all of them is refused at start, before it serves or seals anything: with a wrong key it would answer every
-// event with an error, and with a freshly drawn one it would seal what the other nodes cannot open.
+// event with an error, and with a freshly generated one it would seal what the other nodes cannot open.
 import { type Document, defineCollection, type SealedPlace } from "../contract/collection.ts"
 import type { Collection } from "../contract/store.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -25,9 +25,9 @@ const sealedText = "millrace"
 
 export interface OwnKey {
   readonly vault: Vault
-  /** What the key was read from; undefined where it was drawn just now. */
+  /** What the key was read from; undefined where it was generated just now. */
   readonly source: string | undefined
-  /** Where a drawn key would be kept. */
+  /** Where a generated key would be kept. */
   readonly file: string
 }
 

@@ -30,7 +30,7 @@ export interface StartedStore extends Store {
   readonly collections: readonly CollectionSpec[]
   /** Ids of the organizations that have documents in it; for work over the whole store, which no plugin does. */
   organizationsIn(spec: CollectionSpec): Promise<readonly string[]>
-  /** Answers the commits under way, refuses further ones and closes the driver. May come without `start`. */
+  /** Answers the commits in progress, refuses further ones and closes the driver. May come without `start`. */
   stop(): Promise<void>
 }
 

@@ -41,7 +41,7 @@ export interface JsonAnswer {
 }
 
 export interface Invoker {
-  /** Throws AppError, always; causes that callers must not see are in the log by then. */
+  /** Throws AppError, always; causes that callers must not see have been logged. */
   invoke(operation: AnyOperation, input: unknown, credentials: Credentials, options?: InvokeOptions): Promise<Answer>
   /** The first half alone, for surfaces that carry several calls in one exchange: who it is, counted against their limits. */
   admit(credentials: Credentials, options?: Pick<InvokeOptions, "quotas">): Promise<Caller>
@@ -175,7 +175,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     }
   }
 
-  /** Runs a part of a call in a span of its own; whatever fails leaves as AppError, its cause in the log. */
+  /** Runs a part of a call in its own span; every failure becomes an AppError, its cause logged. */
   async function told<T>(operation: string, { log, requestId, surface }: CallContext, run: () => Promise<T>): Promise<T> {
     const attributes = () => ({ "millrace.operation": operation, "millrace.surface": surface, "millrace.request_id": requestId })
     return await inSpan(operation, { attributes }, async (span) => {

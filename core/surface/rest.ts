@@ -39,7 +39,7 @@ export interface RestDeps {
   readonly documents?: Readonly<Record<string, ServedDocument>>
   /** Handlers of other surfaces under a path of their own (`/mcp`), given the request as it came, with `res.locals.requestId` set. */
   readonly mounts?: Readonly<Record<string, Mount>>
-  /** Routes that need no credential; passes on what is none of them. */
+  /** Routes that need no credential; calls `next()` for others. */
   readonly publicRoutes?: RequestHandler
 }
 

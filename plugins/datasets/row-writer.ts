@@ -142,7 +142,7 @@ export class RowWriter {
     })
   }
 
-  /** With every row until one is committed: what the dataset says of its rows must hold whatever else fails. */
+  /** With every row until one is committed: the dataset's description of its rows must hold even if other writes fail. */
   #noteUnkeyed(work: UnitOfWork, dataset: KnownDataset): void {
     const { unkeyed } = this.#stagedIn(work)
     if (unkeyed.has(dataset.id)) return

@@ -31,7 +31,7 @@ export interface MailReceipt {
 }
 
 export interface Mailer {
-  /** Throws `invalid_argument` for addresses that are none, `unavailable` where trying again makes sense. */
+  /** Throws `invalid_argument` for invalid addresses, `unavailable` where a retry makes sense. */
   send(message: MailMessage): Promise<MailReceipt>
   close(): Promise<void>
 }

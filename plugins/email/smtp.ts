@@ -1,4 +1,4 @@
-// Mail over SMTP, connections pooled. A failure says whether the server refused for good (5xx about the message or its
+// Mail over SMTP, connections pooled. A failure says whether the server refused permanently (5xx about the message or its
 // recipients) or something that may pass stood in the way.
 
 import { createTransport } from "nodemailer"

@@ -64,7 +64,7 @@ export function internalAuth<D extends PipelineDocument>(document: D, secret: st
   if (document.source_kind !== "internal" || document.auth_mode === "none") return document
   const untouched = document.auth_mode === "hmac_sha256" && secret === undefined && Object.keys(document.auth_config).length === 0
   if (untouched) return { ...document, auth_mode: "none" }
-  throw invalid("auth_mode", `an internal pipeline has no inbound endpoint, so its auth mode is none, not ${document.auth_mode}.`)
+  throw invalid("auth_mode", `an internal pipeline has no inbound endpoint, so its auth mode must be none, not ${document.auth_mode}.`)
 }
 
 /** The mark of the file that a pipeline came from, after a change of its secret alone: that is not drift. */

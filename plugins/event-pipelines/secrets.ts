@@ -11,7 +11,7 @@ export function generateSecret(): string {
 export interface SecretKeeper {
   keep(pipelineId: string, plain: string, now: number): KeptSecret
   open(pipelineId: string, kept: readonly KeptSecret[], now: number): VerificationSecret[]
-  /** Whether it is that one, in constant time. One that no longer opens verifies nothing, and is none. */
+  /** Whether it is that one, in constant time. A secret that cannot be decrypted verifies nothing, and is ignored. */
   holds(pipelineId: string, kept: KeptSecret, plain: string): boolean
 }
 

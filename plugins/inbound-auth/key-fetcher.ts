@@ -34,7 +34,7 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString("utf8")
 }
 
-/** Keeps what was fetched, and shares a fetch under way; a failure is not kept. */
+/** Keeps what was fetched, and shares a fetch in progress; a failure is not kept. */
 export class FetchedKeys<T> {
   readonly #fetcher: KeyFetcher
   readonly #parse: (text: string) => T | Promise<T>

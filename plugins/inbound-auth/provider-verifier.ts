@@ -63,7 +63,7 @@ export function providerVerifier({ row, config, secrets: given, fetcher, firstSe
   }
 }
 
-/** A request that cannot even be read as a handshake is none: verification then says what is wrong with it. */
+/** A request that cannot be parsed as a handshake is not one: verification then says what is wrong with it. */
 function answered(answer: Handshake, context: Parameters<Handshake>[0]): HandshakeResponse | undefined {
   try {
     return answer(context)

@@ -1,4 +1,4 @@
-// Work that outlives the call that asked for it, as people see it: what waits, what has failed for good, and trying that
+// Work that outlives the call that asked for it, as people see it: what waits, what has failed permanently, and trying that
 // again.
 import { z } from "zod"
 import { definePlugin } from "#core"

@@ -1,5 +1,5 @@
 // The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
-// until someone has it tried again.
+// until someone has it retried.
 import { z } from "zod"
 import { AppError, defineOperation, type Filter, JobQueue, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
@@ -7,7 +7,7 @@ import { executionOf, stageRetry } from "./retry.ts"
 
 const State = z.enum(["queued", "dead"])
 
-/** A pipeline whose call to the outside failed for good. */
+/** A pipeline whose call to the outside failed permanently. */
 const failed = {
   pipeline: {
     operation: "event_pipelines.create",

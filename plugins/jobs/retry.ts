@@ -19,7 +19,7 @@ interface Services {
   readonly source: PipelineSource
 }
 
-/** Stages it; returns the ids of the steps that are tried again, none where the job is not a pipeline's. */
+/** Stages it; returns the ids of the steps that are retried, none where the job is not a pipeline's. */
 export async function stageRetry(services: Services, organization: string, job: JobDocument, work: UnitOfWork): Promise<readonly string[]> {
   const execution = executionOf(job)
   if (execution === undefined) {

@@ -14,7 +14,7 @@ import {
   type UnitOfWork,
 } from "#core"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
-import { drawKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
+import { generateKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
 
 export interface NewKey {
   readonly name: string
@@ -49,7 +49,7 @@ interface ApiKeysDeps {
 
 export function createApiKeys({ store, invalidation, clock, ids }: ApiKeysDeps): ApiKeys {
   return {
-    mint(work, organization, wanted, given = drawKey(wanted.kind)) {
+    mint(work, organization, wanted, given = generateKey(wanted.kind)) {
       const stored: StoredKey = {
         id: ids.uuid(),
         kind: given.kind,

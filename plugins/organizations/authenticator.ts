@@ -93,7 +93,7 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
       return {
         organization: { id: organization.id, slug: organization.slug, name: organization.name },
         role,
-        // Whatever it may do, a key may ask who it is.
+        // Every key may ask who it is.
         scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
         credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at },
         user: user && { id: user.id, email: user.email, staff: user.staff },

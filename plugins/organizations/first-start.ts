@@ -7,7 +7,7 @@ import type { ApiKeys } from "./api-keys.ts"
 import { bootstrapFileIn, readBootstrapFile, writeBootstrapFile } from "./bootstrap-file.ts"
 import { KeyOwnersCollection, type Organization, OrganizationsCollection } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
-import { drawKey, type KeyText, keyFormat, parseKey } from "./key-format.ts"
+import { generateKey, type KeyText, keyFormat, parseKey } from "./key-format.ts"
 
 /** What a start found or made; for the text that a start prints. */
 export interface Bootstrap {
@@ -87,7 +87,7 @@ export class FirstStart implements Bootstrap {
   async #make(configured: KeyText | undefined): Promise<void> {
     const { organizations, apiKeys, works, settings } = this.#deps
     const kept = this.#production || configured ? undefined : this.#keptKey()
-    const key = configured ?? kept ?? drawKey("api_key")
+    const key = configured ?? kept ?? generateKey("api_key")
     try {
       this.organization = await works.run((work) => {
         const made = organizations.create(work, { name: "Default", slug: "default" })
@@ -103,7 +103,7 @@ export class FirstStart implements Bootstrap {
         return made
       })
     } catch (error) {
-      // Another node on the same storage was first: its organization and key hold, not the ones drawn here.
+      // Another node on the same storage was first: its organization and key hold, not the ones generated here.
       if (!(error instanceof AppError) || error.code !== "already_exists") throw error
       if (!this.#production) rmSync(this.#path, { force: true })
       this.organization = await this.#earliest()

@@ -1,4 +1,4 @@
-// What a node keeps in memory of stored things, until told that one changed. A load that was under way when something
+// What a node keeps in memory of stored things, until told that one changed. A load that was in progress when something
 // was dropped is answered, but not kept: it may have read what was there before the change.
 export class GenerationCache<T> {
   readonly #kept = new Map<string, T>()

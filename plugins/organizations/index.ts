@@ -28,7 +28,7 @@ import {
 import { createOrganizations, Organizations } from "./directory.ts"
 import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
-import { drawKey } from "./key-format.ts"
+import { generateKey } from "./key-format.ts"
 import { createKeyUse, type KeyUse } from "./key-use.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listManaged, listMembers } from "./operations/identity.ts"
@@ -41,7 +41,7 @@ export { ApiKeys, type NewKey } from "./api-keys.ts"
 export type { Membership, Organization, User } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
-export { drawKey, keyFormat, parseKey } from "./key-format.ts"
+export { generateKey, keyFormat, parseKey } from "./key-format.ts"
 export { type ViewerClaims, ViewerSessions } from "./viewer-sessions.ts"
 
 /** The organizations as the first start needs them: before it has run. */
@@ -52,7 +52,7 @@ export default definePlugin({
   id: "organizations",
   reasons,
   config: z.strictObject({}),
-  commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => drawKey("api_key").text }],
+  commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => generateKey("api_key").text }],
   register(reg) {
     const production = process.env["NODE_ENV"] === "production"
     reg.collections(

@@ -24,7 +24,7 @@ const pattern = /^mr_(api|token)_([0-9A-Za-z]{16})_[0-9A-Za-z]{32}([0-9A-Za-z]{6
 
 export const keyFormat = "mr_api_<16 base62 characters>_<32 base62 characters><6 base62 characters of CRC-32>"
 
-export function drawKey(kind: KeyKind): KeyText {
+export function generateKey(kind: KeyKind): KeyText {
   const keyId = randomBase62(idLength)
   const body = `mr_${words[kind]}_${keyId}_${randomBase62(secretLength)}`
   return { kind, keyId, text: body + checksumOf(body) }

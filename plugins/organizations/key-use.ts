@@ -1,5 +1,5 @@
 // When a key was last used, without a write a call: each key is written at most once a minute, apart from the call that
-// used it. A write that fails is logged and tried again at the next use.
+// used it. A write that fails is logged and retried at the next use.
 import { type Clock, type Logger, timestamp, type UnitsOfWork } from "#core"
 import { KeysCollection, type StoredKey } from "./collections.ts"
 
@@ -20,7 +20,7 @@ interface KeyUseDeps {
 
 export function createKeyUse({ works, clock, log }: KeyUseDeps): KeyUse {
   const written = new Map<string, number>()
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
 
   async function write(organization: string, id: string): Promise<void> {
     const last_used_at = timestamp(clock.now())
@@ -39,11 +39,11 @@ export function createKeyUse({ works, clock, log }: KeyUseDeps): KeyUse {
       if (last !== undefined && now - last < interval) return
       if (written.size >= limit) written.clear()
       written.set(key.id, now)
-      const writing = write(organization, key.id).finally(() => underWay.delete(writing))
-      underWay.add(writing)
+      const writing = write(organization, key.id).finally(() => inFlight.delete(writing))
+      inFlight.add(writing)
     },
     async settled() {
-      await Promise.all(underWay)
+      await Promise.all(inFlight)
     },
   }
 }

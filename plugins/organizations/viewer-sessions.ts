@@ -88,9 +88,9 @@ async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Pro
   const kept = () => store.open(SigningKeysCollection).get(keyId)
   let stored = await kept()
   if (!stored) {
-    const drawn = await drawSigningKey(vault, timestamp(clock.now()))
+    const generated = await generateSigningKey(vault, timestamp(clock.now()))
     // Another node may have been first; then its key stays, and is the one read back.
-    await works.run((work) => work.in(SigningKeysCollection).insert(drawn, { ifPresent: "keep" }))
+    await works.run((work) => work.in(SigningKeysCollection).insert(generated, { ifPresent: "keep" }))
     stored = await kept()
   }
   if (!stored) throw new AppError("data_loss", "The signing key of viewer sessions was written, but cannot be read.")
@@ -102,7 +102,7 @@ async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Pro
   }
 }
 
-async function drawSigningKey(vault: Vault, created_at: string): Promise<SigningKey> {
+async function generateSigningKey(vault: Vault, created_at: string): Promise<SigningKey> {
   const pair = await generateKeyPair("EdDSA", { extractable: true })
   const { kty, crv, x, d } = await exportJWK(pair.privateKey)
   if (!kty || !crv || !x || !d) throw new AppError("internal", "The generated EdDSA key cannot be exported.")

@@ -1,4 +1,4 @@
-// Which addresses outgoing calls may reach: global unicast ones, and whatever the operator names in
+// Which addresses outgoing calls may reach: global unicast ones, and those that the operator names in
 // `outgoing.allow_hosts`. Everything else (private, loopback, link-local, shared, multicast, reserved, and the IPv6
 // forms that carry an IPv4 address inside) is refused by its range, not by a list of known bad ones.
 import { BlockList } from "node:net"

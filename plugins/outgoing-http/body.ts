@@ -68,7 +68,7 @@ export function textOf(body: Buffer, contentType: string): string {
 
 const maxLevels = 100
 
-/** Undefined when the content type is not JSON, or the text is none, or it nests deeper than rows may. */
+/** Undefined when the content type is not JSON, or the text is invalid, or nested deeper than rows may be. */
 export function jsonOf(text: string, contentType: string): Json | undefined {
   if (!/^application\/(?:[\w.+-]+\+)?json\b|^text\/json\b/i.test(contentType)) return undefined
   let parsed: Json

@@ -35,7 +35,7 @@ export function guardedConnect(rules: readonly HostRule[], timeoutMs: number, re
     const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup } as buildConnector.BuildOptions)
     connect(options, (...[error, socket]) => {
       if (error) return done(error, null)
-      // Belt and braces: whatever the runtime did between lookup and connection, this is the peer.
+      // Belt and braces: this is the actual peer, whichever address the runtime chose.
       const peer = socket.remoteAddress
       const peerRange = open || peer === undefined ? undefined : refusedRange(peer)
       if (peer === undefined || peerRange) {

@@ -1,4 +1,4 @@
-// Names that stand in a page's HTML: whatever they look like, its author gave them. They are read out once a revision, and
+// Names in a page's HTML: its author gave them, whichever form they have. They are extracted once per revision, and
 // only those are kept that would be taken for something typed otherwise, so that there are few.
 import type { Json } from "#core"
 import type { StoredPage } from "../pages/index.ts"

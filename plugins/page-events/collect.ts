@@ -96,7 +96,7 @@ export class Collector implements Intake {
     }
   }
 
-  /** Tried again when the session was changed meanwhile, or ended. */
+  /** Retried when the session was changed meanwhile, or ended. */
   async #commit(arrival: Arrival, batch: Batch, page: StoredPage, visit: Visit, judged: readonly Judged[]): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -1,5 +1,5 @@
 // Takes turns by key: what is asked for under one key runs in the order of asking, one at a time. Holds only keys that
-// something is under way for.
+// something is in progress for.
 
 export class KeyedTurns {
   readonly #last = new Map<string, Promise<void>>()

@@ -1,5 +1,5 @@
 // Writes a page's `lead` by what the service kept, not by what a browser says: in the commit of each submission that the
-// page's pipeline accepts, whatever sent it (a form, a script, a frame), and so once for each and never for a refused one.
+// page's pipeline accepts, from any sender (a form, a script, a frame), and so once for each and never for a refused one.
 import { isUuid, type Json, type Live, type UnitOfWork } from "#core"
 import type { AcceptedEvent, AcceptedEvents, RequestStamp, StoredPipeline } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"

@@ -80,7 +80,7 @@ export interface Heard {
 /** What is remembered of a page, apart for test traffic: a team that tries its page does nothing for who visits it. */
 export function pageVisit({ pages }: SessionState, artifact: string, isTest: boolean): PageVisit | undefined {
   const visit = pages[keyOf(artifact, isTest)]
-  // Sessions that were open before the two were told apart may have test traffic in a visitor's place: that is begun anew.
+  // Sessions that were open before the two were told apart may have test traffic in a visitor's place: that is restarted.
   return visit && isTestVisit(visit) === isTest ? visit : undefined
 }
 
@@ -193,7 +193,7 @@ function clicksOf(events: readonly SubmittedEvent[], signals: readonly Click[], 
   return [...asEvents, ...signals].sort((one, other) => one.at - other.at)
 }
 
-/** A click that is not later than the last one was told of before: a request that was repeated. A burst that goes on has its row written anew, as long as it is by then. */
+/** A click that is not later than the last one was told of before: a request that was repeated. A burst that continues has its row rewritten, with its present length. */
 function bursts(state: SessionState, page: PageVisit, clicks: readonly Click[], timeOf: (at: number) => number): DerivedRow[] {
   const rows = new Map<number, DerivedRow>()
   for (const click of clicks) {

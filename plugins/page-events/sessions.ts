@@ -32,7 +32,7 @@ export interface SaidSession {
 export interface Sessions extends VisitorSessions {
   /**
    * The session of a visitor at that time: the open one; that which the page was shown in, though it ended meanwhile, unless the
-   * page was viewed anew since; else a new one, with the id that the page was shown with, where that is still free.
+   * page was viewed again since; else a new one, with the id that the page was shown with, where that is still free.
    */
   of(organization: string, visitor: string, now: number, said?: SaidSession): Promise<OpenSession>
   /** What is known of a session that the visitor has open. */

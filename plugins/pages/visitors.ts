@@ -1,5 +1,5 @@
 // Who a visitor is, without keeping who: an id made of organization, page origin, address and agent under a salt that is
-// drawn anew each day and gone two days later, so that nobody can go back from the id. A session that is open when the
+// generated each day and gone two days later, so that nobody can go back from the id. A session that is open when the
 // salt changes keeps its id. With the cookie configured, the id is the cookie's and lives longer.
 import { createHmac, randomBytes } from "node:crypto"
 import {
@@ -147,17 +147,17 @@ function dayOf(now: number): string {
   return timestamp(now).slice(0, 10)
 }
 
-/** Drawn once for all nodes: of two that draw at the same time the first stays. */
+/** Generated once for all nodes: of two that generate at the same time the first stays. */
 async function loadSalt({ store, works, vault }: { store: Store; works: UnitsOfWork; vault: Vault }, day: string): Promise<Buffer> {
   const kept = () => store.open(SaltsCollection).get(day)
   const context = saltContext(day)
-  const drawn = async () => {
+  const generated = async () => {
     const sealed = vault.seal(randomBytes(32).toString("base64"), context)
     const expires_at = timestamp(Date.parse(day) + 3 * dayMs)
     await works.run((work) => work.in(SaltsCollection).insert({ id: day, sealed, expires_at }, { ifPresent: "keep" }))
     return kept()
   }
-  const stored = (await kept()) ?? (await drawn())
+  const stored = (await kept()) ?? (await generated())
   if (!stored) throw new Error(`The salt of ${day} was written, but cannot be read.`)
   return Buffer.from(vault.open(stored.sealed, context), "base64")
 }

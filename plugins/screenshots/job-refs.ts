@@ -4,7 +4,7 @@ import { Uuid } from "#core"
 
 const payload = z.strictObject({ id: Uuid })
 
-/** Tried again only where the fault is ours: the caller is waiting. */
+/** Retried only where the fault is ours: the caller is waiting. */
 const retry = { max_attempts: 3, initial_delay_ms: 1_000, factor: 4, max_delay_ms: 60_000 }
 
 export const renderRef = { type: "screenshots.render", payload, retry }

@@ -1,5 +1,5 @@
 // Rendering and expiring, as durable jobs. A page that cannot be pictured ends its job well: only what is our own
-// trouble (the bucket is down, say) is tried again.
+// trouble (the bucket is down, say) is retried.
 import { defineJob } from "#core"
 import { expireRef, renderRef } from "./job-refs.ts"
 import { Screenshots } from "./screenshots.ts"

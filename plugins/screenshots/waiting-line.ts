@@ -1,4 +1,4 @@
-// How many screenshots an organization has under way: those stored, and those being accepted right now, so that starts
+// How many screenshots an organization has in progress: those stored, and those being accepted right now, so that starts
 // at the same instant cannot all pass the bound together. (On several nodes they can, by one commit's width.)
 import { AppError, type Clock, type Store, type UnitOfWork } from "#core"
 import { ScreenshotCollection } from "./collection.ts"

@@ -38,7 +38,7 @@ export function readFigures(): Figures | undefined {
   return existsSync(figuresFile) ? (JSON.parse(readFileSync(figuresFile, "utf8")) as Figures) : undefined
 }
 
-/** The page with what stands between `<!-- figures NAME -->` and `<!-- end -->` made anew; NAME is the start of rows' names, `machine` or `profile`. */
+/** The page with what stands between `<!-- figures NAME -->` and `<!-- end -->` made again; NAME is the start of rows' names, `machine` or `profile`. */
 export function withFigures(page: string, figures: Figures | undefined): string {
   return page.replaceAll(/(<!-- figures (\S+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, start: string, name: string, end: string) => {
     return `${start}\n${blockOf(name, figures)}\n\n${end}`

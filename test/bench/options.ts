@@ -12,7 +12,7 @@ export interface BenchOptions {
   /** Page events that analytics are measured with. */
   readonly events: number
   readonly machine: Machine
-  /** Says what is under way. */
+  /** Says what is in progress. */
   readonly note: (text: string) => void
 }
 

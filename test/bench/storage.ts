@@ -1,4 +1,4 @@
-// What a durable commit costs the embedded store, by thread: 64 commits under way, each a journal entry, a kept payload
+// What a durable commit costs the embedded store, by thread: 64 commits in progress, each a journal entry, a kept payload
 // and a keyed row with a random id, as an inbound event leaves them. CPU time, not wall time, is what is compared; beside
 // it a bare node:sqlite script that writes the same text into three plain tables. `node test/bench/storage.ts` runs it alone.
 import { readdirSync, readFileSync, rmSync } from "node:fs"

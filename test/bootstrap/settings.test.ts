@@ -80,15 +80,15 @@ describe("settings of a service", () => {
     })
     const waiting = [call("/held", { timeout_ms: 60_000 })]
     const [mine, theirs] = [await make("Waiting", waiting), await make("Waiting", waiting, other)]
-    const underWay = [host.send(mine, {}), host.send(mine, {})]
-    await until("both events being under way", () => held.length === 2)
+    const inFlight = [host.send(mine, {}), host.send(mine, {})]
+    await until("both events being in progress", () => held.length === 2)
     const third = await host.send(mine, {})
     expect(third.status).to.equal(429)
     expect(third.headers.get("retry-after")).to.match(/^\d+$/)
-    underWay.push(host.send(theirs, {}))
-    await until("the other organization's event being under way", () => held.length === 3)
+    inFlight.push(host.send(theirs, {}))
+    await until("the other organization's event being in progress", () => held.length === 3)
     for (const release of held.splice(0)) release()
-    expect((await Promise.all(underWay)).map(({ status }) => status)).to.deep.equal([200, 200, 200])
+    expect((await Promise.all(inFlight)).map(({ status }) => status)).to.deep.equal([200, 200, 200])
   })
 
   it("outgoing.timeout_ms and outgoing.max_response_bytes end calls that take longer, or whose answer is", async () => {

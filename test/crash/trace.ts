@@ -46,7 +46,7 @@ class TraceReader implements TraceReport {
   readonly early: string[] = []
   /** Ids in the log that no flush covers yet. */
   #written = new Set<string>()
-  /** Ids that a flush under way will have put on disk, by the thread that asked for it. */
+  /** Ids that a flush in progress will have put on disk, by the thread that asked for it. */
   readonly #covered = new Map<string, Set<string>>()
   readonly #flushed = new Set<string>()
 

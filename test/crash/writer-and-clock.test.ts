@@ -85,7 +85,7 @@ describe("retention", () => {
       let between = 0
       let hasBegun = false
       let isOver = false
-      // Made anew, and for good, by the first commit that does not find it.
+      // Made again, and permanently, by the first commit that does not find it.
       const kept = (id: string) => ({ kind: "insert", collection: expiring, doc: { id }, ifPresent: "keep" }) as const
       const client = async () => {
         while (!isOver) {

@@ -1,4 +1,4 @@
-// The durable queue by itself: who runs a job, when it is tried again, and what stops count for.
+// The durable queue by itself: who runs a job, when it is retried, and what stops count for.
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -72,7 +72,7 @@ describe("app", () => {
     expect(started.seen).to.deep.equal(["start a", "stop a"])
   })
 
-  it("asked to stop while starting, lets the one under way finish, begins no other, and stops backwards", async () => {
+  it("asked to stop while starting, lets the one in progress finish, begins no other, and stops backwards", async () => {
     let finish: () => void = () => undefined
     const under = new Promise<void>((resolve) => {
       finish = resolve

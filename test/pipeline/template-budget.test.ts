@@ -1,5 +1,5 @@
 // The budget of templates: what is ordinary renders at once, more takes several turns, one heavy template takes a thread,
-// and what never ends fails for good.
+// and what never ends fails permanently.
 import { expect } from "chai"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
@@ -41,7 +41,7 @@ describe("the budget of templates", () => {
     expect(render("{{ event.text | strip_html | truncate: 20 }}", { text: "<p>hello</p>".repeat(400) })).to.be.a("string")
   })
 
-  it("refuses ranges, sorts and copies without end, for good, and no turn of the event loop spends more than its units", async () => {
+  it("refuses ranges, sorts and copies without end, permanently, and no turn of the event loop spends more than its units", async () => {
     const members = Array.from({ length: 200_000 }, (_, n) => String.fromCharCode(97 + (n % 26)))
     const sources = [
       "{{ (1..4000000) | size }}".repeat(25),

@@ -115,7 +115,7 @@ onBothStores("deduplication", ({ start }) => {
     expect((await bench.newest("inner")).repeat_of).to.equal(first.body.execution_id)
   })
 
-  it("makes a repeat wait for the first, which is still under way", async () => {
+  it("makes a repeat wait for the first, which is still in progress", async () => {
     let arrived = 0
     let letGo: () => void = () => {}
     const gate = new Promise<void>((resolve) => {

@@ -60,7 +60,7 @@ onBothStores("deferred steps", ({ start }) => {
     await until(async () => (await bench.jobs()).length === 0)
   })
 
-  it("are tried again with backoff and one idempotency key", async () => {
+  it("are retried with backoff and one idempotency key", async () => {
     world.answer = ({ attempt }) => (attempt < 3 ? fails("not yet") : { done: true })
     const { inbound_url } = await bench.make({ name: "Again", pipeline: [{ id: "act", type: "world.act", says: 1, retry: quick }] })
     const entry = await settled("again", await send("again", inbound_url))
@@ -70,7 +70,7 @@ onBothStores("deferred steps", ({ start }) => {
     expect(entry.status).to.equal("accepted")
   })
 
-  it("that exhaust their tries turn the entry failed and leave a dead job; tried again by hand, it is mended", async () => {
+  it("that exhaust their tries turn the entry failed and leave a dead job; retried by hand, it is mended", async () => {
     let broken = true
     world.answer = ({ step }) => (broken && step === "act" ? fails("the peer is down") : {})
     const { inbound_url } = await bench.make({
@@ -197,7 +197,7 @@ onBothStores("deferred steps", ({ start }) => {
     expect((await post(inbound_url, {})).status).to.equal(404)
   })
 
-  it("fail for good, and are not tried again, when their templates need more than a step may have", async () => {
+  it("fail permanently, and are not retried, when their templates need more than a step may have", async () => {
     const { inbound_url } = await bench.make({
       name: "Too much",
       pipeline: [

@@ -41,7 +41,7 @@ export function outsideWorld(): OutsideWorld {
   return world
 }
 
-/** Fails, to be tried again unless told otherwise. */
+/** Fails, to be retried unless told otherwise. */
 export function fails(message: string, retryable = true): never {
   throw new AppError("unavailable", message, { retryable })
 }

@@ -29,7 +29,7 @@ export const hostileTransforms: readonly Hostile[] = [
   { name: "endless getter", transform: inTransform("return { get x() { for (;;) {} } }"), expect: ["timeout"] },
   { name: "endless toJSON", transform: inTransform("return { toJSON() { for (;;) {} } }"), expect: ["timeout"] },
   {
-    name: "toJSON that returns itself anew",
+    name: "toJSON that returns itself again",
     transform: inTransform("const f = () => ({ a: { toJSON: f } }); return f()"),
     expect: ["threw", "timeout", "bad_result"],
   },

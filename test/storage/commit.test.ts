@@ -48,7 +48,7 @@ function groupCommit(groupsInFlight = 1, limits: Partial<GroupCommitLimits> = {}
 }
 
 describe("group commit", () => {
-  it("merges what comes at once, and then what gathers while a group is under way", async () => {
+  it("merges what comes at once, and then what gathers while a group is in progress", async () => {
     const { driver, group } = groupCommit()
     const all = ["a", "b"].map((id) => group.commit(commitOf(id)))
     expect(await driver.handed(1)).to.deep.equal([["a", "b"]])
@@ -76,7 +76,7 @@ describe("group commit", () => {
     await Promise.all(all)
   })
 
-  it("never has one document in two groups under way, and keeps its order", async () => {
+  it("never has one document in two groups in progress, and keeps its order", async () => {
     const { driver, group } = groupCommit(2)
     const all = [group.commit(commitOf("a1", "doc-a"))]
     await driver.handed(1)
@@ -92,7 +92,7 @@ describe("group commit", () => {
     await Promise.all(all)
   })
 
-  it("never has one commit id in two groups under way", async () => {
+  it("never has one commit id in two groups in progress", async () => {
     const { driver, group } = groupCommit(2)
     const all = [group.commit(commitOf("same", "x"))]
     await driver.handed(1)

@@ -1,6 +1,6 @@
 // "A newer version reads what an older one wrote" (CONTRIBUTING.md): stores that version 0.1.0 left, in earlier/, are opened
 // by this one, and go on. Each holds a dataset with two rows, a signed pipeline, a page and a further API key. They are
-// never written anew: a store of a later version is put beside them.
+// never written again: a store of a later version is put beside them.
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

@@ -40,7 +40,7 @@ describe("storage: sqlite file", () => {
     await again.close()
   })
 
-  it("carries its log over while it is being written, and begins it anew before it is long", async () => {
+  it("carries its log over while it is being written, and begins it again before it is long", async () => {
     opened = await openFile([events])
     const text = "x".repeat(7_000)
     let carried = 0

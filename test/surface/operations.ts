@@ -15,7 +15,7 @@ export const Notes = defineCollection<Note>()({ name: "notes", scope: "organizat
 
 const NoteBody = z.object({ id: z.string(), text: z.string() })
 
-/** What tests hold back or count while a call is under way. */
+/** What tests hold back or count while a call is in progress. */
 export class Stage {
   handled = 0
   /** Awaited by `notes.create` between staging and returning. */

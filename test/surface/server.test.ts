@@ -65,7 +65,7 @@ describe("the HTTP server", () => {
     expect([answer.status, String(answer.json["q"]).length]).to.deep.equal([200, 10_000])
   })
 
-  it("stops without cutting a request under way, and takes no new one", async () => {
+  it("stops without cutting a request in progress, and takes no new one", async () => {
     const drainMs = 60_000
     const house = await open({ drainMs })
     let release: () => void = () => {}
@@ -97,7 +97,7 @@ describe("the HTTP server", () => {
     time.stop()
   })
 
-  it("cuts what is still under way at the drain deadline", async () => {
+  it("cuts what is still in progress at the drain deadline", async () => {
     const house = await open({ drainMs: 100 })
     house.stage.gate = new Promise(() => {})
     const entered = new Promise<void>((resolve) => {

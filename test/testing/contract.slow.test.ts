@@ -68,7 +68,7 @@ describe("the contract of action types", () => {
     expect(ran).to.deep.equal([
       "runs its example: Act",
       "refuses fields that it does not have",
-      "sends the same idempotency key, tried again after a crash or replayed",
+      "sends the same idempotency key, retried after a crash or replayed",
       "obeys its deadline",
       "keeps secrets of its config out of journal, logs and errors",
       "reaches nothing of another organization",
@@ -142,7 +142,7 @@ describe("the contract of action types", () => {
     expect((await tried(within, /refuses/)).failed[refuses]).to.include("at /deep;")
   })
 
-  it("is broken by an action that repeats what it says it does not, or marks it anew", async () => {
+  it("is broken by an action that repeats what it says it does not, or marks it again", async () => {
     const twice = action({
       idempotency: "exactly_once",
       inject,

@@ -24,7 +24,7 @@ const [invalidRequest, internalError] = [-32_600, -32_603]
 
 export class Service {
   readonly #target: Target
-  readonly #underWay = new Map<string | number, { abort: AbortController; stream: boolean }>()
+  readonly #inFlight = new Map<string | number, { abort: AbortController; stream: boolean }>()
   readonly #closed = new AbortController()
   #revision: string | undefined
 
@@ -35,7 +35,7 @@ export class Service {
   /** Whether the message takes a request back; it is then cut off, which is how the service hears of it. */
   cancels(message: Message): boolean {
     if (Array.isArray(message) || (message as OneMessage).method !== "notifications/cancelled") return false
-    this.#underWay.get((message as OneMessage).params?.["requestId"] as string | number)?.abort.abort()
+    this.#inFlight.get((message as OneMessage).params?.["requestId"] as string | number)?.abort.abort()
     return true
   }
 
@@ -44,7 +44,7 @@ export class Service {
     const { message } = given
     const abort = new AbortController()
     const ids = requestIdsOf(message)
-    for (const id of ids) this.#underWay.set(id, { abort, stream: (message as OneMessage).method === "subscriptions/listen" })
+    for (const id of ids) this.#inFlight.set(id, { abort, stream: (message as OneMessage).method === "subscriptions/listen" })
     const signal = AbortSignal.any([abort.signal, this.#closed.signal])
     try {
       const response = await this.#posted(given, signal)
@@ -53,20 +53,20 @@ export class Service {
     } catch (cause) {
       if (!signal.aborted) throw refusalOf(cause, this.#target.url)
     } finally {
-      for (const id of ids) this.#underWay.delete(id)
+      for (const id of ids) this.#inFlight.delete(id)
     }
   }
 
   /** Ends what stays open until someone ends it. */
   closeStreams(): void {
-    for (const { abort, stream } of this.#underWay.values()) if (stream) abort.abort()
+    for (const { abort, stream } of this.#inFlight.values()) if (stream) abort.abort()
   }
 
   close(): void {
     this.#closed.abort()
   }
 
-  /** Tried again only where nothing was begun: the service could not be reached, or refused the request before handling it. */
+  /** Retried only where nothing was begun: the service could not be reached, or refused the request before handling it. */
   async #posted(given: Given, signal: AbortSignal): Promise<Response> {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#post(given, signal)

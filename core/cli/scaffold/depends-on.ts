@@ -1,5 +1,5 @@
 // What a new project depends on: the version that makes it; from a clone, the package made of the clone, put into the
-// project; or whatever it is told.
+// project; or the given dependency.
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"

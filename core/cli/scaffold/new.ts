@@ -14,11 +14,11 @@ export interface NewArgs {
   readonly given: string
   readonly project: Project
   readonly declarations: Declarations
-  /** Names of the commands that are no areas. */
+  /** Names of the commands that are not areas. */
   readonly commands: readonly string[]
 }
 
-/** Paths of what was made. Throws BootError where the name is none, or taken. */
+/** Paths of what was made. Throws BootError for an invalid or taken name. */
 export function makePlugin({ kind, given, project, declarations, commands }: NewArgs): string[] {
   // An action may be named by its type.
   const isType = kind.name === "action" && /^[a-z][a-z0-9]*\.[a-z]/.test(given)

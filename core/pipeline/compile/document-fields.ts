@@ -24,7 +24,7 @@ const fields: Record<string, z.ZodType> = { slug: PipelineDocument.shape.slug, .
 /** What fields that are left out stand for; the name alone must be given. */
 const fallbacks = PipelineDocument.parse({ name: "?" })
 const maxDepth = 100
-/** Values of a document, its schema apart: what takes long to check is not a pipeline that a person wrote. */
+/** Maximum values of a document, without its schema: more take too long to check, and no person writes them. */
 const maxValues = 20_000
 
 export const commonFieldNames: readonly string[] = Object.keys(CommonActionFields.shape)

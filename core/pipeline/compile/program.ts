@@ -27,7 +27,7 @@ export async function compileProgram(
 
 const schemaTypes = ["array", "boolean", "integer", "null", "number", "object", "string"]
 
-/** A type that is none fails each alternative that the schema of schemas has for it; what is wrong is one thing. */
+/** An unknown type fails each alternative of the meta-schema; the problem is one thing. */
 function inWords(problem: ProgramProblem, schema: unknown): ProgramProblem {
   const { part, pointer } = problem
   if (part !== "schema" || !pointer?.endsWith("/type")) return problem

@@ -54,7 +54,7 @@ export class LoadedPipelines {
   readonly #byId = new Map<string, LoadedPipeline>()
   /** By id and revision. */
   readonly #others = new Map<string, LoadedPipeline>()
-  /** Dropped, with events still under way. */
+  /** Dropped, with events still in progress. */
   readonly #draining = new Set<LoadedPipeline>()
   readonly #loading = new Map<string, Promise<LoadedPipeline | null>>()
   /** Counts drops, so that a load that began before one is not kept. */

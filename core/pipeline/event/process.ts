@@ -1,5 +1,5 @@
-// The life of an event: verify, deduplicate, transform, run, commit, announce. Here is the order of its stages, whatever
-// its source, and the only place where an event begins and ends to be in flight. No 2xx is given before the commit.
+// The life of an event: verify, deduplicate, transform, run, commit, announce. Here is the order of its stages, for every
+// source, and the only place where an event begins and ends to be in flight. No 2xx is given before the commit.
 import type { Reply } from "../../contract/action.ts"
 import type { Verdict } from "../../contract/auth-mode.ts"
 import type { PageEnvelope } from "../../contract/envelope.ts"

@@ -1,5 +1,5 @@
 // Every way in which an event ends other than by being carried out, mapped to its journal entry and to what its sender is
-// answered. Whatever the event's source, one fault has one cause, one entry and one reason.
+// answered. A fault has one cause, one entry and one reason for every source.
 import type { Reply } from "../../contract/action.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"

@@ -48,7 +48,7 @@ export function withoutProof<T extends Record<string, unknown>>(record: T, names
   return out
 }
 
-/** Headers whose values cannot be a credential, whatever the auth mode. */
+/** Headers whose values are not credentials in any auth mode. */
 const plainHeaders = new Set([
   "content-type",
   "content-length",

@@ -1,4 +1,4 @@
-// A journal entry while its event is under way: filled in stage by stage, written once.
+// A journal entry while its event is in progress: filled in stage by stage, written once.
 
 import type { Reply } from "../../contract/action.ts"
 import type { Verdict } from "../../contract/auth-mode.ts"

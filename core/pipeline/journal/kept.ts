@@ -42,7 +42,7 @@ export async function storedPayload(
   return kept?.body === null || kept === undefined ? undefined : { body: kept.body, headers: kept.headers, query: kept.query }
 }
 
-/** Whatever the auth mode, a header named like a secret is not kept; most events have none. */
+/** A header named like a secret is not stored, for any auth mode; most events have none. */
 function withoutSecretHeaders(headers: Record<string, string>): Record<string, string> {
   let shown = headers
   for (const name in headers) {

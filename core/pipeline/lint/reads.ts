@@ -1,5 +1,5 @@
 // What templates read, held against what there is to read: roots, fields of the envelope, results of steps that have
-// finished by then. A template that can never resolve is a mistake, whatever the event.
+// finished. A template that can never resolve is a mistake for every event.
 import { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
 import { knownFields } from "../../kernel/known-fields.ts"

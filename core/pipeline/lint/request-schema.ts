@@ -1,4 +1,4 @@
-// What a request schema says that no validator hears: a format or a keyword that there is none of constrains nothing, so
+// Parts of a request schema that validators ignore: an unknown format or keyword constrains nothing, so
 // a misspelt one lets through what it was to refuse.
 import { didYouMean } from "../../kernel/guess.ts"
 import type { Report } from "../compile/report.ts"

@@ -39,7 +39,7 @@ export class DeferredRun {
     this.#steps = [...args.pipeline.graph.deferred, ...args.pipeline.graph.handlers.values()]
   }
 
-  /** Throws Postponed while steps wait for their next try, and an error that is not tried again when one failed for good. */
+  /** Throws Postponed while steps wait for their next try, and an error that is not retried when one failed permanently. */
   async run(): Promise<void> {
     const { steps } = this.#execution
     const waiting = new Set(this.#steps.filter((step) => steps[step.id]?.state === "pending"))
@@ -106,7 +106,7 @@ export class DeferredRun {
     if (handler) await this.#runStep(handler)
   }
 
-  /** A step that failed for good takes its dependents along, and theirs. */
+  /** A step that failed permanently takes its dependents along, and theirs. */
   #behindFailed(step: Step): string | undefined {
     const { steps, input } = this.#execution
     for (const id of step.needs) {
@@ -150,7 +150,7 @@ export class DeferredRun {
     await work.commitTo(store)
   }
 
-  /** Turns the entry to `failed` when a step failed for good; throws so that the job is kept as dead. */
+  /** Turns the entry to `failed` when a step failed permanently; throws so that the job is kept as dead. */
   async #conclude(): Promise<void> {
     const { payload, store, services } = this.#args
     const { steps, input } = this.#execution

@@ -48,7 +48,7 @@ export function deferredJobId(executionId: string): string {
   return derivedUuid(executionId, "deferred")
 }
 
-/** Stages that the steps which failed for good, and those skipped behind them, are to be tried again. Returns their ids. */
+/** Stages that the steps which failed permanently, and those skipped behind them, are to be retried. Returns their ids. */
 export function stageAgain(work: UnitOfWork, organization: string, pipeline: Runnable, entry: JournalEntry): string[] {
   const { deferred, handlers, byId } = pipeline.graph
   const again = new Set<string>()

@@ -1,4 +1,4 @@
-// Deferred steps that failed for good, tried again because someone asked: the cause may have been mended since.
+// Deferred steps that failed permanently, retried because someone asked: the cause may have been mended since.
 import type { JobQueue } from "../../contract/job.ts"
 import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"

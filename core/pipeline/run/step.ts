@@ -122,7 +122,7 @@ class Attempt {
   }
 }
 
-/** Tries until it succeeds, fails for good or is told to stop. For awaited steps; deferred ones are retried by their job. */
+/** Tries until it succeeds, fails permanently or is told to stop. For awaited steps; deferred ones are retried by their job. */
 export async function runWithRetries(
   execution: Execution,
   step: Step,
@@ -167,7 +167,7 @@ export async function withDeadline(
   }
 }
 
-/** What follows from a step that failed for good: the execution fails, or a handler runs. */
+/** What follows from a step that failed permanently: the execution fails, or a handler runs. */
 export interface StepFailure extends Failure {
   readonly handler: Step | undefined
 }

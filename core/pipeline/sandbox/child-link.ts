@@ -57,7 +57,7 @@ function readable(): string[] {
   return [here, project, ...packages, "/etc/alpine-release"]
 }
 
-/** Transforms see UTC and en-US whatever the host speaks. */
+/** Transforms see UTC and en-US on any host. */
 const environment = "TZ=UTC LC_ALL=en_US.UTF-8 LANG=en_US.UTF-8"
 /** Isolates run on threads, whose stacks are as large as this allows: eight times as deep a recursion costs fifty times as much. */
 const stackKb = 1_280
@@ -125,7 +125,7 @@ export class ChildLink {
       this.#stderr += error.message
       if (this.#process.pid === undefined) this.#lost(null, null)
     })
-    // "close" comes after the pipes are drained: every answer the child got out is in by then.
+    // "close" comes after the pipes are drained, so every answer of the child has been read.
     this.#process.once("close", (code, signal) => this.#lost(code, signal))
   }
 

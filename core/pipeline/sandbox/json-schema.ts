@@ -10,7 +10,7 @@ const holdsSchema = [
   ...["prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"],
 ]
 
-/** Keywords that hold schemas by names, which are no keywords. */
+/** Keywords that hold schemas by name; the names are not keywords. */
 const holdsNamed = ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]
 
 export const schemaKeywords: readonly string[] = [

@@ -1,5 +1,5 @@
 // The sandbox as the rest of the engine sees it: foreign schemas and transforms go in as text, run in isolates of a
-// child process, and come back as data or as a cause. Whatever they do, this process goes on.
+// child process, and come back as data or as a cause. They cannot end this process.
 import { token } from "../../kernel/di.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { ProgramSource } from "./compiler.ts"

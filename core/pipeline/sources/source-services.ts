@@ -40,7 +40,7 @@ export function newEntry(
   })
 }
 
-/** Processes an event from inside. Throws where it is to be tried again. */
+/** Processes an event from inside. Throws where it is to be retried. */
 export async function processInternal(processor: EventProcessor, event: EventContext, stages: readonly Stage[]): Promise<EventResult> {
   const reply = await processor.process(event, stages)
   if (event.fault) throw event.fault

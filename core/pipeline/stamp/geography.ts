@@ -22,7 +22,7 @@ const headerNames: Record<Edge, { country: string; region: string; city: string 
 
 const nowhere: Geography = { country: "", region: "", city: "" }
 
-/** Cloudflare's XX (unknown) and T1 (Tor) are no countries. */
+/** Cloudflare's XX (unknown) and T1 (Tor) are not countries. */
 const noCountry = new Set(["XX", "T1"])
 
 export function geographyOf(headers: Headers, edge: CoreConfig["inbound"]["geo"]): Geography {

@@ -100,7 +100,7 @@ function operatorHint(rest: string): string {
   return found ? ` ${found[1]}` : ""
 }
 
-/** Operands and operators must alternate; Liquid evaluates whatever is there and drops the rest. */
+/** Operands and operators must alternate; Liquid evaluates a prefix and drops the rest. */
 function orderProblem(postfix: readonly Token[], text: string): string | undefined {
   const tokens = [...postfix].sort((a, b) => a.begin - b.begin)
   let wantsOperand = true

@@ -13,7 +13,7 @@ export interface Rendered {
   readonly output: number
 }
 
-/** Waiting templates, of all and of one organization; beyond, the step is tried again later. */
+/** Waiting templates, of all and of one organization; beyond, the step is retried later. */
 const maxWaiting = 512
 const maxWaitingPerOrganization = 64
 /** A last resort against native code that counts no units: a search, a sort. */

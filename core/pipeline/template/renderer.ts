@@ -1,6 +1,6 @@
 // Renders templates within a budget: what fits into the rest of the turn at once, more in later turns, and a single
 // template that is more than a whole turn's work in a worker thread. So no template holds up the event loop for longer
-// than about a millisecond, and a step whose templates never end fails for good.
+// than about a millisecond, and a step whose templates never end fails permanently.
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { AppError } from "../../kernel/errors.ts"
 import type { Evaluate, TemplateScope } from "../graph.ts"

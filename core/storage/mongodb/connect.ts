@@ -18,7 +18,7 @@ export interface Connection {
   readonly db: Db
 }
 
-/** Not connected yet; throws `invalid_argument` for a URL that is none. */
+/** Not connected yet; throws `invalid_argument` for an invalid URL. */
 export function clientFor(url: string): Connection {
   const options: MongoClientOptions = {
     appName,
@@ -59,7 +59,7 @@ function databaseIn(url: string): string {
 export interface OpenOptions {
   /** Milliseconds for which a primary is waited for. */
   readonly withinMs: number
-  /** Told once, when there is none at first. */
+  /** Logged once, if there is none at first. */
   readonly onWait: (why: string) => void
 }
 

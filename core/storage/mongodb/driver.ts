@@ -26,11 +26,11 @@ export interface MongoDriverOptions {
   readonly log: Logger
   /** Milliseconds for which a start waits for a primary; an election takes some of it. Default 30,000. */
   readonly startWithinMs?: number
-  /** Milliseconds for which a commit is tried again through lost connections and elections. Default 20,000. */
+  /** Milliseconds for which a commit is retried through lost connections and elections. Default 20,000. */
   readonly commitWithinMs?: number
   /** Milliseconds for which it is then asked whether it went through, where that is not known. Default 40,000. */
   readonly uncertainMs?: number
-  /** Groups under way at once. Default 3: with groups of 128 it measured best of 2, 3 and 4 (10.9 thousand events a second). */
+  /** Groups in progress at once. Default 3: with groups of 128 it measured best of 2, 3 and 4 (10.9 thousand events a second). */
   readonly groupsInFlight?: number
   /** For jitter, from 0 to 1. */
   readonly random?: () => number

@@ -1,5 +1,5 @@
 // Filters, sorts and keyset paging in MongoDB's terms: `id` becomes `_id` inside its organization, times become dates,
-// and the organization's wall is added. Only the documented operators pass, whatever the layers above let through.
+// and the organization's wall is added. Only the documented operators pass, regardless of the layers above.
 import type { CollectionSpec } from "../../contract/collection.ts"
 import type { Filter, Scalar } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
@@ -77,7 +77,7 @@ function kindOf(value: unknown): number {
   return order.indexOf(value instanceof Date ? "date" : typeof value === "boolean" ? "bool" : typeof value)
 }
 
-/** What follows the document whose sort values are `after`, whatever kinds of values the fields hold. */
+/** Documents after the one with the sort values `after`, for fields of any type. */
 export function toAfter(place: Place, sort: readonly (readonly [string, 1 | -1])[], after: readonly Scalar[]): Bson {
   if (after.length !== sort.length) {
     throw new AppError("invalid_argument", `after has ${after.length} values where the sort has ${sort.length} fields; give one for each.`)

@@ -1,4 +1,4 @@
-// Brings a group of commits to an end, each with its own result. A group that fails is tried again without the commits
+// Brings a group of commits to an end, each with its own result. A group that fails is retried without the commits
 // that look to blame, then in halves with jitter; a commit is refused only for what it did alone. Lost connections and
 // elections are waited out until the deadline; a repeat of what went through after all is recognised by its record.
 import type { ClientSession, Db } from "mongodb"

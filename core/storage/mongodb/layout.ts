@@ -1,5 +1,5 @@
 // Collections and indexes as their declarations say, made at start. An index of an older declaration goes, one whose
-// definition changed is built anew; what people added by hand stays.
+// definition changed is built again; what people added by hand stays.
 import { setTimeout as pause } from "node:timers/promises"
 import { type Db, MongoNetworkError, MongoServerError } from "mongodb"
 import type { CollectionSpec, IndexSpec } from "../../contract/collection.ts"

@@ -1,5 +1,5 @@
 // A merge write as aggregation-pipeline updates: one that makes the document where there is none, which is most often all
-// that is to be done, and one by which each column takes the value of the highest position, in whatever order writes
+// that is to be done, and one by which each column takes the value of the highest position, in any order of writes
 // arrive. `position` is that of the last writer; `column_positions` holds a column only where its own last writer was an
 // older one.
 import type { NewestWinsWrite } from "../../contract/store.ts"

@@ -1,4 +1,4 @@
-// What an error of the server or the connection means for the work under way: try again elsewhere, try again as it is,
+// What an error of the server or the connection means for the work in progress: try again elsewhere, try again as it is,
 // or give up on it.
 import { MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError, MongoWriteConcernError } from "mongodb"
 import { AppError, asAppError } from "../../kernel/errors.ts"

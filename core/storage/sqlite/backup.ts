@@ -28,7 +28,7 @@ export async function backUp(source: string, target: string, madeAt: string): Pr
   const database = new DatabaseSync(source, { readOnly: true })
   try {
     database.exec("PRAGMA busy_timeout=5000")
-    // The first read fixes the moment; the copy is then made of the same one, whatever is written meanwhile.
+    // The first read fixes the moment; the copy is of that moment, despite concurrent writes.
     const sum = await naming(`The data file ${source}`, "Restore a backup with `millrace restore FILE`.", async () => {
       database.exec("BEGIN")
       const read = checksumOf(database)
@@ -51,7 +51,7 @@ export async function backUp(source: string, target: string, madeAt: string): Pr
   }
 }
 
-/** Reads a backup whole. Throws where it is none, or no longer holds what it held when it was made. */
+/** Reads a backup whole. Throws where it is not a backup, or was changed since it was made. */
 export function verifyBackup(file: string): BackupReport {
   if (!existsSync(file)) throw new Error(`There is no file ${file}.`)
   const database = new DatabaseSync(file, { readOnly: true })

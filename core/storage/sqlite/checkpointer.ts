@@ -8,7 +8,7 @@ export interface LogState {
 }
 
 const database = new DatabaseSync(String(workerData))
-// The log is flushed before pages of it are copied, and the file before the log may begin anew.
+// The log is flushed before pages of it are copied, and the file before the log may restart.
 database.exec("PRAGMA synchronous=FULL")
 const step = database.prepare("PRAGMA wal_checkpoint(PASSIVE)")
 

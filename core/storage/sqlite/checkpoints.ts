@@ -1,5 +1,5 @@
 // Carries the write-ahead log over into the file on a thread of its own, while the writer goes on. Where the log has
-// grown long, the writer is asked to carry over the little that came meanwhile, so that the log begins anew: no commit
+// grown long, the writer is asked to carry over the little that came meanwhile, so that the log restarts: no commit
 // waits for more than that.
 import { Worker } from "node:worker_threads"
 import type { LogState } from "./checkpointer.ts"
@@ -9,7 +9,7 @@ const stepPages = 2_000
 /** A group touches about as many pages besides those that its documents fill: of every index the last one. */
 const groupPages = 20
 const charactersOfPage = 1_500
-/** Pages in the log at which it should begin anew: 64 MB. */
+/** Pages in the log at which it should restart: 64 MB. */
 const longLog = 8_192
 
 export interface CheckpointsOptions {
@@ -22,7 +22,7 @@ export class Checkpoints {
   readonly #options: CheckpointsOptions
   #worker: Worker | undefined
   #pages = 0
-  #underWay = false
+  #inFlight = false
 
   constructor(options: CheckpointsOptions) {
     this.#options = options
@@ -31,9 +31,9 @@ export class Checkpoints {
   /** To be told of each group that was written. */
   wrote(characters: number): void {
     this.#pages += groupPages + characters / charactersOfPage
-    if (this.#pages < stepPages || this.#underWay) return
+    if (this.#pages < stepPages || this.#inFlight) return
     this.#pages = 0
-    this.#underWay = true
+    this.#inFlight = true
     this.#worker ??= this.#start()
     this.#worker.postMessage("step")
   }
@@ -52,7 +52,7 @@ export class Checkpoints {
       name: "millrace-checkpoints",
     })
     const done = () => {
-      this.#underWay = false
+      this.#inFlight = false
     }
     worker.on("message", ({ pages }: LogState) => {
       if (pages < longLog) done()

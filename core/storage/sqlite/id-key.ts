@@ -33,7 +33,7 @@ function bytesOf(uuid: string): Buffer {
   return Buffer.from(uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24), "hex")
 }
 
-/** The greatest UUID text less than an id that is none; undefined where there is none less. */
+/** The largest UUID that sorts before a non-UUID id; undefined if there is none. */
 function greatestBelow(id: string, fitting: number): string | undefined {
   const prefix = id.slice(0, fitting)
   if (fitting === length) return prefix

@@ -64,7 +64,7 @@ export function convert(database: DatabaseSync, spec: CollectionSpec): void {
   }
 }
 
-/** Reads every column anew from the documents. */
+/** Reads every column again from the documents. */
 export function backfill(database: DatabaseSync, spec: CollectionSpec): void {
   const sets = columnsOf(spec).map((column, at) => `${quoted(column)}=mr_cell('${spec.name}',data,${at + 1})`)
   database.exec(`UPDATE ${tableOf(spec)} SET ${[`multi=mr_cell('${spec.name}',data,0)`, ...sets].join(",")}`)

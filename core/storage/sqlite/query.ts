@@ -60,7 +60,7 @@ function narrowing(key: string, operator: string, operand: unknown): Narrowing |
     return { sql: `${key} IN (${operand.map(() => "?").join(",")})`, binds: operand.map(keyOf) }
   }
   if (typeof operand !== "number" && !isPlainText(operand)) return undefined
-  // The other end of the range is that of the type. Ids are all text, whatever they are stored as.
+  // The other end of the range is that of the type. Ids are all text, in any storage form.
   const [least, beyond] =
     key === "id" ? ["TRUE", "TRUE"] : typeof operand === "number" ? [`${key}>-9e999`, `${key}<''`] : [`${key}>=''`, `${key}<x''`]
   if (operator === "$gt" || operator === "$gte") return { sql: `${key}${operator === "$gt" ? ">" : ">="}? AND ${beyond}`, binds: [operand] }

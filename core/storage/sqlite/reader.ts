@@ -69,7 +69,7 @@ function reading(read: () => string | number): string | number | WireError {
   try {
     return read()
   } catch (error) {
-    // Whatever SQLite makes of it, the clock says what it was.
+    // SQLite's error may differ; the clock tells a timeout.
     if (error instanceof DeadlinePassed || now() > deadline) return late()
     if (isDamage(error)) {
       const told = `The data file ${file} is damaged: ${error instanceof Error ? error.message : String(error)}.`

@@ -1,5 +1,5 @@
 // Idempotency-Key: the first answer of a call that changes something is kept for 24 h, in the call's own commit, and
-// given again to its repeats. A call under way on this node refuses its repeat at once; between nodes the record's
+// given again to its repeats. A call in progress on this node refuses its repeat at once; between nodes the record's
 // unique id decides at commit, and the loser is given the winner's answer; a call that reaches beyond this service
 // reserves its key first, so that only one runs at all. A call that failed left nothing, so its repeat runs.
 
@@ -64,7 +64,7 @@ export class Idempotency {
     this.#deps = deps
   }
 
-  /** Throws `aborted` while the first call is still running on this node, `invalid_argument` for a key that is none. */
+  /** Throws `aborted` while the first call is still running on this node, `invalid_argument` for an invalid key. */
   claim(operation: AnyOperation, caller: Caller, key: string, input: unknown): Claim {
     if (!keyPattern.test(key)) {
       throw new AppError("invalid_argument", "An Idempotency-Key is 1 to 255 visible ASCII characters without spaces, such as a UUID.", {
@@ -74,8 +74,8 @@ export class Idempotency {
     const organization = caller.organization.id
     const id = derivedUuid("idempotency", organization, operation.name, key)
     const digest = createHmac("sha256", this.#deps.digestKey).update(canonicalJson(input)).digest("base64url")
-    const underWay = this.#running.get(id)
-    if (underWay !== undefined) throw underWay === digest ? stillRunning(key) : otherInput(key, operation.name)
+    const inFlight = this.#running.get(id)
+    if (inFlight !== undefined) throw inFlight === digest ? stillRunning(key) : otherInput(key, operation.name)
     this.#running.set(id, digest)
     return new Claim(this.#deps, { id, organization, operation: operation.name, key, digest }, () => this.#running.delete(id))
   }
@@ -89,7 +89,7 @@ interface Held {
   readonly digest: string
 }
 
-/** One call's hold on its key; `release` it whatever happens. */
+/** One call's claim of its key; always `release` it. */
 export class Claim {
   readonly #deps: Deps
   readonly #held: Held

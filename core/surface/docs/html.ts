@@ -1,4 +1,4 @@
-// HTML as values: whatever a template is given is escaped, unless it is HTML made by another template.
+// HTML as values: every value of a template is escaped, unless it is HTML of another template.
 
 export class Html {
   readonly text: string

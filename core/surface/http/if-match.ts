@@ -42,7 +42,7 @@ export function refuseIfNoneMatch(operation: AnyOperation): never {
   throw new AppError("failed_precondition", message, { reason: "if_none_match_unsupported" })
 }
 
-/** The input, made for the revision that the tag stands for. Throws `aborted` where the tag is none of now, `failed_precondition` where that cannot be promised, and what the read throws. */
+/** Resolves If-Match to `expected_revision`. Throws `aborted` when the ETag is stale, `failed_precondition` where that cannot be promised, and what the read throws. */
 export async function heldToTag(input: Input, { ifMatch, operation, read, parameters, answerOf }: Precondition): Promise<Input> {
   const now = read && (await answerOf(read, parameters))
   const revision = (now as { revision?: unknown } | undefined)?.revision

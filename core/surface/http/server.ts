@@ -1,5 +1,5 @@
 // The node:http server: events go straight to the inbound handler, probes and metrics are answered here, everything else
-// goes to express. It guards against slow and oversized requests, and stops without cutting what is under way.
+// goes to express. It guards against slow and oversized requests, and stops without cutting what is in progress.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
@@ -47,7 +47,7 @@ export interface LiveUpgrade {
 export interface HttpServer {
   /** Resolves with the base address once it listens; throws with the reason and the remedy when it cannot. */
   start(): Promise<{ host: string; port: number; url: string }>
-  /** Takes no new connection, waits for what is under way up to the drain time, then cuts the rest. */
+  /** Takes no new connection, waits for what is in progress up to the drain time, then cuts the rest. */
   stop(): Promise<void>
 }
 
@@ -143,7 +143,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 }
 
-/** A kept-alive connection whose last request was under way when the stop began falls idle later, and would hold the server open. */
+/** A kept-alive connection whose last request was in progress when the stop began falls idle later, and would hold the server open. */
 function closeAsTheyFallIdle(server: Server, clock: Clock): () => void {
   let cancel = () => {}
   const sweep = () => {

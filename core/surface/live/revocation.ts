@@ -15,7 +15,7 @@ export interface RevocationDeps extends AdmissionDeps {
 
 const maxChanges = 10_000
 
-/** Disconnects the sockets of a credential that changed, also one whose handshake was under way at that moment. */
+/** Disconnects the sockets of a credential that changed, also one whose handshake was in progress at that moment. */
 export function watchCredentials(deps: RevocationDeps, io: LiveServer) {
   const changed = new Map<string, number>()
   let count = 0

@@ -1,4 +1,4 @@
-// The MCP server: tools and resources over whatever carries the messages. A session says who calls; HTTP makes one a
+// The MCP server: tools and resources, for any transport. A session says who calls; HTTP makes one a
 // request, stdio one a process. Inputs are checked by the call itself, so that every surface refuses them alike.
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type ServerContext } from "@modelcontextprotocol/server"
 import type { Json } from "../../contract/collection.ts"

@@ -1,4 +1,4 @@
-// An action type's config as a JSON Schema, which can be walked whatever it was written with.
+// An action type's config as a JSON Schema, which can be walked for any zod type.
 import { z } from "zod"
 import type { AnyAction } from "../../contract/action.ts"
 

@@ -82,9 +82,9 @@ function declare(subject: Subject, { describe, it, before, after }: TestRunner):
 }
 
 function crashTitle({ idempotency }: AnyAction): string {
-  if (idempotency === "exactly_once") return "has no second effect, tried again after a crash or replayed"
+  if (idempotency === "exactly_once") return "has no second effect, retried after a crash or replayed"
   return idempotency === "idempotency_key"
-    ? "sends the same idempotency key, tried again after a crash or replayed"
+    ? "sends the same idempotency key, retried after a crash or replayed"
     : "leaves nothing behind when it fails"
 }
 

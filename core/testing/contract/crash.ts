@@ -1,4 +1,4 @@
-// "Tried again after a crash it does not repeat its effect, where it says so": the process is taken to die after the
+// "Retried after a crash it does not repeat its effect, where it says so": the process is taken to die after the
 // action did what it does and before anyone noted that it had, which is the one moment that a retry cannot know of.
 import type { ActionExample } from "../../contract/action.ts"
 import { AppError } from "../../kernel/errors.ts"

@@ -16,17 +16,17 @@ export interface Effects {
 const journal: ReadonlySet<string> = new Set(journalCollections.map(({ name }) => name))
 
 /** Ids, times, keys and what is encrypted; what people and programs call things is shorter. */
-const drawn = /[\w:.+/=-]{16,}|\d{12,}/g
+const generated = /[\w:.+/=-]{16,}|\d{12,}/g
 
 /**
  * What the events of a pipeline left behind since `before`, beside the record of themselves. Two documents count as the
  * same when their JSON is, but for words of 16 characters and more, numbers of 12 digits and more, and what the
- * organization is called: ids are drawn and times pass. Of what the journal says of other pipelines, only how much counts.
+ * organization is called: ids are generated and times pass. Of what the journal says of other pipelines, only how much counts.
  */
 export async function effectsOf(site: Site, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
   const { mails, calls } = site.harness.rehearsal.outgoing
   const after = await site.everything()
-  const comparable = (one: Document) => JSON.stringify(one).replaceAll(drawn, "*").replaceAll(site.organization.slug, "*")
+  const comparable = (one: Document) => JSON.stringify(one).replaceAll(generated, "*").replaceAll(site.organization.slug, "*")
   const documents: Record<string, string[]> = {}
   for (const [name, held] of Object.entries(after)) {
     const earlier = new Map((before[name] ?? []).map((one) => [one.id, one]))

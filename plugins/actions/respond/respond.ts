@@ -43,7 +43,7 @@ function mayBeSet(name: string): boolean {
 }
 
 const policyHeader = "content-security-policy"
-/** What is made of what strangers sent must not run as a page of this service, whatever type it is said to be. */
+/** Content of senders must not run as a page of this service, with any content type. */
 const containment = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src https: data:"
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])

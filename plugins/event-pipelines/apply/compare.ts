@@ -24,7 +24,7 @@ export function fieldChanges(before: PipelineDocument, after: PipelineDocument):
     .map((field) => ({ field, before: plain(before[field]), after: plain(after[field]) }))
 }
 
-/** As JSON has it: a field that is undefined is none. */
+/** As in JSON: an undefined field is absent. */
 function plain(value: unknown): z.core.util.JSONType {
   return JSON.parse(JSON.stringify(value ?? null)) as z.core.util.JSONType
 }

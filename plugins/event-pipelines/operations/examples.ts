@@ -11,7 +11,7 @@ const execution = { slug: resultOf("pipeline.slug"), id: resultOf("event.executi
 /** An event that was taken. */
 export const taken = { given: { ...madePipeline.given, event }, input: execution }
 
-/** One whose call to another system failed for good. */
+/** One whose call to another system failed permanently. */
 export const notDelivered = {
   given: {
     pipeline: {

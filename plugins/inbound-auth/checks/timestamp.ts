@@ -7,7 +7,7 @@ export type TimeUnit =
   | "ms"
   /** RFC 3339, any number of fractional digits. */
   | "iso"
-  /** Whatever of the above, or an HTTP date, is recognised. */
+  /** Any of the above, or an HTTP date. */
   | "any"
 
 export interface TimestampRule {

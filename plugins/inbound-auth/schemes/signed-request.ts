@@ -1,4 +1,4 @@
-// The one way a signature over a request is checked, whatever made it: required headers, the claimed signatures, the
+// The one way to check a signature over a request, of any scheme: required headers, the claimed signatures, the
 // timestamp's text, the signed bytes in each spelling of the URL, each live key; then the age; then what it yields.
 import type { Proof } from "#core"
 import { explainMismatch } from "../checks/explain.ts"

@@ -1,4 +1,4 @@
-// Functions that a query may call. What is absent is refused: whatever reads files, settings, the catalog or the clock of
+// Functions that a query may call. Others are refused: those that read files, settings, the catalog or the clock of
 // the process, runs text as SQL, sleeps, logs, or makes a value of any size from a small one (repeat, lpad, format).
 
 const aggregates = `any_value approx_count_distinct approx_quantile approx_top_k arg_max arg_max_null arg_min arg_min_null

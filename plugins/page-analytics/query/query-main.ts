@@ -1,5 +1,5 @@
 // The query process: one organization's SQL, in an engine of its own for each query. Started by the pool with an empty
-// environment and a limit on its memory; whatever goes wrong here, it is killed from outside.
+// environment and a limit on its memory; after any failure here, it is killed from outside.
 import { type DuckDBConnection, DuckDBInstance, StatementType } from "@duckdb/node-api"
 import { literal } from "../event-columns.ts"
 import { eventsView, views } from "../views.ts"

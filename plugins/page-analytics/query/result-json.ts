@@ -83,7 +83,7 @@ function jsonOfDecimal(digits: string): number | string {
 
 const furthest = 253_402_300_799_999n
 
-/** Whatever it counts; the library's own text knows it of microseconds only. */
+/** Of any unit; the library's own text supports microseconds only. */
 const infinite = 2n ** 63n - 1n
 
 function instant(count: bigint, nanosEach: bigint, value: object): string {

@@ -24,7 +24,7 @@ export function toMerge(segments: readonly Segment[], fullRows: number): Segment
   return undefined
 }
 
-/** Of each day that is over: all that is small becomes one, whatever its sizes. */
+/** Of each past day: all small segments become one. */
 export function toFinish(segments: readonly Segment[], fullRows: number, today: string): Segment[] | undefined {
   const days = new Map<string, Segment[]>()
   for (const segment of segments) {

@@ -1,4 +1,4 @@
-// Tells readers outside which files are the copy: what was replaced stays beside them for queries under way, and a copy
+// Tells readers outside which files are the copy: what was replaced stays beside them for queries in progress, and a copy
 // that is being rebuilt grows there, so that a reader of the whole folder counts rows twice. The list is
 // written after each change of the live copy and before files go, so that it never names one that went; a copy that lost
 // files keeps its last list until another takes its place.

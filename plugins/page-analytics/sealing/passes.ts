@@ -101,7 +101,7 @@ export class Passes {
     await store.commit({ id: ids.uuid(), writes: [write] })
   }
 
-  /** Whatever another node may have done meanwhile is read again. */
+  /** Reads again what another node may have changed. */
   #forget(): void {
     this.#sealers.clear()
     this.#list.forget()
@@ -144,7 +144,7 @@ export class Passes {
     try {
       if (!live.lost) await this.#turn(copies, () => this.#keep(copies, live, dataset, notes))
     } finally {
-      // Whatever holds the live copy up, the one that is to take its place goes on.
+      // A blocked live copy does not stop its successor.
       if (building) await this.#turn(copies, () => this.#build(copies, building, dataset, notes))
     }
     await copies.removeNotes(notes)

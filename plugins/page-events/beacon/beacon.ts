@@ -12,7 +12,7 @@ const maxWaiting = 100
 const w = globalThis as unknown as Browser
 const d = w.document
 
-/** Whatever goes wrong in here stays in here. */
+/** No error leaves this function. */
 const safe =
   <A extends unknown[]>(run: (...args: A) => unknown) =>
   (...args: A) => {

@@ -1,5 +1,5 @@
 // The headers that pages are served with. Above all the sandbox: a page runs in an origin of its own that nobody else
-// has, so that it can read neither another page's cookies and storage nor the console's, whatever its HTML does.
+// has, so that it can read neither another page's cookies and storage nor the console's, with any HTML.
 import type { PageSettings } from "../settings.ts"
 
 const permissions = ["accelerometer", "camera", "geolocation", "gyroscope", "magnetometer", "microphone", "payment", "usb"]

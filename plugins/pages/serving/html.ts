@@ -43,7 +43,7 @@ export function prepare(html: string): Prepared {
 
 /**
  * Where forms of the page end: at the closing tag that a parser ends them at, in the same template; inside of one, nothing is
- * sent. A form begun in another is none. One that is never closed has its end where it begins.
+ * sent. A form inside another is ignored. One that is never closed has its end where it begins.
  */
 class OpenForms {
   /** By depth in templates: the form that is open; null for one that is not the page's own. */

@@ -33,7 +33,7 @@ async function asJson({ contentType, body }: PageBody, complete: Complete): Prom
   const flat = Object.entries(document).filter(([name]) => name.startsWith(prefix))
   const nested = isObject(document["_envelope"]) ? Object.entries(document["_envelope"]) : []
   const envelope = await complete(withoutEmpty([...flat.map(([name, value]): Said => [name.slice(prefix.length), value]), ...nested]))
-  // Put in last, where it counts before another of that name, and without writing the rest anew: numbers keep their digits.
+  // Put in last, where it counts before another of that name, and without writing the rest again: numbers keep their digits.
   const end = body.lastIndexOf("}")
   const comma = Object.keys(document).length > 0 ? "," : ""
   const added = Buffer.from(`${comma}"_envelope":${JSON.stringify(envelope)}`)

@@ -1,5 +1,5 @@
-// GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and the beacon put in. Whatever is
-// not there, or not public, is the same 404.
+// GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and beacon. A missing
+// page and one that is not public are the same 404.
 import { AppError, type Authenticator, type PageEnvelope, type RouteRequest, type RouteResponse } from "#core"
 import type { Organizations } from "../../organizations/index.ts"
 import type { StoredPage, Variant } from "../collections.ts"

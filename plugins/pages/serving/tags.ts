@@ -1,5 +1,5 @@
 // The tags of an HTML text as a browser reads them, by parse5's tokenizer (WHATWG HTML, 13.2.5), so that what is a form
-// here is one there. Nothing is built of them: it takes time in proportion to the length, whatever a page holds. Pure.
+// here is one there. Nothing is built of them: it takes time linear in the length, for any page. Pure.
 import { type Token, Tokenizer, TokenizerMode } from "parse5"
 
 export interface Tag {
@@ -26,7 +26,7 @@ const textModes: Readonly<Record<string, (typeof TokenizerMode)[keyof typeof Tok
   plaintext: TokenizerMode.PLAINTEXT,
 }
 
-/** What is inside of comments and raw text is none, nor is one that the text breaks off in. */
+/** Tags inside comments and raw text are ignored, as is one that the text ends in. */
 export function tagsOf(html: string): readonly Tag[] {
   const tags: Tag[] = []
   let foreign = 0

@@ -46,7 +46,7 @@ export class Visits {
     return { visitor, cookie: this.#cookie(visitor) }
   }
 
-  /** Where the page is, whatever the address that it was asked for by. */
+  /** The page's URL, for any address that it was requested by. */
   addressOf({ organization, page }: PublicPage): string {
     return `${this.#deps.origin()}/p/${organization.slug}/${page.slug}`
   }

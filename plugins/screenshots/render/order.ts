@@ -11,7 +11,7 @@ export interface GivenDocument {
 
 export interface RenderOrder {
   readonly url: string
-  /** What is at `url`, whatever its query, given instead of fetched; everything else it names is fetched. */
+  /** The document at `url`, with any query, given instead of fetched; its resources are fetched. */
   readonly document?: GivenDocument
   readonly viewport: Viewport
   readonly full_page: boolean

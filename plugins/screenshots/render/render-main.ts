@@ -1,5 +1,5 @@
-// The process that renders: leads a process group of its own, takes one task, answers once, and is gone. Whatever goes
-// wrong in here, the service only sees an answer that did not come.
+// The process that renders: leads a process group of its own, takes one task, answers once, and ends. After any
+// failure in here, the service only sees that the answer is missing.
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { capture, connect, PageFailure } from "./capture.ts"

@@ -41,7 +41,7 @@ export class RequestPool {
     return this.count - this.#next
   }
 
-  /** The next one; begins anew after the last. */
+  /** The next one; restarts after the last. */
   take(): Buffer {
     const index = this.#next === this.count ? 0 : this.#next
     this.#next = index + 1

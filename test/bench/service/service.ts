@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { rmSync } from "node:fs"
 import { join } from "node:path"
-import { drawKey } from "../../../plugins/organizations/index.ts"
+import { generateKey } from "../../../plugins/organizations/index.ts"
 import { projectRoot } from "../../import-graph.ts"
 import { outputUntil } from "../../processes.ts"
 import { benchFolder } from "../machine.ts"
@@ -35,7 +35,7 @@ export interface Service {
 
 export async function startService({ storageUrl, env = {}, preload = [] }: ServiceOptions = {}): Promise<Service> {
   const dataDir = benchFolder()
-  const key = drawKey("api_key").text
+  const key = generateKey("api_key").text
   const imports = preload.flatMap((file) => ["--import", join(import.meta.dirname, file)])
   const child = spawn(process.execPath, [...imports, join(projectRoot, "core/start.js")], {
     cwd: dataDir,

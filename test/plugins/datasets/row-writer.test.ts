@@ -182,7 +182,7 @@ describe("row writer", () => {
       expect(work.writes.map(({ kind }) => kind)).to.deep.equal(["newest_wins"])
     })
 
-    it("reads a missing dataset anew each time, so that one made now takes rows at once", async () => {
+    it("reads a missing dataset again each time, so that one made now takes rows at once", async () => {
       const missing = `${slug}-later`
       const error = await refusalOf(bench.event(missing, { a: 1 }))
       expect([error.code, error.details.reason]).to.deep.equal(["not_found", "dataset_not_found"])

@@ -103,7 +103,7 @@ describe("email: smtp", () => {
     expect(only().recipients).to.have.length(50)
   })
 
-  it("tells a refusal for good from one that may pass, and a partial one from both", async () => {
+  it("tells a refusal permanently from one that may pass, and a partial one from both", async () => {
     expect((await failureOf(mailer.send({ ...message, to: "gone@example.com" }))).details).to.include({
       reason: "mail_refused",
       retryable: false,

@@ -172,7 +172,7 @@ describe("integrations", () => {
       expect(await slugs()).to.have.length(2)
     })
 
-    it("disconnects for good", async () => {
+    it("disconnects permanently", async () => {
       const { integration_id } = await connect({ name: "CRM" })
       expect(await desk.call(disconnectIntegration, { id: "crm" }, callerOf())).to.deep.equal({ integration_id, status: "disconnected" })
       expect(await desk.integrations.find(acme.id, "crm")).to.equal(undefined)

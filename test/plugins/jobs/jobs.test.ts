@@ -1,4 +1,4 @@
-// Dead letters: kept, listed, read and tried again, and never another organization's.
+// Dead letters: kept, listed, read and retried, and never another organization's.
 import { expect } from "chai"
 import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
@@ -38,7 +38,7 @@ describe("jobs", () => {
   const list = async (query = "") => (await host.api<{ jobs: Job[]; next_cursor: string }>("GET", `/v1/jobs${query}`)).body
   const retry = (id: string) => host.api<{ id: string; steps: string[] } & Refusal>("POST", `/v1/jobs/${id}/retry`)
 
-  it("that failed for good are listed newest first, page by page, and read with what they were given", async () => {
+  it("that failed permanently are listed newest first, page by page, and read with what they were given", async () => {
     world.answer = () => fails("the peer is down")
     for (const n of [1, 2, 3]) {
       expect((await post(url, { n })).status).to.equal(200)
@@ -69,7 +69,7 @@ describe("jobs", () => {
       .and.match(/^millrace_jobs\{state="queued"\} 0$/m)
   })
 
-  it("are tried again by hand: done and gone, the entry mended, the step's key as before", async () => {
+  it("are retried by hand: done and gone, the entry mended, the step's key as before", async () => {
     const [job] = (await list()).jobs
     const keys = () => world.acts.filter(({ says }) => says === 3).map(({ key }) => key)
     const before = keys().length
@@ -85,7 +85,7 @@ describe("jobs", () => {
     expect([again.status, again.body.code]).to.deep.equal([404, "not_found"])
   })
 
-  it("that still wait are not tried again, and keep their place", async () => {
+  it("that still wait are not retried, and keep their place", async () => {
     world.answer = () => new Promise(() => {})
     await post(url, { n: 9 })
     const [job] = (await list("?state=queued")).jobs
@@ -94,7 +94,7 @@ describe("jobs", () => {
     expect((await list("?state=queued")).jobs.map(({ id }) => id)).to.deep.equal([job?.id])
   })
 
-  it("of a guest are without payload, and no guest has one tried again", async () => {
+  it("of a guest are without payload, and no guest has one retried", async () => {
     const key = await host
       .get(UnitsOfWork)
       .run((work) =>
@@ -120,7 +120,7 @@ describe("jobs", () => {
     expect((await retry(id)).status).to.equal(404)
   })
 
-  it("are tried again all at once by what they have in common, and show the tries of their step meanwhile", async () => {
+  it("are retried all at once by what they have in common, and show the tries of their step meanwhile", async () => {
     world.answer = () => fails("the peer is down")
     const slow = {
       id: "act",

@@ -7,7 +7,7 @@ import { KeysCollection } from "../../../plugins/organizations/collections.ts"
 import organizations, {
   ApiKeys,
   Bootstrap,
-  drawKey,
+  generateKey,
   type Organization,
   Organizations,
   type User,
@@ -66,7 +66,7 @@ describe("credentials", () => {
         ["", "missing_credential"],
         ["sk_live_something", "malformed_credential"],
         [mistyped, "credential_checksum_mismatch"],
-        [drawKey("api_key").text, "unknown_credential"],
+        [generateKey("api_key").text, "unknown_credential"],
       ] as const) {
         const error = await refusalOf(service.call("me.get", {}, { key }))
         expect([error.code, error.details.reason]).to.deep.equal(["unauthenticated", reason])
@@ -85,7 +85,7 @@ describe("credentials", () => {
         rest = Math.floor(rest / 62)
       }
       const forged = await refusalOf(service.call("me.get", {}, { key: body + checksum }))
-      const unknown = await refusalOf(service.call("me.get", {}, { key: drawKey("api_key").text }))
+      const unknown = await refusalOf(service.call("me.get", {}, { key: generateKey("api_key").text }))
       expect(forged.toBody()).to.deep.equal(unknown.toBody())
     })
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "chai"
-import organizations, { ApiKeys, Bootstrap, drawKey, Organizations } from "../../../plugins/organizations/index.ts"
+import organizations, { ApiKeys, Bootstrap, generateKey, Organizations } from "../../../plugins/organizations/index.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 
 interface Me {
@@ -112,7 +112,7 @@ describe("first start", () => {
   })
 
   it("uses a configured key instead of drawing one, and does not show it", async () => {
-    const { text } = drawKey("api_key")
+    const { text } = generateKey("api_key")
     await make().start(() => ({ bootstrap_key: text }))
     expect(fileOf(service).admin_key).to.equal(text)
     expect(service.get(Bootstrap).adminKey).to.equal(null)
@@ -120,12 +120,12 @@ describe("first start", () => {
   })
 
   it("refuses a configured key that is mistyped, or none, and says how to get one", async () => {
-    const { text } = drawKey("api_key")
+    const { text } = generateKey("api_key")
     const mistyped = text.slice(0, -1) + (text.endsWith("a") ? "b" : "a")
     for (const [key, why] of [
       [mistyped, /typing error/],
       ["hunter2", /is not an API key/],
-      [drawKey("token").text, /is not an API key/],
+      [generateKey("token").text, /is not an API key/],
     ] as const) {
       const message = await messageOf(make().start(() => ({ bootstrap_key: key })))
       expect(message)
@@ -140,7 +140,7 @@ describe("first start", () => {
   it("in production starts only with a configured key, and writes no file", async () => {
     process.env["NODE_ENV"] = "production"
     expect(await messageOf(make().start())).to.match(/MILLRACE_BOOTSTRAP_KEY/)
-    const { text } = drawKey("api_key")
+    const { text } = generateKey("api_key")
     await make(service).start(() => ({ bootstrap_key: text }))
     expect((await service.call<Me>("me.get", {}, { key: text })).role).to.equal("owner")
     await service.stop()
@@ -152,7 +152,7 @@ describe("first start", () => {
   })
 
   it("does not give a configured key power where there is an organization already, not even a revoked one again", async () => {
-    const first = drawKey("api_key").text
+    const first = generateKey("api_key").text
     await make().start(() => ({ bootstrap_key: first }))
     const { id } = await service.get(Organizations).first()
     await service.work(async (work) => {
@@ -164,7 +164,7 @@ describe("first start", () => {
     const error = await service.call("me.get", {}, { key: first }).catch((refused: unknown) => refused)
     expect(error).to.include({ code: "unauthenticated" })
     await service.stop()
-    const other = drawKey("api_key").text
+    const other = generateKey("api_key").text
     await make(service).start(() => ({ bootstrap_key: other }))
     expect(await service.call("me.get", {}, { key: other }).catch((refused: unknown) => refused)).to.include({ code: "unauthenticated" })
     expect(service.logged.join("")).to.include("counts only at the first start")

@@ -1,18 +1,18 @@
 // The written form of keys, and that every typing error is seen.
 import { expect } from "chai"
 import fc from "fast-check"
-import { drawKey, hashKey, parseKey, prefixOf } from "../../../plugins/organizations/key-format.ts"
+import { generateKey, hashKey, parseKey, prefixOf } from "../../../plugins/organizations/key-format.ts"
 
 describe("key format", () => {
   it("is mr_api_ or mr_token_, 16 characters of id, 32 of secret and 6 of checksum, base62", () => {
-    expect(drawKey("api_key").text).to.match(/^mr_api_[0-9A-Za-z]{16}_[0-9A-Za-z]{38}$/)
-    expect(drawKey("token").text).to.match(/^mr_token_[0-9A-Za-z]{16}_[0-9A-Za-z]{38}$/)
+    expect(generateKey("api_key").text).to.match(/^mr_api_[0-9A-Za-z]{16}_[0-9A-Za-z]{38}$/)
+    expect(generateKey("token").text).to.match(/^mr_token_[0-9A-Za-z]{16}_[0-9A-Za-z]{38}$/)
   })
 
   it("is read back as it was drawn, each key another", () => {
     const seen = new Set<string>()
     for (let n = 0; n < 500; n++) {
-      const key = drawKey(n % 2 === 0 ? "api_key" : "token")
+      const key = generateKey(n % 2 === 0 ? "api_key" : "token")
       expect(parseKey(key.text)).to.deep.equal(key)
       expect(key.text.startsWith(`${prefixOf(key.kind, key.keyId)}_`)).to.equal(true)
       seen.add(key.keyId)
@@ -28,7 +28,7 @@ describe("key format", () => {
   })
 
   it("tells any one wrong character from a key that is merely unknown", () => {
-    const { text } = drawKey("api_key")
+    const { text } = generateKey("api_key")
     const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     fc.assert(
       fc.property(fc.integer({ min: 7, max: text.length - 1 }), fc.constantFrom(...alphabet), (at, character) => {
@@ -39,7 +39,7 @@ describe("key format", () => {
   })
 
   it("is not a key when it is cut, longer, of another service, or in other characters", () => {
-    const { text } = drawKey("api_key")
+    const { text } = generateKey("api_key")
     for (const wrong of [
       "",
       "mr_api_",
@@ -56,7 +56,7 @@ describe("key format", () => {
   })
 
   it("is kept as a hash that only the whole key gives", () => {
-    const { text } = drawKey("api_key")
+    const { text } = generateKey("api_key")
     expect(hashKey(text)).to.equal(hashKey(text))
     expect(hashKey(text)).to.not.equal(hashKey(`${text}x`))
   })

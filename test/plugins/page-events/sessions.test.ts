@@ -237,7 +237,7 @@ describe("a visitor's page events", () => {
 })
 
 describe("sessions", () => {
-  it("end, and say what follows, though the service was started anew meanwhile", async () => {
+  it("end, and say what follows, though the service was started again meanwhile", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-sessions-"))
     const clock = new ShiftedClock()
     const options = { dataDir, clock, env: { MILLRACE_JOBS_POLL_MS: "30" } }

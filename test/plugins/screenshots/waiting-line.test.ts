@@ -1,4 +1,4 @@
-// The bound of screenshots under way, at the instants where a start stands in memory, on disk, or in both.
+// The bound of screenshots in progress, at the instants where a start stands in memory, on disk, or in both.
 import { expect } from "chai"
 import { StagedWork } from "../../../core/contract/unit-of-work.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
@@ -6,7 +6,7 @@ import { ScreenshotCollection, type StoredScreenshot } from "../../../plugins/sc
 import { WaitingLine } from "../../../plugins/screenshots/waiting-line.ts"
 import { type OpenedFile, openFile } from "../../storage/opened.ts"
 
-describe("the line of screenshots under way", () => {
+describe("the line of screenshots in progress", () => {
   let opened: OpenedFile
   beforeEach(async () => {
     opened = await openFile([ScreenshotCollection])

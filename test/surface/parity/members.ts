@@ -77,11 +77,11 @@ export function placed(input: unknown, answers: Answers): unknown {
   })
 }
 
-/** Until no work of these members is due or under way, so that none of them is asked in the midst of it. */
+/** Until no work of these members is due or in progress, so that none of them is asked in the midst of it. */
 export async function settled({ host }: Ground, whose: readonly Member[]): Promise<void> {
   const organizations = whose.map(({ organization }) => organization.id)
   const jobs = host.get(Store).open(JobCollection)
-  await until("no job of these organizations being due or under way", async () => {
+  await until("no job of these organizations being due or in progress", async () => {
     const $or = [{ held_by: { $ne: "" } }, { run_at: { $lte: new Date().toISOString() } }]
     return (await jobs.count({ organization: { $in: organizations }, state: "queued", $or }, { limit: 1 })) === 0
   })

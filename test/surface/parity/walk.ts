@@ -42,7 +42,7 @@ export async function walked(ground: Ground, operation: AnyOperation): Promise<W
     else if (kind === "example" && operation.examples) {
       return { succeeded, tried: run + 1, problem: `Its own example fails: ${answer.text}\n  ${where}` }
     }
-    // What was changed is made anew for the next one.
+    // What was changed is made again for the next one.
     if (answer.code === undefined && !operation.hints.readOnly) kept.delete(index)
   }
   return { succeeded, tried: run, problem: undefined }

@@ -10,7 +10,7 @@ export type Send = (parts: readonly string[]) => void
 
 export interface ChildWork {
   /**
-   * Loads what isolates are made of, and whatever is loaded on first use: nothing can be opened later. May answer a
+   * Loads the isolates' bundle, and everything that loads lazily: nothing can be opened later. May answer a
    * snapshot of it, which children that start later are given.
    */
   load(bundle: string): string | undefined

@@ -1,4 +1,4 @@
-// Turns what a transform returned into JSON text, or says why it is none. Numbers that JSON lacks (NaN, Infinity) become
+// Turns what a transform returned into JSON text, or says why that fails. Numbers that JSON lacks (NaN, Infinity) become
 // null, `undefined` members are left out and `toJSON` is honoured, as JSON.stringify has it; what it would drop or empty
 // silently (functions, symbols, Maps, Sets, ...) is refused instead, with a pointer.
 import { byteLength } from "./byte-length.ts"

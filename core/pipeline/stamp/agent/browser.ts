@@ -20,7 +20,7 @@ const named = anyOf(`
   AOLShield AOL/ AOL_ Elements_Browser ValveSteam Valve_Steam Espial Vewd SurfBrowser QuickLook
 `)
 
-/** A product that calls itself a browser, in whatever name: `MiuiBrowser/`, `Mint Browser/`; not an app's webview that says so. */
+/** A product that calls itself a browser, by any name: `MiuiBrowser/`, `Mint Browser/`; not an app's webview that says so. */
 const selfNamed = /(?<!\bInApp|\bin-app-|Samsung)Browser(?:[_ ]?[A-Za-z]{0,9})?\/\d|\bUBrowser\b|QQBrowser|baidubrowser/i
 
 const browsers: readonly Rule[] = [
@@ -42,7 +42,7 @@ const browsers: readonly Rule[] = [
   ],
 ]
 
-/** "other" is a browser without a family of its own here, or a program that is none. */
+/** "other" is a browser without a family of its own here, or a program that is not a browser. */
 export function browserOf(agent: string): string {
   return firstOf(browsers, agent) || "other"
 }

@@ -1,5 +1,5 @@
 // Which app's webview a User-Agent is of, by the app's own mark. "" is a browser of its own; or a webview that does not
-// say whose, for which there is no name to give.
+// say whose, so they have no name.
 import { firstOf, type Rule } from "./rule.ts"
 
 /** Apps sign their webviews; order matters where an app embeds another's marks (Instagram, Messenger and Threads carry Facebook's). */

@@ -1,4 +1,4 @@
-// Tablets, whatever else the agent says: many send `Mobile` like a phone. Known by saying so, by their makers' series, and
+// Tablets, regardless of other tokens of the agent: many send `Mobile` like a phone. Known by saying so, by their makers' series, and
 // by the ways in which makers without a name number theirs.
 
 /** What is said outright. */

@@ -90,7 +90,7 @@ function filedEvent({ event, body, fromExecution }: RunOptions): Taken | undefin
 
 async function takeExecution({ fromExecution = "" }: RunOptions, document: PipelineDocument, remote: Remote): Promise<Taken> {
   const kept = await remote.payload(slugOfDocument(document), fromExecution)
-  // What is kept has no proof left in it, and its body is JSON whatever it came as.
+  // A stored payload has no proof, and its body is JSON for every content type.
   const headers = { ...kept.headers, "content-type": "application/json" }
   const query = Object.fromEntries(Object.entries(kept.query).map(([name, value]) => [name, String(value)]))
   const sent: SentEvent = { method: "POST", headers, query, body: Buffer.from(kept.body), signWith: { secret: "" } }

@@ -9,7 +9,7 @@ export interface Proving {
   readonly sent: SentEvent
   /** For the pipeline; undefined: a test secret. */
   readonly secret: string | undefined
-  /** Why it may not verify, whatever it is signed with. */
+  /** Why it may not verify with any secret. */
   readonly remark: string | undefined
 }
 

@@ -1,5 +1,5 @@
-// What a test file may get wrong beyond its fields: tests without an expectation, matchers that there are none of, bodies
-// that are not there. Found before anything runs, with their places.
+// What a test file may get wrong beyond its fields: tests without an expectation, unknown matchers, missing
+// bodies. Found before anything runs, with their places.
 
 import { statSync } from "node:fs"
 import { join } from "node:path"

@@ -8,7 +8,7 @@ type Node = AnyNode | Expression
 
 /**
  * The first part that isn't constant: calls, mutable collections, stateful regexes, operators that ask an object for its
- * value. `primitives` names the constants before it that are no objects.
+ * value. `primitives` names the constants before it that are not objects.
  */
 export function notConstant(node: Node, primitives: ReadonlySet<string>): ProgramProblem | undefined {
   const own = problemOf(node)

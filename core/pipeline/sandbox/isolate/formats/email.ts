@@ -11,10 +11,10 @@ const ascii = /^[\u0000-\u007f]*$/
 /** What nearly every address looks like, decided in a seventh of the time. */
 const usual = /^[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*@(?:[a-z0-9]+\.)+[a-z0-9]+$/i
 /** A label's limit: no part of so short an address is too long. */
-const longestUsual = 63
+const maxUsualLength = 63
 
 export function isEmail(text: string): boolean {
-  return (text.length <= longestUsual && usual.test(text)) || isOtherEmail(text)
+  return (text.length <= maxUsualLength && usual.test(text)) || isOtherEmail(text)
 }
 
 function isOtherEmail(text: string): boolean {

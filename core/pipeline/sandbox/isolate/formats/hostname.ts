@@ -30,7 +30,7 @@ function isName(labels: readonly string[]): boolean {
   return length <= maxNameLength && !breaksBidiRule(shown)
 }
 
-/** A label's length in its ASCII form, and its Unicode form; undefined when it is none. */
+/** A label's length in its ASCII form, and its Unicode form; undefined for an invalid label. */
 function readLabel(label: string): { length: number; unicode: string } | undefined {
   if (label === "" || label.length > maxLabelLength) return undefined
   if (!ascii.test(label)) {

@@ -9,7 +9,7 @@ const firstBias = 72
 const firstCode = 128
 const lastCode = 0x10ffff
 
-/** Undefined when the text is none. */
+/** Undefined for invalid Punycode. */
 export function decodePunycode(text: string): string | undefined {
   const dash = text.lastIndexOf("-")
   const codes = Array.from(dash > 0 ? text.slice(0, dash) : "", (char) => char.charCodeAt(0))
