@@ -2,4 +2,6 @@
 // JavaScript, so that any Node can read it; without a folder that can be written, nothing is kept.
 import module from "node:module"
 
-module.enableCompileCache?.()
+const { directory } = module.enableCompileCache?.() ?? {}
+// Threads have it by this variable alone; without it each of them compiles anew what all of them share.
+if (directory) process.env.NODE_COMPILE_CACHE ??= directory
