@@ -4,8 +4,19 @@ import { z } from "zod"
 
 export type JsonObject = { [key: string]: unknown }
 
-/** The root is the schema itself, never a reference; shared and recursive parts stand under `$defs`. */
+const known = { input: new WeakMap<z.ZodType, JsonObject>(), output: new WeakMap<z.ZodType, JsonObject>() }
+
+/** Made once of each schema, and not to be changed. The root is the schema itself, never a reference; shared and recursive parts stand under `$defs`. */
 export function wireSchema(schema: z.ZodType, io: "input" | "output"): JsonObject {
+  let wire = known[io].get(schema)
+  if (!wire) {
+    wire = converted(schema, io)
+    known[io].set(schema, wire)
+  }
+  return wire
+}
+
+function converted(schema: z.ZodType, io: "input" | "output"): JsonObject {
   const made = z.toJSONSchema(schema, {
     io,
     target: "draft-2020-12",
