@@ -31,8 +31,13 @@ import { provideEngine } from "./pipeline.ts"
 const Queue = token<DurableQueue>("DurableQueue")
 const DueSchedules = token<DurableScheduler>("DurableScheduler")
 
-/** `compileAs` as the sandbox has it (create-sandbox.ts). */
-export function provideWork(container: Container, registry: Registry, node: string, compileAs?: string): void {
+/** `compileAs` as the sandbox has it (create-sandbox.ts); a service has its sandbox warm before the first event. */
+export function provideWork(
+  container: Container,
+  registry: Registry,
+  node: string,
+  { compileAs, warmSandbox = true }: { readonly compileAs?: string | undefined; readonly warmSandbox?: boolean },
+): void {
   for (const collection of [...journalCollections, JobCollection, ScheduleCollection]) registry.add(Collections, collection, "core")
   registry.add(Jobs, deferredJob, "core")
   container.provide(Sandbox, {
@@ -49,7 +54,7 @@ export function provideWork(container: Container, registry: Registry, node: stri
       measureWaiting(metrics, "compiler", () => sandbox.shares().compiler)
       return sandbox
     },
-    start: (sandbox) => sandbox.start(),
+    start: (sandbox) => (warmSandbox ? sandbox.start() : undefined),
     stop: (sandbox) => sandbox.stop(),
   })
   container.provide(Scripts, { inject: { sandbox: Sandbox }, create: ({ sandbox }) => createScripts(sandbox) })

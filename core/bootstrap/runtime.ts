@@ -40,7 +40,9 @@ export interface BuildArgs {
   /** False: no HTTP server is made, and nothing listens. */
   readonly serve?: boolean
   /** Compiles the programs of all organizations in one process: only where all of them are one user's. */
-  readonly compileAs?: string
+  readonly compileAs?: string | undefined
+  /** False: the sandbox's process starts with the first program that runs, which saves it where none does. */
+  readonly warmSandbox?: boolean
 }
 
 export interface Runtime {
@@ -73,7 +75,7 @@ export async function buildRuntime(args: BuildArgs): Promise<Runtime> {
   container.provide(Metrics, { create: () => metricsRegistry() })
   provideVault(container, production)
   provideStorage(container, registry)
-  provideWork(container, registry, ids.uuid(), args.compileAs)
+  provideWork(container, registry, ids.uuid(), args)
   provideCalls(container, registry, listening, args)
   registerPlugins(await loadPlugins({ config, root, plugins: args.plugins ?? [] }), { container, registry })
   provideRunner(container)

@@ -68,6 +68,7 @@ export class Rehearsal {
         onBroadcast: broadcasts.hear,
         serve: false,
         compileAs: defaultOrganization,
+        warmSandbox: false,
         production: false,
       })
       await runtime.start()

@@ -21,6 +21,7 @@ export async function openGround(env: Readonly<Record<string, string>> = {}, plu
   const limits = ["KEY", "ORGANIZATION", "ADDRESS"].map((who) => [`MILLRACE_RATE_LIMITS_${who}_PER_MINUTE`, "1000000"])
   const host = await testHost({
     capture: true,
+    sharedCompiler: true,
     plugins,
     env: {
       ...Object.fromEntries(limits),
