@@ -1,4 +1,4 @@
-// Mocha's dots, each failure at once, then the files that took longest, what was skipped, and the counts: of each leg
+// Mocha's dots, each failure at once, then the files that took most of the processor, what was skipped, and the counts: of each leg
 // (the embedded store, MongoDB), and of the whole on a line of its own. A run fails that executed nothing, that skipped
 // what the list in MILLRACE_TEST_ALLOWED_SKIPS does not name, or whose count of failures is not mocha's.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -9,7 +9,7 @@ import { readTimes, timesVariable } from "./times.ts"
 
 const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Mocha.Runner.constants
 
-const maxSlowest = 15
+const maxCostliest = 15
 /** Titles shown of each file with skipped tests, where no list says which may be skipped. */
 const maxTitles = 3
 
@@ -38,7 +38,7 @@ export default class Counting extends Mocha.reporters.Dot {
   override done(counted: number, end: (failures: number) => void): void {
     const { mongodb, embedded } = this.#legs
     const [passed, named] = [mongodb.passed + embedded.passed, mongodb.failed + embedded.failed]
-    printSlowest(join(this.#timesFolder, "times"))
+    printCostliest(join(this.#timesFolder, "times"))
     rmSync(this.#timesFolder, { recursive: true, force: true })
     const refused = printSkipped(this.#skipped)
     if (counted !== named) {
@@ -56,10 +56,15 @@ export default class Counting extends Mocha.reporters.Dot {
   }
 }
 
-function printSlowest(file: string): void {
-  const slowest = readTimes(file).slice(0, maxSlowest)
-  if (slowest.length > 0) console.log("slowest files, seconds of a worker (and of the processor, child processes included):")
-  for (const { file, seconds, cpuSeconds } of slowest) console.log(`  ${seconds.toFixed(1)} (${cpuSeconds.toFixed(1)}) ${file}`)
+function printCostliest(path: string): void {
+  const times = readTimes(path)
+  if (times.length === 0) return
+  const sum = (of: "seconds" | "cpuSeconds") => times.reduce((total, time) => total + time[of], 0).toFixed(0)
+  console.log(
+    `costliest files, seconds of the processor, child processes included (and of a worker): ${sum("cpuSeconds")} (${sum("seconds")}) in all`,
+  )
+  for (const { file, seconds, cpuSeconds } of times.slice(0, maxCostliest))
+    console.log(`  ${cpuSeconds.toFixed(1)} (${seconds.toFixed(1)}) ${file}`)
 }
 
 /** Returns how many skipped tests are not on the list of those that may be; 0 where there is no list. */

@@ -28,11 +28,11 @@ export function recordTime(file: string): void {
   beganCpu = nowCpu
 }
 
-/** Longest first. */
+/** What took most of the processor first. */
 export function readTimes(path: string): FileTime[] {
   if (!existsSync(path)) return []
   const lines = readFileSync(path, "utf8").split("\n").filter(Boolean)
-  return lines.map((line) => JSON.parse(line) as FileTime).sort((a, b) => b.seconds - a.seconds)
+  return lines.map((line) => JSON.parse(line) as FileTime).sort((a, b) => b.cpuSeconds - a.cpuSeconds || b.seconds - a.seconds)
 }
 
 /** utime, stime, cutime and cstime of proc_pid_stat(5), in ticks of 10 ms. */
