@@ -7,6 +7,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { readPage } from "./docs/page.ts"
 import { projectRoot } from "./import-graph.ts"
 import { finished, outputUntil } from "./processes.ts"
+import { until } from "./waiting.ts"
 
 const page = readPage("README.md")
 const readme = page.text
@@ -47,23 +48,29 @@ describe("README", () => {
         ([, one = ""]) => one,
       )
       expect(paths.length).to.be.at.least(3)
+      const executions = async () =>
+        (await host.api<{ executions: { status: string }[] }>("GET", "/v1/event-pipelines/website-lead/executions")).body.executions
+      expect(await executions()).to.have.length(2)
       for (const path of paths) {
         const { status, body: shown } = await host.api("GET", path.replace("$ID", id))
         expect(status, path).to.equal(200)
         expect(JSON.stringify(shown), path).to.include("ada@example.com")
         if (path.includes("/rows")) expect(shown["rows"]).to.have.length(1)
-        if (path.endsWith("?limit=1") && path.includes("/executions")) id = (shown["executions"] as { id: string }[])[0]?.id ?? ""
+        if (path.endsWith("/executions?limit=1")) {
+          expect(shown["executions"], path).to.have.length(1)
+          id = (shown["executions"] as { id: string }[])[0]?.id ?? ""
+        }
         if (path.endsWith("/$ID")) expect(shown["steps"], path).to.not.be.empty.and.to.have.nested.property("[0].ms")
       }
       await heard
       const refused = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: '{"name":"Ada"}' })
       expect(refused.status).to.equal(400)
-      const { body: journal } = await host.api<{ executions: { status: string }[] }>("GET", "/v1/event-pipelines/website-lead/executions")
-      expect(journal.executions.map(({ status }) => status).sort()).to.deep.equal(["accepted", "accepted", "rejected"])
+      expect((await executions()).map(({ status }) => status).sort()).to.deep.equal(["accepted", "accepted", "rejected"])
       const outbox = join(folder, "data/outbox")
-      while (!existsSync(outbox) || readdirSync(outbox).filter((name) => name.endsWith(".eml")).length < 2) {
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
+      await until(
+        "two mails in the outbox",
+        () => existsSync(outbox) && readdirSync(outbox).filter((name) => name.endsWith(".eml")).length === 2,
+      )
     } finally {
       listener?.kill()
       await host.stop()

@@ -74,14 +74,11 @@ describe("the service that a command means", () => {
 })
 
 describe("settings from variables that are not set", () => {
-  const folder = mkdtempSync(join(tmpdir(), "millrace-config-"))
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-config-"))
+  })
   after(() => rmSync(folder, { recursive: true, force: true }))
-  const file = join(folder, "millrace.yaml")
-  writeFileSync(
-    file,
-    "server: { port: { from_env: NO_PORT } }\nplugins: { settings: { sms: { token: { from_env: NO_TOKEN }, pin: { from_env: NO_PIN } } } }\n",
-  )
-  const args = { defaults: join(frameworkRoot, "config/default.yaml"), file, env: {} }
   const plugin = definePlugin({
     id: "sms",
     config: z.strictObject({ token: z.string().min(5), pin: z.coerce.number() }),
@@ -89,6 +86,10 @@ describe("settings from variables that are not set", () => {
   })
 
   it("stop a start, and no other command", () => {
+    const file = join(folder, "millrace.yaml")
+    const sms = "{ token: { from_env: NO_TOKEN }, pin: { from_env: NO_PIN } }"
+    writeFileSync(file, `server: { port: { from_env: NO_PORT } }\nplugins: { settings: { sms: ${sms} } }\n`)
+    const args = { defaults: join(frameworkRoot, "config/default.yaml"), file, env: {} }
     expect(() => loadConfig(args)).to.throw(BootError, /NO_TOKEN, which is not set/)
     const { config } = loadConfig({ ...args, unset: "placeholder" })
     const { unset = [] } = config

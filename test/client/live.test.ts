@@ -8,6 +8,7 @@ import type { Json } from "../../core/contract/collection.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
 import { endpoint, type House, openHouse } from "../surface/house.ts"
 import { orgA, orgB } from "../surface/operations.ts"
+import { until } from "../waiting.ts"
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
 
 type Channels = Record<string, number>
@@ -42,16 +43,10 @@ describe("live client", () => {
   /** What a subscription hands out, with a promise of as many as are waited for. */
   function listener() {
     const heard: number[] = []
-    let wake = () => {}
     return {
       heard,
-      hear: ({ data }: { data: number }) => {
-        heard.push(data)
-        wake()
-      },
-      async until(count: number) {
-        while (heard.length < count) await new Promise<void>((resolve) => (wake = resolve))
-      },
+      hear: ({ data }: { data: number }) => void heard.push(data),
+      hasHeard: (count: number) => until(`${count} messages`, () => heard.length >= count, { everyMs: 1 }),
     }
   }
 
@@ -69,16 +64,16 @@ describe("live client", () => {
           const channel = freshChannel()
           await tell(channel, -1)
           proxy.cutAfter([early, ...cuts])
-          const { heard, hear, until } = listener()
+          const { heard, hear, hasHeard } = listener()
           const live = dial()
           await live.subscribe(channel, hear).ready
           for (let n = 0; n < count; n++) {
             await tell(channel, n)
             if (waits.next().value) await new Promise((resolve) => setImmediate(resolve))
           }
-          await until(count)
+          await hasHeard(count)
           await tell(channel, count)
-          await until(count + 1)
+          await hasHeard(count + 1)
           live.close()
           expect(heard).to.deep.equal(Array.from({ length: count + 1 }, (_, n) => n))
         },
@@ -91,11 +86,11 @@ describe("live client", () => {
   it("misses nothing that was told while the connection was down, also before the first message", async () => {
     const channel = freshChannel()
     await tell(channel, -1)
-    const { heard, hear, until } = listener()
+    const { heard, hear, hasHeard } = listener()
     await dial().subscribe(channel, hear).ready
     proxy.cutNow()
     for (let n = 0; n < 3; n++) await tell(channel, n)
-    await until(3)
+    await hasHeard(3)
     expect(heard).to.deep.equal([0, 1, 2])
   })
 
@@ -109,7 +104,7 @@ describe("live client", () => {
     await Promise.all(subscriptions.map(({ ready }) => ready))
     proxy.cutNow()
     for (const [n, name] of names.entries()) await tell(name, n)
-    while (heard.size < names.length) await new Promise((resolve) => setImmediate(resolve))
+    await until("a message of each channel", () => heard.size === names.length)
     expect([...heard].sort(([, [left = 0]], [, [right = 0]]) => left - right)).to.deep.equal(names.map((name, n) => [name, [n]]))
   })
 
@@ -120,13 +115,13 @@ describe("live client", () => {
     const subscription = live.subscribe(channel, first.hear)
     await subscription.ready
     for (let n = 0; n < 3; n++) await tell(channel, n)
-    await first.until(3)
+    await first.hasHeard(3)
     const position = subscription.position()
     live.close()
     for (let n = 3; n < 6; n++) await tell(channel, n)
     const second = listener()
     await dial().subscribe(channel, second.hear, { after: position }).ready
-    await second.until(3)
+    await second.hasHeard(3)
     expect(second.heard).to.deep.equal([3, 4, 5])
   })
 
@@ -152,29 +147,29 @@ describe("live client", () => {
     await dial().subscribe(channel, first.hear).ready
     for (const n of [0, 1]) await leave(n)
     proxy.cutNow()
-    await first.until(2)
+    await first.hasHeard(2)
     await leave(2)
     house.clock.ahead += 15_000
     await tell(channel, 3)
-    await first.until(3)
+    await first.hasHeard(3)
     await dial().subscribe(channel, second.hear).ready
     house.clock.ahead += 15_000
-    while ((await house.store.open(LiveOutboxes).count({ node })) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until("the dead node being struck off", async () => (await house.store.open(LiveOutboxes).count({ node })) === 0)
     await tell(channel, 4)
-    await Promise.all([first.until(5), second.until(1)])
+    await Promise.all([first.hasHeard(5), second.hasHeard(1)])
     expect(first.heard).to.deep.equal([0, 1, 3, 2, 4])
     expect(second.heard).to.deep.equal([4])
   })
 
   it("says when more was missed than is kept", async () => {
     const channel = freshChannel()
-    const { hear, until, heard } = listener()
+    const { heard, hear, hasHeard } = listener()
     let gaps = 0
     const live = dial()
     const subscription = live.subscribe(channel, hear)
     await subscription.ready
     await tell(channel, 0)
-    await until(1)
+    await hasHeard(1)
     live.close()
     for (let n = 1; n <= 210; n++) await tell(channel, n)
     const again = listener()
@@ -186,19 +181,19 @@ describe("live client", () => {
 
   it("comes back after the service ends its connections, and stays away once the credential is refused", async () => {
     const channel = freshChannel()
-    const { heard, hear, until } = listener()
+    const { heard, hear, hasHeard } = listener()
     const errors: ClientError[] = []
     let token = "a-member"
     const states: string[] = []
     const live = dial({ token: async () => token, onState: (state) => states.push(state) })
     await live.subscribe(channel, hear, { onError: (error) => errors.push(error) }).ready
     await house.credentialChanged("a-member")
-    while (!states.includes("connecting")) await new Promise((resolve) => setImmediate(resolve))
+    await until("a new connection", () => states.includes("connecting"), { everyMs: 1 })
     await tell(channel, 1)
-    await until(1)
+    await hasHeard(1)
     token = "nobody"
     proxy.cutNow()
-    while (errors.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await until("the refused credential", () => errors.length > 0)
     expect(errors.map(({ code }) => code)).to.deep.equal(["unauthenticated"])
     expect(states.at(-1)).to.equal("closed")
     expect(heard).to.deep.equal([1])
@@ -209,7 +204,7 @@ describe("live client", () => {
 
   it("asks for its token again when that failed, and ends once it is told that there is none", async () => {
     const channel = freshChannel()
-    const { heard, hear, until } = listener()
+    const { heard, hear, hasHeard } = listener()
     const errors: ClientError[] = []
     const answers = ["a-member", new TypeError("fetch failed"), new ClientError("unavailable", "Not now."), "a-member"]
     let asked = 0
@@ -222,10 +217,10 @@ describe("live client", () => {
     await live.subscribe(channel, hear, { onError: (error) => errors.push(error) }).ready
     proxy.cutNow()
     await tell(channel, 1)
-    await until(1)
+    await hasHeard(1)
     expect([asked, errors]).to.deep.equal([4, []])
     proxy.cutNow()
-    while (errors.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await until("being told that there is no token", () => errors.length > 0)
     expect(errors.map(({ code }) => code)).to.deep.equal(["permission_denied"])
     expect(heard).to.deep.equal([1])
     expect(() => live.subscribe("more", hear)).to.throw(ClientError)
@@ -233,7 +228,7 @@ describe("live client", () => {
 
   it("is refused what is out of reach, and nothing of another organization or channel comes through", async () => {
     const channel = freshChannel()
-    const { heard, hear, until } = listener()
+    const { heard, hear, hasHeard } = listener()
     const live = dial()
     await live.subscribe(channel, hear).ready
     expect(() => live.subscribe(channel, hear))
@@ -244,20 +239,20 @@ describe("live client", () => {
     await tell(channel, 100, orgB.id)
     await tell(freshChannel(), 200)
     await tell(channel, 1)
-    await until(1)
+    await hasHeard(1)
     expect(heard).to.deep.equal([1])
     const nobody = connectLive({ url: proxy.url, token: "nobody" }).subscribe("leads", () => {})
     expect(await nobody.ready.catch((error: unknown) => error)).to.have.property("code", "unauthenticated")
   })
 
   it("hears public channels of an endpoint without a token", async () => {
-    const { heard, hear, until } = listener()
+    const { heard, hear, hasHeard } = listener()
     await dial({ token: undefined, endpointId: endpoint }).subscribe("stage", hear).ready
     await tell("stage", 1)
     await house.works.run((work) =>
       house.live.live.stage(work, orgA.id, { channel: "stage", event: "n", data: 2, publicEndpoint: endpoint }),
     )
-    await until(1)
+    await hasHeard(1)
     expect(heard).to.deep.equal([2])
   })
 
@@ -272,10 +267,10 @@ describe("live client", () => {
     const second = listen(others)
     await ready(second)
     for (const one of second) one.close()
-    const { heard, hear, until } = listener()
+    const { heard, hear, hasHeard } = listener()
     await ready(listen(others, hear))
     for (const [n, name] of others.entries()) await tell(name, n)
-    await until(80)
+    await hasHeard(80)
     expect(heard).to.deep.equal(others.map((_name, n) => n))
   })
 
@@ -289,7 +284,7 @@ describe("live client", () => {
     subscription.close()
     await live.subscribe(channel, going.hear).ready
     await tell(channel, 1)
-    await going.until(1)
+    await going.hasHeard(1)
     expect(closed.heard).to.deep.equal([])
   })
 })

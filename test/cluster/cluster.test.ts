@@ -16,6 +16,7 @@ import { createLog } from "../../core/kernel/log.ts"
 import { createMongoDriver, type MongoDriver } from "../../core/storage/mongodb/driver.ts"
 import { createStore, type StartedStore } from "../../core/storage/store.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+import { until } from "../waiting.ts"
 
 const ids = timeOrderedIds(systemClock)
 const log = createLog("silent")
@@ -165,7 +166,12 @@ suite("cluster: nodes on one replica set", () => {
     // A feed begins with the latest commit, which is another one now.
     await announce(store, first, "p2", false)
     await node(() => {}, { leaseMs: longLeaseMs })
-    await work.committed(result)
+    let over = false
+    const committed = work.committed(result).then(() => {
+      over = true
+    })
+    await until("the commit being answered", () => over)
+    await committed
   })
 
   it("waits for a node that still has events under the old revision, for as long as it renews", async () => {
@@ -191,7 +197,10 @@ suite("cluster: nodes on one replica set", () => {
     for (let moves = 0; moves < 6; moves++) {
       const before = await renewals()
       passed += 40_000
-      while ((await renewals()) <= before) expect(done).to.equal(false)
+      await until("a renewal", async () => {
+        expect(done).to.equal(false)
+        return (await renewals()) > before
+      })
     }
     busy.open()
     await work
@@ -240,7 +249,7 @@ suite("cluster: nodes on one replica set", () => {
       .with.property("code", "unavailable")
     stuck.open()
     dropped.length = 0
-    while (!isLive(stalled)) await store.ready()
+    await until("the node being live again", () => isLive(stalled))
     expect(dropped).to.include(allKeys)
     expect(stalled.node).not.to.equal(registered)
     first.assertLease()
@@ -255,7 +264,7 @@ suite("cluster: nodes on one replica set", () => {
     const registered = second.node
     await announce(store, first, "p1", true)
     fail = false
-    while (!isLive(second) || second.node === registered) await store.ready()
+    await until("the node having started over", () => isLive(second) && second.node !== registered)
     await announce(store, first, "p1", true)
   })
 

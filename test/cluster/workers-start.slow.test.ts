@@ -7,10 +7,14 @@ import { expect } from "chai"
 import { freshFolder, killGroup, launch } from "../crash/service-process.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
 import { finished } from "../processes.ts"
+import { until } from "../waiting.ts"
 import { socketFolderOf } from "./worker-sockets.ts"
 
 describe("a service of several workers", () => {
-  const folder = freshFolder()
+  let folder: ReturnType<typeof freshFolder>
+  before(() => {
+    folder = freshFolder()
+  })
   after(() => folder.remove())
 
   const refusal = async (dataDir: string, env: Readonly<Record<string, string>>) => {
@@ -81,7 +85,7 @@ describe("a service of several workers", () => {
       const service = launch({ dataDir: path, env })
       try {
         const ended = finished(service)
-        while (!existsSync(loading)) await new Promise((resolve) => setTimeout(resolve, 10))
+        await until("the plugin of a worker being loaded", () => existsSync(loading))
         service.kill("SIGTERM")
         const { code, output } = await ended
         expect(code, output).to.equal(0)

@@ -1,5 +1,6 @@
 // The service under strace, with events sent to it: what the trace says of its answers.
 import { join } from "node:path"
+import { until } from "../waiting.ts"
 import { makePipeline } from "./rounds.ts"
 import { Sender } from "./sender.ts"
 import { apiOf, freshFolder, startService } from "./service-process.ts"
@@ -17,7 +18,7 @@ export async function traceAnswers(faults: readonly string[]): Promise<TraceRepo
     const { endpoint_id, secret } = await makePipeline(apiOf(service, folder.path), "http://127.0.0.1:9/nobody")
     const sender = new Sender({ url: `${service.url}/v1/inbound/${endpoint_id}`, secret, connections, from: 1 })
     sender.start()
-    while (sender.acknowledged.size < minAnswered && sender.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    await until(`${minAnswered} answers`, () => sender.acknowledged.size >= minAnswered || sender.inFlight === 0)
     await sender.stop()
     await service.kill()
     return { ...(await readTrace(trace)), acknowledged: sender.acknowledged.size }

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { runningMs } from "../slowness.ts"
 import { expectWithin } from "../tier.ts"
+import { until } from "../waiting.ts"
 import { freshFolder } from "./service-process.ts"
 import { acknowledged, childrenOf, residentMb, underLoad } from "./under-load.ts"
 
@@ -70,7 +71,7 @@ describe("a fault under load", () => {
         async happens(_service, load) {
           const before = load.refused.size
           fill(ballast)
-          while (load.refused.size < before + 20) await new Promise((resolve) => setTimeout(resolve, 5))
+          await until("events refused for want of room", () => load.refused.size >= before + 20)
           rmSync(ballast)
           await acknowledged(load, 100)
         },
@@ -92,7 +93,7 @@ describe("a fault under load", () => {
       env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "32" },
       async happens(service, load, endpoint) {
         const before = residentMb(service.pid)
-        while (load.refused.size < 2_000) await new Promise((resolve) => setTimeout(resolve, 10))
+        await until("2,000 events refused", () => load.refused.size >= 2_000)
         while (retryAfter === null) {
           const shed = await fetch(endpoint, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })
           if (shed.status === 429) retryAfter = shed.headers.get("retry-after")

@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net"
 import { gzipSync } from "node:zlib"
 import { expect } from "chai"
 import { expectWithin } from "../tier.ts"
+import { until } from "../waiting.ts"
 import type { Sender } from "./sender.ts"
 import { acknowledged, residentMb, underLoad } from "./under-load.ts"
 
@@ -87,7 +88,7 @@ describe("hostile clients", () => {
       let refused = 0
       for (const answer of answers) void answer.then((text) => statuses(text)[0] === "429" && refused++)
       // Those beyond the first 64 MiB; the others go on waiting for their ends.
-      while (refused < 80) await new Promise((resolve) => setTimeout(resolve, 20))
+      await until("80 bodies refused", () => refused >= 80)
       if (process.platform === "linux") expect(residentMb(pid) - before).to.be.lessThan(300)
     }))
 

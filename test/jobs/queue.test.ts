@@ -29,10 +29,11 @@ describe("the job queue", () => {
     exhausted: ({ payload }) => void exhausted.push(payload),
   })
   const plugin = definePlugin({ id: "test-jobs", config: z.strictObject({}), register: (registrar) => registrar.jobs(job) })
-  const dataDir = mkdtempSync(join(tmpdir(), "millrace-jobs-"))
+  let dataDir: string
   let host: TestHost
   const boot = () => testHost({ dataDir, plugins: [plugin as never], env: { MILLRACE_JOBS_POLL_MS: "20", MILLRACE_JOBS_CONCURRENCY: "2" } })
   before(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-jobs-"))
     host = await boot()
   })
   beforeEach(() => {

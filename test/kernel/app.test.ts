@@ -3,6 +3,7 @@ import { expect } from "chai"
 import { App } from "../../core/kernel/app.ts"
 import { Container, token } from "../../core/kernel/di.ts"
 import { createLog } from "../../core/kernel/log.ts"
+import { until } from "../waiting.ts"
 
 type Step = () => Promise<void> | void
 
@@ -79,7 +80,7 @@ describe("app", () => {
     })
     const { app, seen } = appOf({ a: {}, b: { start: () => under }, c: {} })
     const starting = app.start()
-    while (!seen.includes("start b")) await new Promise((resolve) => setImmediate(resolve))
+    await until("the start of b", () => seen.includes("start b"))
     const stopping = app.stop()
     expect(seen).to.not.include("stop b")
     finish()

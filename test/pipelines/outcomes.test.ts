@@ -4,9 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
+import type { Json } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { processorMs } from "../slowness.ts"
+import { until } from "../waiting.ts"
 import { answered, Bench, type Made, post } from "./bench.ts"
+import { outsideWorld } from "./outside-world.ts"
 import { onBothStores } from "./stores.ts"
 
 const proofSecret = "correct-horse-SECRET-77"
@@ -298,23 +301,30 @@ onBothStores("what becomes of an event", ({ start }) => {
 })
 
 describe("an overloaded service", () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "millrace-overload-"))
+  let dataDir: string
+  before(() => {
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-overload-"))
+  })
   after(() => rmSync(dataDir, { recursive: true, force: true }))
 
   it("answers 429 with Retry-After, and counts what it turned away in one entry a minute", async () => {
-    const host = await testHost({ dataDir, env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "1" } })
-    const made = await new Bench(host).make({ name: "Busy", pipeline: [{ type: "dataset.write", dataset_slug: "busy" }] })
-    await post(made.inbound_url, { warm: true })
-    const answers = await Promise.all(Array.from({ length: 40 }, () => post(made.inbound_url, { n: 1 })))
+    const world = outsideWorld()
+    const released = Promise.withResolvers<Json>()
+    world.answer = () => released.promise
+    const host = await testHost({ dataDir, plugins: [world.plugin], env: { MILLRACE_INBOUND_MAX_IN_FLIGHT: "1" } })
+    const made = await new Bench(host).make({ name: "Busy", pipeline: [{ id: "act", type: "world.act", says: "hello", await: true }] })
+    const taken = post(made.inbound_url, { n: 1 })
+    await until("the one event that is taken being under way", () => world.acts.length === 1)
+    const refused = await Promise.all(Array.from({ length: 40 }, () => post(made.inbound_url, { n: 1 })))
+    released.resolve({ done: true })
+    expect((await taken).status).to.equal(200)
     await host.stop()
-    const turned = answers.filter(({ status }) => status === 429)
-    expect(turned.length).to.be.greaterThan(0)
-    expect(turned[0]?.body.code).to.equal("resource_exhausted")
-    expect(turned[0]?.headers.get("retry-after")).to.equal("1")
-    const again = await testHost({ dataDir })
+    for (const { status, body, headers } of refused)
+      expect([status, body.code, headers.get("retry-after")]).to.deep.equal([429, "resource_exhausted", "1"])
+    const again = await testHost({ dataDir, plugins: [outsideWorld().plugin] })
     try {
       const folded = await new Bench(again).entries("busy", "?status=rejected")
-      expect(folded.reduce((sum, { count }) => sum + count, 0)).to.equal(turned.length)
+      expect(folded.reduce((sum, { count }) => sum + count, 0)).to.equal(refused.length)
       expect(new Set(folded.map(({ cause }) => cause))).to.deep.equal(new Set(["too_many"]))
       expect(folded.length).to.be.lessThan(3)
     } finally {

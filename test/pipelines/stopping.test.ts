@@ -10,7 +10,10 @@ import { Bench, post } from "./bench.ts"
 import { outsideWorld } from "./outside-world.ts"
 
 describe("an event that takes longer than a stop waits", () => {
-  const dataDir = mkdtempSync(join(tmpdir(), "millrace-stopping-"))
+  let dataDir: string
+  before(() => {
+    dataDir = mkdtempSync(join(tmpdir(), "millrace-stopping-"))
+  })
   after(() => rmSync(dataDir, { recursive: true, force: true }))
 
   it("is answered 503 with Retry-After, journalled as failed, and leaves nothing of what it staged", async () => {

@@ -5,6 +5,7 @@ import type { TestHost } from "#core/testing"
 import type { Commit } from "../../core/contract/store.ts"
 import type { StartedStore } from "../../core/storage/store.ts"
 import { RowsCollection } from "../../plugins/datasets/collections.ts"
+import { until } from "../waiting.ts"
 import { type Answered, Bench, post, turn } from "./bench.ts"
 import { onBothStores } from "./stores.ts"
 
@@ -60,7 +61,7 @@ onBothStores("an event and its commit", ({ start }) => {
         const answer = post(url, { n: 1 }).finally(() => {
           answered = true
         })
-        while (!started) await turn()
+        await until("the commit of the event", () => started)
         for (let i = 0; i < 20; i++) await turn()
         expect(answered).to.equal(false)
         expect(await bench.rows("kept")).to.have.length(1)

@@ -9,9 +9,8 @@ const specs = ["things", "others"].map((name) =>
   defineCollection<{ id: string; slug: string }>()({ name, scope: "global", times: [], indexes: [{ fields: ["slug"] }] }),
 )
 
-/** The database, of which each kind of call fails once with that code. */
-function interrupted(db: Db, code: number): Db {
-  const failed = new Set<string>()
+/** The database, of which each kind of call fails once with that code; `failed` is which did. */
+function interrupted(db: Db, code: number, failed = new Set<string>()): Db {
   return new Proxy(db, {
     get(target, name) {
       const method = target[name as keyof Db] as unknown
@@ -43,7 +42,9 @@ suite("storage: mongodb, its layout", () => {
   })
 
   it("is refused at once for what does not pass", async () => {
-    const error = await layOut(interrupted(client.db(), 13), specs).catch((thrown: unknown) => thrown)
+    const failed = new Set<string>()
+    const error = await layOut(interrupted(client.db(), 13, failed), specs).catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(Error).with.property("code", 13)
+    expect(failed.size, "calls before it was refused").to.equal(1)
   })
 })

@@ -7,6 +7,7 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { type TestHost, testHost } from "#core/testing"
+import { until } from "../waiting.ts"
 import { call, type House, openHouse } from "./house.ts"
 
 describe("requests sent ahead on one connection", () => {
@@ -22,9 +23,6 @@ describe("requests sent ahead on one connection", () => {
   })
   after(() => house.close())
   const event = "POST /v1/inbound/in_abc HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
-  const until = async (holds: () => boolean) => {
-    while (!holds()) await new Promise((resolve) => setImmediate(resolve))
-  }
 
   it("are taken one after the other, each when the one before is answered", async () => {
     const socket = connect(house.port, "127.0.0.1")
@@ -34,13 +32,13 @@ describe("requests sent ahead on one connection", () => {
       read += chunk.toString()
     })
     for (const body of ["one", "two", "three"]) {
-      await until(() => held.length > 0)
+      await until("an event being taken", () => held.length > 0, { everyMs: 1 })
       // What another client asks meanwhile is answered.
       expect((await call(house, "GET", "/v1/notes")).status).to.equal(200)
       expect(held).to.have.length(1)
       held.shift()?.end(body)
     }
-    await until(() => read.includes("three"))
+    await until("the last answer", () => read.includes("three"))
     expect(read.match(/one|two|three/g)).to.deep.equal(["one", "two", "three"])
     socket.destroy()
   })
@@ -257,8 +255,10 @@ describe("the service's own description", () => {
     expect(await dial(key)).to.equal("resource_exhausted")
     expect(await dial(await keyOf({})), "another key").to.not.be.a("string")
     ;(first as Socket).close()
-    let again: Socket | string = "resource_exhausted"
-    while (again === "resource_exhausted") again = await dial(key)
+    const again = await until("room for another socket", async () => {
+      const answer = await dial(key)
+      return answer !== "resource_exhausted" && answer
+    })
     expect(again).to.not.be.a("string")
   })
 

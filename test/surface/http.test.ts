@@ -4,6 +4,7 @@ import { type IncomingHttpHeaders, request as rawRequest } from "node:http"
 import { expect } from "chai"
 import fc from "fast-check"
 import { jsonFault } from "../../core/kernel/json-fault.ts"
+import { until } from "../waiting.ts"
 import { call, type House, openHouse } from "./house.ts"
 
 describe("HTTP", () => {
@@ -228,7 +229,7 @@ describe("HTTP", () => {
     }
     expect(house.stage.produced, "lines made for a client that does not read").to.be.below(100_000)
     abort.abort()
-    while (!house.stage.finished) await new Promise((resolve) => setImmediate(resolve))
+    await until("the stream being ended", () => house.stage.finished)
     expect(house.stage.produced).to.be.below(100_000)
   })
 

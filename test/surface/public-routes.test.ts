@@ -4,6 +4,7 @@ import fc from "fast-check"
 import { z } from "zod"
 import { AppError, Clock, definePlugin, defineRoute, type Route, type RouteRequest } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { until } from "../waiting.ts"
 
 type Given = Pick<RouteRequest, "method" | "url" | "params" | "headers" | "address">
 
@@ -134,7 +135,7 @@ describe("public routes", () => {
     expect(first?.value?.length).to.be.greaterThan(0)
     expect(closed).to.equal(0)
     stop.abort()
-    while (closed === 0) await new Promise((done) => setImmediate(done))
+    await until("the stream being stopped", () => closed > 0)
   })
 
   it("answers errors in the one shape, without causes", async () => {

@@ -6,6 +6,7 @@ import { expect } from "chai"
 import { z } from "zod"
 import { definePlugin, defineRoute } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { until } from "../waiting.ts"
 import { call, type House, openHouse } from "./house.ts"
 
 describe("an offer of another protocol", () => {
@@ -146,8 +147,7 @@ describe("a client that leaves in the middle of its body", () => {
       await once(socket, "data")
       socket.write('{"name":')
       socket.destroy()
-      while (!(await metrics(`millrace_http_request_seconds_count{operation="${operation}"`)))
-        await new Promise((done) => setImmediate(done))
+      await until("the request being counted", () => metrics(`millrace_http_request_seconds_count{operation="${operation}"`))
     }
     await new Promise((done) => setImmediate(done))
     expect(host.logged.filter((line) => /request failed|ECONNRESET/.test(line))).to.deep.equal([])

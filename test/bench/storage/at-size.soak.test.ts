@@ -1,5 +1,5 @@
 // The store at a size that CI has time for: books that are right, memory that is bounded, pages that are answered. How fast
-// is printed, and for the eye: `npm run bench -- --rows N` measures on a quiet machine.
+// is judged by the bounds of `npm run bench -- --rows N`.
 import { expect } from "chai"
 import { printTable, type Row } from "../table.ts"
 import { sizeRows } from "./at-size.ts"
@@ -17,9 +17,9 @@ describe("the store at size", function () {
     printTable(found)
     const byName = new Map(found.map((row) => [row.name, row]))
     const memory = byName.get("storage/size/memory")
-    expect(memory?.ours_range[1], "megabytes").to.be.within(1, 1_500)
+    expect(memory?.ours_range[1], "megabytes").to.be.within(1, 1_100)
     // It may waver, and must not follow the number of events.
-    expect(memory?.ratio).to.be.below(2)
+    expect(memory?.ratio).to.be.below(1.25)
     const pages = found.filter(({ name }) => name.startsWith("storage/size/page/"))
     expect(pages.map(({ name }) => name.split("/").at(-1))).to.include.members([
       "rows",
@@ -27,10 +27,9 @@ describe("the store at size", function () {
       "executions",
       "executions-from-the-middle",
     ])
-    // A read of everything would take seconds.
-    for (const { name, ours } of pages) expect(ours, name).to.be.within(0, 1_000)
     // With the default bound; see row-scans.test.ts for the rest.
-    expect([...byName.keys()]).to.include("storage/size/unindexed-refused")
-    expect(byName.get("storage/size/throughput")?.ours).to.be.greaterThan(0)
+    const refused = byName.get("storage/size/unindexed-refused")
+    for (const row of [...pages, refused]) expect(row?.ratio, `${row?.name}, of what is allowed`).to.be.within(0, 1)
+    expect(byName.get("storage/size/throughput")?.ratio, "of an empty store's").to.be.above(0.75)
   })
 })

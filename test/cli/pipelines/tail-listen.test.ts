@@ -5,6 +5,7 @@ import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { cuttingProxy } from "../../client/cutting-proxy.ts"
 import { finished, outputUntil } from "../../processes.ts"
+import { until } from "../../waiting.ts"
 import { CommandFolder } from "./command.ts"
 
 interface Wire {
@@ -112,7 +113,7 @@ describe("events of a running service", () => {
         await back
       }
       ids.push(await idOf(made, 5))
-      while (!said.includes(ids[4] ?? "none")) await new Promise((resolve) => setTimeout(resolve, 20))
+      await until("the line of the last event", () => said.includes(ids[4] ?? "none"))
       tail.kill("SIGTERM")
       const { code, output } = await ending
       const told = output.split("\n").filter((line) => line.startsWith("{"))

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
 import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
+import { until } from "../../waiting.ts"
 
 const inAnHour = () => Date.now() + 3_600_000
 
@@ -53,7 +54,7 @@ describe("bucket in a folder", () => {
     const url = await bucket.signedUrl("shots/asked.png", inAnHour())
     for (let n = 0; n < 5; n++) expect((await fetch(url, { method: "HEAD" })).status).to.equal(200)
     const open = () => readdirSync("/proc/self/fd").map((fd) => realPathOf(`/proc/self/fd/${fd}`))
-    while (open().some((path) => path.endsWith("asked.png"))) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until("no file being held open", () => !open().some((path) => path.endsWith("asked.png")))
   })
 
   it("fails who reads an object that went meanwhile, and nothing else", async () => {

@@ -38,7 +38,7 @@ describe("the live channel of a dataset", () => {
       const { row_ids } = await host.invoke<{ row_ids: string[] }>("datasets.insert_rows", { slug: "leads", rows: [{ n: 1 }, { n: 2 }] })
       await host.send(pipeline, { n: 3 })
       await host.api("DELETE", `/v1/datasets/leads/rows/${row_ids[0]}`)
-      await until(() => heard.length >= 4)
+      await until("four messages", () => heard.length >= 4)
       expect(heard.map(({ event, data }) => [event, (data as { values?: { n: number } }).values?.n])).to.deep.equal([
         ["row_written", 1],
         ["row_written", 2],
@@ -55,11 +55,11 @@ describe("the live channel of a dataset", () => {
     try {
       await hearing(proxy.url, async (heard, _live, gaps) => {
         await host.invoke("datasets.insert_rows", { slug: "leads", rows: [{ n: 4 }] })
-        await until(() => heard.length === 1)
+        await until("the message before the cut", () => heard.length === 1)
         proxy.cutNow()
-        await until(() => gaps() === 1)
+        await until("word of the gap", () => gaps() === 1)
         await host.invoke("datasets.insert_rows", { slug: "leads", rows: [{ n: 5 }] })
-        await until(() => heard.length === 2)
+        await until("the message after the cut", () => heard.length === 2)
       })
     } finally {
       await proxy.close()

@@ -84,7 +84,7 @@ onBothStores("verification secrets", ({ start }) => {
           }
         }
       })
-      while (accepted < 20) await new Promise((resolve) => setTimeout(resolve, 2))
+      await until("20 events under the secret that ends", () => accepted >= 20, { everyMs: 2 })
       const { body } = await rotate("loaded")
       ended = true
       const committed = (await bench.books()).rows

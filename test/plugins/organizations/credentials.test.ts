@@ -13,6 +13,7 @@ import organizations, {
   type User,
 } from "../../../plugins/organizations/index.ts"
 import { refusalOf } from "../../refusal.ts"
+import { until } from "../../waiting.ts"
 import { ServiceUnderTest } from "../unit-of-work.ts"
 
 interface Made {
@@ -327,21 +328,21 @@ describe("credentials", () => {
     it("is kept, with one write a minute however many calls there are", async () => {
       const { id, secret } = await create({})
       const lastUse = async () => (await service.get(Store).open(KeysCollection, home.id).get(id))?.last_used_at
-      const until = async (differs: string | null | undefined) => {
-        let seen = await lastUse()
-        while (seen === differs) seen = await lastUse()
-        return seen
-      }
+      const laterThan = (known: string | null | undefined) =>
+        until("a later use being kept", async () => {
+          const seen = await lastUse()
+          return seen !== known && seen
+        })
       expect(await lastUse()).to.equal(null)
       await me(secret)
-      const first = await until(null)
+      const first = await laterThan(null)
       await Promise.all(Array.from({ length: 50 }, () => me(secret)))
       service.ahead = 10_000
       await me(secret)
       expect(await lastUse()).to.equal(first)
       service.ahead = 61_000
       await me(secret)
-      expect(Date.parse((await until(first)) ?? "")).to.be.greaterThan(Date.parse(first ?? ""))
+      expect(Date.parse(await laterThan(first))).to.be.greaterThan(Date.parse(first ?? ""))
     })
   })
 })

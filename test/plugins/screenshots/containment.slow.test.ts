@@ -20,9 +20,10 @@ describe("screenshots: what a page can cost", () => {
     letGo = done
   })
   const hosts: TestHost[] = []
-  const folder = mkdtempSync(join(tmpdir(), "millrace-containment-"))
+  let folder: string
   const { TMPDIR } = process.env
   before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-containment-"))
     process.env["TMPDIR"] = folder
     site = await startSite({
       "/green": "<style>body { background: green }</style>",

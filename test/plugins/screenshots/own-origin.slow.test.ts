@@ -54,7 +54,7 @@ describe("screenshots: pages on an origin of their own", () => {
 })
 
 describe("screenshots: pages over TLS", () => {
-  const folder = mkdtempSync(join(tmpdir(), "millrace-tls-"))
+  let folder: string
   const asked: string[] = []
   const { pem: cert, key } = selfSigned(new Date(Date.now() - 60_000), new Date(Date.now() + 3_600_000))
   const secure = createServer({ cert, key: key.export({ type: "pkcs8", format: "pem" }) }, (request, response) => {
@@ -74,6 +74,7 @@ describe("screenshots: pages over TLS", () => {
   let origin: string
   let host: TestHost
   before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-tls-"))
     await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve))
     origin = `https://127.0.0.1:${(secure.address() as AddressInfo).port}`
     host = await startTaking({ pages: { origin }, settings: { executable: await trusting(folder) } })

@@ -1,6 +1,7 @@
 // The processes that render right now, browsers and theirs, known by the folder that each is given: a temporary one in
 // the folder that this service has for such.
 import { readdirSync, readFileSync } from "node:fs"
+import { until } from "../../waiting.ts"
 
 export function renderers(folder: string): { pid: number; command: string }[] {
   return readdirSync("/proc")
@@ -20,5 +21,5 @@ export function renderers(folder: string): { pid: number; command: string }[] {
 
 /** Resolves when none is left: what was killed is gone when the system next lets it run. */
 export async function allGone(folder: string): Promise<void> {
-  while (renderers(folder).length > 0) await new Promise((done) => setTimeout(done, 20))
+  await until("the end of all renderers", () => renderers(folder).length === 0)
 }

@@ -5,6 +5,7 @@ import type { TestHost } from "#core/testing"
 import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { browserFolder } from "../../chromium.ts"
+import { until } from "../../waiting.ts"
 import { onBothBuckets } from "../buckets/stores.ts"
 import { type Site, startSite } from "./site.ts"
 import { finished, pictureOf, type Refusal, resultOf, start, startTaking, take } from "./taking.ts"
@@ -257,7 +258,7 @@ onBothBuckets("screenshots: where images are kept", (leg) => {
     expect([later.status, later.bucket_key, later.signed_url, later.error]).to.deep.equal(["expired", "", "", ""])
     expect(later.expires_at).to.equal(result.expires_at)
     const bucket = host.get(Buckets).open(host.organization.id)
-    while (await present(bucket, result.bucket_key)) await new Promise((done) => setTimeout(done, 50))
+    await until("the picture being removed", async () => !(await present(bucket, result.bucket_key)))
     expect((await fetch(result.signed_url)).ok).to.equal(false)
     expect((await finished(host, result.job_id)).status).to.equal("expired")
   })
