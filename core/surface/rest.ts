@@ -18,7 +18,7 @@ import { idempotencyKeyOf } from "./http/idempotency-key.ts"
 import { heldToTag, readsBeside, refuseIfNoneMatch } from "./http/if-match.ts"
 import { methodNotAllowed } from "./http/methods.ts"
 import { openDocument, type ServedDocument } from "./http/open-document.ts"
-import { packing } from "./http/packing.ts"
+import { compressed } from "./http/compression.ts"
 import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
 import { allowedMethods, routesOf } from "./http/routes.ts"
@@ -79,7 +79,7 @@ export function createRest(deps: RestDeps): RequestListener {
     })
     next()
   })
-  app.use(packing())
+  app.use(compressed())
   if (deps.publicRoutes) app.use(deps.publicRoutes)
   app.use((request, response, next) => {
     if (request.method !== "OPTIONS") return next()

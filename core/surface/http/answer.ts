@@ -5,7 +5,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import type { Streamed } from "../../contract/operation.ts"
 import type { AppError } from "../../kernel/errors.ts"
-import { mayBePacked, variesByPacking } from "./packing.ts"
+import { mayBeCompressed, variesByEncoding } from "./compression.ts"
 
 export const jsonType = "application/json; charset=utf-8"
 
@@ -23,13 +23,13 @@ export function sendText(request: IncomingMessage, response: ServerResponse, sta
     response.setHeader("ETag", tag)
     if (known !== undefined && tagMatches(known, tag)) {
       response.removeHeader("Content-Type")
-      variesByPacking(response)
+      variesByEncoding(response)
       response.writeHead(304).end()
       return
     }
   }
   const bytes = Buffer.byteLength(text)
-  if (request.method !== "HEAD" || !mayBePacked(request, bytes)) response.setHeader("Content-Length", bytes)
+  if (request.method !== "HEAD" || !mayBeCompressed(request, bytes)) response.setHeader("Content-Length", bytes)
   response.writeHead(status).end(request.method === "HEAD" ? undefined : text)
 }
 
@@ -75,7 +75,7 @@ function disposition(fileName: string): string {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encodeURIComponent(fileName).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)}`
 }
 
-/** Weak, since the same answer may be sent packed and not. */
+/** Weak, since the same response may be sent compressed or not. */
 export function entityTag(text: string): string {
   return `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`
 }

@@ -4,7 +4,7 @@ import { promisify } from "node:util"
 import { brotliCompress, gzip } from "node:zlib"
 import type { Request, Response } from "express"
 import { entityTag, tagMatches } from "./answer.ts"
-import { variesByPacking } from "./packing.ts"
+import { variesByEncoding } from "./compression.ts"
 
 export interface ServedDocument {
   readonly contentType: string
@@ -27,7 +27,7 @@ export function openDocument(document: ServedDocument): (request: Request, respo
     rendered ??= render(document.text())
     const { tag, bodies } = await rendered
     response.set({ "Cache-Control": "private, no-cache", ETag: tag, ...document.headers })
-    variesByPacking(response)
+    variesByEncoding(response)
     const known = request.headers["if-none-match"]
     if (known !== undefined && tagMatches(known, tag)) return void response.writeHead(304).end()
     const encoding = (request.acceptsEncodings(["br", "gzip", "identity"]) || "identity") as Encoding
@@ -41,6 +41,6 @@ export function openDocument(document: ServedDocument): (request: Request, respo
 
 async function render(text: string): Promise<Rendered> {
   const identity = Buffer.from(text)
-  const [br, packed] = await Promise.all([promisify(brotliCompress)(identity), promisify(gzip)(identity)])
-  return { tag: entityTag(text), bodies: { br, gzip: packed, identity } }
+  const [br, gzipped] = await Promise.all([promisify(brotliCompress)(identity), promisify(gzip)(identity)])
+  return { tag: entityTag(text), bodies: { br, gzip: gzipped, identity } }
 }

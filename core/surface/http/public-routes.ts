@@ -10,7 +10,7 @@ import type { Logger } from "../../kernel/log.ts"
 import type { AddressLimits } from "../call/address-limits.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { methodNotAllowed } from "./methods.ts"
-import { mayBePacked, variesByPacking } from "./packing.ts"
+import { mayBeCompressed, variesByEncoding } from "./compression.ts"
 
 export interface PublicRoutesDeps {
   readonly routes: readonly AnyRoute[]
@@ -80,10 +80,10 @@ async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, requ
 async function send(request: Request, response: Response, { status = 200, headers = {}, body = "" }: RouteResponse): Promise<void> {
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
   response.statusCode = status
-  if (status === 304) variesByPacking(response)
+  if (status === 304) variesByEncoding(response)
   if (typeof body === "string" || body instanceof Uint8Array) {
     const bytes = Buffer.byteLength(body)
-    if (request.method !== "HEAD" || !mayBePacked(request, bytes)) response.setHeader("Content-Length", bytes)
+    if (request.method !== "HEAD" || !mayBeCompressed(request, bytes)) response.setHeader("Content-Length", bytes)
     response.end(request.method === "HEAD" ? undefined : body)
     return
   }
