@@ -6,7 +6,7 @@ import { ClientError, connectLive, type Live, type LiveOptions } from "../../cli
 import { newPosition } from "../../core/client/position.ts"
 import type { Json } from "../../core/contract/collection.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
-import { endpoint, type House, openHouse } from "../surface/house.ts"
+import { endpoint, type SurfaceBench, openSurfaceBench } from "../surface/surface-bench.ts"
 import { orgA, orgB } from "../surface/operations.ts"
 import { until } from "../waiting.ts"
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
@@ -14,22 +14,22 @@ import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
 type Channels = Record<string, number>
 
 describe("live client", () => {
-  let house: House
+  let bench: SurfaceBench
   let proxy: CuttingProxy
   const open: Live<Channels>[] = []
   let channels = 0
   before(async () => {
-    house = await openHouse({ keepMessages: 200, endpointOrganization: orgA.id })
-    proxy = await cuttingProxy(house.url)
+    bench = await openSurfaceBench({ keepMessages: 200, endpointOrganization: orgA.id })
+    proxy = await cuttingProxy(bench.url)
   })
   afterEach(() => {
     for (const live of open.splice(0)) live.close()
     proxy.cutAfter([])
-    house.clock.goOn()
+    bench.clock.goOn()
   })
   after(async () => {
     await proxy.close()
-    await house.close()
+    await bench.close()
   })
 
   const dial = (options: Partial<LiveOptions> = {}) => {
@@ -38,7 +38,7 @@ describe("live client", () => {
     return live
   }
   const tell = (channel: string, data: Json, organization = orgA.id) =>
-    house.works.run((work) => house.live.live.stage(work, organization, { channel, event: "n", data }))
+    bench.works.run((work) => bench.live.live.stage(work, organization, { channel, event: "n", data }))
   const freshChannel = () => `channel-${++channels}`
   /** What a subscription hands out, with a promise of as many as are waited for. */
   function listener() {
@@ -129,32 +129,32 @@ describe("live client", () => {
     const channel = freshChannel()
     const node = "the node that died"
     // It is to be known for dead when the test says so, and not because the machine paused.
-    house.clock.stand()
-    const now = () => new Date(house.clock.now()).toISOString()
+    bench.clock.stand()
+    const now = () => new Date(bench.clock.now()).toISOString()
     /** Committed, and not emitted. */
     const leave = (data: Json) =>
-      house.works.run((work) => {
-        const expires_at = new Date(house.clock.now() + 3_600_000).toISOString()
+      bench.works.run((work) => {
+        const expires_at = new Date(bench.clock.now() + 3_600_000).toISOString()
         const room = `c:${channel}`
-        work.in(LiveMessages, orgA.id).insert({ id: house.ids.uuid(), room, channel, event: "n", data, at: now(), node, expires_at })
+        work.in(LiveMessages, orgA.id).insert({ id: bench.ids.uuid(), room, channel, event: "n", data, at: now(), node, expires_at })
       })
-    await house.works.run((work) => {
-      work.in(LiveOutboxes).insert({ id: house.ids.uuid(), node, organization: orgA.id, created_at: now() })
+    await bench.works.run((work) => {
+      work.in(LiveOutboxes).insert({ id: bench.ids.uuid(), node, organization: orgA.id, created_at: now() })
       work.in(LiveNodes).insert({ id: node, beat_at: now(), emitted_through: now() })
     })
-    house.clock.ahead += 1_000
+    bench.clock.ahead += 1_000
     const [first, second] = [listener(), listener()]
     await dial().subscribe(channel, first.hear).ready
     for (const n of [0, 1]) await leave(n)
     proxy.cutNow()
     await first.hasHeard(2)
     await leave(2)
-    house.clock.ahead += 15_000
+    bench.clock.ahead += 15_000
     await tell(channel, 3)
     await first.hasHeard(3)
     await dial().subscribe(channel, second.hear).ready
-    house.clock.ahead += 15_000
-    await until("the dead node being struck off", async () => (await house.store.open(LiveOutboxes).count({ node })) === 0)
+    bench.clock.ahead += 15_000
+    await until("the dead node being struck off", async () => (await bench.store.open(LiveOutboxes).count({ node })) === 0)
     await tell(channel, 4)
     await Promise.all([first.hasHeard(5), second.hasHeard(1)])
     expect(first.heard).to.deep.equal([0, 1, 3, 2, 4])
@@ -187,7 +187,7 @@ describe("live client", () => {
     const states: string[] = []
     const live = dial({ token: async () => token, onState: (state) => states.push(state) })
     await live.subscribe(channel, hear, { onError: (error) => errors.push(error) }).ready
-    await house.credentialChanged("a-member")
+    await bench.credentialChanged("a-member")
     await until("a new connection", () => states.includes("connecting"), { everyMs: 1 })
     await tell(channel, 1)
     await hasHeard(1)
@@ -249,8 +249,8 @@ describe("live client", () => {
     const { heard, hear, hasHeard } = listener()
     await dial({ token: undefined, endpointId: endpoint }).subscribe("stage", hear).ready
     await tell("stage", 1)
-    await house.works.run((work) =>
-      house.live.live.stage(work, orgA.id, { channel: "stage", event: "n", data: 2, publicEndpoint: endpoint }),
+    await bench.works.run((work) =>
+      bench.live.live.stage(work, orgA.id, { channel: "stage", event: "n", data: 2, publicEndpoint: endpoint }),
     )
     await hasHeard(1)
     expect(heard).to.deep.equal([2])

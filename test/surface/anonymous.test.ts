@@ -8,37 +8,37 @@ import { clientAddressReader, networkOf } from "../../core/kernel/client-address
 import { systemClock } from "../../core/kernel/clock.ts"
 import { SocketLimits } from "../../core/surface/live/socket-limits.ts"
 import { until } from "../waiting.ts"
-import { call, endpoint, type House, openHouse } from "./house.ts"
+import { call, endpoint, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { orgA } from "./operations.ts"
 
 describe("calls without a credential that holds", () => {
-  let house: House
+  let bench: SurfaceBench
   before(async () => {
-    house = await openHouse({ addressPerMinute: 5, trustProxy: ["127.0.0.0/8"] })
-    house.clock.stand()
+    bench = await openSurfaceBench({ addressPerMinute: 5, trustProxy: ["127.0.0.0/8"] })
+    bench.clock.stand()
   })
-  after(() => house.close())
+  after(() => bench.close())
   const from = (address: string) => ({ "x-forwarded-for": address })
 
   it("are refused beyond the limit of their address, and nobody else with them", async () => {
     const statuses: number[] = []
-    for (let n = 0; n < 7; n++) statuses.push((await call(house, "GET", "/v1/notes", { key: "nobody", headers: from("192.0.2.1") })).status)
+    for (let n = 0; n < 7; n++) statuses.push((await call(bench, "GET", "/v1/notes", { key: "nobody", headers: from("192.0.2.1") })).status)
     expect(statuses).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
-    const refused = await call(house, "GET", "/openapi.json", { key: null, headers: from("192.0.2.1") })
+    const refused = await call(bench, "GET", "/openapi.json", { key: null, headers: from("192.0.2.1") })
     expect([refused.status, refused.headers.get("retry-after")]).to.deep.equal([429, "12"])
     expect(refused.json.details).to.include({ quota: "address", limit: 5 })
-    expect((await call(house, "GET", "/v1/notes", { headers: from("192.0.2.1") })).status, "a key that holds").to.equal(200)
-    expect((await call(house, "GET", "/openapi.json", { key: null, headers: from("192.0.2.2") })).status).to.equal(200)
-    house.clock.ahead += 13_000
-    expect((await call(house, "GET", "/v1/notes", { key: "nobody", headers: from("192.0.2.1") })).status).to.equal(401)
+    expect((await call(bench, "GET", "/v1/notes", { headers: from("192.0.2.1") })).status, "a key that holds").to.equal(200)
+    expect((await call(bench, "GET", "/openapi.json", { key: null, headers: from("192.0.2.2") })).status).to.equal(200)
+    bench.clock.ahead += 13_000
+    expect((await call(bench, "GET", "/v1/notes", { key: "nobody", headers: from("192.0.2.1") })).status).to.equal(401)
   })
 
   it("count one IPv6 network as one address", async () => {
     const statuses: number[] = []
     for (let n = 1; n < 8; n++)
-      statuses.push((await call(house, "GET", "/v1/notes", { key: null, headers: from(`2001:db8:1:2::${n}`) })).status)
+      statuses.push((await call(bench, "GET", "/v1/notes", { key: null, headers: from(`2001:db8:1:2::${n}`) })).status)
     expect(statuses.slice(5)).to.deep.equal([429, 429])
-    expect((await call(house, "GET", "/v1/notes", { key: null, headers: from("2001:db8:1:3::1") })).status).to.equal(401)
+    expect((await call(bench, "GET", "/v1/notes", { key: null, headers: from("2001:db8:1:3::1") })).status).to.equal(401)
   })
 })
 
@@ -76,19 +76,19 @@ describe("token buckets", () => {
 })
 
 describe("anonymous sockets", () => {
-  let house: House
+  let bench: SurfaceBench
   const sockets: Socket[] = []
   before(async () => {
-    house = await openHouse({ endpointOrganization: orgA.id, anonymousPerAddress: 2 })
+    bench = await openSurfaceBench({ endpointOrganization: orgA.id, anonymousPerAddress: 2 })
   })
   afterEach(() => {
-    house.endpoints.active = true
+    bench.endpoints.active = true
     for (const socket of sockets.splice(0)) socket.close()
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   const dial = (auth: Record<string, unknown>) => {
-    const socket = io(house.url, { path: "/live", auth, reconnection: false, forceNew: true, transports: ["websocket"] })
+    const socket = io(bench.url, { path: "/live", auth, reconnection: false, forceNew: true, transports: ["websocket"] })
     sockets.push(socket)
     return new Promise<Socket | string>((resolve) => {
       socket.on("connect", () => resolve(socket))
@@ -102,17 +102,17 @@ describe("anonymous sockets", () => {
 
   it("are let in for the endpoint of an active pipeline only", async () => {
     expect(await dial({ endpoint_id: `in_${"Z".repeat(22)}` })).to.equal("not_found")
-    house.endpoints.active = false
+    bench.endpoints.active = false
     expect(await dial({ endpoint_id: endpoint })).to.equal("not_found")
   })
 
   it("end when their pipeline is no longer active, and stay when another one changes", async () => {
     const [viewer, member] = [await dial({ endpoint_id: endpoint }), await dial({ token: "a-member" })]
-    house.endpoints.active = false
-    await house.endpointChanged("another-pipeline")
+    bench.endpoints.active = false
+    await bench.endpointChanged("another-pipeline")
     expect(viewer).to.have.property("connected", true)
     const ended = closed(viewer)
-    await house.endpointChanged("the-pipeline")
+    await bench.endpointChanged("the-pipeline")
     await ended
     expect(member).to.have.property("connected", true)
   })

@@ -1,17 +1,17 @@
 // What is known of a request before its body and its query are looked at: who sends it, how often, and whether they may.
 import { connect } from "node:net"
 import { expect } from "chai"
-import { call, type House, openHouse } from "./house.ts"
+import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 
 describe("before the body is read", () => {
-  const houses: House[] = []
-  const open = async (options: Parameters<typeof openHouse>[0] = {}) => {
-    const house = await openHouse(options)
-    houses.push(house)
-    return house
+  const houses: SurfaceBench[] = []
+  const open = async (options: Parameters<typeof openSurfaceBench>[0] = {}) => {
+    const bench = await openSurfaceBench(options)
+    houses.push(bench)
+    return bench
   }
   afterEach(async () => {
-    for (const house of houses.splice(0)) await house.close()
+    for (const bench of houses.splice(0)) await bench.close()
   })
 
   const large = JSON.stringify({ id: "big", text: "x".repeat(1_200_000) })
@@ -24,43 +24,43 @@ describe("before the body is read", () => {
   ] as const
 
   it("a caller without a key is refused as such, and counted by address", async () => {
-    const house = await open({ addressPerMinute: bad.length })
-    house.clock.stand()
+    const bench = await open({ addressPerMinute: bad.length })
+    bench.clock.stand()
     for (const [method, path, options] of bad) {
-      const answer = await call(house, method, path, { ...options, key: null })
+      const answer = await call(bench, method, path, { ...options, key: null })
       expect([answer.status, answer.json["code"]], `${method} ${path}`).to.deep.equal([401, "unauthenticated"])
     }
-    expect((await call(house, "POST", "/v1/notes", { key: null, body: '{"id":' })).status).to.equal(429)
+    expect((await call(bench, "POST", "/v1/notes", { key: null, body: '{"id":' })).status).to.equal(429)
   })
 
   it("a caller who may not is told so", async () => {
-    const house = await open()
-    const answer = await call(house, "POST", "/v1/notes", { key: "a-guest", body: '{"id":' })
+    const bench = await open()
+    const answer = await call(bench, "POST", "/v1/notes", { key: "a-guest", body: '{"id":' })
     expect([answer.status, answer.json["code"]]).to.deep.equal([403, "permission_denied"])
   })
 
   it("a call is counted once, also one whose body is malformed", async () => {
-    const house = await open({ rateLimits: { key_per_minute: 3, organization_per_minute: 100 } })
-    house.clock.stand()
+    const bench = await open({ rateLimits: { key_per_minute: 3, organization_per_minute: 100 } })
+    bench.clock.stand()
     for (const [left, status, [method, path, options]] of [
       [2, 400, bad[0]],
       [1, 413, bad[1]],
       [0, 415, bad[2]],
     ] as const) {
-      const answer = await call(house, method, path, options)
+      const answer = await call(bench, method, path, options)
       expect(answer.status).to.equal(status)
       expect(answer.headers.get("ratelimit")).to.match(new RegExp(`"key";r=${left};`))
       expect(answer.headers.has("ratelimit-policy")).to.equal(true)
     }
-    const refused = await call(house, "POST", "/v1/notes", { body: '{"id":' })
+    const refused = await call(bench, "POST", "/v1/notes", { body: '{"id":' })
     expect([refused.status, refused.json.details["reason"]]).to.deep.equal([429, "rate_limited"])
-    expect(house.stage.handled).to.equal(0)
+    expect(bench.stage.handled).to.equal(0)
   })
 
   it("a caller without a key is answered before the body has come", async () => {
-    const house = await open()
+    const bench = await open()
     const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(house.port, "127.0.0.1")
+      const socket = connect(bench.port, "127.0.0.1")
       socket.write("POST /v1/notes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{")
       socket.once("data", (chunk) => {
         socket.destroy()

@@ -8,24 +8,24 @@ import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../waiting.ts"
-import { call, type House, openHouse } from "./house.ts"
+import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 
 describe("requests sent ahead on one connection", () => {
-  let house: House
+  let bench: SurfaceBench
   const held: ServerResponse[] = []
   before(async () => {
-    house = await openHouse({
+    bench = await openSurfaceBench({
       inbound: { handle: (_request: IncomingMessage, response: ServerResponse) => void held.push(response) },
     })
   })
   afterEach(() => {
     for (const response of held.splice(0)) response.destroy()
   })
-  after(() => house.close())
+  after(() => bench.close())
   const event = "POST /v1/inbound/in_abc HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
 
   it("are taken one after the other, each when the one before is answered", async () => {
-    const socket = connect(house.port, "127.0.0.1")
+    const socket = connect(bench.port, "127.0.0.1")
     socket.write(event.repeat(3))
     let read = ""
     socket.on("data", (chunk: Buffer) => {
@@ -34,7 +34,7 @@ describe("requests sent ahead on one connection", () => {
     for (const body of ["one", "two", "three"]) {
       await until("an event being taken", () => held.length > 0, { everyMs: 1 })
       // What another client asks meanwhile is answered.
-      expect((await call(house, "GET", "/v1/notes")).status).to.equal(200)
+      expect((await call(bench, "GET", "/v1/notes")).status).to.equal(200)
       expect(held).to.have.length(1)
       held.shift()?.end(body)
     }
@@ -44,7 +44,7 @@ describe("requests sent ahead on one connection", () => {
   })
 
   it("end the connection when there are hundreds, and are not taken", async () => {
-    const socket = connect(house.port, "127.0.0.1")
+    const socket = connect(bench.port, "127.0.0.1")
     socket.on("error", () => undefined)
     socket.resume()
     socket.write(event.repeat(600))
@@ -54,15 +54,15 @@ describe("requests sent ahead on one connection", () => {
 })
 
 describe("documents that anyone may read", () => {
-  let house: House
+  let bench: SurfaceBench
   before(async () => {
-    house = await openHouse()
+    bench = await openSurfaceBench()
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   it("are the same in each encoding, with one tag and their length", async () => {
     const raw = async (encoding: string) => {
-      const socket = connect(house.port, "127.0.0.1")
+      const socket = connect(bench.port, "127.0.0.1")
       socket.write(`GET /openapi.json HTTP/1.1\r\nHost: x\r\nAccept-Encoding: ${encoding}\r\nConnection: close\r\n\r\n`)
       const chunks: Buffer[] = []
       for await (const chunk of socket) chunks.push(chunk as Buffer)
@@ -80,25 +80,25 @@ describe("documents that anyone may read", () => {
       expect(head).to.match(new RegExp(`^content-length: ${body.length}$`, "im"))
       expect(head).to.match(/^vary: .*accept-encoding/im)
     }
-    const known = await call(house, "GET", "/openapi.json", { key: null, headers: { "if-none-match": tagOf(br.head) ?? "" } })
+    const known = await call(bench, "GET", "/openapi.json", { key: null, headers: { "if-none-match": tagOf(br.head) ?? "" } })
     expect([known.status, known.text]).to.deep.equal([304, ""])
   })
 
   it("begin at /, for programs and for browsers", async () => {
-    expect((await call(house, "GET", "/", { key: null })).json).to.include({ docs: "/docs", openapi: "/openapi.json" })
-    const browser = await fetch(house.url, { headers: { accept: "text/html,application/xhtml+xml" }, redirect: "manual" })
+    expect((await call(bench, "GET", "/", { key: null })).json).to.include({ docs: "/docs", openapi: "/openapi.json" })
+    const browser = await fetch(bench.url, { headers: { accept: "text/html,application/xhtml+xml" }, redirect: "manual" })
     expect([browser.status, browser.headers.get("location")]).to.deep.equal([303, "/docs"])
   })
 })
 
 describe("/metrics", () => {
   const token = "a-token-of-the-scraper"
-  const opened = async (metrics: NonNullable<Parameters<typeof openHouse>[0]>["metrics"], use: (house: House) => Promise<void>) => {
-    const house = await openHouse({ metrics: metrics ?? {} })
+  const opened = async (metrics: NonNullable<Parameters<typeof openSurfaceBench>[0]>["metrics"], use: (bench: SurfaceBench) => Promise<void>) => {
+    const bench = await openSurfaceBench({ metrics: metrics ?? {} })
     try {
-      await use(house)
+      await use(bench)
     } finally {
-      await house.close()
+      await bench.close()
     }
   }
   const statusOf = async (url: string, headers: Record<string, string> = {}) => (await fetch(`${url}/metrics`, { headers })).status
@@ -117,7 +117,7 @@ describe("/metrics", () => {
     }))
 
   it("is on its own port alone where one is set", async () => {
-    const probe = await openHouse()
+    const probe = await openSurfaceBench()
     const { port } = probe
     await probe.close()
     await opened({ port }, async ({ url }) => {
@@ -129,17 +129,17 @@ describe("/metrics", () => {
 })
 
 describe("a refusal", () => {
-  let house: House
+  let bench: SurfaceBench
   before(async () => {
-    house = await openHouse()
+    bench = await openSurfaceBench()
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   const unknown = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`"k{,${n}`, 0])))
 
   it("of many unknown fields names a hundred, counts the rest and stays small", async () => {
     const body = unknown(2_000)
-    const { status, json, text } = await call(house, "POST", "/v1/notes", { body })
+    const { status, json, text } = await call(bench, "POST", "/v1/notes", { body })
     expect(status).to.equal(400)
     expect(json.details["fields"]).to.have.length(100)
     expect(json.details["problems"]).to.be.at.least(2_000)
@@ -148,22 +148,22 @@ describe("a refusal", () => {
 
   it("of an object with tens of thousands of fields comes before it is parsed, wherever it stands", async () => {
     for (const body of [unknown(60_000), `{"a":[1,{"b\\\\":${unknown(2_001)}}]}`]) {
-      const { status, json } = await call(house, "POST", "/v1/notes", { body })
+      const { status, json } = await call(bench, "POST", "/v1/notes", { body })
       expect([status, json.details["reason"], json.details["max_fields"]]).to.deep.equal([400, "too_many_fields", 2_000])
     }
     const list = JSON.stringify({ text: "x", more: Array.from({ length: 5_000 }, (_, n) => ({ n, k: ',{"' })) })
-    expect((await call(house, "POST", "/v1/notes", { body: list })).json.details["reason"]).to.equal("invalid_fields")
+    expect((await call(bench, "POST", "/v1/notes", { body: list })).json.details["reason"]).to.equal("invalid_fields")
   })
 
   it("quotes no more than the beginning of a long name", async () => {
     const body = JSON.stringify({ ["x".repeat(200_000)]: 1 })
-    const { status, text } = await call(house, "POST", "/v1/notes", { body })
+    const { status, text } = await call(bench, "POST", "/v1/notes", { body })
     expect(status).to.equal(400)
     expect(text.length).to.be.lessThan(2_000)
   })
 
   it("of two Authorization headers is 400, whichever of them holds", async () => {
-    const socket = connect(house.port, "127.0.0.1")
+    const socket = connect(bench.port, "127.0.0.1")
     const headers = "Authorization: Bearer a-member\r\nauthorization: Bearer nobody\r\n"
     socket.write(`GET /v1/notes HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`)
     let read = ""

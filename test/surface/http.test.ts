@@ -5,52 +5,52 @@ import { expect } from "chai"
 import fc from "fast-check"
 import { jsonFault } from "../../core/kernel/json-fault.ts"
 import { until } from "../waiting.ts"
-import { call, type House, openHouse } from "./house.ts"
+import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 
 describe("HTTP", () => {
-  let house: House
+  let bench: SurfaceBench
   before(async () => {
-    house = await openHouse({ corsOrigins: ["https://app.example.test"] })
+    bench = await openSurfaceBench({ corsOrigins: ["https://app.example.test"] })
     for (let n = 0; n < 30; n++)
-      await call(house, "POST", "/v1/notes", { body: { id: `h${n}`, text: "a text long enough to be worth packing" } })
+      await call(bench, "POST", "/v1/notes", { body: { id: `h${n}`, text: "a text long enough to be worth packing" } })
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   it("answers 404 and 405 as JSON, with Allow", async () => {
-    const unknown = await call(house, "GET", "/v1/nothing")
+    const unknown = await call(bench, "GET", "/v1/nothing")
     expect(unknown.status).to.equal(404)
     expect(unknown.json).to.include({ code: "not_found" })
-    const method = await call(house, "DELETE", "/v1/notes/h1")
+    const method = await call(bench, "DELETE", "/v1/notes/h1")
     expect(method.status).to.equal(405)
     expect(method.json).to.include({ code: "unimplemented" })
     expect(method.headers.get("allow")).to.equal("GET, HEAD, OPTIONS, PATCH")
-    expect((await call(house, "GET", "/v1/notes/h1")).status).to.equal(200)
+    expect((await call(bench, "GET", "/v1/notes/h1")).status).to.equal(200)
   })
 
   it("reads a path with a slash at its end as the one without, by every method", async () => {
     for (const path of ["/openapi.json", "/mcp", "/v1/notes"]) {
       for (const method of ["OPTIONS", "DELETE", "PROPFIND", ...(path === "/mcp" ? [] : ["GET"])]) {
-        const [slashed, plain] = [await call(house, method, `${path}/`), await call(house, method, path)]
+        const [slashed, plain] = [await call(bench, method, `${path}/`), await call(bench, method, path)]
         expect([slashed.status, slashed.headers.get("allow")], `${method} ${path}/`).to.deep.equal([
           plain.status,
           plain.headers.get("allow"),
         ])
       }
     }
-    expect((await call(house, "OPTIONS", "/openapi.json/", { key: null })).status).to.equal(204)
-    expect((await call(house, "GET", "/openapi.json//", { key: null })).status).to.equal(404)
+    expect((await call(bench, "OPTIONS", "/openapi.json/", { key: null })).status).to.equal(204)
+    expect((await call(bench, "GET", "/openapi.json//", { key: null })).status).to.equal(404)
   })
 
   it("prefers a literal path to a parameter, and takes a broken escape for bad input", async () => {
-    const search = await call(house, "GET", "/v1/notes/search?q=a&q=b")
+    const search = await call(bench, "GET", "/v1/notes/search?q=a&q=b")
     expect(search.json["q"]).to.deep.equal(["a", "b"])
-    const broken = await call(house, "GET", "/v1/notes/%E0%A4%A")
+    const broken = await call(bench, "GET", "/v1/notes/%E0%A4%A")
     expect(broken.status).to.equal(400)
     expect(broken.json.details).to.include({ reason: "malformed_path" })
   })
 
   it("says where JSON is malformed without repeating it, and wants an object", async () => {
-    const malformed = await call(house, "POST", "/v1/notes", { body: '{"id": "x",\n "text": hunter2}' })
+    const malformed = await call(bench, "POST", "/v1/notes", { body: '{"id": "x",\n "text": hunter2}' })
     expect(malformed.status).to.equal(400)
     expect(malformed.json.details).to.deep.equal({ reason: "malformed_body", offset: 21, line: 2, column: 10 })
     expect(malformed.text).not.to.contain("hunter2")
@@ -59,75 +59,75 @@ describe("HTTP", () => {
       ["null", "null"],
       ['"x"', "a string"],
     ] as const) {
-      const answer = await call(house, "POST", "/v1/notes", { body })
+      const answer = await call(bench, "POST", "/v1/notes", { body })
       expect(answer.status).to.equal(400)
       expect(answer.json["message"]).to.contain(kind)
     }
-    const deep = await call(house, "POST", "/v1/notes", { body: `{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}` })
+    const deep = await call(bench, "POST", "/v1/notes", { body: `{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}` })
     expect(deep.status).to.equal(400)
     expect(deep.json.details).to.include({ reason: "body_too_deep" })
   })
 
   it("refuses other types with 415 and large bodies with 413", async () => {
-    const type = await call(house, "POST", "/v1/notes", { body: "id=x", headers: { "content-type": "application/x-www-form-urlencoded" } })
+    const type = await call(bench, "POST", "/v1/notes", { body: "id=x", headers: { "content-type": "application/x-www-form-urlencoded" } })
     expect(type.status).to.equal(415)
     expect(type.json).to.include({ code: "invalid_argument" })
-    const charset = await call(house, "POST", "/v1/notes", { body: "{}", headers: { "content-type": "application/json; charset=latin1" } })
+    const charset = await call(bench, "POST", "/v1/notes", { body: "{}", headers: { "content-type": "application/json; charset=latin1" } })
     expect(charset.status).to.equal(415)
-    const large = await call(house, "POST", "/v1/notes", { body: { id: "big", text: "x".repeat(1_100_000) } })
+    const large = await call(bench, "POST", "/v1/notes", { body: { id: "big", text: "x".repeat(1_100_000) } })
     expect(large.status).to.equal(413)
     expect(large.json).to.include({ code: "resource_exhausted" })
-    const chunked = await sendChunked(house, 1_100_000)
+    const chunked = await sendChunked(bench, 1_100_000)
     expect(chunked).to.equal(413)
-    const none = await call(house, "POST", "/v1/notes")
+    const none = await call(bench, "POST", "/v1/notes")
     expect(none.json.details).to.include({ reason: "invalid_fields" })
   })
 
   it("refuses a field that contradicts the path, and a query where the body is read", async () => {
-    const conflict = await call(house, "PATCH", "/v1/notes/h1", { key: "a-admin", body: { id: "h2", text: "x" } })
+    const conflict = await call(bench, "PATCH", "/v1/notes/h1", { key: "a-admin", body: { id: "h2", text: "x" } })
     expect(conflict.status).to.equal(400)
     expect(conflict.json.details).to.include({ reason: "path_field_mismatch" })
-    expect((await call(house, "PATCH", "/v1/notes/h1", { key: "a-admin", body: { id: "h1", text: "same" } })).status).to.equal(200)
+    expect((await call(bench, "PATCH", "/v1/notes/h1", { key: "a-admin", body: { id: "h1", text: "same" } })).status).to.equal(200)
     for (const id of [`${"[".repeat(50_000)}${"]".repeat(50_000)}`, '{"toString":1}', '["h1"]', "null"]) {
-      const strange = await call(house, "PATCH", "/v1/notes/h1", { key: "a-admin", body: `{"id":${id},"text":"x"}` })
+      const strange = await call(bench, "PATCH", "/v1/notes/h1", { key: "a-admin", body: `{"id":${id},"text":"x"}` })
       expect(strange.json.details, id.slice(0, 20)).to.include({ reason: "path_field_mismatch" })
     }
-    const query = await call(house, "PATCH", "/v1/notes/h1?text=y", { key: "a-admin", body: { text: "z" } })
+    const query = await call(bench, "PATCH", "/v1/notes/h1?text=y", { key: "a-admin", body: { text: "z" } })
     expect(query.json.details).to.include({ reason: "unexpected_query" })
-    expect((await call(house, "GET", "/v1/notes/h1")).json["text"]).to.equal("same")
+    expect((await call(bench, "GET", "/v1/notes/h1")).json["text"]).to.equal("same")
   })
 
   it("takes a well-formed X-Request-Id, mints one otherwise, and always echoes it", async () => {
-    const given = await call(house, "GET", "/v1/notes", { headers: { "x-request-id": "abc-1_2=3.4" } })
+    const given = await call(bench, "GET", "/v1/notes", { headers: { "x-request-id": "abc-1_2=3.4" } })
     expect(given.headers.get("x-request-id")).to.equal("abc-1_2=3.4")
     for (const bad of ["has space", "x".repeat(256), "semi;colon"]) {
-      const minted = (await call(house, "GET", "/v1/notes", { headers: { "x-request-id": bad } })).headers.get("x-request-id")
+      const minted = (await call(bench, "GET", "/v1/notes", { headers: { "x-request-id": bad } })).headers.get("x-request-id")
       expect(minted).to.match(/^[0-9a-f-]{36}$/)
     }
-    expect((await call(house, "GET", "/nothing", { key: null })).headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/)
+    expect((await call(bench, "GET", "/nothing", { key: null })).headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/)
   })
 
   it("answers HEAD like GET without a body, and conditional reads with 304", async () => {
-    const get = await call(house, "GET", "/v1/notes/h3")
-    const head = await call(house, "HEAD", "/v1/notes/h3")
+    const get = await call(bench, "GET", "/v1/notes/h3")
+    const head = await call(bench, "HEAD", "/v1/notes/h3")
     expect([head.status, head.text]).to.deep.equal([200, ""])
     expect(head.headers.get("content-length")).to.equal(String(get.text.length))
     const tag = get.headers.get("etag") ?? ""
     expect(tag).to.match(/^W\/"[\w-]+"$/)
-    const same = await call(house, "GET", "/v1/notes/h3", { headers: { "if-none-match": `"other", ${tag}` } })
+    const same = await call(bench, "GET", "/v1/notes/h3", { headers: { "if-none-match": `"other", ${tag}` } })
     expect([same.status, same.text]).to.deep.equal([304, ""])
-    await call(house, "PATCH", "/v1/notes/h3", { key: "a-admin", body: { text: "changed" } })
-    expect((await call(house, "GET", "/v1/notes/h3", { headers: { "if-none-match": tag } })).status).to.equal(200)
-    expect((await call(house, "POST", "/v1/notes", { body: { id: "fresh", text: "t" } })).headers.get("cache-control")).to.equal("no-store")
+    await call(bench, "PATCH", "/v1/notes/h3", { key: "a-admin", body: { text: "changed" } })
+    expect((await call(bench, "GET", "/v1/notes/h3", { headers: { "if-none-match": tag } })).status).to.equal(200)
+    expect((await call(bench, "POST", "/v1/notes", { body: { id: "fresh", text: "t" } })).headers.get("cache-control")).to.equal("no-store")
   })
 
   it("answers OPTIONS, and preflights of configured origins only", async () => {
-    const plain = await call(house, "OPTIONS", "/v1/notes/h1", { key: null })
+    const plain = await call(bench, "OPTIONS", "/v1/notes/h1", { key: null })
     expect([plain.status, plain.headers.get("allow")]).to.deep.equal([204, "GET, HEAD, OPTIONS, PATCH"])
-    expect((await call(house, "OPTIONS", "/V1/Notes/h1", { key: null })).status).to.equal(204)
-    expect((await call(house, "OPTIONS", "/v1/nothing", { key: null })).status).to.equal(404)
+    expect((await call(bench, "OPTIONS", "/V1/Notes/h1", { key: null })).status).to.equal(204)
+    expect((await call(bench, "OPTIONS", "/v1/nothing", { key: null })).status).to.equal(404)
     const preflight = (origin: string) =>
-      call(house, "OPTIONS", "/v1/notes/h1", { key: null, headers: { origin, "access-control-request-method": "PATCH" } })
+      call(bench, "OPTIONS", "/v1/notes/h1", { key: null, headers: { origin, "access-control-request-method": "PATCH" } })
     const known = await preflight("https://app.example.test")
     expect(known.headers.get("access-control-allow-origin")).to.equal("https://app.example.test")
     expect(known.headers.get("access-control-allow-methods")).to.contain("PATCH")
@@ -135,7 +135,7 @@ describe("HTTP", () => {
     const foreign = await preflight("https://evil.example.test")
     expect(foreign.headers.has("access-control-allow-origin")).to.equal(false)
     expect(foreign.headers.has("access-control-allow-methods")).to.equal(false)
-    const answer = await call(house, "GET", "/v1/notes", { headers: { origin: "https://app.example.test" } })
+    const answer = await call(bench, "GET", "/v1/notes", { headers: { origin: "https://app.example.test" } })
     expect(answer.headers.get("access-control-expose-headers")).to.contain("X-Request-Id")
     expect(answer.headers.get("vary")).to.contain("Origin")
   })
@@ -144,7 +144,7 @@ describe("HTTP", () => {
     const raw = (encoding: string) =>
       new Promise<string | undefined>((resolve, reject) => {
         const headers = { authorization: "Bearer a-member", "accept-encoding": encoding }
-        rawRequest(`${house.url}/v1/notes`, { headers }, (response) => {
+        rawRequest(`${bench.url}/v1/notes`, { headers }, (response) => {
           response.resume()
           response.on("end", () => resolve(response.headers["content-encoding"]))
         })
@@ -158,7 +158,7 @@ describe("HTTP", () => {
   it("says of packing what holds for GET, by HEAD and 304 too", async () => {
     const ask = (method: string, headers: Record<string, string>) =>
       new Promise<IncomingHttpHeaders>((resolve, reject) => {
-        const request = rawRequest(`${house.url}/v1/notes`, { method, headers: { authorization: "Bearer a-member", ...headers } })
+        const request = rawRequest(`${bench.url}/v1/notes`, { method, headers: { authorization: "Bearer a-member", ...headers } })
         request.on("response", (response) => {
           response.resume()
           response.on("end", () => resolve(response.headers))
@@ -179,14 +179,14 @@ describe("HTTP", () => {
     const seen: string[] = []
     let cursor = ""
     do {
-      const page = await call(house, "GET", `/v1/notes?limit=7&cursor=${cursor}`)
+      const page = await call(bench, "GET", `/v1/notes?limit=7&cursor=${cursor}`)
       for (const note of page.json["notes"] as unknown as { id: string }[]) seen.push(note.id)
       cursor = page.json["next_cursor"] as unknown as string
     } while (cursor !== "")
     expect(seen.length).to.be.at.least(30)
     expect(new Set(seen).size).to.equal(seen.length)
 
-    const next = (await call(house, "GET", "/v1/notes?limit=2")).json["next_cursor"] as unknown as string
+    const next = (await call(bench, "GET", "/v1/notes?limit=2")).json["next_cursor"] as unknown as string
     const [body = "", mac = ""] = next.split(".")
     const forged = Buffer.from(JSON.stringify(["zzz", "zzz"])).toString("base64url")
     const wrong = [
@@ -198,65 +198,65 @@ describe("HTTP", () => {
       `${body}.`,
     ]
     for (const one of wrong) {
-      const answer = await call(house, "GET", `/v1/notes?cursor=${encodeURIComponent(one)}`)
+      const answer = await call(bench, "GET", `/v1/notes?cursor=${encodeURIComponent(one)}`)
       expect(answer.status, one).to.equal(400)
       expect(answer.json.details).to.include({ reason: "invalid_cursor" })
     }
-    expect((await call(house, "GET", `/v1/notes?cursor=${next}&text=other`)).json.details).to.include({ reason: "invalid_cursor" })
-    expect((await call(house, "GET", `/v1/notes?cursor=${next}`, { key: "b-member" })).json.details).to.include({
+    expect((await call(bench, "GET", `/v1/notes?cursor=${next}&text=other`)).json.details).to.include({ reason: "invalid_cursor" })
+    expect((await call(bench, "GET", `/v1/notes?cursor=${next}`, { key: "b-member" })).json.details).to.include({
       reason: "invalid_cursor",
     })
-    expect((await call(house, "GET", "/v1/notes?limit=-1")).status).to.equal(400)
+    expect((await call(bench, "GET", "/v1/notes?limit=-1")).status).to.equal(400)
   })
 
   it("streams with its name and type, and only as fast as the client reads", async () => {
-    const small = await call(house, "GET", "/v1/notes-export?lines=3")
+    const small = await call(bench, "GET", "/v1/notes-export?lines=3")
     expect(small.status).to.equal(200)
     expect(small.headers.get("content-type")).to.equal("text/csv; charset=utf-8")
     expect(small.headers.get("content-disposition")).to.equal("attachment; filename=\"n_tes.csv\"; filename*=UTF-8''n%C3%B6tes.csv")
     expect(small.text.split("\n").length).to.equal(4)
 
-    house.stage.produced = 0
-    house.stage.finished = false
+    bench.stage.produced = 0
+    bench.stage.finished = false
     const abort = new AbortController()
     const headers = { authorization: "Bearer a-member", "accept-encoding": "identity" }
-    const response = await fetch(`${house.url}/v1/notes-export?lines=200000`, { headers, signal: abort.signal })
+    const response = await fetch(`${bench.url}/v1/notes-export?lines=200000`, { headers, signal: abort.signal })
     await response.body?.getReader().read()
     let last = -1
-    while (last !== house.stage.produced) {
-      last = house.stage.produced
+    while (last !== bench.stage.produced) {
+      last = bench.stage.produced
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    expect(house.stage.produced, "lines made for a client that does not read").to.be.below(100_000)
+    expect(bench.stage.produced, "lines made for a client that does not read").to.be.below(100_000)
     abort.abort()
-    await until("the stream being ended", () => house.stage.finished)
-    expect(house.stage.produced).to.be.below(100_000)
+    await until("the stream being ended", () => bench.stage.finished)
+    expect(bench.stage.produced).to.be.below(100_000)
   })
 
   it("answers a stream that fails at once with an error, and cuts one that fails later", async () => {
-    const early = await call(house, "GET", "/v1/notes-export?lines=3&fail_at=0")
+    const early = await call(bench, "GET", "/v1/notes-export?lines=3&fail_at=0")
     expect(early.status).to.equal(503)
     expect(early.json).to.include({ code: "unavailable" })
-    const late = await call(house, "GET", "/v1/notes-export?lines=3000&fail_at=2000").then(
+    const late = await call(bench, "GET", "/v1/notes-export?lines=3000&fail_at=2000").then(
       () => "whole",
       () => "cut",
     )
     expect(late).to.equal("cut")
-    house.stage.produced = 0
-    expect((await call(house, "HEAD", "/v1/notes-export?lines=3")).status).to.equal(200)
-    expect(house.stage.produced).to.equal(0)
+    bench.stage.produced = 0
+    expect((await call(bench, "HEAD", "/v1/notes-export?lines=3")).status).to.equal(200)
+    expect(bench.stage.produced).to.equal(0)
   })
 
   it("answers probes and metrics without a credential", async () => {
-    expect((await call(house, "GET", "/healthz", { key: null })).json).to.deep.equal({ status: "ok" })
-    expect((await call(house, "GET", "/readyz", { key: null })).json).to.deep.equal({ status: "ready" })
-    const metrics = await call(house, "GET", "/metrics", { key: null })
+    expect((await call(bench, "GET", "/healthz", { key: null })).json).to.deep.equal({ status: "ok" })
+    expect((await call(bench, "GET", "/readyz", { key: null })).json).to.deep.equal({ status: "ready" })
+    const metrics = await call(bench, "GET", "/metrics", { key: null })
     expect(metrics.headers.get("content-type")).to.contain("text/plain")
     expect(metrics.text).to.contain('millrace_http_request_seconds_count{operation="notes.list",method="GET",status="200"}')
   })
 
   it("serves an OpenAPI document that names every operation", async () => {
-    const { json, status } = await call(house, "GET", "/openapi.json", { key: null })
+    const { json, status } = await call(bench, "GET", "/openapi.json", { key: null })
     expect(status).to.equal(200)
     const document = json as unknown as {
       openapi: string
@@ -272,7 +272,7 @@ describe("HTTP", () => {
     }
     expect([document.openapi, document.info.version]).to.deep.equal(["3.1.0", "2026-09-29"])
     const ids = Object.values(document.paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId))
-    expect(ids).to.have.members(["inbound.receive", ...house.operations.map(({ name }) => name)])
+    expect(ids).to.have.members(["inbound.receive", ...bench.operations.map(({ name }) => name)])
     const create = document.paths["/v1/notes"]?.["post"]
     expect(create?.requestBody).to.deep.equal({
       required: true,
@@ -288,7 +288,7 @@ describe("HTTP", () => {
     const referred = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/([^"]+)/g)].map(([, name]) => name ?? "")
     expect(referred.filter((name) => !names.has(name))).to.deep.equal([])
     expect(JSON.stringify(document)).not.to.contain("#/$defs")
-    expect((await call(house, "POST", "/openapi.json", { key: null, body: {} })).status).to.equal(405)
+    expect((await call(bench, "POST", "/openapi.json", { key: null, body: {} })).status).to.equal(405)
   })
 })
 
@@ -320,10 +320,10 @@ describe("the place where JSON goes wrong, in JSON that is right", () => {
   })
 })
 
-function sendChunked(house: House, bytes: number): Promise<number | undefined> {
+function sendChunked(bench: SurfaceBench, bytes: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: "Bearer a-member", "content-type": "application/json", "transfer-encoding": "chunked" }
-    const request = rawRequest(`${house.url}/v1/notes`, { method: "POST", headers }, (response) => {
+    const request = rawRequest(`${bench.url}/v1/notes`, { method: "POST", headers }, (response) => {
       response.resume()
       resolve(response.statusCode)
     })

@@ -1,28 +1,28 @@
 // Idempotency-Key: the first answer again, never a second effect, never a secret twice.
 import { expect } from "chai"
 import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
-import { call, type House, openHouse } from "./house.ts"
+import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { Notes, orgA } from "./operations.ts"
 
 describe("an Idempotency-Key", () => {
-  let house: House
+  let bench: SurfaceBench
   before(async () => {
-    house = await openHouse()
+    bench = await openSurfaceBench()
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   const create = (key: string, body: unknown, options: { key?: string } = {}) =>
-    call(house, "POST", "/v1/notes", { body, headers: { "idempotency-key": key }, ...options })
+    call(bench, "POST", "/v1/notes", { body, headers: { "idempotency-key": key }, ...options })
 
   it("gets the first answer again, also with the fields in another order, and does nothing twice", async () => {
-    const handled = house.stage.handled
+    const handled = bench.stage.handled
     const first = await create("k1", { id: "k1", text: "once" })
     const again = await create("k1", { text: "once", id: "k1" })
     expect([first.status, again.status]).to.deep.equal([201, 201])
     expect(again.text).to.equal(first.text)
     expect(first.headers.has("idempotency-replayed")).to.equal(false)
     expect(again.headers.get("idempotency-replayed")).to.equal("true")
-    expect(house.stage.handled).to.equal(handled + 1)
+    expect(bench.stage.handled).to.equal(handled + 1)
   })
 
   it("is the same key bare and in the quotes of a structured header, and refused where the quotes are broken", async () => {
@@ -36,21 +36,21 @@ describe("an Idempotency-Key", () => {
       const answer = await create(broken, { id: "q2", text: "never" })
       expect([answer.status, answer.json.details?.["reason"]], broken).to.deep.equal([400, "invalid_idempotency_key"])
     }
-    expect(await house.store.open(Notes, orgA.id).get("q2")).to.equal(undefined)
+    expect(await bench.store.open(Notes, orgA.id).get("q2")).to.equal(undefined)
   })
 
   it("refuses another body under the same key", async () => {
     const answer = await create("k1", { id: "k1-other", text: "other" })
     expect(answer.status).to.equal(400)
     expect(answer.json.details).to.include({ reason: "idempotency_key_reused" })
-    expect(await house.store.open(Notes, orgA.id).get("k1-other")).to.equal(undefined)
+    expect(await bench.store.open(Notes, orgA.id).get("k1-other")).to.equal(undefined)
   })
 
   it("is another key in another organization, and refused when malformed", async () => {
     expect((await create("k1", { id: "k1", text: "of bolt" }, { key: "b-member" })).status).to.equal(201)
     const malformed = await create("two words", { id: "k-bad", text: "x" })
     expect(malformed.json.details).to.include({ reason: "invalid_idempotency_key" })
-    expect(await house.store.open(Notes, orgA.id).get("k-bad")).to.equal(undefined)
+    expect(await bench.store.open(Notes, orgA.id).get("k-bad")).to.equal(undefined)
   })
 
   it("keeps the answer without its secret, and says so in the repeat", async () => {
@@ -59,17 +59,17 @@ describe("an Idempotency-Key", () => {
     const again = await create("k2", { id: "k2", text: "t", secret: "s3cr3t" })
     expect(again.status).to.equal(201)
     expect(again.json).to.deep.equal({ id: "k2", text: "t", details: { reason: "secret_shown_once", omitted: ["secret"] } })
-    const records = await house.store.open(IdempotencyRecords, orgA.id).find({})
+    const records = await bench.store.open(IdempotencyRecords, orgA.id).find({})
     expect(JSON.stringify(records)).not.to.contain("s3cr3t")
   })
 
   it("is aborted while the first is still running, and answered after", async () => {
     let open: () => void = () => {}
-    house.stage.gate = new Promise((resolve) => {
+    bench.stage.gate = new Promise((resolve) => {
       open = resolve
     })
     const entered = new Promise<void>((resolve) => {
-      house.stage.entered = resolve
+      bench.stage.entered = resolve
     })
     const first = create("k3", { id: "k3", text: "slow" })
     await entered
@@ -83,43 +83,43 @@ describe("an Idempotency-Key", () => {
   })
 
   it("decides between two nodes at commit: one effect, one answer for both", async () => {
-    const nodes = [house.makeInvoker(), house.makeInvoker()]
-    const operation = house.operations.find(({ name }) => name === "notes.create")
+    const nodes = [bench.makeInvoker(), bench.makeInvoker()]
+    const operation = bench.operations.find(({ name }) => name === "notes.create")
     if (!operation) throw new Error("no such operation")
     let open: () => void = () => {}
-    house.stage.gate = new Promise((resolve) => {
+    bench.stage.gate = new Promise((resolve) => {
       open = resolve
     })
     let inside = 0
     const both = new Promise<void>((resolve) => {
-      house.stage.entered = () => {
+      bench.stage.entered = () => {
         if (++inside === 2) resolve()
       }
     })
-    const credentials = { bearer: "a-member", organization: undefined, surface: "rest" as const, requestId: "r", log: house.log }
+    const credentials = { bearer: "a-member", organization: undefined, surface: "rest" as const, requestId: "r", log: bench.log }
     const calls = nodes.map((node) => node.invoke(operation, { id: "k4", text: "race" }, credentials, { idempotencyKey: "k4" }))
     await both
     open()
     const answers = await Promise.all(calls)
     expect(answers.map((answer) => answer.kind === "json" && answer.repeated).sort()).to.deep.equal([false, true])
     for (const answer of answers) expect(answer).to.deep.include({ status: 201, body: { id: "k4", text: "race" } })
-    house.stage.entered = () => {}
+    bench.stage.entered = () => {}
   })
 
   it("lets only one node start a call that reaches beyond the service", async () => {
-    const operation = house.operations.find(({ name }) => name === "notes.send")
+    const operation = bench.operations.find(({ name }) => name === "notes.send")
     if (!operation) throw new Error("no such operation")
-    const [one, two] = [house.makeInvoker(), house.makeInvoker()]
-    const credentials = { bearer: "a-member", organization: undefined, surface: "rest" as const, requestId: "r", log: house.log }
+    const [one, two] = [bench.makeInvoker(), bench.makeInvoker()]
+    const credentials = { bearer: "a-member", organization: undefined, surface: "rest" as const, requestId: "r", log: bench.log }
     const send = (node: typeof one, fail = false) => node.invoke(operation, { fail }, credentials, { idempotencyKey: fail ? "k7" : "k6" })
     let open: () => void = () => {}
-    house.stage.gate = new Promise((resolve) => {
+    bench.stage.gate = new Promise((resolve) => {
       open = resolve
     })
     const entered = new Promise<void>((resolve) => {
-      house.stage.entered = resolve
+      bench.stage.entered = resolve
     })
-    const handled = house.stage.handled
+    const handled = bench.stage.handled
     const first = send(one)
     await entered
     const second = await send(two).catch((error: { code: string; details: unknown }) => error)
@@ -127,27 +127,27 @@ describe("an Idempotency-Key", () => {
     open()
     const answer = await first
     expect(await send(two)).to.deep.equal({ ...answer, repeated: true })
-    expect(house.stage.handled).to.equal(handled + 1)
+    expect(bench.stage.handled).to.equal(handled + 1)
 
     for (const node of [one, two]) {
       const failed = await send(node, true).catch((error: { code: string }) => error.code)
       expect(failed, "a failed call must not hold its key").to.equal("unavailable")
     }
-    house.stage.entered = () => {}
+    bench.stage.entered = () => {}
   })
 
   it("runs a call again that had failed, and one that is a day old", async () => {
     expect((await create("k5", { id: "k1", text: "taken" })).status).to.equal(409)
     expect((await create("k5", { id: "k5", text: "free" })).status).to.equal(201)
     expect((await create("k5", { id: "k5", text: "free" })).headers.get("idempotency-replayed")).to.equal("true")
-    house.clock.ahead += 24 * 3_600_000 + 1_000
+    bench.clock.ahead += 24 * 3_600_000 + 1_000
     const late = await create("k5", { id: "k5b", text: "tomorrow" })
     expect(late.status).to.equal(201)
     expect((await create("k5", { id: "k5b", text: "tomorrow" })).headers.get("idempotency-replayed")).to.equal("true")
   })
 
   it("means nothing to an operation that only reads", async () => {
-    const answer = await call(house, "GET", "/v1/notes", { headers: { "idempotency-key": "not valid at all" } })
+    const answer = await call(bench, "GET", "/v1/notes", { headers: { "idempotency-key": "not valid at all" } })
     expect(answer.status).to.equal(200)
   })
 })

@@ -1,7 +1,7 @@
 // If-Match: what was changed since it was read is not written over, and the header is never passed over.
 import { expect } from "chai"
 import { type TestHost, testHost } from "#core/testing"
-import { call } from "./house.ts"
+import { call } from "./surface-bench.ts"
 
 describe("If-Match", () => {
   let host: TestHost

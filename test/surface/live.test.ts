@@ -8,7 +8,7 @@ import { StagedWork } from "../../core/contract/unit-of-work.ts"
 import { LiveMessages, LiveOutboxes, type WireMessage } from "../../core/surface/live/messages.ts"
 import { type Deliver, Outbox } from "../../core/surface/live/outbox.ts"
 import { until } from "../waiting.ts"
-import { endpoint, type House, openHouse } from "./house.ts"
+import { endpoint, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { orgA, orgB } from "./operations.ts"
 
 type Acknowledgement = { ok?: true; truncated?: true; code?: string; details?: Record<string, unknown> }
@@ -37,22 +37,22 @@ class Client {
 }
 
 describe("live updates", () => {
-  let house: House
+  let bench: SurfaceBench
   const clients: Socket[] = []
   before(async () => {
     const channels = [
       { name: "executions", summary: "Executions.", role: "guest" as const },
       { name: "datasets:*", summary: "Rows of a dataset." },
     ]
-    house = await openHouse({ channels, keepMessages: 20, endpointOrganization: orgA.id })
+    bench = await openSurfaceBench({ channels, keepMessages: 20, endpointOrganization: orgA.id })
   })
   afterEach(() => {
     for (const socket of clients.splice(0)) socket.close()
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   const dial = (auth: Record<string, unknown>) => {
-    const socket = io(house.url, { path: "/live", auth, reconnection: false, forceNew: true, transports: ["websocket"] })
+    const socket = io(bench.url, { path: "/live", auth, reconnection: false, forceNew: true, transports: ["websocket"] })
     clients.push(socket)
     return new Promise<Client>((resolve, reject) => {
       const client = new Client(socket)
@@ -69,7 +69,7 @@ describe("live updates", () => {
     return "connected"
   }
   const tell = (organization: string, message: Partial<LiveMessage> & { data: Json }, id?: string) =>
-    house.works.run((work) => house.live.live.stage(work, organization, { channel: "leads", event: "lead", ...message }, id))
+    bench.works.run((work) => bench.live.live.stage(work, organization, { channel: "leads", event: "lead", ...message }, id))
 
   it("connect with a token of the right scope only", async () => {
     expect(await refusal({})).to.equal("unauthenticated")
@@ -106,10 +106,10 @@ describe("live updates", () => {
   it("stop with unsubscribe, and are never sent for a commit that failed", async () => {
     const client = await dial({ token: "a-member" })
     await client.subscribe("leads")
-    const work = new StagedWork(house.ids.uuid())
-    house.live.live.stage(work, orgA.id, { channel: "leads", event: "lead", data: "never" })
+    const work = new StagedWork(bench.ids.uuid())
+    bench.live.live.stage(work, orgA.id, { channel: "leads", event: "lead", data: "never" })
     work.in(LiveMessages, orgA.id).remove("there is no such id")
-    await house.store.commit(work.commit).then(
+    await bench.store.commit(work.commit).then(
       () => expect.fail("the commit went through"),
       () => undefined,
     )
@@ -140,7 +140,7 @@ describe("live updates", () => {
 
   it("refuse requests of a socket beyond twenty that wait, and serve those in turn", async () => {
     const client = await dial({ token: "a-member" })
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => client.subscribe(`waiting-${n}`, house.ids.uuid())))
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => client.subscribe(`waiting-${n}`, bench.ids.uuid())))
     const refused = answers.filter(({ code }) => code !== undefined)
     expect(refused).to.have.length.within(1, 40)
     for (const { code, details } of refused) expect([code, details?.["reason"]]).to.deep.equal(["resource_exhausted", "too_many_waiting"])
@@ -178,7 +178,7 @@ describe("live updates", () => {
   it("are sent once when the same message is committed again", async () => {
     const client = await dial({ token: "a-member" })
     await client.subscribe("again")
-    const id = house.ids.uuid()
+    const id = bench.ids.uuid()
     for (const data of ["once", "once"]) await tell(orgA.id, { channel: "again", data }, id)
     await tell(orgA.id, { channel: "again", data: "end" })
     await client.received(2)
@@ -206,7 +206,7 @@ describe("live updates", () => {
     const client = await dial({ token: "a-member" })
     expect(await client.subscribe("busy", first)).to.deep.equal({ ok: true, truncated: true })
     expect(client.data).to.deep.equal(Array.from({ length: 20 }, (_, n) => n + 25))
-    const kept = () => house.store.open(LiveMessages, orgA.id).count({ room: "c:busy" })
+    const kept = () => bench.store.open(LiveMessages, orgA.id).count({ room: "c:busy" })
     await until("no more being kept than twice the newest", async () => (await kept()) <= 40)
     expect(await kept()).to.be.at.least(20)
   })
@@ -249,11 +249,11 @@ describe("live updates", () => {
       ["mr_api_PUBLICID_secret", "PUBLICID"],
       ["a-dropped", allKeys],
     ] as const) {
-      house.keys.all.set(token, { organization: orgA, role: "member" })
+      bench.keys.all.set(token, { organization: orgA, role: "member" })
       const doomed = await dial({ token })
       const gone = new Promise((resolve) => doomed.socket.once("disconnect", resolve))
-      house.keys.all.delete(token)
-      await house.credentialChanged(change)
+      bench.keys.all.delete(token)
+      await bench.credentialChanged(change)
       expect(await gone).to.equal("io server disconnect")
       expect(other.socket.connected).to.equal(true)
       expect(await refusal({ token })).to.equal("unauthenticated")
@@ -261,61 +261,61 @@ describe("live updates", () => {
   })
 
   it("end for a credential that ran out, or acts with another role now", async () => {
-    for (const key of ["a-short", "a-lowered"]) house.keys.all.set(key, { organization: orgA, role: "member" })
+    for (const key of ["a-short", "a-lowered"]) bench.keys.all.set(key, { organization: orgA, role: "member" })
     const [short, lowered, other] = await Promise.all([
       dial({ token: "a-short" }),
       dial({ token: "a-lowered" }),
       dial({ token: "a-member" }),
     ])
     const gone = Promise.all([short, lowered].map((client) => new Promise((resolve) => client.socket.once("disconnect", resolve))))
-    house.keys.all.delete("a-short")
-    house.keys.all.set("a-lowered", { organization: orgA, role: "guest" })
-    await house.live.recheck()
+    bench.keys.all.delete("a-short")
+    bench.keys.all.set("a-lowered", { organization: orgA, role: "guest" })
+    await bench.live.recheck()
     await gone
     expect(other.socket.connected).to.equal(true)
   })
 })
 
 describe("live updates of a node that died", () => {
-  let house: House
+  let bench: SurfaceBench
   before(async () => {
-    house = await openHouse()
+    bench = await openSurfaceBench()
     // Its own room looks for such nodes too, every few seconds, and might be first.
-    await house.live.stop()
+    await bench.live.stop()
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   it("before emitting them are emitted by another, once it is known to be dead", async () => {
     const emitted: string[] = []
     const silent: (string | undefined)[] = []
-    const outbox = (node: string, deliver: Deliver) => new Outbox({ ...house, log: house.log, node, deliver })
+    const outbox = (node: string, deliver: Deliver) => new Outbox({ ...bench, log: bench.log, node, deliver })
     const dying = outbox("dying", () => {})
     const survivor = outbox("survivor", (_organization, message, silentSince) => {
       emitted.push(String(message.data))
       silent.push(silentSince)
     })
     const commit = (data: string) =>
-      house.works.run((work) => {
-        const id = house.ids.uuid()
-        const at = new Date(house.clock.now()).toISOString()
-        const expires_at = new Date(house.clock.now() + 3_600_000).toISOString()
+      bench.works.run((work) => {
+        const id = bench.ids.uuid()
+        const at = new Date(bench.clock.now()).toISOString()
+        const expires_at = new Date(bench.clock.now() + 3_600_000).toISOString()
         work.in(LiveMessages, orgA.id).insert({ id, room: "c:x", channel: "x", event: "e", data, at, node: "dying", expires_at })
         dying.staged(work, orgA.id, id)
         return id
       })
     dying.emitted(await commit("emitted"))
-    house.clock.ahead += 1_000
+    bench.clock.ahead += 1_000
     await dying.round()
-    const lastSign = house.clock.now()
-    house.clock.ahead += 1_000
+    const lastSign = bench.clock.now()
+    bench.clock.ahead += 1_000
     await commit("lost")
     await survivor.round()
     expect(emitted, "taken over from a living node").to.deep.equal([])
-    house.clock.ahead += 30_000
+    bench.clock.ahead += 30_000
     await survivor.round()
     await survivor.round()
     expect(emitted).to.deep.equal(["lost"])
     expect(Date.parse(silent[0] ?? "")).to.be.within(lastSign + 5_000, lastSign + 20_000)
-    expect(await house.store.open(LiveOutboxes).count({ node: "dying" })).to.equal(0)
+    expect(await bench.store.open(LiveOutboxes).count({ node: "dying" })).to.equal(0)
   })
 })

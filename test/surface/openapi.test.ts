@@ -1,4 +1,4 @@
-// The OpenAPI document of the whole house, by the judgement of a linter, of its own schemas and of a reader in a browser.
+// The OpenAPI document of the whole bench, by the judgement of a linter, of its own schemas and of a reader in a browser.
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -7,13 +7,13 @@ import { z } from "zod"
 import { definePlugin, defineRoute } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../waiting.ts"
-import { call, type House, openHouse } from "./house.ts"
+import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 
 describe("an offer of another protocol", () => {
-  let house: House
+  let bench: SurfaceBench
   const events: string[] = []
   before(async () => {
-    house = await openHouse({
+    bench = await openSurfaceBench({
       inbound: {
         async handle(request, response) {
           let body = ""
@@ -24,33 +24,33 @@ describe("an offer of another protocol", () => {
       },
     })
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   const offers = ["Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA", "Upgrade: websocket", "Upgrade: TLS/1.0"]
 
   it("is passed over: the request is answered, and an event taken", async () => {
     for (const offer of offers) {
       const head = `Connection: Upgrade, HTTP2-Settings, close\r\n${offer}`
-      const read = await exchange(house, `GET /healthz HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)
+      const read = await exchange(bench, `GET /healthz HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)
       expect(read, offer)
         .to.match(/^HTTP\/1\.1 200 /)
         .and.to.contain('{"status":"ok"}')
       events.length = 0
       const event = `POST /v1/inbound/in_abc HTTP/1.1\r\nHost: x\r\n${head}\r\nContent-Length: 7\r\n\r\n{"a":1}`
-      expect(await exchange(house, event), offer).to.match(/^HTTP\/1\.1 202 /)
+      expect(await exchange(bench, event), offer).to.match(/^HTTP\/1\.1 202 /)
       expect(events, offer).to.deep.equal(['{"a":1}'])
     }
   })
 
   it("is taken up where it is a websocket's, on the path of the sockets", async () => {
-    const socket = connect(house.port, "127.0.0.1")
+    const socket = connect(bench.port, "127.0.0.1")
     const head = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
     socket.write(`GET /live/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)
     const [first] = (await once(socket, "data")) as [Buffer]
     socket.destroy()
     expect(String(first)).to.match(/^HTTP\/1\.1 101 /)
     const h2c = "Connection: Upgrade, close\r\nUpgrade: h2c"
-    expect(await exchange(house, `GET /live/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n${h2c}\r\n\r\n`)).to.match(/^HTTP\/1\.1 200 /)
+    expect(await exchange(bench, `GET /live/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n${h2c}\r\n\r\n`)).to.match(/^HTTP\/1\.1 200 /)
   })
 })
 
@@ -155,25 +155,25 @@ describe("a client that leaves in the middle of its body", () => {
 })
 
 describe("probes and metrics", () => {
-  let house: House
+  let bench: SurfaceBench
   before(async () => {
-    house = await openHouse()
+    bench = await openSurfaceBench()
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   it("are read, nothing else, and carry the request's id", async () => {
     for (const path of ["/healthz", "/readyz", "/metrics"]) {
       for (const method of ["POST", "DELETE", "PUT"]) {
-        const refused = await call(house, method, path, { key: null })
+        const refused = await call(bench, method, path, { key: null })
         expect([refused.status, refused.headers.get("allow")], `${method} ${path}`).to.deep.equal([405, "GET, HEAD, OPTIONS"])
         expect(refused.json).to.include({ code: "unimplemented" })
         expect(refused.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/)
       }
-      const read = await call(house, "GET", path, { key: null, headers: { "x-request-id": "probe-1" } })
+      const read = await call(bench, "GET", path, { key: null, headers: { "x-request-id": "probe-1" } })
       expect([read.status, read.headers.get("x-request-id")], path).to.deep.equal([200, "probe-1"])
-      const head = await call(house, "HEAD", path, { key: null })
+      const head = await call(bench, "HEAD", path, { key: null })
       expect([head.status, head.text], path).to.deep.equal([200, ""])
-      const options = await call(house, "OPTIONS", path, { key: null })
+      const options = await call(bench, "OPTIONS", path, { key: null })
       expect([options.status, options.headers.get("allow")], path).to.deep.equal([204, "GET, HEAD, OPTIONS"])
     }
   })

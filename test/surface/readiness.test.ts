@@ -4,7 +4,7 @@ import { connect } from "node:net"
 import { expect } from "chai"
 import { testHost } from "#core/testing"
 import { Store } from "../../core/contract/store.ts"
-import { openHouse } from "./house.ts"
+import { openSurfaceBench } from "./surface-bench.ts"
 
 describe("readiness", () => {
   it("is 503 storage_timeout while storage does not answer, and 200 again when it does", async () => {
@@ -34,15 +34,15 @@ describe("readiness", () => {
   })
 
   it("is 503 draining on a connection that is still served while the service stops", async () => {
-    const house = await openHouse()
+    const bench = await openSurfaceBench()
     let release = () => {}
-    house.stage.gate = new Promise<void>((resolve) => {
+    bench.stage.gate = new Promise<void>((resolve) => {
       release = resolve
     })
     const entered = new Promise<void>((resolve) => {
-      house.stage.entered = resolve
+      bench.stage.entered = resolve
     })
-    const { hostname, port } = new URL(house.url)
+    const { hostname, port } = new URL(bench.url)
     const socket = connect(Number(port), hostname)
     let said = ""
     socket.setEncoding("utf8").on("data", (text: string) => {
@@ -52,7 +52,7 @@ describe("readiness", () => {
     const head = "Host: x\r\nAuthorization: Bearer a-member\r\nContent-Type: application/json"
     socket.write(`POST /v1/notes HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
     await entered
-    const stopped = house.close()
+    const stopped = bench.close()
     socket.write("GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     release()
     await once(socket, "close")

@@ -3,34 +3,34 @@
 import { connect } from "node:net"
 import { expect } from "chai"
 import { RunningTime } from "../slowness.ts"
-import { call, type House, openHouse } from "./house.ts"
+import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 
 describe("the HTTP server", () => {
-  const houses: House[] = []
-  const open = async (options: Parameters<typeof openHouse>[0] = {}) => {
-    const house = await openHouse(options)
-    houses.push(house)
-    return house
+  const houses: SurfaceBench[] = []
+  const open = async (options: Parameters<typeof openSurfaceBench>[0] = {}) => {
+    const bench = await openSurfaceBench(options)
+    houses.push(bench)
+    return bench
   }
   afterEach(async () => {
-    for (const house of houses.splice(0)) await house.close()
+    for (const bench of houses.splice(0)) await bench.close()
   })
 
   it("says what to do when the port is taken", async () => {
-    const house = await open()
+    const bench = await open()
     let message = ""
-    await house
-      .makeServer(house.port)
+    await bench
+      .makeServer(bench.port)
       .start()
       .catch((error: Error) => {
         message = error.message
       })
-    expect(message).to.contain(`127.0.0.1:${house.port}`).and.to.contain("EADDRINUSE").and.to.contain("PORT")
+    expect(message).to.contain(`127.0.0.1:${bench.port}`).and.to.contain("EADDRINUSE").and.to.contain("PORT")
   })
 
   it("hands events to the inbound handler and nothing else", async () => {
     const seen: string[] = []
-    const house = await open({
+    const bench = await open({
       inbound: {
         handle(request, response) {
           seen.push(request.url ?? "")
@@ -38,20 +38,20 @@ describe("the HTTP server", () => {
         },
       },
     })
-    const taken = await call(house, "POST", "/v1/inbound/in_abc?x=1", { key: null, body: "{}", headers: { "x-request-id": "in-1" } })
+    const taken = await call(bench, "POST", "/v1/inbound/in_abc?x=1", { key: null, body: "{}", headers: { "x-request-id": "in-1" } })
     expect([taken.status, taken.headers.get("x-request-id")]).to.deep.equal([202, "in-1"])
-    expect((await call(house, "GET", "/v1/inboundx", { key: null })).status).to.equal(404)
+    expect((await call(bench, "GET", "/v1/inboundx", { key: null })).status).to.equal(404)
     expect(seen).to.deep.equal(["/v1/inbound/in_abc?x=1"])
   })
 
   it("answers what is not HTTP, or has too long a head, in the same shape", async () => {
-    const house = await open()
-    const broken = await exchange(house, "NONSENSE\r\n\r\n")
+    const bench = await open()
+    const broken = await exchange(bench, "NONSENSE\r\n\r\n")
     expect(broken)
       .to.match(/^HTTP\/1.1 400 /)
       .and.to.contain('"code":"invalid_argument"')
       .and.to.match(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/)
-    const long = await exchange(house, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"y".repeat(70_000)}\r\n\r\n`)
+    const long = await exchange(bench, `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"y".repeat(70_000)}\r\n\r\n`)
     expect(long)
       .to.match(/^HTTP\/1.1 431 /)
       .and.to.contain('"code":"resource_exhausted"')
@@ -59,29 +59,29 @@ describe("the HTTP server", () => {
   })
 
   it("takes a query as long as its fields may be, percent-encoded", async () => {
-    const house = await open()
+    const bench = await open()
     const q = '{"'.repeat(5_000)
-    const answer = await call(house, "GET", `/v1/notes/search?q=${encodeURIComponent(q)}`)
+    const answer = await call(bench, "GET", `/v1/notes/search?q=${encodeURIComponent(q)}`)
     expect([answer.status, String(answer.json["q"]).length]).to.deep.equal([200, 10_000])
   })
 
   it("stops without cutting a request in progress, and takes no new one", async () => {
     const drainMs = 60_000
-    const house = await open({ drainMs })
+    const bench = await open({ drainMs })
     let release: () => void = () => {}
-    house.stage.gate = new Promise((resolve) => {
+    bench.stage.gate = new Promise((resolve) => {
       release = resolve
     })
     const entered = new Promise<void>((resolve) => {
-      house.stage.entered = resolve
+      bench.stage.entered = resolve
     })
-    const under = call(house, "POST", "/v1/notes", { body: { id: "late", text: "but whole" } })
+    const under = call(bench, "POST", "/v1/notes", { body: { id: "late", text: "but whole" } })
     await entered
     let stopped = false
-    const stop = house.server.stop().then(() => {
+    const stop = bench.server.stop().then(() => {
       stopped = true
     })
-    const refused = await call(house, "GET", "/healthz", { key: null }).then(
+    const refused = await call(bench, "GET", "/healthz", { key: null }).then(
       () => "answered",
       () => "refused",
     )
@@ -98,17 +98,17 @@ describe("the HTTP server", () => {
   })
 
   it("cuts what is still in progress at the drain deadline", async () => {
-    const house = await open({ drainMs: 100 })
-    house.stage.gate = new Promise(() => {})
+    const bench = await open({ drainMs: 100 })
+    bench.stage.gate = new Promise(() => {})
     const entered = new Promise<void>((resolve) => {
-      house.stage.entered = resolve
+      bench.stage.entered = resolve
     })
-    const under = call(house, "POST", "/v1/notes", { body: { id: "never", text: "done" } }).then(
+    const under = call(bench, "POST", "/v1/notes", { body: { id: "never", text: "done" } }).then(
       () => "answered",
       () => "cut",
     )
     await entered
-    await house.server.stop()
+    await bench.server.stop()
     expect(await under).to.equal("cut")
   })
 })

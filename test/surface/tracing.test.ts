@@ -3,7 +3,7 @@ import type { InMemorySpanExporter } from "@opentelemetry/sdk-trace"
 import { expect } from "chai"
 import { fromHeaders, inSpan, traceHeaders } from "../../core/kernel/tracing.ts"
 import { endTracing, startTracing } from "../traced.ts"
-import { call, type House, openHouse } from "./house.ts"
+import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 
 const traceId = "0af7651916cd43dd8448eb211c80319c"
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`
@@ -22,21 +22,21 @@ describe("tracing without an SDK", () => {
 })
 
 describe("tracing with an SDK", () => {
-  let house: House
+  let bench: SurfaceBench
   let spans: InMemorySpanExporter
   before(async () => {
-    house = await openHouse()
+    bench = await openSurfaceBench()
     spans = startTracing()
   })
   beforeEach(() => spans.reset())
   const spanOf = (wanted: string) => spans.getFinishedSpans().find(({ name }) => name === wanted)
   after(async () => {
     endTracing()
-    await house.close()
+    await bench.close()
   })
 
   it("makes a span a call, in the trace that the request carries", async () => {
-    expect((await call(house, "GET", "/v1/notes", { headers: { traceparent, "x-request-id": "traced" } })).status).to.equal(200)
+    expect((await call(bench, "GET", "/v1/notes", { headers: { traceparent, "x-request-id": "traced" } })).status).to.equal(200)
     const span = spanOf("notes.list")
     expect(span?.spanContext().traceId).to.equal(traceId)
     expect(spans.getFinishedSpans().map(({ name }) => name)).to.deep.equal(["admit", "notes.list", "GET /v1/notes"])
@@ -47,7 +47,7 @@ describe("tracing with an SDK", () => {
   })
 
   it("marks the span of a refused call, with its code and no secret", async () => {
-    await call(house, "GET", "/v1/notes/nothing", { headers: { traceparent } })
+    await call(bench, "GET", "/v1/notes/nothing", { headers: { traceparent } })
     const span = spanOf("notes.get")
     expect(span?.status.code).to.equal(2)
     expect(span?.attributes["millrace.error_code"]).to.equal("not_found")

@@ -1,25 +1,25 @@
 // Units of work outside a call, and what their hooks may and may not do.
 import { expect } from "chai"
-import { type House, openHouse } from "./house.ts"
+import { type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { Notes, orgA } from "./operations.ts"
 
 describe("a unit of work", () => {
-  let house: House
+  let bench: SurfaceBench
   before(async () => {
-    house = await openHouse()
+    bench = await openSurfaceBench()
   })
-  after(() => house.close())
+  after(() => bench.close())
 
   it("commits everything and then runs every hook, whatever one of them did", async () => {
     const ran: string[] = []
-    const run = house.works.run(async (work) => {
+    const run = bench.works.run(async (work) => {
       work.in(Notes, orgA.id).insert({ id: "w1", text: "kept" })
       work.afterCommit(() => {
         ran.push("first")
         throw new Error("hook failed")
       })
       work.afterCommit(async () => {
-        ran.push((await house.store.open(Notes, orgA.id).get("w1"))?.text ?? "not there yet")
+        ran.push((await bench.store.open(Notes, orgA.id).get("w1"))?.text ?? "not there yet")
       })
     })
     expect(await run.catch((error: Error) => error.message)).to.equal("hook failed")
@@ -28,23 +28,23 @@ describe("a unit of work", () => {
 
   it("leaves nothing and runs no hook when it throws, or its commit fails", async () => {
     const ran: string[] = []
-    const thrown = house.works.run((work) => {
+    const thrown = bench.works.run((work) => {
       work.in(Notes, orgA.id).insert({ id: "w2", text: "never" })
       work.afterCommit(() => void ran.push("hook"))
       throw new Error("changed my mind")
     })
     expect(await thrown.catch((error: Error) => error.message)).to.equal("changed my mind")
-    const refused = house.works.run((work) => {
+    const refused = bench.works.run((work) => {
       work.in(Notes, orgA.id).insert({ id: "w2", text: "never" })
       work.in(Notes, orgA.id).insert({ id: "w1", text: "taken" })
       work.afterCommit(() => void ran.push("hook"))
     })
     expect(await refused.catch((error: { code: string }) => error.code)).to.equal("already_exists")
-    expect(await house.store.open(Notes, orgA.id).get("w2")).to.equal(undefined)
+    expect(await bench.store.open(Notes, orgA.id).get("w2")).to.equal(undefined)
     expect(ran).to.deep.equal([])
   })
 
   it("that stages nothing commits nothing, and returns what it made", async () => {
-    expect(await house.works.run(() => 7)).to.equal(7)
+    expect(await bench.works.run(() => 7)).to.equal(7)
   })
 })

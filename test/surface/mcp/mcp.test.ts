@@ -7,7 +7,7 @@ import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"
 import { mcpServers } from "../../../core/surface/mcp/server.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
-import { openHouse } from "../house.ts"
+import { openSurfaceBench } from "../surface-bench.ts"
 
 type Revision = "2025-11-25" | "2026-07-28"
 const modes = { "2025-11-25": "legacy", "2026-07-28": "auto" } as const
@@ -238,18 +238,18 @@ describe("MCP", () => {
   })
 
   it("counts every call of a batch against the limits", async () => {
-    const house = await openHouse({ rateLimits: { key_per_minute: 6, organization_per_minute: 1_000 } })
-    house.clock.stand()
+    const bench = await openSurfaceBench({ rateLimits: { key_per_minute: 6, organization_per_minute: 1_000 } })
+    bench.clock.stand()
     try {
       const call = (id: number) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "notes_list", arguments: {} } })
       const body = Array.from({ length: 10 }, (_, id) => call(id))
-      const text = await (await post(body, { authorization: "Bearer a-member", "mcp-protocol-version": "2025-03-26" }, house.url)).text()
+      const text = await (await post(body, { authorization: "Bearer a-member", "mcp-protocol-version": "2025-03-26" }, bench.url)).text()
       expect(text.match(/"structuredContent"/g)).to.have.lengthOf(6)
       expect(text.match(/resource_exhausted/g)).to.have.lengthOf.at.least(3)
-      const after = await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, { authorization: "Bearer a-member" }, house.url)
+      const after = await post({ jsonrpc: "2.0", id: 1, method: "tools/list" }, { authorization: "Bearer a-member" }, bench.url)
       expect([after.status, after.headers.get("retry-after")]).to.deep.equal([429, "10"])
     } finally {
-      await house.close()
+      await bench.close()
     }
   })
 

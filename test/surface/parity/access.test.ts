@@ -7,25 +7,25 @@ import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { httpStatusOf } from "../../../core/kernel/errors.ts"
 import { giving, keyOf, members, placed } from "./members.ts"
 import { type Caller, type Input, type Outcome, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
-import { type WholeHouse, wholeHouse } from "./whole-house.ts"
+import { type ParityBench, openParityBench } from "./parity-bench.ts"
 import { sayable } from "./wording.ts"
 
 const unknownId = "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"
 const exitCodes: Record<string, number> = { unauthenticated: 3, permission_denied: 3, not_found: 4 }
 
 describe("every operation", () => {
-  let house: WholeHouse
+  let bench: ParityBench
   let document: { paths: Record<string, Record<string, { responses: Record<string, { description?: string; $ref?: string }> }>> }
   before(async () => {
-    house = await wholeHouse()
-    document = (await house.host.api<typeof document>("GET", "/openapi.json")).body
-    expect(house.operations.size).to.be.greaterThan(50)
+    bench = await openParityBench()
+    document = (await bench.host.api<typeof document>("GET", "/openapi.json")).body
+    expect(bench.operations.size).to.be.greaterThan(50)
   })
-  after(() => house.host.stop())
+  after(() => bench.host.stop())
 
   const eachOperation = async (check: (operation: AnyOperation) => Promise<string | undefined> | string | undefined) => {
     const problems: string[] = []
-    for (const operation of house.operations.values()) {
+    for (const operation of bench.operations.values()) {
       const problem = await check(operation)
       if (problem !== undefined) problems.push(`${operation.name}: ${problem}`)
     }
@@ -40,7 +40,7 @@ describe("every operation", () => {
   ): Promise<string | undefined> => {
     const said = sayable(operation, input)
     for (const surface of surfaceNames.filter((one) => offered(operation, one))) {
-      const outcome = await surfaces[surface](operation, said, { url: house.host.url, ...caller })
+      const outcome = await surfaces[surface](operation, said, { url: bench.host.url, ...caller })
       if (!right(outcome, surface)) return `over ${surface}: ${outcome.status} ${outcome.text.slice(0, 300)}`
     }
     return undefined
@@ -81,7 +81,7 @@ describe("every operation", () => {
   })
 
   it("is refused to a token without its scope", async () => {
-    const key = await keyOf(house, house.home, "owner", ["mcp"])
+    const key = await keyOf(bench, bench.home, "owner", ["mcp"])
     await eachOperation((operation) => {
       // Any key may ask who it is.
       if (operation.name === "me.get") return undefined
@@ -92,14 +92,14 @@ describe("every operation", () => {
   it("is refused over MCP to a token without the scope mcp, whatever else it has", async () => {
     await eachOperation(async (operation) => {
       if (!offered(operation, "mcp")) return undefined
-      const key = await keyOf(house, house.home, "owner", [operation.access.scope])
-      const { status, code, text } = await surfaces.mcp(operation, {}, { url: house.host.url, key })
+      const key = await keyOf(bench, bench.home, "owner", [operation.access.scope])
+      const { status, code, text } = await surfaces.mcp(operation, {}, { url: bench.host.url, key })
       return status === 403 && code === "permission_denied" && text.includes('"mcp"') ? undefined : `${status} ${text.slice(0, 200)}`
     })
   })
 
   it("is refused to a lesser role", async () => {
-    const keys = new Map(await Promise.all(roles.map(async (role) => [role, await keyOf(house, house.home, role)] as const)))
+    const keys = new Map(await Promise.all(roles.map(async (role) => [role, await keyOf(bench, bench.home, role)] as const)))
     let checked = 0
     await eachOperation((operation) => {
       const lesser = roles[roles.indexOf(operation.access.role) - 1]
@@ -119,18 +119,18 @@ describe("every operation", () => {
       for (const { given, input } of operation.examples ?? []) {
         if (JSON.stringify(input) === JSON.stringify(fulfilled(input, () => null))) continue
         checked++
-        const [neighbour] = await members(house, [`neighbour-${checked}`])
-        const foreign = placed(input, neighbour ? await giving(house, neighbour, given) : {}) as Input
+        const [neighbour] = await members(bench, [`neighbour-${checked}`])
+        const foreign = placed(input, neighbour ? await giving(bench, neighbour, given) : {}) as Input
         const nowhere = Object.fromEntries(
           Object.entries(fulfilled(input, () => undefined) as Input).map(([name, value]) => [
             name,
             value ?? (isId(foreign[name]) ? unknownId : "nowhere"),
           ]),
         )
-        const alike = await surfaces.rest(operation, sayable(operation, nowhere), { url: house.host.url, key: house.stranger.key })
+        const alike = await surfaces.rest(operation, sayable(operation, nowhere), { url: bench.host.url, key: bench.stranger.key })
         const problem = await unlike(
           operation,
-          { key: house.stranger.key },
+          { key: bench.stranger.key },
           // What is refused before anything is looked for is refused alike for what is nowhere.
           ({ code, text }) => code === "not_found" || (code !== undefined && text === alike.text),
           foreign,
@@ -143,8 +143,8 @@ describe("every operation", () => {
   })
 
   it("does not act in an organization out of the key's reach", async () => {
-    const { key } = house.home
-    for (const organization of [house.foreign.organization.slug, house.foreign.organization.id])
+    const { key } = bench.home
+    for (const organization of [bench.foreign.organization.slug, bench.foreign.organization.id])
       await eachOperation((operation) => unlike(operation, { key, organization }, refusedAs("not_found")))
   })
 })

@@ -14,7 +14,7 @@ import { shippedOperations } from "./ground.ts"
 import { brokenInputs, drawnInputs, nearInputs } from "./inputs.ts"
 import { keyOf } from "./members.ts"
 import { type Input, type Outcome, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
-import { type WholeHouse, wholeHouse } from "./whole-house.ts"
+import { type ParityBench, openParityBench } from "./parity-bench.ts"
 
 const operations = await shippedOperations()
 const runs = 2 * drawnRuns
@@ -25,19 +25,19 @@ const trace = /\n\s+at |node_modules|\.ts:\d/
 const headers = ["authorization", "x-organization-id", "x-request-id", "idempotency-key", "if-none-match", "accept-encoding", "origin"]
 
 describe("answered, not failed", () => {
-  let house: WholeHouse
+  let bench: ParityBench
   before(async () => {
-    house = await wholeHouse()
-    expect(house.own.ids.length, "things of our own").to.be.greaterThan(20)
-    expect(house.foreigns.ids.length, "things of others").to.be.greaterThan(20)
+    bench = await openParityBench()
+    expect(bench.own.ids.length, "things of our own").to.be.greaterThan(20)
+    expect(bench.foreigns.ids.length, "things of others").to.be.greaterThan(20)
   })
-  after(() => house.host.stop())
+  after(() => bench.host.stop())
 
   for (const operation of operations) {
     it(`is any input of ${operation.name}`, async () => {
       // Ending the key that the test itself uses says nothing about inputs.
-      const key = operation.name === "api_keys.revoke" ? await keyOf(house, house.home, "owner") : house.home.key
-      const problem = await problemOf(house, operation, key)
+      const key = operation.name === "api_keys.revoke" ? await keyOf(bench, bench.home, "owner") : bench.home.key
+      const problem = await problemOf(bench, operation, key)
       // Not by expect, which shortens what it shows.
       if (problem !== undefined) throw new Error(problem)
     })
@@ -58,32 +58,32 @@ describe("answered, not failed", () => {
           "%00",
           "x".repeat(5_000),
           "ÿþ",
-          house.foreign.organization.id,
+          bench.foreign.organization.id,
         ),
       )
       const property = fc.asyncProperty(texts, fc.constantFrom("GET", "POST"), async (text, method) => {
-        const response = await fetch(`${house.host.url}/v1/datasets`, {
+        const response = await fetch(`${bench.host.url}/v1/datasets`, {
           method,
-          headers: { authorization: `Bearer ${house.home.key}`, "content-type": "application/json", [name]: text },
+          headers: { authorization: `Bearer ${bench.home.key}`, "content-type": "application/json", [name]: text },
           ...(method === "POST" ? { body: JSON.stringify({ name: "Any header" }) } : {}),
         })
         const answer = await response.text()
         expect(response.status, answer).to.be.lessThan(500)
         expect(answer).to.not.match(trace)
-        for (const id of house.foreigns.ids) if (id !== text) expect(answer).to.not.include(id)
+        for (const id of bench.foreigns.ids) if (id !== text) expect(answer).to.not.include(id)
       })
       await fc.assert(property, { numRuns: runs })
     })
   }
 })
 
-async function problemOf(house: WholeHouse, operation: AnyOperation, key: string): Promise<string | undefined> {
+async function problemOf(bench: ParityBench, operation: AnyOperation, key: string): Promise<string | undefined> {
   const there = surfaceNames.filter((surface) => offered(operation, surface))
-  const property = fc.asyncProperty(inputsOf(house, operation), fc.constantFrom(...there), async (input, surface) => {
-    const outcome = await surfaces[surface](operation, input, { url: house.host.url, key }).catch((error: Error) => {
+  const property = fc.asyncProperty(inputsOf(bench, operation), fc.constantFrom(...there), async (input, surface) => {
+    const outcome = await surfaces[surface](operation, input, { url: bench.host.url, key }).catch((error: Error) => {
       throw new Error(`${surface} threw ${error.name}: ${error.message}`)
     })
-    const fault = faultOf(operation, surface, outcome) ?? leakOf(house, input, outcome)
+    const fault = faultOf(operation, surface, outcome) ?? leakOf(bench, input, outcome)
     if (fault) throw new Error(`over ${surface}: ${fault}: ${outcome.status} ${outcome.text.slice(0, 500)}`)
   })
   const details = await fc.check(property, { numRuns: runs, endOnFailure: true })
@@ -93,7 +93,7 @@ async function problemOf(house: WholeHouse, operation: AnyOperation, key: string
 }
 
 /** Right ones and broken ones, naming things of our own, of others, and of nobody. */
-function inputsOf({ own, foreigns }: WholeHouse, operation: AnyOperation): fc.Arbitrary<Input> {
+function inputsOf({ own, foreigns }: ParityBench, operation: AnyOperation): fc.Arbitrary<Input> {
   const schema = wireSchema(operation.input, "input")
   const known = { slugs: own.slugs, ids: [...own.ids, ...foreigns.ids] }
   const right = drawnInputs(schema, known)
@@ -128,7 +128,7 @@ function faultOf(operation: AnyOperation, surface: SurfaceName, { code, status, 
 }
 
 /** Ids of others, unless the input itself has them. */
-function leakOf({ foreigns }: WholeHouse, input: Input, { text }: Outcome): string | undefined {
+function leakOf({ foreigns }: ParityBench, input: Input, { text }: Outcome): string | undefined {
   const given = JSON.stringify(input)
   const shown = foreigns.ids.find((id) => text.includes(id) && !given.includes(id))
   return shown && `shows ${shown} of another organization`

@@ -4,7 +4,7 @@ import { type Ground, openGround } from "./ground.ts"
 import type { Known } from "./inputs.ts"
 import { exampleOf, type Member, members } from "./members.ts"
 
-export interface WholeHouse extends Ground {
+export interface ParityBench extends Ground {
   readonly home: Member
   readonly foreign: Member
   /** Has nothing. */
@@ -14,7 +14,7 @@ export interface WholeHouse extends Ground {
   readonly foreigns: Known
 }
 
-export async function wholeHouse(): Promise<WholeHouse> {
+export async function openParityBench(): Promise<ParityBench> {
   const ground = await openGround()
   try {
     const [home, foreign, stranger] = (await members(ground, ["home-house", "foreign-house", "stranger"])) as [Member, Member, Member]

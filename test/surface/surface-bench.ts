@@ -35,7 +35,7 @@ import { Keys, Notes, notebook, Stage } from "./operations.ts"
 
 export const endpoint = `in_${"A".repeat(22)}`
 
-export interface HouseOptions {
+export interface SurfaceBenchOptions {
   readonly rateLimits?: { key_per_minute: number; organization_per_minute: number }
   readonly corsOrigins?: readonly string[]
   readonly inbound?: InboundHandler
@@ -50,7 +50,7 @@ export interface HouseOptions {
   readonly trustProxy?: readonly string[]
 }
 
-export async function openHouse(options: HouseOptions = {}) {
+export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
   const folder = await mkdtemp(join(tmpdir(), "millrace-surface-"))
   const clock = new ShiftedClock()
   const ids = timeOrderedIds(clock)
@@ -179,10 +179,10 @@ export async function openHouse(options: HouseOptions = {}) {
   }
 }
 
-export type House = Awaited<ReturnType<typeof openHouse>>
+export type SurfaceBench = Awaited<ReturnType<typeof openSurfaceBench>>
 
 export async function call(
-  house: { url: string },
+  bench: { url: string },
   method: string,
   path: string,
   options: { key?: string | null; body?: unknown; headers?: Record<string, string> } = {},
@@ -194,7 +194,7 @@ export async function call(
     headers["content-type"] ??= "application/json"
     init.body = typeof options.body === "string" ? options.body : JSON.stringify(options.body)
   }
-  const response = await fetch(house.url + path, init)
+  const response = await fetch(bench.url + path, init)
   const text = await response.text()
   const json = text.startsWith("{") ? (JSON.parse(text) as Record<string, never>) : {}
   return {
