@@ -6,8 +6,8 @@ import { ClientError, connectLive, type Live, type LiveOptions } from "../../cli
 import { newPosition } from "../../core/client/position.ts"
 import type { Json } from "../../core/contract/collection.ts"
 import { LiveMessages, LiveNodes, LiveOutboxes } from "../../core/surface/live/messages.ts"
-import { endpoint, type SurfaceBench, openSurfaceBench } from "../surface/surface-bench.ts"
 import { orgA, orgB } from "../surface/operations.ts"
+import { endpoint, openSurfaceBench, type SurfaceBench } from "../surface/surface-bench.ts"
 import { until } from "../waiting.ts"
 import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts"
 

@@ -8,8 +8,8 @@ import { clientAddressReader, networkOf } from "../../core/kernel/client-address
 import { systemClock } from "../../core/kernel/clock.ts"
 import { SocketLimits } from "../../core/surface/live/socket-limits.ts"
 import { until } from "../waiting.ts"
-import { call, endpoint, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { orgA } from "./operations.ts"
+import { call, endpoint, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("calls without a credential that holds", () => {
   let bench: SurfaceBench

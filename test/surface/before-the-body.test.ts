@@ -1,7 +1,7 @@
 // What is known of a request before its body and its query are looked at: who sends it, how often, and whether they may.
 import { connect } from "node:net"
 import { expect } from "chai"
-import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
+import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("before the body is read", () => {
   const houses: SurfaceBench[] = []

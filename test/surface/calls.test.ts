@@ -1,8 +1,8 @@
 // Calls through REST: who may, what is refused and how, what a call leaves behind.
 import { expect } from "chai"
 import { AuditLog } from "../../core/surface/call/audit.ts"
-import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { Notes, orgA, orgB } from "./operations.ts"
+import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("a call", () => {
   let bench: SurfaceBench

@@ -8,7 +8,7 @@ import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../waiting.ts"
-import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
+import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("requests sent ahead on one connection", () => {
   let bench: SurfaceBench
@@ -93,7 +93,10 @@ describe("documents that anyone may read", () => {
 
 describe("/metrics", () => {
   const token = "a-token-of-the-scraper"
-  const opened = async (metrics: NonNullable<Parameters<typeof openSurfaceBench>[0]>["metrics"], use: (bench: SurfaceBench) => Promise<void>) => {
+  const opened = async (
+    metrics: NonNullable<Parameters<typeof openSurfaceBench>[0]>["metrics"],
+    use: (bench: SurfaceBench) => Promise<void>,
+  ) => {
     const bench = await openSurfaceBench({ metrics: metrics ?? {} })
     try {
       await use(bench)

@@ -5,7 +5,7 @@ import { expect } from "chai"
 import fc from "fast-check"
 import { jsonFault } from "../../core/kernel/json-fault.ts"
 import { until } from "../waiting.ts"
-import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
+import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("HTTP", () => {
   let bench: SurfaceBench

@@ -1,8 +1,8 @@
 // Idempotency-Key: the first answer again, never a second effect, never a secret twice.
 import { expect } from "chai"
 import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
-import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { Notes, orgA } from "./operations.ts"
+import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("an Idempotency-Key", () => {
   let bench: SurfaceBench

@@ -8,8 +8,8 @@ import { StagedWork } from "../../core/contract/unit-of-work.ts"
 import { LiveMessages, LiveOutboxes, type WireMessage } from "../../core/surface/live/messages.ts"
 import { type Deliver, Outbox } from "../../core/surface/live/outbox.ts"
 import { until } from "../waiting.ts"
-import { endpoint, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { orgA, orgB } from "./operations.ts"
+import { endpoint, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 type Acknowledgement = { ok?: true; truncated?: true; code?: string; details?: Record<string, unknown> }
 

@@ -7,7 +7,7 @@ import { z } from "zod"
 import { definePlugin, defineRoute } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { until } from "../waiting.ts"
-import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
+import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("an offer of another protocol", () => {
   let bench: SurfaceBench

@@ -3,7 +3,7 @@
 import { connect } from "node:net"
 import { expect } from "chai"
 import { RunningTime } from "../slowness.ts"
-import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
+import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("the HTTP server", () => {
   const houses: SurfaceBench[] = []

@@ -3,7 +3,7 @@ import type { InMemorySpanExporter } from "@opentelemetry/sdk-trace"
 import { expect } from "chai"
 import { fromHeaders, inSpan, traceHeaders } from "../../core/kernel/tracing.ts"
 import { endTracing, startTracing } from "../traced.ts"
-import { call, type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
+import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 const traceId = "0af7651916cd43dd8448eb211c80319c"
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`

@@ -1,7 +1,7 @@
 // Units of work outside a call, and what their hooks may and may not do.
 import { expect } from "chai"
-import { type SurfaceBench, openSurfaceBench } from "./surface-bench.ts"
 import { Notes, orgA } from "./operations.ts"
+import { openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
 describe("a unit of work", () => {
   let bench: SurfaceBench

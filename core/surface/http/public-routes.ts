@@ -8,9 +8,9 @@ import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { AddressLimits } from "../call/address-limits.ts"
+import { mayBeCompressed, variesByEncoding } from "./compression.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { methodNotAllowed } from "./methods.ts"
-import { mayBeCompressed, variesByEncoding } from "./compression.ts"
 
 export interface PublicRoutesDeps {
   readonly routes: readonly AnyRoute[]

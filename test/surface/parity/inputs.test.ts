@@ -13,8 +13,8 @@ import { drawnRuns } from "../../tier.ts"
 import { shippedOperations } from "./ground.ts"
 import { brokenInputs, drawnInputs, nearInputs } from "./inputs.ts"
 import { keyOf } from "./members.ts"
+import { openParityBench, type ParityBench } from "./parity-bench.ts"
 import { type Input, type Outcome, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
-import { type ParityBench, openParityBench } from "./parity-bench.ts"
 
 const operations = await shippedOperations()
 const runs = 2 * drawnRuns
