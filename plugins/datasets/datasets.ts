@@ -6,6 +6,7 @@ import {
   type Collection,
   derivedUuid,
   isUuid,
+  type Json,
   type Live,
   type RowResult,
   type Store,
@@ -18,6 +19,7 @@ import {
 import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { resolveReference } from "./dataset-reference.ts"
 import { datasetsTopic, KnownDatasets, keyOf } from "./known-datasets.ts"
+import { keyedRowId } from "./row-identity.ts"
 import { RowNews } from "./row-news.ts"
 import { type RowQuery, RowScans } from "./row-scans.ts"
 import { type RowToWrite, type RowWatcher, RowWriter } from "./row-writer.ts"
@@ -70,6 +72,14 @@ export interface ReservedDataset {
   write(work: UnitOfWork, row: Omit<RowToWrite, "dataset" | "scope">): RowResult | Promise<RowResult>
   /** Stages that a row goes, where it is still there. `received_at`: of the event that made it. */
   remove(work: UnitOfWork, organization: Owner, row: { readonly id: string; readonly received_at: string }): void
+  /** The same of the row that a write of these values by this key made. `values`: those of the key, and of its scope. */
+  removeByKey(work: UnitOfWork, organization: Owner, row: KeyedRow): Promise<void>
+}
+
+export interface KeyedRow {
+  readonly key: string
+  readonly values: Readonly<Record<string, Json>>
+  readonly received_at: string
 }
 
 export const Datasets = token<Datasets>("Datasets")
@@ -141,12 +151,17 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
     reserve(slug, what, { scope } = {}) {
       reserved.set(slug, what)
       if (scope !== undefined) scopes.set(slug, scope)
+      const remove: ReservedDataset["remove"] = (work, organization, row) => {
+        writer.remove(work, organization.id, slug, row, { optional: true })
+        news.deleted(work, organization.id, slug, row.id)
+      }
       return {
         ensure: (work, organization, given) => ensure(work, organization, slug, given),
         write: (work, row) => writer.write(work, { ...row, scope, dataset: slug }),
-        remove: (work, organization, row) => {
-          writer.remove(work, organization.id, slug, row, { optional: true })
-          news.deleted(work, organization.id, slug, row.id)
+        remove,
+        async removeByKey(work, organization, { key, values, received_at }) {
+          const dataset = known.peek(organization.id, slug) ?? (await known.load(organization.id, slug))
+          if (dataset) remove(work, organization, { id: keyedRowId(organization.id, dataset, key, values, scope), received_at })
         },
       }
     },

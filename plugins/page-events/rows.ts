@@ -38,7 +38,11 @@ export function rowOf(event: SubmittedEvent, context: RowContext): Record<string
   return { event_id: event.event_id, event: event.kind, at: timestamp(at), ...baseOf(context), ...event.columns }
 }
 
-/** Keyed by session, kind and number. No browser can submit such an id: theirs hold no colon. */
 export function derivedRowOf(sessionId: string, { kind, number, at, base, columns }: DerivedRow): Record<string, Json> {
-  return { event_id: `${sessionId}:${kind}:${number}`, event: kind, at: timestamp(at), ...base, ...columns }
+  return { event_id: derivedIdOf(sessionId, { kind, number }), event: kind, at: timestamp(at), ...base, ...columns }
+}
+
+/** No browser can submit such an id: theirs hold no colon. */
+export function derivedIdOf(sessionId: string, { kind, number }: Pick<DerivedRow, "kind" | "number">): string {
+  return `${sessionId}:${kind}:${number}`
 }

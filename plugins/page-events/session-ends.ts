@@ -5,8 +5,8 @@ import type { ReservedDataset } from "../datasets/index.ts"
 import { type EndedSessionDocument, EndedSessionsCollection, LeadsCollection } from "./collections.ts"
 import { pageEventsKey } from "./columns.ts"
 import type { EventTargets } from "./event-targets.ts"
-import { derivedRowOf } from "./rows.ts"
-import { conclude, type DerivedRow, maxSessionMs, type SessionState } from "./session.ts"
+import { derivedIdOf, derivedRowOf } from "./rows.ts"
+import { conclude, type DerivedRow, maxSessionMs, type SessionState, type WithdrawnRow } from "./session.ts"
 import type { DerivedKind } from "./vocabulary.ts"
 
 export interface Owner {
@@ -64,17 +64,26 @@ export class SessionEnds {
   /** Pages whose analytics were turned off meanwhile have no rows. */
   async writeDerived(work: UnitOfWork, organization: Owner, sessionId: string, rows: readonly DerivedRow[]) {
     const { clock, dataset, live, targets } = this.#deps
-    const receivedAt = timestamp(clock.now())
+    const now = clock.now()
     const written: { kind: DerivedKind; id: string; received_at: string }[] = []
     for (const derived of rows) {
       if ((await targets.endpoint(organization.id, String(derived.base["artifact_id"]))) === undefined) continue
       const values = derivedRowOf(sessionId, derived)
+      const receivedAt = timestamp(derived.writtenAt ?? now)
       const origin = { executionId: sessionId, stepId: derived.kind, itemIndex: derived.number, receivedAt }
       const { row_id } = await dataset.write(work, { organization, key: pageEventsKey, values, origin })
       written.push({ kind: derived.kind, id: row_id, received_at: receivedAt })
       live.stage(work, organization.id, { channel: liveChannel, event: "page_event", data: values })
     }
     return written
+  }
+
+  /** Stages that derived rows go, whether or not analytics are still on. */
+  async withdraw(work: UnitOfWork, organization: Owner, sessionId: string, rows: readonly WithdrawnRow[]): Promise<void> {
+    for (const { kind, number, base, since } of rows) {
+      const values = { event_id: derivedIdOf(sessionId, { kind, number }), artifact_id: base["artifact_id"] ?? "" }
+      await this.#deps.dataset.removeByKey(work, organization, { key: pageEventsKey, values, received_at: timestamp(since) })
+    }
   }
 
   async #leadsOf(organization: string, sessionId: string): Promise<ReadonlySet<boolean>> {

@@ -2,22 +2,18 @@
 // abandoned forms when it is over. Pure: state in, state and derived rows out.
 import type { Json } from "#core"
 import type { Batch, Click } from "./batch.ts"
+import { type PageClicks, type Rage, settle, takeClicks } from "./bursts.ts"
 import type { DerivedKind, SubmittedEvent } from "./vocabulary.ts"
 
 export const idleMs = 30 * 60_000
 export const maxSessionMs = 24 * 3_600_000
 
-const burstMs = 1_000
-const burstPx = 30
-const burstClicks = 3
-/** Two or three clicks select a word or a line: who goes on does not mean to. */
-const selectingClicks = 4
 const bailBelow = 25
 /** What one session may make the service remember. */
 const most = { pages: 30, forms: 10, names: 200 }
 
 /** One page of a session, in test traffic or out of it. */
-export interface PageVisit {
+export interface PageVisit extends PageClicks {
   /** The columns that every row of the page has, as they were last. */
   base: Record<string, Json>
   first_at: number
@@ -28,19 +24,6 @@ export interface PageVisit {
   depth: number
   /** Forms that were started, with their fields' names in the order of the first touch. */
   forms: { form: string; fields: string[] }[]
-  /** The last click and how many came in a row before it, itself included; times by the browser's clock. */
-  burst: Burst | null
-}
-
-interface Burst {
-  at: number
-  x: number
-  y: number
-  count: number
-  /** Whether it selected text. */
-  selects?: boolean
-  /** The row that it became: when, where and which of its kind. */
-  rage?: { at: number; number: number; x: number; y: number; element: string }
 }
 
 export interface SessionState {
@@ -60,6 +43,20 @@ export interface DerivedRow {
   readonly at: number
   readonly base: Readonly<Record<string, Json>>
   readonly columns: Readonly<Record<string, Json>>
+  /** Of a row that may be written several times: when this is, later each time; milliseconds since the epoch. */
+  readonly writtenAt?: number
+}
+
+/** A derived row that no longer follows from what is known. */
+export interface WithdrawnRow extends Pick<DerivedRow, "kind" | "number" | "base"> {
+  /** When it was first written; milliseconds since the epoch. */
+  readonly since: number
+}
+
+/** What follows from a batch. */
+export interface Derived {
+  readonly rows: readonly DerivedRow[]
+  readonly withdrawn: readonly WithdrawnRow[]
 }
 
 /** When the session is over unless something more comes. */
@@ -84,13 +81,13 @@ export function pageVisit({ pages }: SessionState, artifact: string, isTest: boo
   return visit && isTestVisit(visit) === isTest ? visit : undefined
 }
 
-/** Takes a batch into the state (changed in place); returns the rows that follow at once. */
-export function hear(state: SessionState, heard: Heard): DerivedRow[] {
+/** Takes a batch into the state (changed in place); returns what follows at once. */
+export function hear(state: SessionState, heard: Heard): Derived {
   const { artifact, base, events, batch, receivedAt } = heard
   state.last_at = Math.max(state.last_at, receivedAt)
   const isTest = base["is_test"] === true
   const known = pageVisit(state, artifact, isTest)
-  if (!known && Object.keys(state.pages).length >= most.pages) return []
+  if (!known && Object.keys(state.pages).length >= most.pages) return { rows: [], withdrawn: [] }
   const page: PageVisit = known ?? {
     base,
     first_at: receivedAt,
@@ -108,7 +105,8 @@ export function hear(state: SessionState, heard: Heard): DerivedRow[] {
   page.depth = Math.max(page.depth, batch.depth ?? 0)
   for (const event of events) note(state, page, event)
   for (const { form, field } of batch.touched) touch(state, page, form, field)
-  return bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard.timeOf)
+  for (const other of Object.values(state.pages)) settle(other, receivedAt)
+  return bursts(state, page, clicksOf(events, batch.clicks, receivedAt), heard)
 }
 
 /**
@@ -190,33 +188,22 @@ function clicksOf(events: readonly SubmittedEvent[], signals: readonly Click[], 
     if (kind !== "cta_click" || typeof x !== "number" || typeof y !== "number") return []
     return [{ at: at ?? receivedAt, x, y, element: String(element ?? ""), how: "click" as const }]
   })
-  return [...asEvents, ...signals].sort((one, other) => one.at - other.at)
+  return [...asEvents, ...signals]
 }
 
-/** A click that is not later than the last one was told of before: a request that was repeated. A burst that continues has its row rewritten, with its present length. */
-function bursts(state: SessionState, page: PageVisit, clicks: readonly Click[], timeOf: (at: number) => number): DerivedRow[] {
-  const rows = new Map<number, DerivedRow>()
-  for (const click of clicks) {
-    const last = page.burst
-    if (last && click.at <= last.at) continue
-    page.clicked = true
-    const burst = continued(last, click)
-    page.burst = burst
-    if (burst.count < (burst.selects ? selectingClicks : burstClicks)) continue
-    const { x, y, element } = click
-    burst.rage ??= { at: timeOf(click.at), number: next(state, "rage_click"), x: Math.round(x), y: Math.round(y), element }
-    const { at, number, ...where } = burst.rage
-    rows.set(number, { kind: "rage_click", number, at, base: page.base, columns: { ...where, click_count: burst.count } })
+function bursts(state: SessionState, page: PageVisit, clicks: readonly Click[], { receivedAt, timeOf }: Heard): Derived {
+  if (clicks.length > 0) page.clicked = true
+  const heard = clicks.map((click) => ({ ...click, time: timeOf(click.at) }))
+  const { written, withdrawn } = takeClicks(page, heard, { now: receivedAt, next: () => next(state, "rage_click") })
+  const { base } = page
+  return {
+    rows: written.map((rage) => rageRow(rage, base)),
+    withdrawn: withdrawn.map(({ number, since }) => ({ kind: "rage_click", number, base, since })),
   }
-  return [...rows.values()]
 }
 
-/** The burst that a click goes on with, or else begins. */
-function continued(last: Burst | null, { at, x, y, how }: Click): Burst {
-  const alone = { at, x, y, count: 1, selects: how === "selects" }
-  if (!last || how === "uses" || at - last.at >= burstMs || Math.abs(x - last.x) + Math.abs(y - last.y) >= burstPx) return alone
-  const selects = last.selects === true || alone.selects
-  return { ...alone, count: last.count + 1, selects, ...(last.rage ? { rage: last.rage } : {}) }
+function rageRow({ number, count, at, x, y, element, written }: Rage, base: PageVisit["base"]): DerivedRow {
+  return { kind: "rage_click", number, at, base, columns: { x, y, element, click_count: count }, writtenAt: written }
 }
 
 function next(state: SessionState, kind: DerivedKind): number {

@@ -6,7 +6,7 @@ import { defineJob, derivedUuid, type Ids, type JobQueue, type Json, Postponed, 
 import type { VisitorSessions } from "../pages/index.ts"
 import { type EndedSessionDocument, type SessionDocument, SessionsCollection } from "./collections.ts"
 import { campaignIn } from "./rows.ts"
-import { type DerivedRow, endOf, idleMs, lastBase, type SessionState } from "./session.ts"
+import { type Derived, endOf, idleMs, lastBase, type SessionState } from "./session.ts"
 import { mayGoOn, type Owner, SessionEnds, type SessionEndsDeps } from "./session-ends.ts"
 
 /** A session as it was read, to be changed and staged. */
@@ -37,8 +37,8 @@ export interface Sessions extends VisitorSessions {
   of(organization: string, visitor: string, now: number, said?: SaidSession): Promise<OpenSession>
   /** What is known of a session that the visitor has open. */
   open(organization: string, visitor: string, sessionId: string): Promise<SessionState | undefined>
-  /** Stages the session and the rows that follow. One changed meanwhile has the commit `aborted`, `already_exists` or `not_found`. */
-  stage(work: UnitOfWork, organization: Owner, visitor: string, session: OpenSession, derived: readonly DerivedRow[]): Promise<void>
+  /** Stages the session and what follows. One changed meanwhile has the commit `aborted`, `already_exists` or `not_found`. */
+  stage(work: UnitOfWork, organization: Owner, visitor: string, session: OpenSession, derived: Derived): Promise<void>
   /** Stages that a session became a lead. */
   markLead(work: UnitOfWork, organization: Owner, sessionId: string, isTest: boolean): Promise<void>
   /** Ends a session that is over; throws Postponed while it is not. */
@@ -105,7 +105,8 @@ export function createSessions({ ids, queue, ...deps }: SessionsDeps): Sessions 
       const sessions = work.in(SessionsCollection, organization.id)
       if (over) await ends.end(work, organization, visitor, over)
       if (ended) ends.resume(work, organization, ended)
-      await ends.writeDerived(work, organization, state.session_id, derived)
+      await ends.withdraw(work, organization, state.session_id, derived.withdrawn)
+      await ends.writeDerived(work, organization, state.session_id, derived.rows)
       const kept = state as unknown as Json
       if (stored)
         sessions.update(visitor, { $set: { state: kept, revision: stored.revision + 1 } }, { where: { revision: stored.revision } })

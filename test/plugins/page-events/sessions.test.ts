@@ -108,6 +108,72 @@ describe("a visitor's page events", () => {
     expect((await loop.rows({ event: "rage_click", session_id })).length).to.equal(1)
   })
 
+  describe("in requests that overtake each other", () => {
+    type At = readonly [at: number, x?: number]
+    const signal = ([at, x = 10]: At) => [at, x, 10, `at-${x}`]
+    /** Rage of one visitor who sends these batches of clicks, in this order. */
+    const rageOf = async (batches: readonly (readonly At[])[], send: (sent: (() => Promise<unknown>)[]) => Promise<unknown>) => {
+      const headers = someone()
+      const view = event("pageview")
+      await loop.send(url, page, view, headers)
+      const requests = batches.map((clicks) => () => {
+        const sent_at = Math.max(...clicks.map(([at]) => at)) + 400
+        return loop.send(url, page, { sent_at, events: [], clicks: clicks.map(signal) }, headers)
+      })
+      await send(requests)
+      const { session_id } = (await rowOf(view)) ?? {}
+      const rows = (await loop.rows({ event: "rage_click", session_id })).map(({ event_id, element, x, y, click_count }) => {
+        return { id: String(event_id).replace(String(session_id), ""), element, x, y, click_count }
+      })
+      return rows.sort((one, other) => (one.id < other.id ? -1 : 1))
+    }
+    const inOrder = async (sent: (() => Promise<unknown>)[]) => {
+      for (const one of sent) await one()
+    }
+    const reversed = (sent: (() => Promise<unknown>)[]) => inOrder([...sent].reverse())
+    const repeated = (sent: (() => Promise<unknown>)[]) => inOrder([...sent, ...[...sent].reverse(), ...sent])
+    const atOnce = (sent: (() => Promise<unknown>)[]) => Promise.all(sent.map((one) => one()))
+    const clicks = (...times: number[]): At[] => times.map((at) => [at])
+
+    it("make one row of a burst, with its real length", async () => {
+      const rows = [{ id: ":rage_click:1", element: "at-10", x: 10, y: 10, click_count: 5 }]
+      for (const split of [
+        [clicks(1_000, 1_300, 1_600), clicks(1_900, 2_200)],
+        [clicks(1_000, 1_300), clicks(1_600, 1_900, 2_200)],
+        [clicks(1_000), clicks(1_300), clicks(1_600), clicks(1_900), clicks(2_200)],
+        [clicks(1_000, 1_600, 2_200), clicks(1_300, 1_900)],
+      ]) {
+        for (const send of [inOrder, reversed, repeated, atOnce]) expect(await rageOf(split, send), send.name).to.deep.equal(rows)
+      }
+    })
+
+    it("put it where it became one: at the third click, whichever came first", async () => {
+      const moving: At[] = [1_000, 1_300, 1_600, 1_900].map((at, index) => [at, 10 + index])
+      const rows = [{ id: ":rage_click:1", element: "at-12", x: 12, y: 10, click_count: 4 }]
+      for (const send of [inOrder, reversed]) expect(await rageOf([moving.slice(0, 1), moving.slice(1)], send)).to.deep.equal(rows)
+    })
+
+    it("make one row of two bursts that turn out to be one, and none of one that was not", async () => {
+      const two = [clicks(1_000, 1_300, 1_600), clicks(3_200, 3_500, 3_800)]
+      expect((await rageOf(two, inOrder)).map(({ click_count }) => click_count)).to.deep.equal([3, 3])
+      const joined = await rageOf([...two, clicks(2_400)], inOrder)
+      expect(joined.map(({ id, click_count }) => [id, click_count])).to.deep.equal([[":rage_click:1", 7]])
+      const elsewhere: At[] = [[1_150, 500]]
+      expect(await rageOf([clicks(1_000, 1_100, 1_200, 1_300), elsewhere], inOrder)).to.deep.equal([])
+      const split = await rageOf([clicks(1_000, 1_100, 1_200, 1_300, 1_400), elsewhere], inOrder)
+      expect(split.map(({ id, click_count }) => [id, click_count])).to.deep.equal([[":rage_click:1", 3]])
+    })
+
+    it("count a burst longer than what is remembered of it", async () => {
+      const long = Array.from({ length: 13 }, (_, batch) => clicks(...Array.from({ length: 10 }, (_, n) => 1_000 + (batch * 10 + n) * 100)))
+      const overtaking = long.map((_, index) => long[index % 2 === 0 ? Math.min(index + 1, 12) : index - 1] ?? [])
+      for (const batches of [long, overtaking]) {
+        const rows = await rageOf([...batches, long[12] ?? []], inOrder)
+        expect(rows.map(({ id, click_count }) => [id, click_count])).to.deep.equal([[":rage_click:1", 130]])
+      }
+    })
+  })
+
   it("keep the campaign that brought the visitor until another does, on every page", async () => {
     const headers = someone()
     const other = await loop.publish()

@@ -1,0 +1,172 @@
+// Bursts of clicks on one page. Requests of a page may arrive in another order than they were sent in, and more than once:
+// the latest clicks are remembered one by one, so that each is put where its time is and none counts twice. Earlier ones
+// are settled: of them only the burst that the last one stands in is known. Pure.
+import type { Click } from "./batch.ts"
+
+const burstMs = 1_000
+const burstPx = 30
+const burstClicks = 3
+/** Two or three clicks select a word or a line: who goes on does not mean to. */
+const selectingClicks = 4
+
+/** How many clicks of a page are remembered, and for how long. */
+const maxRecent = 50
+const recentMs = 5 * 60_000
+
+export interface HeardClick extends Click {
+  /** When it was, by the server's clock. */
+  readonly time: number
+}
+
+/** What is kept of a page's clicks. */
+export interface PageClicks {
+  /** The last settled click and how many came in a row before it, itself included; times by the browser's clock. */
+  burst: Burst | null
+  /** Those after it, in the order of their times; absent in sessions of earlier versions. */
+  clicks?: RecentClick[]
+}
+
+export interface Burst {
+  at: number
+  x: number
+  y: number
+  count: number
+  /** Whether it selected text. */
+  selects?: boolean
+  /** Sessions of earlier versions do not say all of a row. */
+  rage?: Partial<Rage> & Omit<Rage, "count" | "since" | "written">
+}
+
+interface RecentClick extends HeardClick {
+  /** Held by the click that made a burst one of rage. */
+  rage?: Rage | undefined
+}
+
+/** The row that a burst became: which of its kind, how many clicks, and when and where it became one. */
+export interface Rage {
+  number: number
+  count: number
+  /** By the server's clock. */
+  at: number
+  x: number
+  y: number
+  element: string
+  /** When the row was first written, and last, by the server's clock; each writing is later than the one before. */
+  since: number
+  written: number
+}
+
+export interface BurstChanges {
+  /** Rows to write, or to write anew. */
+  readonly written: readonly Rage[]
+  /** Rows to take away: of bursts that are part of another one, or broken, by what came late. */
+  readonly withdrawn: readonly Rage[]
+}
+
+export interface ClickDeps {
+  readonly now: number
+  /** The number of the next row. */
+  readonly next: () => number
+}
+
+/** Takes clicks into what is kept (changed in place). Clicks that are known already change nothing. */
+export function takeClicks(page: PageClicks, heard: readonly HeardClick[], deps: ClickDeps): BurstChanges {
+  const recent = page.clicks ?? []
+  const known = new Set(recent.map(keyOf))
+  const settledAt = page.burst?.at ?? Number.NEGATIVE_INFINITY
+  const fresh = heard.filter((click) => click.at > settledAt && !known.has(keyOf(click)) && known.add(keyOf(click)))
+  page.clicks = [...recent, ...fresh].sort(byTime)
+  const changes = fresh.length > 0 ? judge(page.burst, page.clicks, deps) : { written: [], withdrawn: [] }
+  settle(page, deps.now)
+  return changes
+}
+
+/** Forgets clicks that are too many, or too old for a request with others to be on its way. */
+export function settle(page: PageClicks, now: number): void {
+  const clicks = page.clicks ?? []
+  for (let first = clicks[0]; first && (clicks.length > maxRecent || first.time < now - recentMs); first = clicks[0]) {
+    page.burst = continued(page.burst, first)
+    if (first.rage) page.burst.rage = first.rage
+    clicks.shift()
+  }
+}
+
+function keyOf({ at, x, y }: HeardClick): string {
+  return `${at} ${x} ${y}`
+}
+
+function byTime(one: HeardClick, other: HeardClick): number {
+  return one.at - other.at || one.x - other.x || one.y - other.y
+}
+
+/** Clicks in a row; the first ones may be settled. */
+interface Run {
+  readonly settled: Burst | null
+  readonly clicks: RecentClick[]
+}
+
+function judge(settled: Burst | null, clicks: readonly RecentClick[], deps: ClickDeps): BurstChanges {
+  const changes = { written: [] as Rage[], withdrawn: [] as Rage[] }
+  for (const run of runsOf(settled, clicks)) judgeRun(run, deps, changes)
+  return changes
+}
+
+function runsOf(settled: Burst | null, clicks: readonly RecentClick[]): Run[] {
+  let run: Run = { settled, clicks: [] }
+  const runs = [run]
+  let last = settled
+  for (const click of clicks) {
+    last = continued(last, click)
+    if (last.count === 1) {
+      run = { settled: null, clicks: [] }
+      runs.push(run)
+    }
+    run.clicks.push(click)
+  }
+  return runs
+}
+
+function judgeRun(
+  { settled, clicks }: Run,
+  { now, next }: ClickDeps,
+  { written, withdrawn }: { written: Rage[]; withdrawn: Rage[] },
+): void {
+  const rows = clicks.flatMap(({ rage }) => rage ?? []).sort((one, other) => one.number - other.number)
+  let burst = settled
+  let made: RecentClick | undefined
+  for (const click of clicks) {
+    click.rage = undefined
+    burst = continued(burst, click)
+    if (!settled?.rage && burst.count >= (burst.selects ? selectingClicks : burstClicks)) made ??= click
+  }
+  const before = settled?.rage ? { count: 0, since: now, written: 0, ...settled.rage } : made && rows.shift()
+  withdrawn.push(...rows)
+  const place = made ? { at: made.time, x: Math.round(made.x), y: Math.round(made.y), element: made.element } : before
+  if (clicks.length === 0 || !burst || !place) return
+  const { at, x, y, element } = place
+  const { count } = burst
+  const isSame = before?.count === count && before.at === at && before.x === x && before.y === y && before.element === element
+  const rage: Rage = isSame
+    ? before
+    : {
+        number: before?.number ?? next(),
+        count,
+        at,
+        x,
+        y,
+        element,
+        since: before?.since ?? now,
+        written: Math.max(now, (before?.written ?? 0) + 1),
+      }
+  if (!isSame) written.push(rage)
+  if (made) made.rage = rage
+  else if (settled) settled.rage = rage
+}
+
+/** The burst that a click goes on with, or else begins. */
+function continued(last: Burst | null, { at, x, y, how }: HeardClick): Burst {
+  const alone = { at, x, y, count: 1, selects: how === "selects" }
+  if (!last || how === "uses" || at - last.at >= burstMs || Math.abs(x - last.x) + Math.abs(y - last.y) >= burstPx) return alone
+  const selects = last.selects === true || alone.selects
+  return { ...alone, count: last.count + 1, selects, ...(last.rage ? { rage: last.rage } : {}) }
+}
