@@ -1,14 +1,15 @@
 // Rows as text: CSV (RFC 4180) for people and spreadsheets, NDJSON for programs. Streamed, a chunk of rows at a time.
 import type { Json } from "#core"
+import { withBlanks } from "./blank-columns.ts"
 import type { Row } from "./collections.ts"
 
 const chunkLength = 64 * 1_024
 
-/** One JSON object a line, values exactly as stored. */
-export async function* ndjson(rows: AsyncIterable<Row>): AsyncIterable<string> {
+/** One JSON object a line: values exactly as stored, and blank columns as `blanks` has them. */
+export async function* ndjson(rows: AsyncIterable<Row>, blanks: ReadonlyMap<string, "" | null>): AsyncIterable<string> {
   let chunk = ""
   for await (const { id, values, created_at, updated_at } of rows) {
-    chunk += `${JSON.stringify({ id, values, created_at, updated_at })}\n`
+    chunk += `${JSON.stringify({ id, values: withBlanks(values, blanks), created_at, updated_at })}\n`
     if (chunk.length < chunkLength) continue
     yield chunk
     chunk = ""

@@ -1,6 +1,7 @@
 // Keeps reads of rows from going through a large dataset one by one: what no index serves is allowed only where the
 // indexes leave few enough rows. How many they leave is counted up to the bound, and remembered for a while.
 import { AppError, type Clock, type Collection, type Filter, type Sort } from "#core"
+import { blanksOf, findingBlanks } from "./blank-columns.ts"
 import type { Dataset, Row } from "./collections.ts"
 import { indexedColumns, type ServedQuery, servedQuery } from "./row-index.ts"
 import { readFilter, readSort } from "./row-query.ts"
@@ -43,7 +44,7 @@ export class RowScans {
     const served = servedQuery(organization, dataset, given, sort, scope)
     if (served.unserved.length > 0 && !served.byId && (await this.#isBeyond(rows, served.narrowing)))
       throw this.#refusal(dataset, served, scope)
-    return { filter: { $and: [served.narrowing, given] }, sort }
+    return { filter: { $and: [served.narrowing, findingBlanks(given, blanksOf(dataset))] }, sort }
   }
 
   #isBeyond(rows: Collection<Row>, narrowing: Filter): Promise<boolean> {

@@ -1,7 +1,7 @@
 // Reading, adding, removing and exporting the rows of a dataset.
 import { z } from "zod"
 import { AppError, Clock, defineOperation, Pager, pageInput, resultOf, type Streamed, timestamp, Uuid } from "#core"
-import { columnsOf } from "../column-types.ts"
+import { blanksOf, withBlanks } from "../blank-columns.ts"
 import { Datasets } from "../datasets.ts"
 import { csv, ndjson } from "../export.ts"
 import { refuseUnordered } from "../row-query.ts"
@@ -12,7 +12,7 @@ const FilterText = z
   .max(10_000)
   .default("")
   .describe(
-    'JSON over columns, such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}; $and and $or take lists. Where it would leave more than 100,000 rows to go through, an indexed column must narrow them: created_at, id, or the key where every row has one.',
+    'JSON over columns, such as {"email":"ada@example.com"} or {"budget":{"$gte":1000}}; $and and $or take lists. A row that lacks a column of text is found by "", as it is read. Where it would leave more than 100,000 rows to go through, an indexed column must narrow them: created_at, id, or the key where every row has one.',
   )
 
 const leads = [
@@ -28,6 +28,8 @@ const given = Object.fromEntries([["dataset", "datasets.create"], ...leads.map((
 export const listRows = defineOperation({
   name: "datasets.list_rows",
   summary: "List rows of a dataset, newest first unless sorted otherwise.",
+  description:
+    'Every row has all columns that the dataset knows: one that it lacks, since it was written before or without it, reads as "" where the column holds text, and as null otherwise.',
   http: { method: "GET", path: "/v1/datasets/{slug}/rows" },
   access: { scope: "datasets:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -60,7 +62,13 @@ export const listRows = defineOperation({
       request: input,
     })
     refuseUnordered(sort, page.items)
-    const rows = page.items.map(({ id, values, created_at, updated_at }) => ({ id, values, created_at, updated_at }))
+    const blanks = blanksOf(dataset)
+    const rows = page.items.map(({ id, values, created_at, updated_at }) => ({
+      id,
+      values: withBlanks(values, blanks),
+      created_at,
+      updated_at,
+    }))
     return { rows, next_cursor: page.next_cursor }
   },
 })
@@ -121,7 +129,7 @@ export const exportRows = defineOperation({
   name: "datasets.export",
   summary: "Export a dataset's rows as CSV or NDJSON, oldest first, streamed.",
   description:
-    "CSV has the columns known at the start; text that a spreadsheet would run as a formula is prefixed with '. NDJSON has the unchanged values.",
+    "Every row has the columns known at the start, blank where it lacks one. In CSV, text that a spreadsheet would run as a formula is prefixed with '; NDJSON has the unchanged values, and columns that were not known yet as well.",
   http: { method: "GET", path: "/v1/datasets/{slug}/export" },
   access: { scope: "datasets:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -137,10 +145,10 @@ export const exportRows = defineOperation({
     const dataset = await deps.datasets.require(organization, input.slug)
     const { filter, sort } = await deps.datasets.query(organization, dataset, { filter: input.filter, sort: "created_at" })
     const rows = deps.datasets.rows(organization).stream(filter, { sort })
-    const columns = columnsOf(dataset.columns).columns.map((column) => column.name)
+    const blanks = blanksOf(dataset)
     return input.format === "csv"
-      ? { contentType: "text/csv; charset=utf-8; header=present", fileName: `${dataset.slug}.csv`, chunks: csv(rows, columns) }
-      : { contentType: "application/x-ndjson", fileName: `${dataset.slug}.ndjson`, chunks: ndjson(rows) }
+      ? { contentType: "text/csv; charset=utf-8; header=present", fileName: `${dataset.slug}.csv`, chunks: csv(rows, [...blanks.keys()]) }
+      : { contentType: "application/x-ndjson", fileName: `${dataset.slug}.ndjson`, chunks: ndjson(rows, blanks) }
   },
 })
 
