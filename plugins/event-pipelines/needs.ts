@@ -5,6 +5,7 @@ import type { Datasets } from "../datasets/index.ts"
 import type { Pages } from "../pages/index.ts"
 import type { PipelineRecord } from "./collections.ts"
 import { invalid, secretNeed } from "./rules.ts"
+import { unpublishedPage } from "./unpublished-page.ts"
 
 type Organization = Caller["organization"]
 
@@ -65,6 +66,11 @@ export class Needs {
     } else if (document.auth_mode === "public_artifact") {
       throw invalid("owner_artifact_id", "public_artifact needs the published page that the pipeline belongs to.")
     }
+  }
+
+  async pageWarnings(organization: string, document: PipelineDocument): Promise<string[]> {
+    const found = await unpublishedPage(this.#deps.pages, organization, document)
+    return found ? [`${found.rule}: ${found.message}`] : []
   }
 }
 

@@ -142,6 +142,7 @@ export class EventPipelines extends PipelineRecords {
     const warnings = [
       ...compiled.warnings,
       ...(plan.warning ? [plan.warning] : []),
+      ...(reserved ? [] : await this.#needs.pageWarnings(organization.id, document)),
       ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
     ]
     return { record, created_datasets: datasets.created, warnings, secret: plan.secret ?? undefined }
@@ -190,7 +191,11 @@ export class EventPipelines extends PipelineRecords {
       updated_at: at,
     }
     this.#stageReplacement(work, organization.id, stored, record, at)
-    const warnings = [...compiled.warnings, ...(amongMany ? [] : await this.leadSplits.of(organization.id, record))]
+    const warnings = [
+      ...compiled.warnings,
+      ...(stored.purpose === "page_events" ? [] : await this.#needs.pageWarnings(organization.id, document)),
+      ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
+    ]
     return { record, created_datasets: datasets.created, warnings, secret: undefined }
   }
 

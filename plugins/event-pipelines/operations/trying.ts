@@ -2,9 +2,11 @@
 
 import { z } from "zod"
 import { AppError, defineOperation, SlugOrId, Uuid } from "#core"
-import { PipelineEngine, PipelineSource } from "#core/engine"
+import { PipelineDocument, PipelineEngine, PipelineSource } from "#core/engine"
+import { Pages } from "../../pages/index.ts"
 import { EventPipelinesService } from "../pipelines.ts"
 import { Force, refuseForce } from "../rules.ts"
+import { unpublishedPage } from "../unpublished-page.ts"
 import { document, madePipeline, taken } from "./examples.ts"
 
 const path = "/v1/event-pipelines"
@@ -28,13 +30,16 @@ export const validatePipeline = defineOperation({
   output: z.object({ ok: z.boolean(), digest: z.string().nullable(), findings: z.array(FindingWire) }),
   errors: ["invalid_argument"],
   examples: [{ input: { document } }],
-  inject: { engine: PipelineEngine },
+  inject: { engine: PipelineEngine, pages: Pages },
   async handle({ input, caller, deps }) {
     const compilation = await deps.engine.compile(input.document, caller.organization)
+    const read = PipelineDocument.safeParse(input.document)
+    const unpublished = read.success && (await unpublishedPage(deps.pages, caller.organization.id, read.data))
+    const findings = [...compilation.findings, ...(unpublished ? [unpublished] : [])]
     return {
       ok: compilation.ok,
       digest: compilation.ok ? compilation.graph.digest : null,
-      findings: compilation.findings.map((finding) => ({ ...finding })),
+      findings: findings.map((finding) => ({ ...finding })),
     }
   },
 })

@@ -332,6 +332,47 @@ onBothStores("event pipelines", ({ start }) => {
     expect(await count("?since=2999-01-01T00:00:00Z")).to.equal(0)
   })
 
+  it("are warned of a page that is not published, while they are active, until the warning is acknowledged", async () => {
+    const { body: page } = await host.api<{ id: string; slug: string }>("POST", "/v1/pages", {
+      title: "Drafted",
+      variants: [{ key: "control", html: "<form><input name=email></form>" }],
+    })
+    const warned = ({ warnings }: { warnings: string[] }) => warnings.filter((text) => text.startsWith("unpublished-page: "))
+    const served = {
+      source_kind: "browser_form",
+      auth_mode: "public_artifact",
+      owner_artifact_id: page.id,
+      pipeline: [{ ...write, dataset_slug: "drafted" }],
+    }
+    const made = await bench.make({ name: "Drafted form", ...served })
+    expect(warned(made)).to.have.length(1)
+    expect(warned(made)[0])
+      .to.include('"drafted" is not published')
+      .and.include("/v1/pages/drafted/publish")
+      .and.include("acknowledged_warnings")
+    const validated = async (document: object) => {
+      const { body } = await host.api<{ ok: boolean; findings: { rule: string; pointer: string; level: string }[] }>(
+        "POST",
+        "/v1/event-pipelines/validate",
+        { document: { name: "Drafted form two", state: "active", ...served, ...document } },
+      )
+      return body.findings.filter(({ rule }) => rule === "unpublished-page").map(({ pointer, level }) => [pointer, level])
+    }
+    expect(await validated({})).to.deep.equal([["/owner_artifact_id", "warning"]])
+    for (const quiet of [{ state: "proposed" }, { acknowledged_warnings: ["unpublished-page"] }, { auth_mode: "none" }]) {
+      expect(await validated(quiet), JSON.stringify(quiet)).to.deep.equal([])
+    }
+    expect(warned((await put("drafted-form", { acknowledged_warnings: ["unpublished-page"] })).body)).to.deep.equal([])
+    expect(warned((await put("drafted-form", { acknowledged_warnings: [] })).body)).to.have.length(1)
+    expect(warned((await put("drafted-form", { state: "disabled" })).body)).to.deep.equal([])
+    expect((await host.api("POST", `/v1/pages/${page.slug}/publish`)).status).to.equal(200)
+    expect(warned((await put("drafted-form", { state: "active" })).body)).to.deep.equal([])
+    expect((await host.api("POST", `/v1/pages/${page.slug}/unpublish`)).status).to.equal(200)
+    expect(warned((await put("drafted-form", { name: "Drafted form again" })).body)).to.have.length(1)
+    expect(warned((await put("page-events-drafted", { name: "The service's own" })).body)).to.deep.equal([])
+    await put("drafted-form", { state: "disabled" })
+  })
+
   it("list what a document may name: action types and auth modes, with their schemas", async () => {
     const actions = await host.api<{ action_types: { type: string }[] }>("GET", "/v1/action-types")
     expect(actions.body.action_types.map(({ type }) => type)).to.include.members([
