@@ -10,6 +10,10 @@ export const reasons = defineReasons({
   },
   malformed_batch: { codes: ["invalid_argument"], summary: "The batch of page events is not valid." },
   page_gone: { codes: ["failed_precondition"], summary: "The pipeline's page is gone." },
+  page_analytics_off: {
+    codes: ["failed_precondition"],
+    summary: "The page's page-events pipeline is not active, so none of its rows is written.",
+  },
   receipt_refused: { codes: ["failed_precondition"], summary: "The replay gets no receipt." },
   reserved_event: {
     codes: ["invalid_argument"],

@@ -45,6 +45,7 @@ export function replayer(deps: ReplayDeps): (args: ReplayArgs) => Promise<EventR
 /** The event's row, committed and read back, before anything says that it was accepted. */
 async function writeAgain({ store, datasets, dataset }: ReplayDeps, { pipeline, entry, draft, journal }: ReplayArgs) {
   const { organization } = pipeline
+  if (pipeline.document.state !== "active") throw turnedOff(pipeline.slug)
   const place = placeOf(entry.envelope)
   const batch = place && (await store.open(BatchesCollection, organization.id).get(place.batch))
   const text = place && batch?.elements[place.index]
@@ -92,6 +93,12 @@ function gone(): AppError {
   return new AppError("failed_precondition", "This event's payload has expired, so it cannot be replayed.", {
     reason: "payload_expired",
   })
+}
+
+/** Also where a replay is forced: whoever disabled the pipeline wants no rows of the page. */
+function turnedOff(slug: string): AppError {
+  const message = `Analytics of this page are turned off: "${slug}" is not active, and writes nothing until it is, a forced replay included.`
+  return new AppError("failed_precondition", message, { reason: "page_analytics_off" })
 }
 
 class ReceiptRefused extends AppError {

@@ -92,15 +92,26 @@ describe("replays of page events", () => {
     expect(await loop.rowOf(view)).to.deep.equal(before)
   })
 
-  it("are refused while the page's pipeline is disabled; an admin may insist", async () => {
-    const [id] = await sent(event("pageview"))
+  it("write nothing while the page's pipeline is disabled, also where an admin insists", async () => {
+    const view = event("pageview")
+    const [id] = await sent(view)
+    const { rows } = await loop.call<{ rows: { id: string }[] }>(
+      "GET",
+      `/v1/datasets/page-events/rows?filter=${encodeURIComponent(JSON.stringify({ event_id: view.event_id }))}`,
+    )
+    await loop.call("DELETE", `/v1/datasets/page-events/rows/${rows[0]?.id}`)
     await loop.call("PUT", `/v1/event-pipelines/${slug}`, { state: "disabled" })
     const refused = await replay(id)
     const at = `/v1/event-pipelines/${slug}/executions/${id as string}/replay`
-    const forced = await loop.host.api<Replayed>("POST", at, { force: true })
+    const forced = await loop.host.api<Replayed & { code: string; message: string }>("POST", at, { force: true })
+    expect(await loop.rowOf(view)).to.equal(undefined)
     await loop.call("PUT", `/v1/event-pipelines/${slug}`, { state: "active" })
     expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "not_active"])
-    expect([forced.status, forced.body.status]).to.deep.equal([200, "accepted"])
+    expect([forced.status, forced.body.code, forced.body.details.reason]).to.deep.equal([400, "failed_precondition", "page_analytics_off"])
+    expect(forced.body.message).to.include(slug).and.to.include("is not active")
+    expect(await loop.rowOf(view)).to.equal(undefined)
+    expect(await replaysOf(id)).to.deep.equal([])
+    expect((await replay(id)).status, "once it is active again").to.equal(200)
   })
 
   it("give none when the row is gone the moment after it was written, and no entry says that it was accepted", async () => {
