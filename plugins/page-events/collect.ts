@@ -15,7 +15,7 @@ import { baseOf, campaignIn, envelopeOf, pageUrl, rowOf } from "./rows.ts"
 import { hear, idleMs, lastBase } from "./session.ts"
 import { liveChannel } from "./session-ends.ts"
 import type { OpenSession, SaidSession, Sessions } from "./sessions.ts"
-import { answer, type Judged, judge, refuseWhole } from "./verdicts.ts"
+import { answer, type Judged, judge, refuseEmptyOfBot, refuseWhole } from "./verdicts.ts"
 
 export interface CollectorDeps {
   readonly ids: Ids
@@ -65,7 +65,7 @@ export class Collector implements Intake {
     const bot = isBot(agent) && !arrival.isTest && !batch.isTest
     const judged = judge(arrival, batch, { bot, authored, ids: this.#deps.ids })
     const accepted = judged.filter(({ event }) => event !== undefined)
-    if (bot) return answer(judged)
+    if (bot) return judged.length === 0 ? refuseEmptyOfBot(arrival, this.#deps.ids.uuid()) : answer(judged)
     const organization = arrival.pipeline.organization
     const visit = await this.#visit(organization.id, page, batch, arrival.address, agent)
     const signals = batch.clicks.length + batch.touched.length > 0 || batch.depth !== undefined

@@ -51,6 +51,11 @@ const refusedBot: Refused = {
   error: new AppError("permission_denied", "Events of bots are not counted.", { reason: "bot" }),
 }
 
+/** A request of a bot that holds no event, signals at most. */
+export function refuseEmptyOfBot(arrival: Arrival, execution: string): Reply {
+  return refuseWhole(arrival, execution, refusedBot.error, refusedBot.cause)
+}
+
 /** What the answer says of it. Those of bots are counted in the minute's one entry. */
 function refuse({ journal }: Arrival, entry: JournalEntry, { cause, error }: Refused, oneIsGood: boolean): Record<string, Json> {
   const { event_id } = entry.verdict
@@ -80,12 +85,12 @@ function idOf(element: Json): string | null {
 }
 
 /** Counted in the minute's one entry; the beacon reads from the header when to come again. */
-export function refuseWhole({ journal, isTest }: Arrival, execution: string, refusal: AppError): Reply {
+export function refuseWhole({ journal, isTest }: Arrival, execution: string, refusal: AppError, cause = "rate_limited"): Reply {
   const entry = journal.draft(execution, "")
   entry.is_test = isTest
   entry.response = { status: refusal.status, body: JSON.stringify(refusal.toBody()) }
-  journal.reject(entry, "rate_limited", refusal, { folded: true })
-  const headers = { "retry-after": String(refusal.retryAfterS ?? 1) }
+  journal.reject(entry, cause, refusal, { folded: true })
+  const headers: Record<string, string> = refusal.retryAfterS === undefined ? {} : { "retry-after": String(refusal.retryAfterS) }
   return { status: refusal.status, headers, body: refusal.toBody() as unknown as Json }
 }
 

@@ -244,10 +244,14 @@ describe("page events", () => {
     const { status, body } = await loop.send(url, page, { events: [event("pageview"), event("lead"), event("nope")] }, bot)
     expect([status, body.details?.reason]).to.deep.equal([403, "bot"])
     await loop.send(url, page, event("pageview"), bot)
-    // Into one entry a minute, and a minute may end between the two requests.
+    for (const none of [{ events: [] }, { events: [], clicks: [[1, 1, 1, "x"]], depth: 50 }]) {
+      const answer = await loop.send(url, page, none, bot)
+      expect([answer.status, answer.body.code, answer.body.details?.reason]).to.deep.equal([403, "permission_denied", "bot"])
+    }
+    // Into one entry a minute, and a minute may end between the requests.
     const folded = await until(async () => {
       const entries = (await loop.executions(slug)).filter((one) => one["cause"] === "bot")
-      return entries.reduce((sum, { count }) => sum + Number(count), 0) === 4 && entries
+      return entries.reduce((sum, { count }) => sum + Number(count), 0) === 6 && entries
     })
     expect(folded.length).to.be.within(1, 2)
     for (const entry of folded) expect(entry).to.include({ status: "rejected" })
