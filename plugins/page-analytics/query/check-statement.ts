@@ -5,9 +5,9 @@ import { tableNames } from "../views.ts"
 import { allowedFunctions, allowedTableFunctions } from "./functions.ts"
 
 /** The tables that a statement reads, in lower case; or why it is refused, as a sentence. */
-export function readTree(serialized: string): { readonly tables: ReadonlySet<string> } | { readonly problem: string } {
+export function readTree(serialized: string, sql: string): { readonly tables: ReadonlySet<string> } | { readonly problem: string } {
   const tree = JSON.parse(serialized) as { error: boolean; error_message?: string; statements?: unknown[] }
-  if (tree.error) return { problem: problemOf(tree.error_message ?? "The statement could not be parsed.") }
+  if (tree.error) return { problem: problemOf(tree.error_message ?? "The statement could not be parsed.", sql) }
   const statements = tree.statements ?? []
   if (statements.length !== 1) return { problem: `Send exactly one statement; this is ${statements.length}.` }
   const tables = new Set<string>()
@@ -21,8 +21,14 @@ export function readTree(serialized: string): { readonly tables: ReadonlySet<str
   }
 }
 
-/** The engine's own words; where it says only that it can't show what is no SELECT, what to do instead before them. */
-function problemOf(said: string): string {
+/** The column `at` without quotes, outside of texts and other names; `AT TIME ZONE` is an operator. */
+const bareAt = /^(?:[^'"]|'[^']*'|"[^"]*")*?(?<![\w'"])at(?![\w'"])(?!\s+time\s+zone)/i
+
+/** The engine's own words, and what to do instead where it doesn't say: before them of what is not a SELECT, after them of a reserved word. */
+function problemOf(said: string, sql: string): string {
+  if (/syntax error/i.test(said) && bareAt.test(sql.slice(0, 20_000))) {
+    return `${said.trimEnd()}\nThe column "at" has the name of a reserved word: write "at" in quotes, or occurred_at.`
+  }
   if (!/only select statements/i.test(said)) return said
   return `A query is one SELECT (or WITH … SELECT): it reads, and DELETE, EXPLAIN, COPY, PIVOT and all other statements are refused. Message of the engine: ${said}`
 }

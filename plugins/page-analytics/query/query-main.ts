@@ -44,7 +44,7 @@ async function run({ connection }: Engine, task: QueryTask): Promise<QueryTable>
 async function tablesOf(connection: DuckDBConnection, sql: string): Promise<ReadonlySet<string>> {
   if (sql.includes("\0")) throw new Error("The query holds a NUL character.")
   const serialized = await connection.runAndReadAll(`SELECT json_serialize_sql(${literal(sql)}::VARCHAR)`)
-  const tree = readTree(String(serialized.getRows()[0]?.[0]))
+  const tree = readTree(String(serialized.getRows()[0]?.[0]), sql)
   if ("problem" in tree) throw new Error(tree.problem)
   return tree.tables
 }

@@ -160,6 +160,24 @@ describe("page analytics query", () => {
     }
   })
 
+  it("says how to write a column that has the name of a reserved word, and of nothing else", async () => {
+    for (const sql of ["SELECT at FROM events", "SELECT event, at, variant FROM events", "SELECT event FROM events ORDER BY at DESC"]) {
+      const { message } = await service.query(sql)
+      expect(message, sql).to.include("syntax error").and.to.include('write "at" in quotes, or occurred_at')
+    }
+    for (const sql of [
+      "SELECT \"at\" 'at' FROM FROM events",
+      "SELECT \"at\" AT TIME ZONE 'UTC' FROM FROM events",
+      "SELECT format FROM FROM events",
+    ]) {
+      expect((await service.query(sql)).message, sql)
+        .to.include("syntax error")
+        .and.not.include("reserved")
+    }
+    const { rows, types } = await service.query("SELECT \"at\", occurred_at FROM events WHERE session_id = 's1' AND event = 'lead'")
+    expect([types, rows]).to.deep.equal([["TIMESTAMP", "TIMESTAMP"], [["2026-11-20T10:00:42.000Z", "2026-11-20T10:00:42.000Z"]]])
+  })
+
   it("says what to do instead where the engine would have had no objection", async () => {
     expect((await service.query("SELECT $1")).message).to.contain("write the value in the query")
     expect((await service.query("DESCRIBE events")).message).to.contain("/v1/page-analytics/schema")
