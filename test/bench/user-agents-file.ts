@@ -1,7 +1,8 @@
 // A fixture of user agents, as a file in one of the forms in which people keep such lists:
 // - JSON: a list of objects, or an object that holds one such list.
 // - JSON Lines: one object a line.
-// - CSV or TSV with a header line, fields quoted as RFC 4180 has it.
+// - CSV or TSV with a header line, fields quoted as RFC 4180 has it. An empty field says nothing of its class; `""` is the
+//   label for none.
 //
 // | what | columns that are taken for it (in any case, `_`, `-` and spaces alike) |
 // |---|---|
@@ -134,14 +135,14 @@ function objectsOf(name: string, list: unknown): Fields[] {
 /** Fields between commas or tabs, whichever the header has. */
 function tableOf(text: string): Fields[] {
   const separator = (text.split("\n", 1)[0] ?? "").includes("\t") ? "\t" : ","
-  const lines: string[][] = [[]]
+  const lines: (string | undefined)[][] = [[]]
   const field = new RegExp(`(?:"((?:[^"]|"")*)"|([^"${separator}\\r\\n]*))(${separator}|\\r?\\n|$)`, "gy")
   for (let match = field.exec(text); match; match = field.exec(text)) {
     const [whole, quoted, plain = "", end] = match
-    lines.at(-1)?.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
+    lines.at(-1)?.push(quoted === undefined ? plain || undefined : quoted.replaceAll('""', '"'))
     if (end !== separator) lines.push([])
     if (whole === "" || field.lastIndex >= text.length) break
   }
-  const [header = [], ...rows] = lines.filter((line) => line.some((value) => value !== ""))
-  return rows.map((row) => Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])))
+  const [header = [], ...rows] = lines.filter((line) => line.some((value) => value !== undefined))
+  return rows.map((row) => Object.fromEntries(header.map((column, index) => [column ?? "", row[index]])))
 }

@@ -71,11 +71,14 @@ describe("user agents", () => {
         ...whole,
         { ua: "c", in_app: false },
       ])
-      const table = 'User-Agent,Device Type,Browser\r\n"a ""b""",tv,\nc,,Yandex Browser\n'
-      expect(read("table.csv", table)).to.deep.equal([
-        { ua: 'a "b"', device_type: "", browser: "" },
-        { ua: "c", device_type: "", browser: "other" },
+      const table = 'User-Agent,Device Type,Browser\r\n"a ""b""",tv,\nc,,Yandex Browser\nd,"",\n'
+      const labelled = read("table.csv", table)
+      expect(labelled, "an empty field is no label, and quotes around nothing are").to.deep.equal([
+        { ua: 'a "b"', device_type: "" },
+        { ua: "c", browser: "other" },
+        { ua: "d", device_type: "" },
       ])
+      expect(userAgentAccuracy(labelled).browser.of, "what is not labelled is not scored").to.equal(1)
       expect(() => read("other.csv", "x,y\n1,2\n")).to.throw(/no user agent; it is read from ua, .* and there is x, y/)
       expect(() => read("empty.csv", "ua,device\n")).to.throw(/holds no user agents/)
       expect(() => read("broken.json", '[{"ua":')).to.throw(/no JSON/)
