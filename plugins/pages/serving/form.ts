@@ -70,17 +70,17 @@ async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage,
 
 /** In words for people, who can do something about what they entered, or wait, or neither. */
 function reasonOf({ status, body }: Answer): string {
-  if (status > 500) return "Please try again in a moment."
+  if (status > 500 || status === 429) return "Please try again in a moment."
   // An action failed: now and then because of what passes, mostly because of what the page sends or the pipeline does.
   if (status === 500) return unkept
   return status === 401 || status === 403 ? unaccepted : messageOf(body)
 }
 
-/** What can be put right, of a form whose fields were refused. */
+/** What can be put right, of a form whose fields were refused; and what was entered, where the same may be taken another time. */
 async function againOf({ status, body }: Answer, { contentType, body: sent }: PageBody): Promise<RefusedForm["again"]> {
-  const form = status === 400 ? readForm(contentType, sent) : undefined
+  const form = status === 400 || status === 429 || status >= 500 ? readForm(contentType, sent) : undefined
   if (!form || (await form.problem) !== undefined) return undefined
-  return { fields: form.fields, problems: problemsIn(body) }
+  return { fields: form.fields, problems: status === 400 ? problemsIn(body) : [] }
 }
 
 function problemsIn(body: string): FieldProblem[] {

@@ -1,5 +1,8 @@
 // Forms of pages: what is sent to a page's own address is of that page, whatever the body says or leaves out, and what
 // nobody takes is said to be lost, to the visitor and to the page's author.
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { expect } from "chai"
 import { chooseVariant } from "../../../plugins/pages/index.ts"
 import { pluginSettings } from "../buckets/stores.ts"
@@ -94,6 +97,99 @@ describe("a form that the pipeline refuses", () => {
     expect([again.status, (await rows())[0]?.["utm_source"]]).to.deep.equal([303, "letter"])
     const answered = await post(loop, page.path, JSON.stringify({ email: "x" }), asJson)
     expect([answered.status, answered.headers.get("content-type")?.split(";")[0]]).to.deep.equal([400, "application/json"])
+  })
+})
+
+describe("a form whose pipeline cannot do what it should", () => {
+  let loop: Loop
+  before(async () => {
+    loop = await Loop.start({ capture: false, env: { MILLRACE_OUTGOING_ALLOW_HOSTS: "127.0.0.1" } })
+  })
+  after(() => loop.host.stop())
+
+  it("comes back with what was typed, to be sent again, once what it needs is there", async () => {
+    let down = true
+    const desk = createServer((_request, response) => response.writeHead(down ? 500 : 200).end("{}")).listen(0, "127.0.0.1")
+    await once(desk, "listening")
+    try {
+      const page = await loop.publish(withForm)
+      const url = `http://127.0.0.1:${(desk.address() as AddressInfo).port}/leads`
+      const { slug, rows } = await capture(loop, page, {
+        pipeline: [
+          {
+            id: "desk",
+            type: "http.request",
+            await: true,
+            retry: { max_attempts: 1 },
+            method: "POST",
+            url,
+            body: { email: "{{ event.email }}" },
+          },
+          { id: "save", type: "dataset.write", dataset_slug: `leads-${drawn + 1}`, key: "email" },
+        ],
+      })
+      const typed = { email: "ada@acme.test", note: "two\nlines & more", "_envelope.utm_source": "letter" }
+      const failed = await post(loop, page.path, new URLSearchParams(typed), asHtml)
+      const html = await failed.text()
+      expect([failed.status, failed.headers.get("content-type")]).to.deep.equal([500, "text/html; charset=utf-8"])
+      expect(html).to.include("nothing was kept").and.to.include('<input name="email" value="ada@acme.test"')
+      expect(html)
+        .to.include(`${escaped(typed.note)}</textarea>`)
+        .and.to.include(`<form action="${page.path}" method="post">`)
+      expect(html, "what is the service's own affair").not.to.include("/leads").and.not.include("http.request")
+      expect(await rows()).to.deep.equal([])
+      down = false
+      const again = await post(loop, page.path, new URLSearchParams(typed), asHtml)
+      expect([again.status, again.headers.get("location")]).to.deep.equal([303, `${page.path}#thank-you`])
+      expect((await rows()).map(({ email, note }) => [email, note])).to.deep.equal([[typed.email, typed.note]])
+      expect(html).to.include('<input type="hidden" name="_envelope.utm_source" value="letter">')
+      // Both are in the log with what the pipeline answered, whatever the visitor was shown.
+      const entries = await Promise.all(
+        (await loop.executions(slug)).map(({ id }) => loop.call("GET", `/v1/event-pipelines/${slug}/executions/${id as string}`)),
+      )
+      expect(entries.map(({ status, response }) => [status, (response as { status: number }).status])).to.deep.equal([
+        ["accepted", 200],
+        ["failed", 500],
+      ])
+    } finally {
+      desk.close()
+    }
+  })
+})
+
+describe("a form whose pipeline answers for itself that it cannot", () => {
+  it("comes back with what was typed as well, unless that would be refused again", async () => {
+    const loop = await Loop.start()
+    try {
+      const page = await loop.publish(withForm)
+      const { slug } = await capture(loop, page)
+      const answers = (status: number) =>
+        loop.call("PUT", `/v1/event-pipelines/${slug}`, {
+          pipeline: [
+            { id: "save", type: "dataset.write", dataset_slug: `leads-${drawn}`, key: "email" },
+            { type: "respond", status, body: "desk-7 is down" },
+          ],
+        })
+      const typed = new URLSearchParams({ email: "ada@acme.test" })
+      for (const [status, kept] of [
+        [502, true],
+        [503, true],
+        [429, true],
+        [403, false],
+      ] as const) {
+        await answers(status)
+        const answer = await post(loop, page.path, typed, asHtml)
+        const html = await answer.text()
+        expect(answer.status).to.equal(status)
+        expect(html.includes('<input name="email" value="ada@acme.test"'), String(status)).to.equal(kept)
+        expect(html.includes("Please try again in a moment"), String(status)).to.equal(kept)
+        expect(html).not.to.include("desk-7")
+        const script = await post(loop, page.path, typed, { accept: "application/json" })
+        expect([script.status, await script.text()]).to.deep.equal([status, "desk-7 is down"])
+      }
+    } finally {
+      await loop.host.stop()
+    }
   })
 })
 
