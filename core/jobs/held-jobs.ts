@@ -1,5 +1,6 @@
 // The jobs that this node holds: those that wait for a slot of their type, those that run, and those that sleep until
-// their next try. Slots and room are shared between organizations: the last quarter of either is for those that hold none.
+// their next try. Slots and room are shared between organizations: the last quarter of either, and at least one of several
+// slots, is for those that hold none.
 import { FairScheduler, type Share, type Turn } from "../kernel/fair-scheduler.ts"
 import type { JobDocument } from "./jobs-collection.ts"
 
@@ -147,7 +148,7 @@ export class HeldJobs {
     let type = this.#types.get(name)
     if (!type) {
       const slots = this.#slotsOf(name)
-      const reservedSlots = Math.floor(slots / 4)
+      const reservedSlots = slots > 1 ? Math.max(1, Math.floor(slots / 4)) : 0
       // Room is what bounds it.
       const scheduler = new FairScheduler<JobDocument>({
         maxWaiting: Number.POSITIVE_INFINITY,

@@ -159,9 +159,10 @@ describe("the job queue", () => {
     const running: string[] = []
     const finished: string[] = []
     let hang: (payload: string) => Promise<void> | void = () => {}
-    const types = ["test.fair", "test.other"].map((type) =>
+    const types = ["test.fair", "test.other", "test.narrow"].map((type) =>
       defineJob({
         type,
+        ...(type === "test.narrow" ? { slots: 2 } : {}),
         summary: "A job of the test.",
         payload: z.string(),
         retry: { max_attempts: 3, initial_delay_ms: 1, factor: 1, max_delay_ms: 1 },
@@ -173,8 +174,12 @@ describe("the job queue", () => {
         },
       }),
     )
-    const [fair, other] = types as [(typeof types)[0], (typeof types)[0]]
-    const jobPlugin = definePlugin({ id: "test-fair", config: z.strictObject({}), register: (registrar) => registrar.jobs(fair, other) })
+    const [fair, other, narrow] = types as [(typeof types)[0], (typeof types)[0], (typeof types)[0]]
+    const jobPlugin = definePlugin({
+      id: "test-fair",
+      config: z.strictObject({}),
+      register: (registrar) => registrar.jobs(fair, other, narrow),
+    })
     // As good as never: what is done, is done without a poll.
     const env = { MILLRACE_JOBS_POLL_MS: "3600000", MILLRACE_JOBS_CONCURRENCY: "4" }
     let busy: TestHost
@@ -248,6 +253,15 @@ describe("the job queue", () => {
       await put("mail", "alpha", { job: other })
       await until(() => finished.includes("mail"))
       expect(finished).to.deep.equal(["mail"])
+    })
+
+    it("keeps one of two slots for an organization that holds none", async () => {
+      for (const payload of ["hangs 1", "hangs 2", "hangs 3"]) await put(payload, "alpha", { job: narrow })
+      await put("innocent", "bravo", { job: narrow })
+      await until(() => finished.includes("innocent"))
+      expect([running.filter((payload) => payload.startsWith("hangs")), finished]).to.deep.equal([["hangs 1"], ["innocent"]])
+      letGo()
+      await until(() => finished.length === 4)
     })
 
     it("tries a job again on time", async () => {

@@ -7,7 +7,7 @@ import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { allGone, renderers } from "./renderers.ts"
 import { type Site, startSite } from "./site.ts"
-import { finished, pictureOf, start, startTaking, take } from "./taking.ts"
+import { finished, keyElsewhere, pictureOf, resultOf, start, startTaking, take } from "./taking.ts"
 
 const green = [0, 128, 0]
 
@@ -93,7 +93,7 @@ describe("screenshots: what a page can cost", () => {
   })
 
   it("fails the job whose browser crashes, and no other", async () => {
-    const host = await startHost({ concurrency: 2 })
+    const host = await startHost({ concurrency: 3 })
     const crashing = await start(host, { url: `${site.origin}/hangs-too` })
     await site.wasAsked("/hangs-too")
     const [browser] = renderers(folder).filter(({ command }) => command.includes("--remote-debugging-port") && !command.includes("--type="))
@@ -138,6 +138,17 @@ describe("screenshots: what a page can cost", () => {
     expect(most).to.equal(1)
     expect(site.asked.filter((path) => path === "/slow")).to.have.length(3)
     expect((await start(host, { url: `${site.origin}/green` })).status).to.equal(200)
+  })
+
+  it("keeps a browser for an organization that has none at work, however slow the pages of another are", async () => {
+    const host = await startHost({ concurrency: 2 })
+    const key = await keyElsewhere(host)
+    const slow = await Promise.all([1, 2, 3].map(() => start(host, { url: `${site.origin}/hangs-too` })))
+    await site.wasAsked("/hangs-too")
+    const asked = await start(host, { url: `${site.origin}/green` }, key)
+    expect((await pictureOf(await finished(host, asked.body.job_id, key))).at(600, 600)).to.deep.equal(green)
+    const states = await Promise.all(slow.map(({ body }) => resultOf(host, body.job_id)))
+    expect(states.map(({ status }) => status)).to.deep.equal(["processing", "processing", "processing"])
   })
 
   it("tries again where the fault is ours, and then says so without telling more", async () => {

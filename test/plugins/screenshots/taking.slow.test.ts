@@ -1,14 +1,12 @@
 // Pictures of pages as callers get them: what is asked for is what is in the picture, and what is wrong is told.
 import { expect } from "chai"
-import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { type Bucket, Buckets } from "../../../plugins/buckets/index.ts"
-import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { browserFolder } from "../../chromium.ts"
 import { until } from "../../waiting.ts"
 import { onBothBuckets } from "../buckets/stores.ts"
 import { type Site, startSite } from "./site.ts"
-import { finished, pictureOf, type Refusal, resultOf, start, startTaking, take } from "./taking.ts"
+import { finished, keyElsewhere, pictureOf, type Refusal, resultOf, start, startTaking, take } from "./taking.ts"
 
 const red = [255, 0, 0]
 const green = [0, 128, 0]
@@ -263,13 +261,6 @@ onBothBuckets("screenshots: where images are kept", (leg) => {
     expect((await finished(host, result.job_id)).status).to.equal("expired")
   })
 })
-
-async function keyElsewhere(host: TestHost): Promise<string> {
-  return await host.get(UnitsOfWork).run((work) => {
-    const organization = host.get(Organizations).create(work, { name: "Elsewhere" })
-    return host.get(ApiKeys).mint(work, organization.id, { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null }).text
-  })
-}
 
 async function present(bucket: Bucket, key: string): Promise<boolean> {
   const found = await bucket.get(key)

@@ -1,6 +1,8 @@
 // A service that takes screenshots, and what tests ask of it.
 import { expect } from "chai"
+import { UnitsOfWork } from "#core"
 import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { browserFolder } from "../../chromium.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { decodePng, type Pixels } from "./pixels.ts"
@@ -47,8 +49,8 @@ export async function start(host: TestHost, input: Record<string, unknown>, key?
   )
 }
 
-export async function resultOf(host: TestHost, job_id: string): Promise<Result> {
-  const answer = await host.api<Result>("POST", "/v1/screenshot/result", { job_id })
+export async function resultOf(host: TestHost, job_id: string, key?: string): Promise<Result> {
+  const answer = await host.api<Result>("POST", "/v1/screenshot/result", { job_id }, key === undefined ? {} : { key })
   expect(answer.status).to.equal(200)
   return answer.body
 }
@@ -60,9 +62,9 @@ export async function take(host: TestHost, input: Record<string, unknown>): Prom
   return await finished(host, started.body.job_id)
 }
 
-export async function finished(host: TestHost, job_id: string): Promise<Result> {
+export async function finished(host: TestHost, job_id: string, key?: string): Promise<Result> {
   for (;;) {
-    const result = await resultOf(host, job_id)
+    const result = await resultOf(host, job_id, key)
     if (result.status !== "processing") return result
     await new Promise((done) => setTimeout(done, 50))
   }
@@ -76,4 +78,12 @@ export async function pictureOf(result: Result): Promise<Pixels> {
   const pixels = decodePng(Buffer.from(await answer.arrayBuffer()))
   expect([pixels.width, pixels.height]).to.deep.equal([result.width, result.height])
   return pixels
+}
+
+/** A key of another organization. */
+export async function keyElsewhere(host: TestHost): Promise<string> {
+  return await host.get(UnitsOfWork).run((work) => {
+    const organization = host.get(Organizations).create(work, { name: "Elsewhere" })
+    return host.get(ApiKeys).mint(work, organization.id, { name: "Key", kind: "api_key", role: "owner", scopes: null, user: null }).text
+  })
 }
