@@ -7,7 +7,9 @@ export const ScreenshotSettings = z.strictObject({
     .min(1)
     .max(32)
     .default(3)
-    .describe("Maximum concurrent browsers on this node; a quarter, and at least one of several, is reserved for organizations without one."),
+    .describe(
+      "Maximum concurrent browsers on this node; a quarter, and at least one of several, is reserved for organizations without one.",
+    ),
   max_waiting: z.int().min(1).max(10_000).default(50).describe("Maximum unfinished screenshots of one organization."),
   deadline_ms: z.int().min(1_000).max(300_000).default(45_000).describe("Timeout of a render; its processes are then killed."),
   memory_mb: z.int().min(128).max(16_384).default(1_024).describe("Memory limit of a render; beyond it its processes are killed (Linux)."),
