@@ -114,7 +114,7 @@ export class GroupCommit {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#inFlight >= this.#driver.groupsInFlight) return
+    if (this.#scheduled || !this.#mayStart()) return
     this.#scheduled = true
     // Not at once: what the same turn of the event loop still brings belongs to the same group.
     setImmediate(() => {
@@ -124,12 +124,21 @@ export class GroupCommit {
   }
 
   #send(): void {
-    while (this.#queue.length > 0 && this.#inFlight < this.#driver.groupsInFlight) {
+    while (this.#queue.length > 0 && this.#mayStart()) {
       const group = this.#inOrder ? this.#takeNext() : this.#takeFree()
       if (group.length === 0) return
       this.#inFlight++
       void this.#run(group)
     }
+  }
+
+  /**
+   * Where groups are written one after the other, a small one gains nothing by standing in line, and grows while it waits
+   * here: a group costs as much as several of its commits.
+   */
+  #mayStart(): boolean {
+    if (this.#inFlight === 0) return true
+    return this.#inFlight < this.#driver.groupsInFlight && (!this.#inOrder || this.#queue.length >= this.#limits.earlyCommits)
   }
 
   /** The next commits in order, as many as a group holds. */

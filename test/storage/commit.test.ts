@@ -11,12 +11,14 @@ import type { Note } from "./contract.ts"
 const things = defineCollection<Note>()({ name: "things", scope: "global", times: [], indexes: [] })
 
 class HeldDriver {
+  readonly keepsOrder: boolean
   readonly groups: { ids: string[]; end: (results?: (CommitResult | AppError)[]) => void; fail: (error: unknown) => void }[] = []
   readonly groupsInFlight: number
   #seen: (() => void)[] = []
 
-  constructor(groupsInFlight: number) {
+  constructor(groupsInFlight: number, keepsOrder: boolean) {
     this.groupsInFlight = groupsInFlight
+    this.keepsOrder = keepsOrder
   }
 
   commitGroup(commits: readonly Commit[]): Promise<readonly (CommitResult | AppError)[]> {
@@ -42,8 +44,8 @@ function commitOf(id: string, ...touched: string[]): Commit {
   }
 }
 
-function groupCommit(groupsInFlight = 1, limits: Partial<GroupCommitLimits> = {}, observe?: GroupObserver) {
-  const driver = new HeldDriver(groupsInFlight)
+function groupCommit(groupsInFlight = 1, limits: Partial<GroupCommitLimits> = {}, observe?: GroupObserver, keepsOrder = false) {
+  const driver = new HeldDriver(groupsInFlight, keepsOrder)
   return { driver, group: new GroupCommit({ driver, clock: systemClock, limits, ...(observe ? { observe } : {}) }) }
 }
 
@@ -63,6 +65,23 @@ describe("group commit", () => {
     ])
     driver.groups[1]?.end()
     expect((await Promise.all(all)).every(({ created }) => created[0])).to.equal(true)
+  })
+
+  it("lets a second group stand in line of one writer only where it is large", async () => {
+    const { driver, group } = groupCommit(2, { earlyCommits: 3 }, undefined, true)
+    const all = [group.commit(commitOf("a"))]
+    await driver.handed(1)
+    all.push(...["b", "c"].map((id) => group.commit(commitOf(id))))
+    await new Promise(setImmediate)
+    expect(driver.groups).to.have.length(1)
+    all.push(group.commit(commitOf("d")))
+    expect(await driver.handed(2)).to.deep.equal([["a"], ["b", "c", "d"]])
+    all.push(...["e", "f", "g"].map((id) => group.commit(commitOf(id))))
+    expect(driver.groups).to.have.length(2)
+    driver.groups[0]?.end()
+    expect((await driver.handed(3))[2]).to.deep.equal(["e", "f", "g"])
+    for (const { end } of driver.groups) end()
+    await Promise.all(all)
   })
 
   it("bounds a group by number and by bytes, and lets what is bigger go alone", async () => {
