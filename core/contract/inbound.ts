@@ -6,8 +6,8 @@ import { token } from "../kernel/di.ts"
 export const inboundPrefix = "/v1/inbound/"
 
 export interface InboundHandler {
-  /** The response carries the request's id already. */
-  handle(request: IncomingMessage, response: ServerResponse): void
+  /** Answers by `writeHead` with the request's id among the headers: a header that is set before costs all of them more. */
+  handle(request: IncomingMessage, response: ServerResponse, requestId: string): void
   /** Breaks off events in flight: each is answered 503 in a moment, if it can be. */
   breakOff?(): void
 }

@@ -40,6 +40,8 @@ export class Container {
   readonly #inner: DependencyContainer = root.createChildContainer()
   readonly #providers = new Map<symbol, { token: Token<unknown>; by: string }>()
   readonly #creating: string[] = []
+  /** What was created, by key: services that must not be injected are asked for again and again. */
+  readonly #made = new Map<symbol, unknown>()
   readonly #created: CreatedService[] = []
 
   /** Services created so far, dependencies first. */
@@ -60,11 +62,13 @@ export class Container {
     const earlier = this.#providers.get(token.key)
     if (earlier) throw new Error(`"${token.name}" is provided by both ${earlier.by} and ${by}; remove one.`)
     this.#providers.set(token.key, { token, by })
-    this.#inner.register(token.key, { useFactory: instanceCachingFactory(() => this.#create(token.name, service)) })
+    this.#inner.register(token.key, { useFactory: instanceCachingFactory(() => this.#create(token, service)) })
   }
 
   /** Throws when nobody provides the token, or when its dependencies form a circle. */
   get<T>(token: Token<T>): T {
+    const made = this.#made.get(token.key)
+    if (made !== undefined) return made as T
     if (!this.#providers.has(token.key)) {
       const asker = this.#creating.at(-1)
       throw new Error(`Nothing provides "${token.name}"${asker ? `, which "${asker}" injects` : ""}. Is its plugin loaded?`)
@@ -94,7 +98,7 @@ export class Container {
     if (problems.size > 0) throw new Error([...problems].join("\n"))
   }
 
-  #create<T, R extends TokenRecord>(name: string, service: Service<T, R>): T {
+  #create<T, R extends TokenRecord>({ name, key }: Token<T>, service: Service<T, R>): T {
     this.#creating.push(name)
     try {
       const made = service.create(this.all(service.inject))
@@ -103,6 +107,7 @@ export class Container {
         start: async () => service.start?.(made),
         stop: async () => service.stop?.(made),
       })
+      this.#made.set(key, made)
       return made
     } finally {
       this.#creating.pop()

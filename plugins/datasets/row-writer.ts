@@ -27,9 +27,9 @@ export interface RowToWrite {
 interface Staged {
   keyedWrites: number
   /** Key column by dataset id, of datasets that have none yet. */
-  readonly keys: Map<string, string>
+  keys?: Map<string, string>
   /** Ids of datasets that are told of their first row without a key. */
-  readonly unkeyed: Set<string>
+  unkeyed?: Set<string>
 }
 
 /** Told of changes to rows of one dataset, in the unit of work that makes them. Must neither wait nor throw. */
@@ -121,7 +121,7 @@ export class RowWriter {
   /** Fixes the dataset's key column with its first keyed write. Of two that differ and race, one commit is `aborted`. */
   #holdKey(work: UnitOfWork, dataset: KnownDataset, key: string, staged: Staged): void {
     if (dataset.key === key) return
-    const held = dataset.key ?? staged.keys.get(dataset.id)
+    const held = dataset.key ?? staged.keys?.get(dataset.id)
     if (held === key) return
     if (held !== undefined) {
       throw new AppError(
@@ -134,6 +134,7 @@ export class RowWriter {
         },
       )
     }
+    staged.keys ??= new Map()
     staged.keys.set(dataset.id, key)
     work.in(DatasetsCollection, dataset.organization).update(dataset.id, { $set: { key } }, { where: { $or: [{ key: null }, { key }] } })
     this.#invalidation.announce(work, datasetsTopic, keyOf(dataset.organization, dataset.slug))
@@ -144,7 +145,9 @@ export class RowWriter {
 
   /** With every row until one is committed: the dataset's description of its rows must hold even if other writes fail. */
   #noteUnkeyed(work: UnitOfWork, dataset: KnownDataset): void {
-    const { unkeyed } = this.#stagedIn(work)
+    const staged = this.#stagedIn(work)
+    staged.unkeyed ??= new Set()
+    const { unkeyed } = staged
     if (unkeyed.has(dataset.id)) return
     unkeyed.add(dataset.id)
     work.in(DatasetsCollection, dataset.organization).update(dataset.id, { $set: { unkeyed: true } }, { optional: true })
@@ -156,7 +159,7 @@ export class RowWriter {
   #stagedIn(work: UnitOfWork): Staged {
     let staged = this.#staged.get(work)
     if (!staged) {
-      staged = { keyedWrites: 0, keys: new Map(), unkeyed: new Set() }
+      staged = { keyedWrites: 0 }
       this.#staged.set(work, staged)
     }
     return staged

@@ -31,7 +31,7 @@ export function transform(event: EventContext, services: TransformServices): Pro
       context: wantsContext(loaded.program)
         ? JSON.stringify({ headers: visible.headers, query: visible.query, envelope: event.envelopeOverride ?? {}, received_at })
         : "{}",
-      receivedAt: Date.parse(received_at),
+      receivedAt: event.request?.receivedAt ?? Date.parse(received_at),
       executionId: event.originId,
       wantsPayload: services.wantsPayload === true || graph.reads.payload,
     })

@@ -24,9 +24,13 @@ export function methodNotAllowed(method: string): Answer {
 }
 
 /** Any page may post to a pipeline that lets it; the answer carries no credentials' worth. */
-export function writeAnswer(response: ServerResponse, answer: Answer, origin: string | undefined): void {
+export function writeAnswer(response: ServerResponse, answer: Answer, requestId: string, origin: string | undefined): void {
   if (response.destroyed) return
-  const headers: Record<string, string | number> = { ...answer.headers, "content-length": Buffer.byteLength(answer.body) }
+  const headers: Record<string, string | number> = {
+    "X-Request-Id": requestId,
+    ...answer.headers,
+    "content-length": Buffer.byteLength(answer.body),
+  }
   if (origin !== undefined) {
     headers["access-control-allow-origin"] = origin
     headers["access-control-expose-headers"] = [exposed, answer.headers?.["access-control-expose-headers"] ?? []].flat().join(", ")

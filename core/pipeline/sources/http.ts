@@ -58,6 +58,7 @@ const unexpected = answerError(new AppError("internal", "The service failed to p
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  readonly requestId: string
   readonly endpoint: string
   readonly query: string
   receivedAt: number
@@ -85,12 +86,12 @@ export class HttpSource implements InboundHandler {
   }
 
   /** Callbacks, no promises, where nothing is waited for. */
-  handle(request: IncomingMessage, response: ServerResponse): void {
+  handle(request: IncomingMessage, response: ServerResponse, requestId: string): void {
     const target = request.url ?? ""
     const mark = target.indexOf("?")
     const endpoint = mark < 0 ? target.slice(inboundPrefix.length) : target.slice(inboundPrefix.length, mark)
     const query = mark < 0 ? "" : target.slice(mark + 1)
-    const exchange: Exchange = { request, response, endpoint, query, receivedAt: 0, slot: undefined }
+    const exchange: Exchange = { request, response, requestId, endpoint, query, receivedAt: 0, slot: undefined }
     try {
       this.#services.assertLease()
     } catch (error) {
@@ -241,15 +242,15 @@ export class HttpSource implements InboundHandler {
 
   /** Every request ends here, once; without an answer where its sender is gone. */
   #end(exchange: Exchange, answer: Answer | undefined): void {
-    const { request, response, slot } = exchange
+    const { request, response, requestId, slot } = exchange
     if (slot) this.#limiter.release(slot)
     if (!answer) return
     try {
-      writeAnswer(response, answer, request.headers.origin)
+      writeAnswer(response, answer, requestId, request.headers.origin)
     } catch (error) {
       this.#services.log.error({ err: error }, "the response to an inbound request could not be written")
       if (response.headersSent) response.destroy()
-      else writeAnswer(response, unexpected, undefined)
+      else writeAnswer(response, unexpected, requestId, undefined)
     }
   }
 }

@@ -78,10 +78,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     if (draining) response.setHeader("Connection", "close")
     const url = originForm(request.url ?? "/")
     request.url = url
-    if (deps.inbound && url.startsWith(inboundPrefix)) {
-      response.setHeader("X-Request-Id", requestIdOf(request, deps.ids))
-      return deps.inbound.handle(request, response)
-    }
+    if (deps.inbound && url.startsWith(inboundPrefix)) return deps.inbound.handle(request, response, requestIdOf(request, deps.ids))
     const path = url.split("?", 1)[0] ?? ""
     const answer = watched.get(path)
     if (!answer) return deps.rest(request, response)
