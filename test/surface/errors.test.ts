@@ -8,7 +8,7 @@ import { httpStatusOf } from "../../core/kernel/errors.ts"
 import { ErrorSchema } from "../../core/surface/openapi/components.ts"
 import { errorMeanings } from "../../core/surface/openapi/error-meanings.ts"
 import { projectRoot } from "../import-graph.ts"
-import { shippedOperations } from "./parity/ground.ts"
+import { shippedOperations } from "./parity/fixture.ts"
 
 const typed = Object.keys(httpStatusOf)
 const read = (file: string) => readFileSync(join(projectRoot, file), "utf8")

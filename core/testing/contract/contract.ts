@@ -5,12 +5,12 @@ import type { AnyPlugin } from "../../contract/registrar.ts"
 import { survivesCrash } from "./crash.ts"
 import { obeysDeadline } from "./deadline.ts"
 import { runsExample } from "./examples.ts"
-import { Ground } from "./ground.ts"
+import { ContractFixture } from "./fixture.ts"
+import { keepsToItsOrganization } from "./isolation.ts"
 import { expectNothingLeft, heldAtRest, liveOnce, useOnce } from "./leaks.ts"
 import { keepsSecrets } from "./secrets.ts"
 import { refusesUnknownFields } from "./strictness.ts"
 import { type ContractContext, type ContractOptions, type Subject, subjectsOf } from "./subject.ts"
-import { keepsToItsOrganization } from "./walls.ts"
 
 export type { ContractContext, ContractOptions }
 
@@ -43,8 +43,8 @@ export function contractOf(given: AnyAction | AnyPlugin, options: ContractOption
 function declare(subject: Subject, { describe, it, before, after }: TestRunner): void {
   const { action } = subject
   describe(`${action.type}, as every action type`, () => {
-    let opened: Ground | undefined
-    const ground = () => {
+    let opened: ContractFixture | undefined
+    const fixture = () => {
       if (!opened) throw new Error("The service that the action is tried in did not start.")
       return opened
     }
@@ -54,24 +54,24 @@ function declare(subject: Subject, { describe, it, before, after }: TestRunner):
     }
     before(
       patient(async () => {
-        opened = await Ground.open(subject)
+        opened = await ContractFixture.open(subject)
       }),
     )
     after(patient(close))
     const promise = (title: string, keep: () => Promise<void>) => it(title, patient(keep))
-    const ofEach = (title: string, keep: (ground: Ground, example: (typeof action.examples)[number]) => Promise<void>) =>
+    const ofEach = (title: string, keep: (fixture: ContractFixture, example: (typeof action.examples)[number]) => Promise<void>) =>
       promise(title, async () => {
-        for (const example of action.examples) await keep(ground(), example)
+        for (const example of action.examples) await keep(fixture(), example)
       })
 
-    for (const example of action.examples) promise(`runs its example: ${example.title}`, () => runsExample(ground(), example))
-    promise("refuses fields that it does not have", () => refusesUnknownFields(ground()))
+    for (const example of action.examples) promise(`runs its example: ${example.title}`, () => runsExample(fixture(), example))
+    promise("refuses fields that it does not have", () => refusesUnknownFields(fixture()))
     if (action.timing === "commit" || action.idempotency !== undefined) ofEach(crashTitle(action), survivesCrash)
     ofEach("obeys its deadline", obeysDeadline)
-    promise("keeps secrets of its config out of journal, logs and errors", () => keepsSecrets(ground()))
-    promise("reaches nothing of another organization", () => keepsToItsOrganization(ground()))
+    promise("keeps secrets of its config out of journal, logs and errors", () => keepsSecrets(fixture()))
+    promise("reaches nothing of another organization", () => keepsToItsOrganization(fixture()))
     promise("leaves no handle and no listener behind, started and stopped twice", async () => {
-      await useOnce(ground())
+      await useOnce(fixture())
       await close()
       // What the first life left is there once for all, such as a module that was loaded.
       const held = await heldAtRest()

@@ -3,25 +3,25 @@
 import type { ActionExample } from "../../contract/action.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Outcome } from "../../rehearsal/harness.ts"
-import { broken } from "./broken.ts"
 import { type Effects, effectsOf } from "./effects.ts"
-import { differing, type Ground, stepDone } from "./ground.ts"
+import { type ContractFixture, differing, stepDone } from "./fixture.ts"
 import { whileWatched } from "./running.ts"
 import { type StepDocument, stepOf } from "./subject.ts"
+import { violation } from "./violation.ts"
 
 const laterMs = 60_000
 
-export async function survivesCrash(ground: Ground, example: ActionExample): Promise<void> {
-  const { action } = ground.subject
+export async function survivesCrash(fixture: ContractFixture, example: ActionExample): Promise<void> {
+  const { action } = fixture.subject
   const { await: _, ...plain } = stepOf(example)
   const step: StepDocument = action.timing === "deferred" ? { ...plain, retry: { max_attempts: 3, initial_delay_ms: 1 } } : plain
-  const clean = await ground.site()
+  const clean = await fixture.site()
   const once = await clean.make(step)
   const untouched = await clean.everything()
   stepDone(await clean.send(once))
   const expected = await effectsOf(clean, once, untouched)
 
-  const site = await ground.site()
+  const site = await fixture.site()
   const pipeline = await site.make(step)
   const before = await site.everything()
   let lost = false
@@ -35,9 +35,9 @@ export async function survivesCrash(ground: Ground, example: ActionExample): Pro
   if (action.timing === "commit") {
     const { documents } = await effectsOf(site, pipeline, before)
     const left = Object.keys(documents).filter((name) => documents[name]?.length)
-    if (left.length > 0) broken(`A failed execution left documents in ${left.join(", ")}; a commit action only stages writes.`)
+    if (left.length > 0) violation(`A failed execution left documents in ${left.join(", ")}; a commit action only stages writes.`)
     // The event is run again, by its sender or by hand; what was remembered of the first try may have to be given up.
-    ground.rehearsal.clock.move(laterMs)
+    fixture.rehearsal.clock.move(laterMs)
     await site.replay(pipeline, outcome.entry)
   } else stepDone(outcome)
   if (action.idempotency === undefined) return
@@ -50,22 +50,23 @@ function compare(idempotency: "exactly_once" | "idempotency_key", once: Effects,
   for (const name of differing(once.documents, again.documents)) {
     const [left, expected] = [again.documents[name] ?? [], once.documents[name] ?? []]
     if (left.length !== expected.length)
-      broken(`It leaves ${left.length} documents in ${name} ${told}, and ${expected.length} when nothing happens.`)
+      violation(`It leaves ${left.length} documents in ${name} ${told}, and ${expected.length} when nothing happens.`)
     // One that acts again may note that it did.
     if (idempotency === "exactly_once")
-      broken(`It leaves ${left.join(", ")} in ${name} ${told}, and ${expected.join(", ")} when nothing happens.`)
+      violation(`It leaves ${left.join(", ")} in ${name} ${told}, and ${expected.join(", ")} when nothing happens.`)
   }
   if (idempotency === "exactly_once") {
     if (again.mails.length !== once.mails.length)
-      broken(`It sends ${again.mails.length} mails ${told}, and ${once.mails.length} when nothing happens.`)
+      violation(`It sends ${again.mails.length} mails ${told}, and ${once.mails.length} when nothing happens.`)
     if (again.calls.length !== once.calls.length)
-      broken(`It makes ${again.calls.length} calls ${told}, and ${once.calls.length} when nothing happens.`)
+      violation(`It makes ${again.calls.length} calls ${told}, and ${once.calls.length} when nothing happens.`)
     return
   }
   const ids = (mails: Effects["mails"]) => new Set(mails.map(({ message_id }) => message_id)).size
-  if (ids(again.mails) !== ids(once.mails)) broken(`Its mails carry another Message-ID ${told}; derive it from \`context.idempotencyKey\`.`)
+  if (ids(again.mails) !== ids(once.mails))
+    violation(`Its mails carry another Message-ID ${told}; derive it from \`context.idempotencyKey\`.`)
   const bare = again.calls.find(({ headers }) => headers["idempotency-key"] === undefined)
-  if (bare) broken(`Its call of ${bare.url} carries no Idempotency-Key; send \`context.idempotencyKey\`.`)
+  if (bare) violation(`Its call of ${bare.url} carries no Idempotency-Key; send \`context.idempotencyKey\`.`)
   const keys = (calls: Effects["calls"]) => new Set(calls.map(({ headers }) => headers["idempotency-key"])).size
-  if (keys(again.calls) !== keys(once.calls)) broken(`Its calls carry another Idempotency-Key ${told}; send \`context.idempotencyKey\`.`)
+  if (keys(again.calls) !== keys(once.calls)) violation(`Its calls carry another Idempotency-Key ${told}; send \`context.idempotencyKey\`.`)
 }

@@ -1,20 +1,20 @@
 // "Its deadline is obeyed": nobody answers, the step's time runs out, and the action ends when its signal says so.
 import { setTimeout as pause } from "node:timers/promises"
 import type { ActionExample } from "../../contract/action.ts"
-import { broken } from "./broken.ts"
-import type { Ground } from "./ground.ts"
+import type { ContractFixture } from "./fixture.ts"
 import { whileWatched } from "./running.ts"
 import { stepOf } from "./subject.ts"
+import { violation } from "./violation.ts"
 
 const deadlineMs = 300
 /** What an action that is told to stop may take to do so, on a machine that is busy. */
 const graceMs = 4_000
 const stepMs = 20
 
-export async function obeysDeadline(ground: Ground, example: ActionExample): Promise<void> {
-  const { action } = ground.subject
-  const { outgoing } = ground.rehearsal
-  const site = await ground.site()
+export async function obeysDeadline(fixture: ContractFixture, example: ActionExample): Promise<void> {
+  const { action } = fixture.subject
+  const { outgoing } = fixture.rehearsal
+  const site = await fixture.site()
   const pipeline = await site.make({ ...stepOf(example), timeout_ms: deadlineMs, retry: { max_attempts: 1 } })
   const ended: Promise<unknown>[] = []
   const note = (run: () => unknown) => {
@@ -31,7 +31,7 @@ export async function obeysDeadline(ground: Ground, example: ActionExample): Pro
       "does not let its event end",
     )
   } finally {
-    ground.answerCalls()
+    fixture.answerCalls()
   }
   await within(graceMs, Promise.all(ended), "continues after its deadline; pass `context.signal` to everything that it awaits")
 }
@@ -40,7 +40,7 @@ async function within(milliseconds: number, work: Promise<unknown>, otherwise: s
   const stop = new AbortController()
   const late = passed(milliseconds, stop.signal).catch(() => "stopped")
   try {
-    if ((await Promise.race([work, late])) === "late") broken(`The action ${otherwise}.`)
+    if ((await Promise.race([work, late])) === "late") violation(`The action ${otherwise}.`)
   } finally {
     stop.abort()
   }

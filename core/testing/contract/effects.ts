@@ -4,7 +4,7 @@ import type { Document } from "../../contract/collection.ts"
 import type { OutgoingCall, OutgoingMail } from "../../contract/outgoing.ts"
 import { journalCollections } from "../../pipeline/journal/collections.ts"
 import type { MadePipeline } from "../../rehearsal/harness.ts"
-import type { Holdings, Site } from "./ground.ts"
+import type { FixtureOrganization, Holdings } from "./fixture.ts"
 
 export interface Effects {
   /** By collection, in order: documents that were made, changed or removed. */
@@ -23,7 +23,7 @@ const generated = /[\w:.+/=-]{16,}|\d{12,}/g
  * same when their JSON is, but for words of 16 characters and more, numbers of 12 digits and more, and what the
  * organization is called: ids are generated and times pass. Of what the journal says of other pipelines, only how much counts.
  */
-export async function effectsOf(site: Site, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
+export async function effectsOf(site: FixtureOrganization, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
   const { mails, calls } = site.harness.rehearsal.outgoing
   const after = await site.everything()
   const comparable = (one: Document) => JSON.stringify(one).replaceAll(generated, "*").replaceAll(site.organization.slug, "*")

@@ -2,27 +2,27 @@
 import { isDeepStrictEqual } from "node:util"
 import type { ActionExample } from "../../contract/action.ts"
 import { schemaProblems } from "../../pipeline/compile/schema-problems.ts"
-import { broken } from "./broken.ts"
-import { differing, type Ground, stepDone } from "./ground.ts"
+import { type ContractFixture, differing, stepDone } from "./fixture.ts"
 import { withOwnCalls } from "./own-calls.ts"
 import { stepOf } from "./subject.ts"
+import { violation } from "./violation.ts"
 
-export async function runsExample(ground: Ground, example: ActionExample): Promise<void> {
-  const { action } = ground.subject
+export async function runsExample(fixture: ContractFixture, example: ActionExample): Promise<void> {
+  const { action } = fixture.subject
   const step = stepOf(example)
-  if (step["type"] !== action.type) broken(`The example is one of "${String(step["type"])}", not of "${action.type}".`)
-  const site = await ground.site()
+  if (step["type"] !== action.type) violation(`The example is one of "${String(step["type"])}", not of "${action.type}".`)
+  const site = await fixture.site()
   const pipeline = await site.make(step)
   const before = await site.everything()
-  ground.answerCalls()
+  fixture.answerCalls()
   await site.dryRun(pipeline)
   const touched = differing(before, await site.everything())
-  const { mails, calls } = ground.rehearsal.outgoing
-  if (touched.length > 0) broken(`A dry run left documents in ${touched.join(", ")}.`)
-  if (mails.length + calls.length > 0) broken("A dry run sent something.")
+  const { mails, calls } = fixture.rehearsal.outgoing
+  if (touched.length > 0) violation(`A dry run left documents in ${touched.join(", ")}.`)
+  if (mails.length + calls.length > 0) violation("A dry run sent something.")
   const { result: outcome, called } = await withOwnCalls(action, () => site.send(pipeline))
   if (called.length > 0)
-    broken(
+    violation(
       `It calls ${called.join(", ")} directly, also in tests; use \`OutgoingHttp\`, or pass the call to the capture of \`Outgoing\` if there is one.`,
     )
   const result = stepDone(outcome)
@@ -32,9 +32,9 @@ export async function runsExample(ground: Ground, example: ActionExample): Promi
       const problems = schemaProblems(parsed.error.issues, action.result, one, "").map(
         ({ pointer, message }) => `${pointer || "/"}: ${message}`,
       )
-      broken(`Its result is not as declared. ${problems.join(" ")}`)
+      violation(`Its result is not as declared. ${problems.join(" ")}`)
     }
     if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), one))
-      broken(`Its result ${JSON.stringify(one)} has undeclared fields; later steps could not read them.`)
+      violation(`Its result ${JSON.stringify(one)} has undeclared fields; later steps could not read them.`)
   }
 }

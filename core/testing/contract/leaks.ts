@@ -2,10 +2,10 @@
 import { getEventListeners } from "node:events"
 import { setTimeout as pause } from "node:timers/promises"
 import { isDeepStrictEqual } from "node:util"
-import { broken } from "./broken.ts"
-import { Ground } from "./ground.ts"
+import { ContractFixture } from "./fixture.ts"
 import { whileWatched } from "./running.ts"
 import { type Subject, stepOf } from "./subject.ts"
+import { violation } from "./violation.ts"
 
 /** What keeps the process alive, and who listens to it: how many of each. */
 type Held = ReadonlyMap<string, number>
@@ -37,23 +37,23 @@ export async function heldAtRest(): Promise<Held> {
 
 /** One life of a service with the action, an example run in it. */
 export async function liveOnce(subject: Subject): Promise<void> {
-  const ground = await Ground.open(subject)
+  const fixture = await ContractFixture.open(subject)
   try {
-    await useOnce(ground)
+    await useOnce(fixture)
   } finally {
-    await ground.rehearsal.stop()
+    await fixture.rehearsal.stop()
   }
 }
 
 /** Breaks where the signal that the action was given is still listened to after it has ended. */
-export async function useOnce(ground: Ground): Promise<void> {
-  const [example] = ground.subject.action.examples
-  if (!example) broken("The action type has no examples; give it one that runs.")
-  const site = await ground.site()
+export async function useOnce(fixture: ContractFixture): Promise<void> {
+  const [example] = fixture.subject.action.examples
+  if (!example) violation("The action type has no examples; give it one that runs.")
+  const site = await fixture.site()
   const pipeline = await site.make(stepOf(example))
   const left: number[] = []
   await whileWatched(
-    ground.subject.action,
+    fixture.subject.action,
     (run, { context: { signal } }) => {
       const before = getEventListeners(signal, "abort").length
       const result = run()
@@ -64,7 +64,7 @@ export async function useOnce(ground: Ground): Promise<void> {
     },
     () => site.send(pipeline),
   )
-  if (left.some((count) => count > 0)) broken("It leaves a listener on `context.signal`; a commit action's outlives every event.")
+  if (left.some((count) => count > 0)) violation("It leaves a listener on `context.signal`; a commit action's outlives every event.")
 }
 
 /** Waits until no more is held than before. */
@@ -74,7 +74,7 @@ export async function expectNothingLeft(before: Held): Promise<void> {
     const more = [...heldNow()].filter(([name, count]) => count > (before.get(name) ?? 0))
     if (more.length === 0) return
     if (left <= 0)
-      broken(
+      violation(
         `Leaked by a second start and stop: ${more.map(([name, count]) => `${count - (before.get(name) ?? 0)} × ${name}`).join(", ")}.`,
       )
     await pause(stepMs)

@@ -9,14 +9,14 @@ import { AppError } from "../../kernel/errors.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import { EntryCollection } from "../../pipeline/journal/collections.ts"
 import type { CallFixture } from "../../rehearsal/captured-outgoing.ts"
-import { broken } from "./broken.ts"
 import { configSchemaOf } from "./config-schema.ts"
-import type { Ground, Site } from "./ground.ts"
+import type { ContractFixture, FixtureOrganization } from "./fixture.ts"
 import { minSecretLength, type Place, placesOf } from "./secret-places.ts"
 import { documentOf, type StepDocument, stepOf } from "./subject.ts"
+import { violation } from "./violation.ts"
 
 interface Trial {
-  readonly site: Site
+  readonly site: FixtureOrganization
   readonly step: StepDocument
   /** None of these may show. */
   readonly secrets: readonly string[]
@@ -24,28 +24,28 @@ interface Trial {
   readonly fields: readonly string[]
 }
 
-export async function keepsSecrets(ground: Ground): Promise<void> {
-  const { action } = ground.subject
+export async function keepsSecrets(fixture: ContractFixture): Promise<void> {
+  const { action } = fixture.subject
   const named = new Set<string>()
   const trials: Trial[] = []
   for (const example of action.examples) {
     const places = placesOf(configSchemaOf(action), stepOf(example))
     for (const field of places.flatMap(({ fields }) => fields)) named.add(field)
-    trials.push(...(await trialsOf(ground, example, places)))
+    trials.push(...(await trialsOf(fixture, example, places)))
   }
   const tried = new Set(trials.flatMap(({ fields }) => fields))
   const missed = [...named].filter((field) => !tried.has(field))
   if (missed.length > 0)
-    broken(
+    violation(
       `No secret could be tried in ${missed.join(", ")}: give an example with one there, in plain text and of at least ${minSecretLength} characters.`,
     )
-  for (const trial of trials) await staysSecret(ground, trial)
+  for (const trial of trials) await staysSecret(fixture, trial)
 }
 
 /** The example with the canary in each place that takes it; and as it is, looked through for what it has in the others. */
-async function trialsOf(ground: Ground, example: ActionExample, places: readonly Place[]): Promise<Trial[]> {
-  const engine = ground.rehearsal.runtime.container.get(PipelineEngine)
-  const site = await ground.site()
+async function trialsOf(fixture: ContractFixture, example: ActionExample, places: readonly Place[]): Promise<Trial[]> {
+  const engine = fixture.rehearsal.runtime.container.get(PipelineEngine)
+  const site = await fixture.site()
   const step = stepOf(example)
   const trials: Trial[] = []
   const secrets = [site.secret]
@@ -65,24 +65,24 @@ async function trialsOf(ground: Ground, example: ActionExample, places: readonly
   return [{ site, step, secrets, fields: fieldsAsGiven }, ...trials]
 }
 
-async function staysSecret(ground: Ground, { site, step, secrets }: Trial): Promise<void> {
-  const { logged, outgoing } = ground.rehearsal
+async function staysSecret(fixture: ContractFixture, { site, step, secrets }: Trial): Promise<void> {
+  const { logged, outgoing } = fixture.rehearsal
   const from = logged.length
   const pipeline = await site.make({ ...step, retry: { max_attempts: 1 } })
   for (const [circumstance, answer] of circumstances) {
     outgoing.fixtures.unshift(answer)
     outgoing.onMail = (mail) => void answer({ method: "MAIL", url: mail.to.join(), headers: {}, body: null })
-    const { response } = await site.send(pipeline).finally(() => ground.answerCalls())
+    const { response } = await site.send(pipeline).finally(() => fixture.answerCalls())
     const places: Record<string, unknown> = {
       "the journal": await journalOf(site),
       "the logs": logged.slice(from),
-      "the errors of jobs": await jobErrors(ground),
+      "the errors of jobs": await jobErrors(fixture),
       "the error that the sender is answered": response.status >= 400 ? response.body : "",
     }
     for (const [place, content] of Object.entries(places)) {
       const text = JSON.stringify(content)
       if (secrets.some((secret) => text.includes(secret)))
-        broken(`A secret of its config appears in ${place}, ${circumstance}. The config was ${JSON.stringify(step)}.`)
+        violation(`A secret of its config appears in ${place}, ${circumstance}. The config was ${JSON.stringify(step)}.`)
     }
   }
 }
@@ -108,12 +108,12 @@ const circumstances: readonly (readonly [string, CallFixture])[] = [
   ],
 ]
 
-async function journalOf(site: Site): Promise<unknown> {
+async function journalOf(site: FixtureOrganization): Promise<unknown> {
   const { container } = site.harness.rehearsal.runtime
   return container.get(Store).open(EntryCollection, site.organization.id).find({}, { limit: 10_000 })
 }
 
-async function jobErrors(ground: Ground): Promise<unknown> {
-  const jobs = await ground.rehearsal.runtime.container.get(Store).open(JobCollection).find({}, { limit: 10_000 })
+async function jobErrors(fixture: ContractFixture): Promise<unknown> {
+  const jobs = await fixture.rehearsal.runtime.container.get(Store).open(JobCollection).find({}, { limit: 10_000 })
   return jobs.map(({ last_error }) => last_error)
 }

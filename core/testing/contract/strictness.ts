@@ -1,24 +1,24 @@
 // "Unknown fields are refused": a misspelt one would be ignored without a word, and what it was to do would not happen.
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import { childPointer } from "../../pipeline/pointer.ts"
-import { broken } from "./broken.ts"
 import { alternativesOf, configSchemaOf, definitionOf, isSchema, type Schema } from "./config-schema.ts"
-import type { Ground } from "./ground.ts"
+import type { ContractFixture } from "./fixture.ts"
 import { documentOf, stepOf } from "./subject.ts"
+import { violation } from "./violation.ts"
 
 const unknown = "no_such_field"
 
-export async function refusesUnknownFields(ground: Ground): Promise<void> {
-  const { action } = ground.subject
-  const engine = ground.rehearsal.runtime.container.get(PipelineEngine)
+export async function refusesUnknownFields(fixture: ContractFixture): Promise<void> {
+  const { action } = fixture.subject
+  const engine = fixture.rehearsal.runtime.container.get(PipelineEngine)
   for (const example of action.examples) {
     const { findings } = await engine.compile(documentOf({ ...stepOf(example), [unknown]: 1 }))
     const refused = findings.some(({ rule, pointer }) => rule === "unknown-field" && pointer === `/pipeline/0/${unknown}`)
-    if (!refused) broken(`A field "${unknown}" is ignored silently; make "config" a z.strictObject.`)
+    if (!refused) violation(`A field "${unknown}" is ignored silently; make "config" a z.strictObject.`)
   }
   const schema = configSchemaOf(action)
   const open = openObjects(schema, schema, "", new Set())
-  if (open.length > 0) broken(`Objects within its config ignore unknown fields, at ${open.join(", ")}; make them z.strictObject.`)
+  if (open.length > 0) violation(`Objects within its config ignore unknown fields, at ${open.join(", ")}; make them z.strictObject.`)
 }
 
 /** Pointers of the objects that name their fields and take others too. */

@@ -54,21 +54,21 @@ export async function* analyticsRows(options: BenchOptions): AsyncGenerator<Row>
   // A process a query; nothing seals beside what this file does.
   const settings = { "page-analytics": { idle_ms: 0, deadline_ms: 120_000, memory_mb: 4_096 } }
   const host = await testHost({ dataDir, env: { MILLRACE_LOG_LEVEL: "warn", MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) } })
-  const ground = await Ground.make(host, dataDir)
+  const fixture = await AnalyticsFixture.make(host, dataDir)
   try {
-    if (wanted(options, ingestName)) yield await ingest(ground, Math.min(events, 300_000), runs)
+    if (wanted(options, ingestName)) yield await ingest(fixture, Math.min(events, 300_000), runs)
     if (asked.length > 0) {
-      for await (const row of queries(ground, events, runs, asked)) if (wanted(options, row.name)) yield row
+      for await (const row of queries(fixture, events, runs, asked)) if (wanted(options, row.name)) yield row
     }
   } finally {
-    await ground.engine.stop()
+    await fixture.engine.stop()
     await host.stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
 }
 
 /** The service's own parts, fed with events that are made up as they are read. */
-class Ground {
+class AnalyticsFixture {
   readonly host: TestHost
   readonly engine = new SegmentEngine()
   readonly files: SegmentFiles
@@ -80,12 +80,12 @@ class Ground {
     this.dataset = dataset
   }
 
-  static async make(host: TestHost, dataDir: string): Promise<Ground> {
+  static async make(host: TestHost, dataDir: string): Promise<AnalyticsFixture> {
     const files = new SegmentFiles({ buckets: host.get(Buckets), ids: host.get(Ids), folder: join(dataDir, "bench"), cacheBytes: 0 })
     await files.start()
     const works = host.get(UnitsOfWork)
     const dataset = await works.run((work) => host.get(Datasets).create(work, host.organization.id, { name: "Bench events" }))
-    return new Ground(host, files, dataset)
+    return new AnalyticsFixture(host, files, dataset)
   }
 
   copies(): CopyStore {
@@ -117,27 +117,27 @@ class Ground {
 }
 
 /** The copy of these rows from nothing; returns when its last segment is committed. */
-async function seal(ground: Ground, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Promise<void> {
-  const copies = ground.copies()
-  const sealer = ground.sealer(copies, rowAtIndex, count, total)
-  let step = await sealer.advance(await ground.live(), ground.dataset, [])
-  while (!step.caughtUp) step = await sealer.advance(step.copy, ground.dataset, [])
+async function seal(fixture: AnalyticsFixture, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Promise<void> {
+  const copies = fixture.copies()
+  const sealer = fixture.sealer(copies, rowAtIndex, count, total)
+  let step = await sealer.advance(await fixture.live(), fixture.dataset, [])
+  while (!step.caughtUp) step = await sealer.advance(step.copy, fixture.dataset, [])
 }
 
 /** Rows follow one another as they do when ten million come in a month. */
 const asMany = 10_000_000
 
-async function ingest(ground: Ground, count: number, runs: number): Promise<Row> {
-  const rows = Array.from({ length: count }, (_, index) => rowAt(index, asMany, ground.dataset.id))
+async function ingest(fixture: AnalyticsFixture, count: number, runs: number): Promise<Row> {
+  const rows = Array.from({ length: count }, (_, index) => rowAt(index, asMany, fixture.dataset.id))
   const figures = { ours: [] as number[], peer: [] as number[] }
-  await seal(ground, (index) => rows[index] as DatasetRow, Math.min(count, 1_000), asMany)
-  await drop(ground)
+  await seal(fixture, (index) => rows[index] as DatasetRow, Math.min(count, 1_000), asMany)
+  await drop(fixture)
   for (let run = 0; run < runs; run++) {
     figures.peer.push(await timed(count, () => append(rows)))
-    figures.ours.push(await timed(count, () => seal(ground, (index) => rows[index] as DatasetRow, count, asMany)))
-    const held = (await ground.copies().segments(await ground.live())).reduce((sum, segment) => sum + segment.rows, 0)
+    figures.ours.push(await timed(count, () => seal(fixture, (index) => rows[index] as DatasetRow, count, asMany)))
+    const held = (await fixture.copies().segments(await fixture.live())).reduce((sum, segment) => sum + segment.rows, 0)
     if (held !== count) throw new Error(`${ingestName}: the run is void: ${held} of ${count} rows were sealed`)
-    await drop(ground)
+    await drop(fixture)
   }
   return rowOf(ingestName, "rows/s", figures.ours, "Appender", figures.peer, "goal 0.5 at least")
 }
@@ -173,12 +173,12 @@ async function append(rows: readonly DatasetRow[]): Promise<void> {
   instance.closeSync()
 }
 
-async function drop(ground: Ground): Promise<void> {
-  const live = await ground.live()
-  const copies = ground.copies()
+async function drop(fixture: AnalyticsFixture): Promise<void> {
+  const live = await fixture.live()
+  const copies = fixture.copies()
   await copies.change(live, { add: [], replace: await copies.segments(live), set: {} })
   await copies.sweep(Number.MAX_SAFE_INTEGER / 2 ** 10)
-  await ground.host.get(UnitsOfWork).run((work) => work.in(CopiesCollection, ground.host.organization.id).remove(live.id))
+  await fixture.host.get(UnitsOfWork).run((work) => work.in(CopiesCollection, fixture.host.organization.id).remove(live.id))
 }
 
 /** Each run begins on an idle machine: the service has started the process for the next question by then, beside nobody's run. */
@@ -186,17 +186,17 @@ const pauseMs = 1_500
 
 type Question = readonly [name: string, sql: string]
 
-async function* queries(ground: Ground, count: number, runs: number, questions: readonly Question[]): AsyncGenerator<Row> {
-  await seal(ground, (index) => rowAt(index, count, ground.dataset.id), count)
-  const copies = ground.copies()
-  const sealer = ground.sealer(copies, (index) => rowAt(index, count, ground.dataset.id), count)
-  while (await sealer.compact(await ground.live())) {
+async function* queries(fixture: AnalyticsFixture, count: number, runs: number, questions: readonly Question[]): AsyncGenerator<Row> {
+  await seal(fixture, (index) => rowAt(index, count, fixture.dataset.id), count)
+  const copies = fixture.copies()
+  const sealer = fixture.sealer(copies, (index) => rowAt(index, count, fixture.dataset.id), count)
+  while (await sealer.compact(await fixture.live())) {
     // Until nothing is left to merge: what a copy looks like that is not made this minute.
   }
-  const segments = await copies.segments(await ground.live())
+  const segments = await copies.segments(await fixture.live())
   const instance = await DuckDBInstance.create(":memory:", { threads: "2" })
   const connection = await instance.connect()
-  await connection.run(`SET TimeZone = 'UTC'; ${eventsView(await ground.files.local(ground.host.organization.id, segments), false)}`)
+  await connection.run(`SET TimeZone = 'UTC'; ${eventsView(await fixture.files.local(fixture.host.organization.id, segments), false)}`)
   for (const view of views) await connection.run(`CREATE VIEW ${view.name} AS ${view.sql}`)
   const sums = { ours: Array.from({ length: runs }, () => 0), peer: Array.from({ length: runs }, () => 0) }
   for (const [name, sql] of questions) {
@@ -205,7 +205,7 @@ async function* queries(ground: Ground, count: number, runs: number, questions: 
     for (let run = 0; run < runs; run++) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
       const peer = await bare(connection, sql)
-      const ours = await asked(ground.host, sql)
+      const ours = await asked(fixture.host, sql)
       if (ours.rows !== peer.rows) throw new Error(`${name}: the run is void: ${ours.rows} rows here, ${peer.rows} there`)
       figures.ours.push(ours.ms)
       figures.peer.push(peer.ms)

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isSecretName } from "../../../core/kernel/secret-names.ts"
-import { type Ground, openGround, shippedOperations } from "./ground.ts"
+import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
 import { giving, type Member, members, placed, settled } from "./members.ts"
 import { type Input, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
@@ -19,26 +19,26 @@ interface Entry {
 }
 
 describe("the audit record of every change", () => {
-  let ground: Ground
+  let fixture: ParityFixture
   let made = 0
   before(async () => {
-    ground = await openGround({ MILLRACE_LOG_LEVEL: "debug" })
+    fixture = await openParityFixture({ MILLRACE_LOG_LEVEL: "debug" })
   })
-  after(() => ground.host.stop())
+  after(() => fixture.host.stop())
 
   const entriesOf = async ({ key }: Member, operation: AnyOperation): Promise<Entry[]> => {
     const path = `/v1/audit-log?limit=200&operation=${operation.name}`
-    return (await ground.host.api<{ audit_log: Entry[] }>("GET", path, undefined, { key })).body.audit_log
+    return (await fixture.host.api<{ audit_log: Entry[] }>("GET", path, undefined, { key })).body.audit_log
   }
   /** Calls the operation as its first example does, in an organization of its own. */
   const called = async (operation: AnyOperation, surface: SurfaceName) => {
-    const [member] = await members(ground, [`audited-${++made}`])
+    const [member] = await members(fixture, [`audited-${++made}`])
     if (!member) throw new Error("no member")
     const example = operation.examples?.[0]
-    const input = placed(example?.input ?? {}, await giving(ground, member, example?.given)) as Input
-    await settled(ground, [member])
+    const input = placed(example?.input ?? {}, await giving(fixture, member, example?.given)) as Input
+    await settled(fixture, [member])
     const before = (await entriesOf(member, operation)).length
-    const outcome = await surfaces[surface](operation, sayable(operation, input), { url: ground.host.url, key: member.key })
+    const outcome = await surfaces[surface](operation, sayable(operation, input), { url: fixture.host.url, key: member.key })
     expect(outcome.code, outcome.text).to.equal(undefined)
     const entries = await entriesOf(member, operation)
     return { member, input, outcome, entries: entries.slice(0, entries.length - before) }
@@ -51,7 +51,7 @@ describe("the audit record of every change", () => {
         expect(entries, surface).to.have.length(1)
         for (const entry of entries) tells(entry, operation, surface, input)
         const shown = (operation.secretOutput ?? []).map((name) => String((outcome.body as Input)[name] ?? ""))
-        hides(ground, JSON.stringify(entries), [...secretsIn(input), ...shown.filter(Boolean)])
+        hides(fixture, JSON.stringify(entries), [...secretsIn(input), ...shown.filter(Boolean)])
       }
     })
   }
@@ -79,7 +79,7 @@ function tells(entry: Entry, operation: AnyOperation, surface: SurfaceName, inpu
   }
 }
 
-function hides({ host }: Ground, kept: string, secrets: readonly string[]): void {
+function hides({ host }: ParityFixture, kept: string, secrets: readonly string[]): void {
   for (const secret of secrets) {
     expect(kept, "a secret in the audit log").to.not.include(secret)
     expect(

@@ -2,7 +2,7 @@
 // pages, idempotency, revisions, field errors, browsers' origins. Walked for each, with the call of its first example.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
-import { type Ground, openGround, shippedOperations } from "./ground.ts"
+import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
 import { giving, members, placed, settled } from "./members.ts"
 import { Scene } from "./scene.ts"
 import { fromQuery, type Input } from "./surfaces.ts"
@@ -11,21 +11,21 @@ const operations = await shippedOperations()
 const page = "https://app.example.test"
 
 describe("by construction", () => {
-  let ground: Ground
+  let fixture: ParityFixture
   let made = 0
   before(async () => {
-    ground = await openGround({ MILLRACE_SERVER_CORS_ORIGINS: page })
+    fixture = await openParityFixture({ MILLRACE_SERVER_CORS_ORIGINS: page })
   })
-  after(() => ground.host.stop())
+  after(() => fixture.host.stop())
 
   /** A fresh organization in which the operation's first example can be called. */
   const scene = async (operation: AnyOperation): Promise<Scene> => {
-    const [member] = await members(ground, [`convention-${++made}`])
+    const [member] = await members(fixture, [`convention-${++made}`])
     if (!member) throw new Error("no member")
     const example = operation.examples?.[0]
-    const given = await giving(ground, member, example?.given)
-    await settled(ground, [member])
-    return new Scene(ground.host.url, operation, member, placed(example?.input ?? {}, given) as Input)
+    const given = await giving(fixture, member, example?.given)
+    await settled(fixture, [member])
+    return new Scene(fixture.host.url, operation, member, placed(example?.input ?? {}, given) as Input)
   }
 
   for (const operation of operations) {

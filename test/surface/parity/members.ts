@@ -6,7 +6,7 @@ import { Store } from "../../../core/contract/store.ts"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
-import type { Ground } from "./ground.ts"
+import type { ParityFixture } from "./fixture.ts"
 import { type Input, type Outcome, surfaces } from "./surfaces.ts"
 
 export interface Member {
@@ -17,7 +17,7 @@ export interface Member {
 export type Answers = Record<string, unknown>
 
 /** An organization a slug, each with an owner who is staff and a key of theirs. */
-export function members({ host }: Ground, slugs: readonly string[]): Promise<Member[]> {
+export function members({ host }: ParityFixture, slugs: readonly string[]): Promise<Member[]> {
   const [organizations, keys] = [host.get(Organizations), host.get(ApiKeys)]
   return host.get(UnitsOfWork).run((work) =>
     Promise.all(
@@ -33,38 +33,43 @@ export function members({ host }: Ground, slugs: readonly string[]): Promise<Mem
 }
 
 /** A further key of the organization, nobody's own. */
-export function keyOf({ host }: Ground, { organization }: Member, role: Role, scopes: readonly string[] | null = null): Promise<string> {
+export function keyOf(
+  { host }: ParityFixture,
+  { organization }: Member,
+  role: Role,
+  scopes: readonly string[] | null = null,
+): Promise<string> {
   const kind = scopes ? "token" : "api_key"
   const wanted = { name: "further", kind, role, scopes: scopes && [...scopes], user: null } as const
   return host.get(UnitsOfWork).run((work) => host.get(ApiKeys).mint(work, organization.id, wanted).text)
 }
 
 /** Calls what must be there first, in order. Throws where a call fails: the declaration says what is not so. */
-export async function giving(ground: Ground, member: Member, calls: Readonly<Record<string, GivenCall>> = {}): Promise<Answers> {
+export async function giving(fixture: ParityFixture, member: Member, calls: Readonly<Record<string, GivenCall>> = {}): Promise<Answers> {
   const answers: Answers = {}
-  for (const [name, call] of Object.entries(calls)) answers[name] = await give(ground, member, call, answers)
+  for (const [name, call] of Object.entries(calls)) answers[name] = await give(fixture, member, call, answers)
   return answers
 }
 
-async function give(ground: Ground, member: Member, call: GivenCall, earlier: Answers): Promise<unknown> {
+async function give(fixture: ParityFixture, member: Member, call: GivenCall, earlier: Answers): Promise<unknown> {
   const name = typeof call === "string" ? call : call.operation
-  const operation = ground.operations.get(name)
+  const operation = fixture.operations.get(name)
   if (!operation) throw new Error(`There is no operation "${name}" that an example could begin with.`)
   const outcome =
-    typeof call === "string" ? await exampleOf(ground, member, operation) : await begun(ground, member, operation, call.input, earlier)
+    typeof call === "string" ? await exampleOf(fixture, member, operation) : await begun(fixture, member, operation, call.input, earlier)
   if (outcome.code !== undefined) throw new Error(`${name}, given for an example, answered ${outcome.text.slice(0, 500)}`)
   return outcome.body
 }
 
 /** Calls the operation as its first example does, over REST. */
-export async function exampleOf(ground: Ground, member: Member, operation: AnyOperation): Promise<Outcome> {
+export async function exampleOf(fixture: ParityFixture, member: Member, operation: AnyOperation): Promise<Outcome> {
   const example = operation.examples?.[0]
-  return await begun(ground, member, operation, example?.input ?? {}, await giving(ground, member, example?.given))
+  return await begun(fixture, member, operation, example?.input ?? {}, await giving(fixture, member, example?.given))
 }
 
-async function begun(ground: Ground, member: Member, operation: AnyOperation, input: unknown, answers: Answers): Promise<Outcome> {
-  await settled(ground, [member])
-  return await surfaces.rest(operation, placed(input, answers) as Input, { url: ground.host.url, key: member.key })
+async function begun(fixture: ParityFixture, member: Member, operation: AnyOperation, input: unknown, answers: Answers): Promise<Outcome> {
+  await settled(fixture, [member])
+  return await surfaces.rest(operation, placed(input, answers) as Input, { url: fixture.host.url, key: member.key })
 }
 
 /** The input with what was answered in place of each reference. */
@@ -78,7 +83,7 @@ export function placed(input: unknown, answers: Answers): unknown {
 }
 
 /** Until no work of these members is due or in progress, so that none of them is asked in the midst of it. */
-export async function settled({ host }: Ground, whose: readonly Member[]): Promise<void> {
+export async function settled({ host }: ParityFixture, whose: readonly Member[]): Promise<void> {
   const organizations = whose.map(({ organization }) => organization.id)
   const jobs = host.get(Store).open(JobCollection)
   await until("no job of these organizations being due or in progress", async () => {

@@ -1,10 +1,10 @@
 // The whole service with something of everything in it, made by the operations' own examples, and a second organization
 // with the same.
-import { type Ground, openGround } from "./ground.ts"
+import { openParityFixture, type ParityFixture } from "./fixture.ts"
 import type { Known } from "./inputs.ts"
 import { exampleOf, type Member, members } from "./members.ts"
 
-export interface ParityBench extends Ground {
+export interface ParityBench extends ParityFixture {
   readonly home: Member
   readonly foreign: Member
   /** Has nothing. */
@@ -15,22 +15,22 @@ export interface ParityBench extends Ground {
 }
 
 export async function openParityBench(): Promise<ParityBench> {
-  const ground = await openGround()
+  const fixture = await openParityFixture()
   try {
-    const [home, foreign, stranger] = (await members(ground, ["home-house", "foreign-house", "stranger"])) as [Member, Member, Member]
-    const [own, foreigns] = [await furnished(ground, home), await furnished(ground, foreign)]
-    return { ...ground, home, foreign, stranger, own, foreigns }
+    const [home, foreign, stranger] = (await members(fixture, ["home-house", "foreign-house", "stranger"])) as [Member, Member, Member]
+    const [own, foreigns] = [await furnished(fixture, home), await furnished(fixture, foreign)]
+    return { ...fixture, home, foreign, stranger, own, foreigns }
   } catch (error) {
-    await ground.host.stop()
+    await fixture.host.stop()
     throw error
   }
 }
 
 /** Calls every operation as its first example does; what is there already, or gone again, is passed over. */
-async function furnished(ground: Ground, member: Member): Promise<Known> {
+async function furnished(fixture: ParityFixture, member: Member): Promise<Known> {
   const texts: string[] = []
-  for (const operation of ground.operations.values()) {
-    const outcome = await exampleOf(ground, member, operation).catch(() => undefined)
+  for (const operation of fixture.operations.values()) {
+    const outcome = await exampleOf(fixture, member, operation).catch(() => undefined)
     if (outcome?.code === undefined) texts.push(outcome?.text ?? "")
   }
   const found = (pattern: RegExp) => [...new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map(([, value]) => value ?? "")))]

@@ -4,7 +4,7 @@
 import { expect } from "chai"
 import { z } from "zod"
 import { AppError, defineOperation, definePlugin, resultOf } from "#core"
-import { type Ground, openGround, shippedOperations } from "./ground.ts"
+import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
 import { walked } from "./walk.ts"
 
 const operations = await shippedOperations()
@@ -73,24 +73,24 @@ const own = [
 const boards = definePlugin({ id: "boards", config: z.strictObject({}), register: (registrar) => registrar.operations(...own) })
 
 describe("over every surface alike", () => {
-  let ground: Ground
+  let fixture: ParityFixture
   const shares: string[] = []
   before(async () => {
-    ground = await openGround({}, [boards])
+    fixture = await openParityFixture({}, [boards])
   })
   after(async () => {
     console.log(`    share of inputs that succeeded: ${shares.join(", ")}`)
-    await ground.host.stop()
+    await fixture.host.stop()
   })
 
   it("there are operations", () => {
     expect(operations.length).to.be.greaterThan(50)
-    expect([...ground.operations.keys()]).to.have.members([...operations, ...own].map(({ name }) => name))
+    expect([...fixture.operations.keys()]).to.have.members([...operations, ...own].map(({ name }) => name))
   })
 
   for (const operation of operations) {
     it(operation.name, async () => {
-      const { succeeded, tried, problem } = await walked(ground, operation)
+      const { succeeded, tried, problem } = await walked(fixture, operation)
       shares.push(`${operation.name} ${Math.round((100 * succeeded) / tried)} %`)
       expect(problem).to.equal(undefined)
       const hint = "declare an example of an input that succeeds (core/contract/example.ts)"
@@ -102,7 +102,7 @@ describe("over every surface alike", () => {
     const walk = (name: string) => {
       const operation = own.find((one) => one.name === name)
       if (!operation) throw new Error(`no ${name}`)
-      return walked(ground, operation)
+      return walked(fixture, operation)
     }
     const right = await walk("boards.show")
     expect(right.problem).to.equal(undefined)

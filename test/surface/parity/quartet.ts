@@ -1,7 +1,7 @@
 // Four organizations alike, one for each surface: the same calls leave them the same, so that what is answered over one
 // surface can be held against what another answers.
 import type { OperationExample } from "../../../core/contract/example.ts"
-import type { Ground } from "./ground.ts"
+import type { ParityFixture } from "./fixture.ts"
 import { type Answers, giving, type Member, members } from "./members.ts"
 import { Sameness } from "./sameness.ts"
 import { type SurfaceName, surfaceNames } from "./surfaces.ts"
@@ -16,13 +16,13 @@ export interface Party extends Member {
 
 let made = 0
 
-export async function quartet(ground: Ground, example: OperationExample | undefined): Promise<readonly Party[]> {
+export async function quartet(fixture: ParityFixture, example: OperationExample | undefined): Promise<readonly Party[]> {
   const number = ++made
   const four = await members(
-    ground,
+    fixture,
     surfaceNames.map((surface) => `over-${surface}-${number}`),
   )
-  const given = await Promise.all(four.map((member) => giving(ground, member, example?.given)))
+  const given = await Promise.all(four.map((member) => giving(fixture, member, example?.given)))
   return four.map((member, index) => {
     const names = (["id", "slug"] as const).map((name) => [four[0]?.organization[name] ?? "", member.organization[name]] as const)
     const sameness = new Sameness(names)

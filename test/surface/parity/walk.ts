@@ -7,7 +7,7 @@ import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../../core/kernel/errors.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { drawnRuns, seed } from "../../tier.ts"
-import type { Ground } from "./ground.ts"
+import type { ParityFixture } from "./fixture.ts"
 import { brokenInputs, drawnInputs, nearInputs } from "./inputs.ts"
 import { placed, settled } from "./members.ts"
 import { type Party, quartet } from "./quartet.ts"
@@ -23,7 +23,7 @@ export interface Walk {
   readonly problem: string | undefined
 }
 
-export async function walked(ground: Ground, operation: AnyOperation): Promise<Walk> {
+export async function walked(fixture: ParityFixture, operation: AnyOperation): Promise<Walk> {
   const examples: readonly OperationExample<Input>[] = operation.examples ?? [{ input: {} }]
   const drawers = examples.map((example, index) => drawerOf(operation, example, seed + index))
   const kept = new Map<number, readonly Party[]>()
@@ -33,9 +33,9 @@ export async function walked(ground: Ground, operation: AnyOperation): Promise<W
     const index = run % examples.length
     const kind = kindOf(run, succeeded, examples.length)
     const input = drawers[index]?.(kind, run) ?? {}
-    const four = kept.get(index) ?? (await quartet(ground, examples[index]))
+    const four = kept.get(index) ?? (await quartet(fixture, examples[index]))
     kept.set(index, four)
-    const answer = await asked(ground, operation, four, input)
+    const answer = await asked(fixture, operation, four, input)
     const where = `${kind} input ${JSON.stringify(input).slice(0, 600)} (seed ${seed}, run ${run})`
     if ("problem" in answer) return { succeeded, tried: run + 1, problem: `${answer.problem}\n  ${where}` }
     if (answer.code === undefined) succeeded++
@@ -76,19 +76,19 @@ function holdsReference(value: unknown): boolean {
 
 /** The outcome over REST, when it is the one over all others too. */
 async function asked(
-  ground: Ground,
+  fixture: ParityFixture,
   operation: AnyOperation,
   four: readonly Party[],
   input: Input,
 ): Promise<Outcome | { problem: string }> {
-  await settled(ground, four)
+  await settled(fixture, four)
   const clears = new Set(operation.mcp && "clears" in operation.mcp ? operation.mcp.clears : [])
   const common = Object.fromEntries(Object.entries(input).filter(([name]) => !clears.has(name)))
   const there = four.filter(({ surface }) => offered(operation, surface))
   const outcomes = await Promise.all(
     there.map(({ surface, key, given }) => {
       const said = sayable(operation, placed(common, given) as Input)
-      return surfaces[surface](operation, said, { url: ground.host.url, key })
+      return surfaces[surface](operation, said, { url: fixture.host.url, key })
     }),
   )
   const [rest] = outcomes

@@ -1,5 +1,5 @@
 // Queries that want more than to read their organization's page events, and how each shows its harm on an engine that
-// nobody guards. Braces name what the ground (ground.ts) puts there: {txt}, {csv}, {json}, {db} hold the secret; {other} is
+// nobody guards. Braces name what the fixture (fixture.ts) puts there: {txt}, {csv}, {json}, {db} hold the secret; {other} is
 // another organization's segment, {own} the caller's; {out} is where something may be written; {http} is a server.
 
 export type Harm =

@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect } from "chai"
 import { AnalyticsHost, type Answer, event } from "../host.ts"
-import { Ground } from "./ground.ts"
+import { CorpusFixture } from "./fixture.ts"
 import { type HostileQuery, otherSecret, secret } from "./hostile-queries.ts"
 
 /** Of query processes, on a machine that is too busy to start one within the deadline. */
@@ -17,7 +17,7 @@ const grownBytes = 600 * 2 ** 20
 export function hostileQuerySuite(title: string, queries: readonly HostileQuery[]): void {
   describe(title, () => {
     let service: AnalyticsHost
-    let ground: Ground
+    let fixture: CorpusFixture
     before(async () => {
       service = await AnalyticsHost.start({ deadline_ms: 1_200, memory_mb: 256, threads: 1 })
       const other = await service.another()
@@ -25,11 +25,15 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
       await service.write([event("pageview")])
       await service.caughtUp()
       await other.caughtUp()
-      ground = new Ground(join(service.host.dataDir, "ground"), segmentOf(service.host.organization.id), segmentOf(other.organization.id))
-      await ground.start()
+      fixture = new CorpusFixture(
+        join(service.host.dataDir, "fixture"),
+        segmentOf(service.host.organization.id),
+        segmentOf(other.organization.id),
+      )
+      await fixture.start()
     })
     after(async () => {
-      ground?.stop()
+      fixture?.stop()
       await service?.stop()
     })
 
@@ -53,40 +57,40 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
     for (const [index, hostile] of queries.entries()) {
       const title = `${index + 1}: ${hostile.sql}`.slice(0, 150)
       it(`does harm unguarded and none here: ${title}`, async () => {
-        ground.clear()
-        await showHarm(ground, hostile)
-        ground.clear()
-        const answer = await service.query(ground.fill(hostile.sql))
+        fixture.clear()
+        await showHarm(fixture, hostile)
+        fixture.clear()
+        const answer = await service.query(fixture.fill(hostile.sql))
         expect(answer.rows, "rows").to.equal(undefined)
         expect(answer.code).to.be.oneOf(["invalid_argument", "deadline_exceeded"])
         expect(answer.message).to.match(/\S/)
         expect(JSON.stringify(answer)).not.to.contain(secret).and.not.to.contain(otherSecret)
-        expect(ground.written, "something was written").to.equal(false)
-        expect(ground.asked, "something was asked for").to.equal(0)
+        expect(fixture.written, "something was written").to.equal(false)
+        expect(fixture.asked, "something was asked for").to.equal(0)
         expect((await nextAnswer()).rows).to.deep.equal([[1]])
       })
     }
   })
 }
 
-async function showHarm(ground: Ground, { sql, harm }: HostileQuery): Promise<void> {
+async function showHarm(fixture: CorpusFixture, { sql, harm }: HostileQuery): Promise<void> {
   if ("grows" in harm || "hangs" in harm) return watch(sql, "grows" in harm)
-  const { connection, close } = await ground.unguarded()
+  const { connection, close } = await fixture.unguarded()
   const run = async (text: string) => JSON.stringify((await connection.runAndReadAll(text)).getRowsJson())
   try {
     if ("tells" in harm) {
-      const told = await run(ground.fill(sql)).catch((error: Error) => error.message)
-      expect(told).to.contain(ground.fill(harm.tells))
+      const told = await run(fixture.fill(sql)).catch((error: Error) => error.message)
+      expect(told).to.contain(fixture.fill(harm.tells))
     } else if ("changes" in harm) {
       const before = await run(harm.changes)
-      await connection.runAndReadAll(ground.fill(sql))
+      await connection.runAndReadAll(fixture.fill(sql))
       expect([before, await run(harm.changes)]).to.deep.equal(["[[false]]", "[[true]]"])
     } else {
       // An extension that is not there is an error, after it was asked for.
-      await connection.runAndReadAll(ground.fill(sql)).catch((error: unknown) => {
+      await connection.runAndReadAll(fixture.fill(sql)).catch((error: unknown) => {
         if (!("calls" in harm)) throw error
       })
-      expect("writes" in harm ? ground.written : ground.asked > 0).to.equal(true)
+      expect("writes" in harm ? fixture.written : fixture.asked > 0).to.equal(true)
     }
   } finally {
     close()

@@ -13,10 +13,10 @@ import { PipelineEngine } from "../../pipeline/engine.ts"
 import type { JournalEntry } from "../../pipeline/journal/entry.ts"
 import { integrationUrl, type MadePipeline, type Outcome, PipelineHarness } from "../../rehearsal/harness.ts"
 import { Rehearsal } from "../../rehearsal/rehearsal.ts"
-import { broken } from "./broken.ts"
 import { documentOf, eventFor, pluginFor, type StepDocument, type Subject } from "./subject.ts"
+import { violation } from "./violation.ts"
 
-export class Ground {
+export class ContractFixture {
   readonly subject: Subject
   readonly rehearsal: Rehearsal
   /** Ids of the plugins under test: the action's, and those given beside it. */
@@ -30,20 +30,20 @@ export class Ground {
     this.tried = new Set([...its.map(({ plugin }) => plugin), ...given.map(({ id }) => id)])
   }
 
-  static async open(subject: Subject): Promise<Ground> {
+  static async open(subject: Subject): Promise<ContractFixture> {
     const { action, options, plugin } = subject
     const { config } = loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: { ...options.env } })
     const given = [...(plugin ? [plugin] : []), ...(options.plugins ?? [])]
     const declared = (await loadDeclarations({ config, root: frameworkRoot, plugins: given })).registry.get(Actions, action.type)
     if (declared && declared !== action && !plugin)
-      broken(`There is another action type "${action.type}" among the plugins that are loaded.`)
+      violation(`There is another action type "${action.type}" among the plugins that are loaded.`)
     const plugins = declared ? given : [...given, pluginFor(action)]
     const rehearsal = await Rehearsal.open({ config, root: frameworkRoot, plugins, logLevel: "trace" })
     // A plugin may make its actions as it registers.
     const loaded = rehearsal.runtime.registry.get(Actions, action.type) ?? action
-    const ground = new Ground({ ...subject, action: loaded }, rehearsal, given)
-    ground.answerCalls()
-    return ground
+    const fixture = new ContractFixture({ ...subject, action: loaded }, rehearsal, given)
+    fixture.answerCalls()
+    return fixture
   }
 
   /** Calls and mails as they are answered unless a promise says otherwise. */
@@ -55,8 +55,8 @@ export class Ground {
   }
 
   /** An organization that nobody has used before; `bare`: nothing is prepared in it. */
-  async site({ bare = false }: { bare?: boolean } = {}): Promise<Site> {
-    return new Site(this, await PipelineHarness.in(this.rehearsal, `contract-${++this.#organizations}`), bare)
+  async site({ bare = false }: { bare?: boolean } = {}): Promise<FixtureOrganization> {
+    return new FixtureOrganization(this, await PipelineHarness.in(this.rehearsal, `contract-${++this.#organizations}`), bare)
   }
 }
 
@@ -64,8 +64,8 @@ export class Ground {
 export type Holdings = Readonly<Record<string, readonly Document[]>>
 
 /** What one organization has, and what its events do. */
-export class Site {
-  readonly ground: Ground
+export class FixtureOrganization {
+  readonly fixture: ContractFixture
   readonly harness: PipelineHarness
   /** Stands in the credentials of integrations that are connected here. */
   readonly secret = canary()
@@ -74,8 +74,8 @@ export class Site {
   readonly #bare: boolean
   #prepared = false
 
-  constructor(ground: Ground, harness: PipelineHarness, bare: boolean) {
-    this.ground = ground
+  constructor(fixture: ContractFixture, harness: PipelineHarness, bare: boolean) {
+    this.fixture = fixture
     this.harness = harness
     this.marks = [harness.caller.organization.id, this.secret]
     this.#bare = bare
@@ -105,11 +105,11 @@ export class Site {
     if (this.#prepared) return
     this.#prepared = true
     const { rehearsal, caller } = this.harness
-    await this.ground.subject.options.prepare?.({ invoke: (operation, input) => rehearsal.invoke(caller, operation, input) })
+    await this.fixture.subject.options.prepare?.({ invoke: (operation, input) => rehearsal.invoke(caller, operation, input) })
   }
 
   /** Sends the event and waits until nothing of it is left to do. */
-  send(pipeline: MadePipeline, event = eventFor(this.ground.subject)): Promise<Outcome> {
+  send(pipeline: MadePipeline, event = eventFor(this.fixture.subject)): Promise<Outcome> {
     const body = Buffer.from(JSON.stringify(event))
     return this.harness.send(pipeline, {
       method: "POST",
@@ -127,7 +127,7 @@ export class Site {
   }
 
   dryRun({ stored }: MadePipeline): Promise<unknown> {
-    return this.#engine.dryRun(stored, { payload: eventFor(this.ground.subject) })
+    return this.#engine.dryRun(stored, { payload: eventFor(this.fixture.subject) })
   }
 
   /** All that the organization has, the journal included, and what plugins under test keep of it for all organizations. */
@@ -138,7 +138,7 @@ export class Site {
     const held: Record<string, Document[]> = {}
     for (const { item: spec, plugin } of registry.all(Collections)) {
       if (isOfOrganizations(spec)) held[spec.name] = await store.open(spec, this.organization.id).find({}, all)
-      else if (this.ground.tried.has(plugin)) {
+      else if (this.fixture.tried.has(plugin)) {
         const documents = await store.open(spec as CollectionSpec<Document, "global">).find({}, all)
         held[spec.name] = documents.filter((one) => this.marks.some((mark) => JSON.stringify(one).includes(mark)))
       }
@@ -163,11 +163,11 @@ export function canary(): string {
 /** The one step of an outcome. Breaks where it was not done. */
 export function stepDone({ entry }: Outcome): Json {
   const [step] = Object.values(entry.steps)
-  if (entry.status === "rejected") broken(`The event was rejected (${entry.cause}).`)
-  if (!step) broken(`No step ran: ${entry.error?.message ?? entry.cause}`)
-  if (step.state === "skipped") broken('The example was skipped: its "when" is false for the event. Give fields for it in `event`.')
+  if (entry.status === "rejected") violation(`The event was rejected (${entry.cause}).`)
+  if (!step) violation(`No step ran: ${entry.error?.message ?? entry.cause}`)
+  if (step.state === "skipped") violation('The example was skipped: its "when" is false for the event. Give fields for it in `event`.')
   if (step.error)
-    broken(`${step.error.message} (Give fields that the example reads in \`event\`, and create what it needs in \`prepare\`.)`)
+    violation(`${step.error.message} (Give fields that the example reads in \`event\`, and create what it needs in \`prepare\`.)`)
   return step.result
 }
 

@@ -1,6 +1,6 @@
 // How a promise that is not kept is told.
 import { AssertionError } from "node:assert"
 
-export function broken(message: string): never {
+export function violation(message: string): never {
   throw new AssertionError({ message, stackStartFn: broken })
 }

@@ -4,22 +4,22 @@
 import type { Json } from "../../contract/collection.ts"
 import { containsTemplate } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { broken } from "./broken.ts"
-import { canary, differing, type Ground, type Holdings, type Site } from "./ground.ts"
+import { type ContractFixture, canary, differing, type FixtureOrganization, type Holdings } from "./fixture.ts"
 import { eventFor, type StepDocument, stepOf } from "./subject.ts"
+import { violation } from "./violation.ts"
 
 /** Ids of the other's that are tried in each field. */
 const maxIds = 6
 
-export async function keepsToItsOrganization(ground: Ground): Promise<void> {
-  const steps = ground.subject.action.examples.map(stepOf)
-  const owner = await ground.site()
+export async function keepsToItsOrganization(fixture: ContractFixture): Promise<void> {
+  const steps = fixture.subject.action.examples.map(stepOf)
+  const owner = await fixture.site()
   for (const step of steps) await runAsOwner(owner, step)
   const held = await owner.everything()
-  const stranger = await ground.site({ bare: true })
-  let named = JSON.stringify(eventFor(ground.subject))
+  const stranger = await fixture.site({ bare: true })
+  let named = JSON.stringify(eventFor(fixture.subject))
   for (const step of steps.flatMap((one) => [one, ...reaching(one, owner, held)])) {
-    const { mails, calls } = ground.rehearsal.outgoing
+    const { mails, calls } = fixture.rehearsal.outgoing
     await attempt(stranger, step)
     const own = await stranger.everything()
     const told = JSON.stringify([mails, calls, own])
@@ -27,22 +27,22 @@ export async function keepsToItsOrganization(ground: Ground): Promise<void> {
     named += JSON.stringify(step)
     const ownIds = new Set(idsOf(own))
     const shown = marksOf(owner, held).find((mark) => told.includes(mark) && !named.includes(mark) && !ownIds.has(mark))
-    if (shown !== undefined) broken(`An organization gets at another's: "${shown}" shows in what ${JSON.stringify(step)} left behind.`)
+    if (shown !== undefined) violation(`An organization gets at another's: "${shown}" shows in what ${JSON.stringify(step)} left behind.`)
     const changed = differing(held, await owner.everything())
-    if (changed.length > 0) broken(`An organization changes another's ${changed.join(", ")} by ${JSON.stringify(step)}.`)
+    if (changed.length > 0) violation(`An organization changes another's ${changed.join(", ")} by ${JSON.stringify(step)}.`)
   }
 }
 
 /** With an event whose texts are marked as the owner's, or the usual one where the step refuses that. */
-async function runAsOwner(owner: Site, step: StepDocument): Promise<void> {
+async function runAsOwner(owner: FixtureOrganization, step: StepDocument): Promise<void> {
   const pipeline = await owner.make(step)
   const { entry } = await owner.send(pipeline, markedEvent(owner))
   if (Object.values(entry.steps).some(({ state }) => state !== "done")) await owner.send(pipeline)
 }
 
 /** Names, sentences, ids and addresses each with a mark of their own; codes, links and numbers are left as they are. */
-function markedEvent({ ground, marks }: Site): Record<string, Json> {
-  const marked = Object.entries(eventFor(ground.subject)).map(([field, value]) => {
+function markedEvent({ fixture, marks }: FixtureOrganization): Record<string, Json> {
+  const marked = Object.entries(eventFor(fixture.subject)).map(([field, value]) => {
     if (typeof value !== "string" || !/^[\p{L}\p{N} _.,!?@-]+$/u.test(value) || /^[A-Z0-9]+$/.test(value)) return [field, value] as const
     const mark = canary()
     marks.push(mark)
@@ -52,7 +52,7 @@ function markedEvent({ ground, marks }: Site): Record<string, Json> {
 }
 
 /** A refusal is what is hoped for. */
-async function attempt(site: Site, step: StepDocument): Promise<void> {
+async function attempt(site: FixtureOrganization, step: StepDocument): Promise<void> {
   const { mails, calls } = site.harness.rehearsal.outgoing
   // Of others; a pipeline that is refused sends nothing in their place.
   mails.length = 0
@@ -65,7 +65,7 @@ async function attempt(site: Site, step: StepDocument): Promise<void> {
 }
 
 /** The step with the other's things named in its texts: by qualified slug, and by id, which an event could name as well. */
-function reaching(step: StepDocument, { organization }: Site, held: Holdings): StepDocument[] {
+function reaching(step: StepDocument, { organization }: FixtureOrganization, held: Holdings): StepDocument[] {
   const { type, id, ...fields } = step
   // Collections of the plugins under test come last.
   const ids = Object.values(held)
@@ -101,7 +101,7 @@ function namesIn(value: Json): Naming[] {
 }
 
 /** What nobody but the owner can know. */
-function marksOf({ organization, marks }: Site, held: Holdings): string[] {
+function marksOf({ organization, marks }: FixtureOrganization, held: Holdings): string[] {
   return [...marks, `.integration.test/${organization.slug}`, ...idsOf(held)]
 }
 

@@ -6,7 +6,7 @@ import { type AnyOperation, Operations } from "../../../core/contract/operation.
 import { loadConfig } from "../../../core/kernel/config.ts"
 import { pluginSettings } from "../../plugins/buckets/stores.ts"
 
-export interface Ground {
+export interface ParityFixture {
   readonly host: TestHost
   readonly operations: ReadonlyMap<string, AnyOperation>
 }
@@ -17,7 +17,10 @@ export async function shippedOperations(): Promise<AnyOperation[]> {
   return (await loadDeclarations({ config, root: frameworkRoot })).registry.items(Operations)
 }
 
-export async function openGround(env: Readonly<Record<string, string>> = {}, plugins: TestHostOptions["plugins"] = []): Promise<Ground> {
+export async function openParityFixture(
+  env: Readonly<Record<string, string>> = {},
+  plugins: TestHostOptions["plugins"] = [],
+): Promise<ParityFixture> {
   const limits = ["KEY", "ORGANIZATION", "ADDRESS"].map((who) => [`MILLRACE_RATE_LIMITS_${who}_PER_MINUTE`, "1000000"])
   const host = await testHost({
     capture: true,

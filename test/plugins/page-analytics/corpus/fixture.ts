@@ -8,7 +8,7 @@ import { literal } from "../../../../plugins/page-analytics/event-columns.ts"
 import { eventsView, views } from "../../../../plugins/page-analytics/views.ts"
 import { secret } from "./hostile-queries.ts"
 
-export class Ground {
+export class CorpusFixture {
   readonly folder: string
   readonly #names: Record<string, string>
   #server: Server | undefined
