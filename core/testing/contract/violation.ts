@@ -2,5 +2,5 @@
 import { AssertionError } from "node:assert"
 
 export function violation(message: string): never {
-  throw new AssertionError({ message, stackStartFn: broken })
+  throw new AssertionError({ message, stackStartFn: violation })
 }
