@@ -40,6 +40,8 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
   readonly retry?: RetryPolicy
   /** How many of these a node runs at once; `jobs.concurrency` unless given. No other type's jobs wait for them. */
   readonly slots?: number
+  /** Of the slots, those reserved for organizations that hold none; a quarter, rounded down, unless given. */
+  readonly reservedSlots?: number
   /** Deadline of one try. Default 60,000. */
   readonly timeoutMs?: number
   readonly inject?: R

@@ -1,6 +1,6 @@
 // The jobs that this node holds: those that wait for a slot of their type, those that run, and those that sleep until
-// their next try. Slots and room are shared between organizations: the last quarter of either, and at least one of several
-// slots, is for those that hold none.
+// their next try. Slots and room are shared between organizations: the last quarter of either is for those that hold none,
+// unless a type of job says how many of its slots are.
 import { FairScheduler, type Share, type Turn } from "../kernel/fair-scheduler.ts"
 import type { JobDocument } from "./jobs-collection.ts"
 
@@ -10,6 +10,12 @@ const heldPerSlot = 8
 const maxHeld = 128
 /** Jobs that may sleep in memory until their next try; they are kept without what they were given. */
 const maxSleeping = 1_000
+
+export interface Slots {
+  readonly slots: number
+  /** A quarter of them, rounded down, unless given. */
+  readonly reservedSlots?: number | undefined
+}
 
 interface TypeOfJob {
   readonly scheduler: FairScheduler<JobDocument>
@@ -21,12 +27,12 @@ interface TypeOfJob {
 
 export class HeldJobs {
   readonly #types = new Map<string, TypeOfJob>()
-  readonly #slotsOf: (type: string) => number
+  readonly #slotsOf: (type: string) => Slots
   readonly #now: () => number
   readonly #ids = new Set<string>()
   readonly #sleeping = new Map<string, () => void>()
 
-  constructor(slotsOf: (type: string) => number, now: () => number) {
+  constructor(slotsOf: (type: string) => Slots, now: () => number) {
     this.#slotsOf = slotsOf
     this.#now = now
   }
@@ -147,8 +153,7 @@ export class HeldJobs {
   #type(name: string): TypeOfJob {
     let type = this.#types.get(name)
     if (!type) {
-      const slots = this.#slotsOf(name)
-      const reservedSlots = slots > 1 ? Math.max(1, Math.floor(slots / 4)) : 0
+      const { slots, reservedSlots = Math.floor(slots / 4) } = this.#slotsOf(name)
       // Room is what bounds it.
       const scheduler = new FairScheduler<JobDocument>({
         maxWaiting: Number.POSITIVE_INFINITY,

@@ -51,7 +51,10 @@ export class DurableQueue implements JobQueue {
     this.#leases = new Leases(args)
     this.#claims = new Claims(args.store, args.clock)
     this.#held = new HeldJobs(
-      (type) => args.jobs.get(type)?.job.slots ?? args.concurrency,
+      (type) => {
+        const { slots = args.concurrency, reservedSlots } = args.jobs.get(type)?.job ?? {}
+        return { slots, reservedSlots }
+      },
       () => args.clock.monotonic(),
     )
     this.#log = new BoundedLog(args.log, args.clock)

@@ -25,7 +25,9 @@ export default definePlugin({
     reg.collections(ScreenshotCollection)
     reg.operations(startScreenshot, screenshotResult)
     // Slots of their own: what waits for a page keeps no mail waiting, and the other way round.
-    reg.jobs({ ...renderScreenshot, slots: config.concurrency }, expireScreenshot)
+    // A page may take as long as its deadline: where there are several browsers, one is never another organization's.
+    const reservedSlots = config.concurrency > 1 ? Math.max(1, Math.floor(config.concurrency / 4)) : 0
+    reg.jobs({ ...renderScreenshot, slots: config.concurrency, reservedSlots }, expireScreenshot)
     reg.provide(RendererToken, {
       inject: { settings: Settings, sockets: OutgoingSockets, serving: Serving, clock: Clock, log: Log },
       create: ({ settings, serving, ...deps }) =>

@@ -162,7 +162,7 @@ describe("the job queue", () => {
     const types = ["test.fair", "test.other", "test.narrow"].map((type) =>
       defineJob({
         type,
-        ...(type === "test.narrow" ? { slots: 2 } : {}),
+        ...(type === "test.narrow" ? { slots: 2, reservedSlots: 1 } : {}),
         summary: "A job of the test.",
         payload: z.string(),
         retry: { max_attempts: 3, initial_delay_ms: 1, factor: 1, max_delay_ms: 1 },
@@ -255,7 +255,7 @@ describe("the job queue", () => {
       expect(finished).to.deep.equal(["mail"])
     })
 
-    it("keeps one of two slots for an organization that holds none", async () => {
+    it("keeps as many slots as a type of job reserves for organizations that hold none", async () => {
       for (const payload of ["hangs 1", "hangs 2", "hangs 3"]) await put(payload, "alpha", { job: narrow })
       await put("innocent", "bravo", { job: narrow })
       await until(() => finished.includes("innocent"))
