@@ -8,8 +8,8 @@ import { parse, type Token, tokTypes } from "acorn"
 const relativePath = /^\.{1,2}\/[\w./-]+\.ts$/
 /** A program that is started by its name, from a folder that its caller knows. */
 const program = /^[a-z-]+-main\.ts$/
-/** Names of files, such as plugins are looked for by, that are no paths of ours. */
-const kept = new Set(["index.ts"])
+/** Names of files in a project: what plugins are looked for by, and what is written there. */
+const kept = new Set(["index.ts", "client.ts"])
 
 /** Throws where a text could be the path of a source and is none that there is. */
 export function javaScriptOf(file: string, source: string): string {
