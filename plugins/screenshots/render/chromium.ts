@@ -1,8 +1,8 @@
 // Which Chromium: the operator's, or the one that comes with the service, unpacked once for each version into a folder
 // of ours. (Not into the system's temporary folder, where anybody could put a program of that name first.)
 import { spawn } from "node:child_process"
-import { existsSync } from "node:fs"
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { constants, existsSync } from "node:fs"
+import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -16,7 +16,7 @@ export interface Chromium {
 export function chromiumOf(settings: { readonly executable: string | undefined; readonly folder: string }): () => Promise<Chromium> {
   let unpacking: Promise<Chromium> | undefined
   return async () => {
-    if (settings.executable !== undefined) return { executable: settings.executable, libraries: undefined, fonts: undefined }
+    if (settings.executable !== undefined) return await given(settings.executable)
     unpacking ??= unpacked(settings.folder)
     try {
       return await unpacking
@@ -26,6 +26,17 @@ export function chromiumOf(settings: { readonly executable: string | undefined; 
       throw error
     }
   }
+}
+
+/** Looked for before anything is started for a render: a mistyped path would cost a process each time. */
+async function given(executable: string): Promise<Chromium> {
+  try {
+    await access(executable, constants.X_OK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Error(`plugins.settings.screenshots.executable: ${executable} cannot be run (${code}); give the path of a Chromium.`)
+  }
+  return { executable, libraries: undefined, fonts: undefined }
 }
 
 async function unpacked(parent: string): Promise<Chromium> {
