@@ -1,4 +1,5 @@
-// The hostile queries that tell, change, write or call; those that grow or hang, a process each, are in the slow tier.
+// The hostile queries that tell, change, write or call. The slow tier has those that grow or hang, a process each, and the
+// proof that each of them does harm where nothing guards the engine.
 import { expect } from "chai"
 import { hostileQueries } from "./corpus/hostile-queries.ts"
 import { hostileQuerySuite } from "./corpus/suite.ts"
@@ -12,4 +13,5 @@ describe("the corpus of hostile queries", () => {
 hostileQuerySuite(
   "hostile analytics queries",
   hostileQueries.filter(({ harm }) => !("grows" in harm || "hangs" in harm)),
+  { proves: false },
 )

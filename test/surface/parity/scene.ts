@@ -237,7 +237,7 @@ export class Scene {
       expect(body.details?.fields?.[0]?.path, JSON.stringify(body)).to.equal(field)
     }
     const elsewhere = await send("PUT", path(shown["id"]), { [parameter]: "another-one" })
-    expect([elsewhere.status, elsewhere.body.details?.reason]).to.deep.equal([400, "path_and_field_differ"])
+    expect([elsewhere.status, elsewhere.body.details?.reason]).to.deep.equal([400, "path_field_mismatch"])
     expect(stays((await send("GET", path(shown["id"]))).body)).to.deep.equal(stays(shown))
   }
 

@@ -13,8 +13,8 @@ import { type HostileQuery, otherSecret, secret } from "./hostile-queries.ts"
 const maxStarts = 5
 const grownBytes = 600 * 2 ** 20
 
-/** One suite, with a service of its own, over some of the queries. */
-export function hostileQuerySuite(title: string, queries: readonly HostileQuery[]): void {
+/** One suite, with a service of its own, over some of the queries; `proves` runs each unguarded first, to see that it does harm. */
+export function hostileQuerySuite(title: string, queries: readonly HostileQuery[], { proves }: { readonly proves: boolean }): void {
   describe(title, () => {
     let service: AnalyticsHost
     let fixture: CorpusFixture
@@ -56,9 +56,9 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
 
     for (const [index, hostile] of queries.entries()) {
       const title = `${index + 1}: ${hostile.sql}`.slice(0, 150)
-      it(`does harm unguarded and none here: ${title}`, async () => {
+      it(`${proves ? "does harm unguarded and none here" : "does no harm"}: ${title}`, async () => {
         fixture.clear()
-        await showHarm(fixture, hostile)
+        if (proves) await showHarm(fixture, hostile)
         fixture.clear()
         const answer = await service.query(fixture.fill(hostile.sql))
         expect(answer.rows, "rows").to.equal(undefined)
