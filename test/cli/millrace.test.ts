@@ -115,26 +115,6 @@ export default definePlugin({ id: "wave", config: z.strictObject({}), register: 
     expect(existsSync(join(folder, "data/millrace.db"))).to.equal(true)
   })
 
-  it("dev starts again as a setting changes, tells of a wrong one and goes on when it is mended", async () => {
-    const settings = join(folder, "config/millrace.yaml")
-    mkdirSync(join(folder, "config"))
-    writeFileSync(settings, "plugins: {}\n")
-    const child = start(["dev"], { PORT: "0", MILLRACE_PIPELINES_PATHS: "," })
-    const ended = finished(child)
-    try {
-      await outputUntil(child, /base address/)
-      const refused = outputUntil(child, /cannot start\. server\.prot \(from config\/millrace\.yaml\) is not a setting/)
-      writeFileSync(settings, "server: { prot: 1 }\n")
-      await refused
-      const again = outputUntil(child, /base address/)
-      writeFileSync(settings, "plugins: {}\n")
-      await again
-    } finally {
-      child.kill("SIGTERM")
-      await ended
-    }
-  }).timeout(120_000)
-
   it("start ends with 1 and one report when it cannot", async () => {
     const env = { MILLRACE_PLUGINS_PATHS: "acme-none", MILLRACE_PLUGINS_SETTINGS: '{"emial":{}}' }
     const { code, output } = await finished(start(["start"], env))

@@ -206,33 +206,6 @@ describe("operations as commands", () => {
     expect(existsSync(join(folder, "data"))).to.equal(false)
   })
 
-  it("say in one line that what they print cannot be written, as every other command does", async function () {
-    if (!existsSync("/dev/full")) this.skip()
-    const bash = (line: string) =>
-      promisify(execFile)("bash", ["--norc", "-c", line], { env: { PATH: process.env["PATH"], ...env() }, cwd: folder }).then(
-        () => ({ code: 0, stderr: "" }),
-        ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }),
-      )
-    const program = `"${process.execPath}" "${join(projectRoot, "core/millrace.js")}"`
-    const commands = [
-      "datasets list --json",
-      "datasets list-rows many --all --json",
-      "datasets export many",
-      "schema",
-      `pipelines validate "${join(projectRoot, "pipelines/website-lead.yaml")}"`,
-    ]
-    for (const command of commands) {
-      expect(await bash(`${program} ${command} > /dev/full`), command).to.deep.equal({
-        code: 1,
-        stderr: "Standard output cannot be written: ENOSPC: no space left on device, write\n",
-      })
-    }
-    // Files may grow to 16 KiB here.
-    const { code, stderr } = await bash(`ulimit -f 16; ${program} datasets export export --output most.csv`)
-    expect([code, stderr]).to.deep.equal([1, "most.csv cannot be written: EFBIG: file too large, write\n"])
-    expect(readdirSync(folder).filter((name) => name.startsWith("most.csv"))).to.deep.equal([])
-  })
-
   it("say what a header cannot carry, by its option and without the key, and end as for other refused input", async () => {
     const key = await run(["datasets", "list"], { env: { MILLRACE_KEY: "“hunter2”" } })
     expect(key.code).to.equal(2)

@@ -78,13 +78,11 @@ describe("pipelines against a running service", () => {
     const answers = await Promise.all(events.map((n) => host.send(made, { n })))
     expect(answers.filter(({ status }) => status === 200)).to.have.length(230)
     folder.write("many.yaml", many("{ n: 2 }"))
-    const [some, all, none] = await Promise.all([
+    const [some, none] = await Promise.all([
       folder.run(["plan", "--replay", "210", "many.yaml"], env),
-      folder.run(["plan", "--replay", "10000", "many.yaml"], env),
       folder.run(["plan", "--replay", "0", "many.yaml"], env),
     ])
     expect(some.output).to.include("many: 210 of 210 replayed events would differ")
-    expect(all.output).to.include("many: 230 of 230 replayed events would differ")
     expect([none.code, none.output]).to.deep.equal([1, '--replay takes a number from 1 to 10000, not "0".\n'])
   })
 
