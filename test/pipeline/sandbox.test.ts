@@ -151,19 +151,11 @@ describe("sandbox", () => {
     })
 
     it("reports at most twenty problems of a body, and one of a large body", async () => {
-      // A large body takes a part of the usual deadline, which a busy machine may not grant.
-      const patient = sandboxUnderTest({ settings: { timeout_ms: 2_000, hard_deadline_ms: 10_000 } })
-      await patient.start()
-      try {
-        const program = await programOf(patient, null, schema)
-        const problemsOf = async (length: number) => {
-          const result = await patient.run(callOf(program, { tags: Array.from({ length }, () => 1) }))
-          return !result.ok && result.kind === "invalid" && result.errors.length
-        }
-        expect([await problemsOf(500), await problemsOf(400_000)]).to.deep.equal([20, 1])
-      } finally {
-        await patient.stop()
+      const problemsOf = async (length: number) => {
+        const result = await run(null, { tags: Array.from({ length }, () => 1) }, {}, schema)
+        return !result.ok && result.kind === "invalid" && result.errors.length
       }
+      expect([await problemsOf(500), await problemsOf(400_000)]).to.deep.equal([20, 1])
     })
 
     it("takes the same addresses of ASCII for email and for idn-email", async () => {

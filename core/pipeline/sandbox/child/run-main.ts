@@ -9,7 +9,7 @@ const [memoryMb = "", timeout = "", hardDeadline = "", maxIsolates = ""] = proce
 const hardDeadlineMs = Number(hardDeadline)
 /**
  * Below this share of the timeout in CPU time an event was kept waiting rather than slow, and is given another try, twice
- * as long. The time is the whole process's, V8's helping threads included.
+ * as long.
  */
 const busyShare = 0.75
 /** Tries of one event, and what is done besides, end before the child ends itself for its wall time (hand.ts). */
