@@ -50,7 +50,7 @@ export type ScriptResult =
 
 /** Runs scripts of organizations in the sandbox. */
 export interface Scripts {
-  /** What is wrong with a source; empty where it would run. */
+  /** What is wrong with a source; empty where it would run. Rejects with `unavailable` where that cannot be said now. */
   check(organization: string, source: string): Promise<readonly ScriptProblem[]>
   /** Never rejects for what a script does. */
   run(call: ScriptCall): Promise<ScriptResult>

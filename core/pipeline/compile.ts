@@ -1,5 +1,5 @@
 // The compiler: a document becomes a graph, or findings that say all that is wrong with it at once. Pure but for what
-// its environment lends; it never throws, for any input.
+// its environment lends; whatever it is given, it throws only where the sandbox cannot compile now (`unavailable`).
 
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { buildStep } from "./compile/build.ts"
@@ -34,6 +34,8 @@ export async function compile(given: unknown, environment: CompileEnvironment): 
   if (!checked) return { ok: false, findings: report.findings }
   report.acknowledged = new Set(checked.document.acknowledged_warnings?.map((rule) => formerRuleIds[rule] ?? rule))
   const programming = compileProgram(checked, environment, report)
+  // Awaited below, where a rejection comes too late to be handled in its own turn.
+  programming.catch(() => {})
   if (checked.sound("request_schema")) lintRequestSchema(checked.document.request_schema, report)
   const facts = checkSource(checked, environment, report)
   const { drafts, handlers } = await draftsOf(checked, environment, report)

@@ -69,7 +69,7 @@ export interface DryRun {
 
 /** The engine as plugins see it: compiles documents, and puts events through pipelines. */
 export interface PipelineEngine {
-  /** Findings are data, never exceptions. */
+  /** Findings are data; throws `unavailable` where the sandbox cannot compile now. */
   compile(document: unknown, organization?: { readonly id: string; readonly slug?: string }): Promise<Compilation>
   /** An event for an endpoint that arrived by another route (a page's own form), to be verified as any. Throws `not_found` where no active pipeline is. */
   receive(endpointId: string, request: InboundRequest): Promise<ReceivedResponse>

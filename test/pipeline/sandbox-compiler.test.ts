@@ -1,7 +1,11 @@
 // The process that compiles: what it says of schemas that are none, and when it has had nothing to do for a while.
+import { spawn } from "node:child_process"
+import { existsSync } from "node:fs"
 import { expect } from "chai"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { Compiler } from "../../core/pipeline/sandbox/compiler.ts"
+import { outputUntil } from "../processes.ts"
+import { refusalOf } from "../refusal.ts"
 
 const sourceOf = (schema: unknown, organization = "acme") => ({ organization, schema, transform: null })
 
@@ -54,6 +58,28 @@ describe("the compiler's process", () => {
     } finally {
       compiler.stop()
     }
+  })
+
+  it("blames no schema where the system has no descriptors left, and compiles it once there are some", async function () {
+    if (process.platform !== "linux") this.skip()
+    const lost: string[] = []
+    const compiler = new Compiler(new MovableClock(), { onReady: () => {}, onLost: ({ stderr }) => lost.push(stderr) })
+    let taken = 0
+    while (existsSync(`/proc/self/fd/${taken}`)) taken++
+    // Another process sets the limit, and takes it back: this one could start none by then.
+    const limit = `prlimit --pid $0 --nofile=$1:; echo set; read -r _; prlimit --pid $0 --nofile=$2:; echo taken back`
+    const limiter = spawn("/bin/sh", ["-c", limit, String(process.pid), String(taken + 8), "4096"])
+    try {
+      await outputUntil(limiter, /^set/)
+      const error = await refusalOf(compiler.compile(sourceOf({ type: "object" })))
+      expect([error.code, error.details, error.retryAfterS]).to.deep.equal(["unavailable", { reason: "sandbox_unavailable" }, 1])
+      expect(lost.join()).to.include("EMFILE")
+    } finally {
+      limiter.stdin.end("\n")
+      await outputUntil(limiter, /taken back/)
+    }
+    expect((await compiler.compile(sourceOf({ type: "object" }))).problems).to.deep.equal([])
+    compiler.stop()
   })
 
   it("says all that is wrong with a schema at once, each at its own place and once", async () => {

@@ -6,7 +6,7 @@ import type { CheckedDocument } from "./document-fields.ts"
 import type { CompileEnvironment } from "./environment.ts"
 import type { Report } from "./report.ts"
 
-/** null when there is no program; why has been reported. Never rejects. */
+/** null when there is no program; why has been reported. Rejects with `unavailable` where the sandbox cannot compile now. */
 export async function compileProgram(
   { document, sound }: CheckedDocument,
   environment: CompileEnvironment,
@@ -14,15 +14,10 @@ export async function compileProgram(
 ): Promise<Program | null> {
   const schema = sound("request_schema") ? document.request_schema : null
   const transform = sound("transform_js") ? document.transform_js : null
-  try {
-    const { program, problems } = await environment.compileProgram({ schema, transform })
-    for (const problem of problems.map((one) => inWords(one, schema))) addProblem(problem, report)
-    if (!program && problems.length === 0) report.add("invalid-transform", "", "Schema and transform could not be compiled.")
-    return program
-  } catch (error) {
-    report.add("invalid-transform", "", `Schema and transform could not be compiled: ${(error as Error).message}`)
-    return null
-  }
+  const { program, problems } = await environment.compileProgram({ schema, transform })
+  for (const problem of problems.map((one) => inWords(one, schema))) addProblem(problem, report)
+  if (!program && problems.length === 0) report.add("invalid-transform", "", "Schema and transform could not be compiled.")
+  return program
 }
 
 const schemaTypes = ["array", "boolean", "integer", "null", "number", "object", "string"]

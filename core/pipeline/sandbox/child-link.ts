@@ -76,8 +76,9 @@ function nodeFlags(more: readonly string[]): string[] {
 }
 
 export class ChildLink {
-  readonly #process: ChildProcess
-  readonly #pipe: Duplex
+  /** Both are undefined where not even a process could be had. */
+  readonly #process: ChildProcess | undefined
+  readonly #pipe: Duplex | undefined
   readonly #handlers: LinkHandlers
   #report: string[] | null = null
   #stderr = ""
@@ -86,13 +87,11 @@ export class ChildLink {
   constructor({ entry, parameters, bundle, snapshot, readable = [] }: ChildProgram, handlers: LinkHandlers) {
     this.#handlers = handlers
     const command = [process.execPath, ...nodeFlags(readable), fileURLToPath(entry), ...parameters]
-    this.#process = spawn("/bin/sh", ["-c", start, ...command], {
-      cwd: fileURLToPath(new URL("./", import.meta.url)),
-      env: {},
-      stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
-    })
-    this.#pipe = this.#process.stdio[3] as Duplex
-    const watch = this.#process.stdio[4] as Readable
+    const spawned = this.#spawn(command)
+    if (!spawned) return
+    const { child, watch } = spawned
+    this.#process = child
+    this.#pipe = spawned.pipe
     let ready = false
     let limitless: string | undefined
     const frames = new FrameReader((parts) => {
@@ -102,7 +101,7 @@ export class ChildLink {
         else this.send(["snapshot", snapshot])
       } else if (parts[0] === "loaded") {
         if (parts[1]) handlers.onSnapshot?.(parts[1])
-        forbidDescriptors(this.#process.pid ?? 0).then((why) => {
+        forbidDescriptors(child.pid ?? 0).then((why) => {
           limitless = why
           this.send(["confine"])
         }, this.#fail)
@@ -118,36 +117,58 @@ export class ChildLink {
     })
     watch.on("data", (chunk: Buffer) => reports.push(chunk))
     watch.on("error", () => this.kill())
-    this.#process.stderr?.on("data", (chunk: Buffer) => {
+    child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-stderrKept)
     })
-    this.#process.once("error", (error) => {
+    child.once("error", (error) => {
       this.#stderr += error.message
-      if (this.#process.pid === undefined) this.#lost(null, null)
+      if (child.pid === undefined) this.#lost(null, null)
     })
     // "close" comes after the pipes are drained, so every answer of the child has been read.
-    this.#process.once("close", (code, signal) => this.#lost(code, signal))
+    child.once("close", (code, signal) => this.#lost(code, signal))
   }
 
   get pid(): number | undefined {
-    return this.#process.pid
+    return this.#process?.pid
   }
 
   send(parts: readonly string[]): void {
-    if (!this.#gone) this.#pipe.write(frameOf(parts))
+    if (!this.#gone) this.#pipe?.write(frameOf(parts))
   }
 
   /** Frames sent between the two leave in one write. */
   cork(): void {
-    this.#pipe.cork()
+    this.#pipe?.cork()
   }
 
   uncork(): void {
-    this.#pipe.uncork()
+    this.#pipe?.uncork()
   }
 
   kill(): void {
-    this.#process.kill("SIGKILL")
+    this.#process?.kill("SIGKILL")
+  }
+
+  /** undefined, and lost in the next tick, where the system has no process or no descriptors left. */
+  #spawn(command: readonly string[]): { child: ChildProcess; pipe: Duplex; watch: Readable } | undefined {
+    const lost = (error: Error) => {
+      this.#stderr += error.message
+      process.nextTick(() => this.#lost(null, null))
+    }
+    try {
+      const child = spawn("/bin/sh", ["-c", start, ...command], {
+        cwd: fileURLToPath(new URL("./", import.meta.url)),
+        env: {},
+        stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+      })
+      // Without a descriptor for them there are none, whatever the types say.
+      const [, , , pipe, watch] = (child.stdio as ChildProcess["stdio"] | undefined) ?? []
+      if (pipe && watch) return { child, pipe: pipe as Duplex, watch: watch as Readable }
+      child.once("error", lost)
+    } catch (error) {
+      lost(error as Error)
+    }
+    return undefined
   }
 
   readonly #fail = (error: Error): void => {

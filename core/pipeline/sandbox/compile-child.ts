@@ -2,6 +2,7 @@
 // a time, so that nothing which one organization's schema does to it is there for another's.
 import { setPriority } from "node:os"
 import type { Clock } from "../../kernel/clock.ts"
+import type { AppError } from "../../kernel/errors.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
 import { isolateBundle } from "./isolate-bundle.ts"
 import type { ProgramProblem, ResultFields } from "./sandbox.ts"
@@ -20,13 +21,16 @@ export interface CompileJob {
   readonly transform: string | null
   readonly entry: string
   readonly resolve: (compiled: Compiled) => void
+  readonly reject: (error: AppError) => void
+  /** Children that were lost with this in hand. */
+  losses: number
 }
 
 export interface CompileChildHandlers {
   /** The job in hand is answered, and the child has nothing to do. */
   onIdle(): void
-  /** It is gone; its job is answered. */
-  onGone(): void
+  /** It is gone. `unfinished` is the job that it had, where nothing says that the job is to blame. */
+  onGone(loss: Loss, unfinished: CompileJob | null): void
   onReady(undenied: readonly string[]): void
 }
 
@@ -122,12 +126,13 @@ export class CompileChild {
     this.#handlers.onIdle()
   }
 
-  #onLost({ signal, exitCode, report, stderr }: Loss): void {
+  #onLost(loss: Loss): void {
     this.#cancelTimer()
     const job = this.#job
-    const why = `The compiler ended (${signal ?? `exit ${exitCode}`}) ${stderr.trim().split("\n").at(-1) ?? ""}`.trim()
-    if (job) this.#finish(report || (this.#silent && this.#ready) ? tooSlow(job) : failed(`${why}.`))
-    this.#handlers.onGone()
+    const blamed = loss.report !== null || (this.#silent && this.#ready)
+    if (job && blamed) this.#finish(tooSlow(job))
+    this.#job = null
+    this.#handlers.onGone(loss, blamed ? null : job)
   }
 
   #finish(compiled: Compiled): void {
@@ -150,14 +155,15 @@ function yieldToEvents(pid: number | undefined): void {
   }
 }
 
-export function failed(message: string): Compiled {
-  return { validator: null, transform: null, fields: null, problems: [{ part: "schema", message }] }
-}
-
 function notCompiled(job: CompileJob, kind: string, why: string): Compiled {
   return kind === "memory"
     ? refused(job, `took more than ${memoryMb} MB to compile; make it simpler`)
     : refused(job, `can't be compiled: ${why}`)
+}
+
+/** Of a job that took a second process down as well. */
+export function crashed(job: CompileJob): Compiled {
+  return refused(job, "ends the process that compiles it; make it simpler")
 }
 
 function tooSlow(job: CompileJob): Compiled {

@@ -2,13 +2,17 @@
 // child serves one organization; organizations take turns, each with one program at a time, and wait for a child at most
 // as long as those before them compile one program each. Children start on first use and end when they have been idle.
 import type { Clock } from "../../kernel/clock.ts"
+import { AppError } from "../../kernel/errors.ts"
 import { FairScheduler, type Share, type Turn } from "../../kernel/fair-scheduler.ts"
-import { CompileChild, type Compiled, type CompileJob, failed } from "./compile-child.ts"
+import type { Loss } from "./child-link.ts"
+import { CompileChild, type Compiled, type CompileJob, crashed } from "./compile-child.ts"
 
 const maxChildren = 3
 const idleMs = 30_000
 const maxWaiting = 10_000
 const maxWaitingPerOrganization = 5_000
+/** Children that one program may lose before it is answered. */
+const maxLosses = 2
 
 export interface ProgramSource {
   readonly organization: string
@@ -19,32 +23,39 @@ export interface ProgramSource {
   readonly entry?: string
 }
 
+export interface CompilerObserver {
+  /** `undenied` is what the platform could not take from a child. */
+  onReady(undenied: readonly string[]): void
+  /** A child ended with a program in hand, and nothing says that the program is to blame. */
+  onLost(loss: Loss): void
+}
+
 export class Compiler {
   readonly #clock: Clock
-  readonly #onReady: (undenied: readonly string[]) => void
+  readonly #observer: CompilerObserver
   readonly #waiting: FairScheduler<CompileJob>
   /** By organization, least recently used first. */
   readonly #children = new Map<string, CompileChild>()
   readonly #turns = new Map<CompileChild, Turn<CompileJob>>()
   #stopped = false
 
-  constructor(clock: Clock, onReady: (undenied: readonly string[]) => void = () => {}) {
+  constructor(clock: Clock, observer: CompilerObserver = { onReady: () => {}, onLost: () => {} }) {
     this.#clock = clock
-    this.#onReady = onReady
+    this.#observer = observer
     this.#waiting = new FairScheduler({
       slots: maxChildren,
       maxWaiting,
       maxWaitingPerOrganization,
-      refuse: (job) => job.resolve(failed("Too many pipelines are waiting to be compiled; retry.")),
+      refuse: (job) => job.reject(unavailable("Too many pipelines are waiting to be compiled; retry.", "overloaded")),
     })
   }
 
-  /** Never rejects. */
+  /** Rejects with `unavailable` where it cannot be said whether the program compiles. */
   compile({ organization, schema, transform, entry = "transform" }: ProgramSource): Promise<Compiled> {
-    if (this.#stopped) return Promise.resolve(failed("The sandbox has stopped."))
-    return new Promise((resolve) => {
+    if (this.#stopped) return Promise.reject(stopping())
+    return new Promise((resolve, reject) => {
       const text = schema === null || schema === undefined ? "" : JSON.stringify(schema)
-      this.#waiting.add(organization, "", { organization, schema: text, transform, entry, resolve })
+      this.#waiting.add(organization, "", { organization, schema: text, transform, entry, resolve, reject, losses: 0 })
       this.#next()
     })
   }
@@ -56,7 +67,7 @@ export class Compiler {
   stop(): void {
     this.#stopped = true
     for (const child of this.#children.values()) child.end()
-    for (const job of this.#waiting.clear()) job.resolve(failed("The sandbox has stopped."))
+    for (const job of this.#waiting.clear()) job.reject(stopping())
   }
 
   #next(): void {
@@ -93,17 +104,30 @@ export class Compiler {
 
   #newChild(organization: string): CompileChild {
     const child: CompileChild = new CompileChild(organization, this.#clock, {
-      onReady: this.#onReady,
+      onReady: (undenied) => this.#observer.onReady(undenied),
       onIdle: () => {
         child.endAfter(idleMs)
         this.#done(child)
       },
-      onGone: () => {
+      onGone: (loss, unfinished) => {
         if (this.#children.get(organization) === child) this.#children.delete(organization)
+        if (unfinished) this.#lost(unfinished, loss)
         this.#done(child)
       },
     })
     return child
+  }
+
+  /** Another child tries once more. A program that no child survives is to blame, unless they were ended from outside or never began. */
+  #lost(job: CompileJob, loss: Loss): void {
+    if (this.#stopped) {
+      job.reject(stopping())
+      return
+    }
+    this.#observer.onLost(loss)
+    if (++job.losses < maxLosses) this.#waiting.putBack(job.organization, "", [job])
+    else if (crashSignals.has(loss.signal ?? "")) job.resolve(crashed(job))
+    else job.reject(unavailable("The sandbox cannot compile now; retry.", "sandbox_unavailable", new Error(loss.stderr.trim())))
   }
 
   #done(child: CompileChild): void {
@@ -111,4 +135,15 @@ export class Compiler {
     this.#turns.delete(child)
     if (!this.#stopped) this.#next()
   }
+}
+
+/** Those of V8 and of the code that it made. */
+const crashSignals: ReadonlySet<string> = new Set(["SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGTRAP"])
+
+function unavailable(message: string, reason: "overloaded" | "sandbox_unavailable", cause?: Error): AppError {
+  return new AppError("unavailable", message, { reason }, { retryAfterS: 1, cause })
+}
+
+function stopping(): AppError {
+  return new AppError("unavailable", "The service is stopping.", { reason: "stopping" })
 }

@@ -1,6 +1,7 @@
 // The sandbox put together: programs compiled and kept, calls sent to a lane by pipeline, offenders to a lane of their
 // own or sent away.
 import { maxScriptMs } from "../../contract/sandbox.ts"
+import { BoundedLog } from "../../kernel/bounded-log.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
 import type { Share } from "../../kernel/fair-scheduler.ts"
@@ -38,7 +39,13 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
   const offenders = new Offenders(clock)
   const organizations = new Offenders(clock, organizationPenaltyFrom)
   const programs = new ProgramCache(cacheFolder ?? null, log)
-  const compiler = new Compiler(clock, (undenied) => sayUndenied(undenied))
+  const faults = new BoundedLog(log, clock)
+  const sayLost = ({ signal, exitCode, stderr }: Loss, what: string) =>
+    faults.error(what, { signal, exit_code: exitCode, stderr: stderr.trim() }, what)
+  const compiler = new Compiler(clock, {
+    onReady: (undenied) => sayUndenied(undenied),
+    onLost: (loss) => sayLost(loss, "A process of the sandbox ended while it was to compile, or could not start."),
+  })
   const compiling = new Map<string, ReturnType<Sandbox["compile"]>>()
 
   const punish = (job: Job, weight: number) => {
@@ -76,7 +83,10 @@ export function createSandbox({ config, log, clock, observe = () => {}, cacheFol
       observe({ type: "child_started", milliseconds })
       sayUndenied(undenied)
     },
-    onLost: (loss) => observe({ type: "child_lost", cause: causeOf(loss) }),
+    onLost: (loss) => {
+      observe({ type: "child_lost", cause: causeOf(loss) })
+      if (!loss.report) sayLost(loss, "A process of the sandbox ended, or could not start.")
+    },
     onRecycled: (megabytes) => {
       observe({ type: "child_lost", cause: "recycled" })
       log.info({ resident_mb: Math.round(megabytes) }, "A sandbox process exceeds max_process_mb and is replaced between events.")

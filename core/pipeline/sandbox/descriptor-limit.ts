@@ -4,12 +4,16 @@ import { execFile } from "node:child_process"
 
 const waitMs = 5_000
 
-/** Answers undefined, or why it could not be done. */
+/** Of a machine under pressure: what did not start may well start in a moment. */
+const passing: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"])
+
+/** Answers undefined, or why this platform does not do it. Rejects where it would, and did not this time. */
 export function forbidDescriptors(pid: number): Promise<string | undefined> {
   if (process.platform !== "linux") return Promise.resolve(`${process.platform} has no prlimit`)
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     execFile("prlimit", ["--pid", String(pid), "--nofile=0:0"], { timeout: waitMs, env: { PATH: process.env["PATH"] } }, (error) => {
       if (!error) resolve(undefined)
+      else if (error.killed || ("code" in error && passing.has(error.code))) reject(error)
       else resolve("code" in error && error.code === "ENOENT" ? "prlimit, of util-linux, is not installed" : error.message.trim())
     })
   })

@@ -19,6 +19,8 @@ export function isolateBundle(name: keyof typeof entries): Promise<string> {
   if (!bundle) {
     bundle = make(name)
     bundles.set(name, bundle)
+    // The next one that needs it tries again.
+    bundle.catch(() => bundles.delete(name))
   }
   return bundle
 }

@@ -308,7 +308,7 @@ export class Lane {
     for (const group of groups) this.#close(group)
     const rest = loss.report ? this.#withoutNamed(groups, loss) : this.#withoutSuspects(groups, loss)
     for (const group of rest.reverse()) this.#putBack(group, group.jobs)
-    if (!wasReady && ++this.#failedStarts >= failedStarts) this.#giveUp(loss)
+    if (!wasReady && ++this.#failedStarts >= failedStarts) this.#giveUp()
     if (this.#waiting.waiting > 0 || wasReady) this.#ensureChild()
     this.#keepSpare()
   }
@@ -349,10 +349,9 @@ export class Lane {
     return others
   }
 
-  #giveUp(loss: Loss): void {
+  #giveUp(): void {
     this.#failedStarts = 0
-    const message = `The sandbox can't start: ${loss.stderr.trim().slice(0, 500)}`
-    for (const job of this.#waiting.clear()) job.resolve(unavailable(message))
+    for (const job of this.#waiting.clear()) job.resolve(unavailable("The sandbox can't start."))
   }
 }
 

@@ -79,7 +79,7 @@ export type SandboxResult =
     }
 
 export interface Sandbox {
-  /** Compiles in a child of the organization's own, bounded in size (256 KiB) and time (2 s). Problems are data, not exceptions. */
+  /** Compiles in a child of the organization's own, bounded in size (256 KiB) and time (2 s). Problems are data; rejects with `unavailable` where it cannot be said whether it compiles. */
   compile(source: ProgramSource): Promise<{ program: Program | null; problems: readonly ProgramProblem[] }>
   run(call: SandboxCall): Promise<SandboxResult>
   /** Lets go of a pipeline's isolate. */

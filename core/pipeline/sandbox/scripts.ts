@@ -1,6 +1,7 @@
 // Scripts of plugins, run by the sandbox as calls of their own kind (contract/sandbox.ts).
 import type { Json } from "../../contract/collection.ts"
 import { maxScriptMs, maxScriptResultBytes, type ScriptCall, type ScriptResult, type Scripts } from "../../contract/sandbox.ts"
+import { asAppError } from "../../kernel/errors.ts"
 import type { Sandbox, SandboxResult } from "./sandbox.ts"
 
 export function createScripts(sandbox: Sandbox): Scripts {
@@ -15,7 +16,9 @@ export function createScripts(sandbox: Sandbox): Scripts {
     async run(call) {
       const { organization, id, source, input, now, seed, deadlineMs = maxScriptMs, maxResultBytes = maxScriptResultBytes } = call
       refuseLimits(call)
-      const { program, problems } = await compile(organization, source)
+      const compiled = await compile(organization, source).catch(notCompiled)
+      if ("kind" in compiled) return compiled
+      const { program, problems } = compiled
       if (!program) return refused(problems[0])
       const result = await sandbox.run({
         organization,
@@ -39,6 +42,12 @@ function refuseLimits({ deadlineMs = maxScriptMs, maxResultBytes = maxScriptResu
   if (!(deadlineMs >= 1 && deadlineMs <= maxScriptMs)) throw new RangeError(`deadlineMs is ${deadlineMs}; it must be 1 to ${maxScriptMs}.`)
   if (!(maxResultBytes >= 1 && maxResultBytes <= maxScriptResultBytes))
     throw new RangeError(`maxResultBytes is ${maxResultBytes}; it must be 1 to ${maxScriptResultBytes}.`)
+}
+
+function notCompiled(error: unknown): ScriptResult & { ok: false } {
+  const { code, message, retryAfterS = 1 } = asAppError(error)
+  if (code !== "unavailable") throw error
+  return { ok: false, kind: "unavailable", message, retryAfterS }
 }
 
 function refused(problem: { message: string; line?: number } | undefined): ScriptResult {
