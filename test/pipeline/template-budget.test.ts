@@ -3,6 +3,7 @@
 import { expect } from "chai"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
+import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import type { TemplateScope } from "../../core/pipeline/graph.ts"
 import { meter, turnUnits } from "../../core/pipeline/template/meter.ts"
 import { RenderWorker } from "../../core/pipeline/template/render-worker.ts"
@@ -98,6 +99,20 @@ describe("the budget of templates", () => {
     expect((await failure(Promise.resolve().then(() => render("{{ event.long }}!", { long }, output)))).message).to.match(
       /more than 4194304/,
     )
+  })
+
+  it("counts the time of the processor that the thread was given, not the time that passed", async () => {
+    const clock = new MovableClock()
+    const waiting = new RenderWorker(clock)
+    const task = { scope: JSON.stringify({ event: { n: 2 } }), units: 5_000_000, output: 0 }
+    const rendering = waiting.render("acme", { source: { kind: "text", text: "{{ event.n | plus: 1 }}" }, ...task })
+    clock.move(5_000)
+    expect((await rendering).value).to.equal(3)
+    const endless = "{% for i in (1..4000000) %}{% for j in (1..4000000) %}{% endfor %}{% endfor %}"
+    const stuck = failure(waiting.render("acme", { source: { kind: "text", text: endless }, ...task, units: 1e12 }))
+    expect((await stuck).details).to.include({ reason: "template_budget" })
+    expect((await waiting.render("acme", { source: { kind: "text", text: "{{ event.n }}" }, ...task })).value).to.equal(2)
+    await waiting.stop()
   })
 
   it("takes organizations by turns, and bounds what one has waiting", async () => {

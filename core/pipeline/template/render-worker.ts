@@ -16,8 +16,12 @@ export interface Rendered {
 /** Waiting templates, of all and of one organization; beyond, the step is retried later. */
 const maxWaiting = 512
 const maxWaitingPerOrganization = 64
-/** A last resort against native code that counts no units: a search, a sort. */
+/** A last resort against native code that counts no units: a search, a sort. Of the processor's time: a thread that is not given it is not blamed. */
 const deadlineMs = 1_000
+/** Between two looks at what the thread has used. */
+const lookMs = 250
+/** So many looks in vain end it whatever it used. */
+const maxLooks = 48
 const memory = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 
 export class RenderWorker {
@@ -49,8 +53,32 @@ export class RenderWorker {
     const thread = this.#started()
     this.#current = rendered
     thread.postMessage(task)
-    const cancel = this.#clock.after(deadlineMs, () => this.#replace(thread))
+    const cancel = this.#watch(thread)
     return rendered.promise.finally(cancel)
+  }
+
+  /** Replaces the thread where what it has in hand uses more than the deadline. Answers what ends the watch. */
+  #watch(thread: Worker): () => void {
+    let cancel = () => {}
+    let ended = false
+    let looks = 0
+    let usedAtStart: number | undefined
+    const judge = (used: NodeJS.CpuUsage) => {
+      const usedMs = (used.user + used.system) / 1_000
+      usedAtStart ??= usedMs
+      if (!ended && usedMs - usedAtStart > deadlineMs) this.#replace(thread)
+    }
+    const look = () => {
+      if (++looks > maxLooks) return this.#replace(thread)
+      cancel = this.#clock.after(lookMs, look)
+      // A thread that is just coming up, or gone, has no figure.
+      thread.cpuUsage().then(judge, () => {})
+    }
+    cancel = this.#clock.after(lookMs, look)
+    return () => {
+      ended = true
+      cancel()
+    }
   }
 
   #started(): Worker {
