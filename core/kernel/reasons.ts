@@ -33,6 +33,11 @@ export const coreReasons = defineReasons({
     summary: "A template expression rendered to a value of the wrong type for its field.",
   },
   invalid_rendered_value: { codes: ["invalid_argument"], summary: "A rendered value is not valid for the action's field." },
+  body_too_complex: {
+    codes: ["invalid_argument"],
+    summary: "The body holds more lists, objects or field names than are taken at once.",
+    details: { limit: "How many are taken." },
+  },
   body_too_deep: { codes: ["invalid_argument"], summary: "The body is nested too deeply." },
   body_too_large: {
     codes: ["resource_exhausted"],
@@ -133,6 +138,11 @@ export const coreReasons = defineReasons({
   read_timeout: { codes: ["deadline_exceeded"], summary: "A read of the store timed out." },
   read_failed: { codes: ["unavailable"], summary: "A read of the store failed." },
   read_only_field: { codes: ["invalid_argument"], summary: "A read-only field was given another value." },
+  reply_refused: {
+    codes: ["failed_precondition"],
+    summary: "The pipeline's answer cannot be made of what the event holds; the journal entry tells why.",
+    details: { execution_id: "The execution.", step: "Id of the step." },
+  },
   reserved_channel: { codes: ["not_found", "permission_denied"], summary: "The channel is reserved for the service." },
   revision_mismatch: { codes: ["aborted"], summary: "The expected revision is not the current one." },
   role_too_low: { codes: ["permission_denied"], summary: "The role may not do this." },

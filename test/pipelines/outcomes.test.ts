@@ -99,7 +99,8 @@ onBothStores("what becomes of an event", ({ start }) => {
       expect(JSON.stringify(entry)).not.to.include("hunter2")
       expect(JSON.parse(entry.payload_preview)).to.deep.equal({ password: "[redacted]", n: 1, is_test: true })
       expect(entry.is_test).to.equal(true)
-      expect(grown).to.deep.equal({ entries: 1 })
+      // What it came with is kept, so that it can be replayed once the pipeline is mended.
+      expect(grown).to.deep.equal({ entries: 1, payloads: 1 })
     })
   }
 
@@ -238,6 +239,28 @@ onBothStores("what becomes of an event", ({ start }) => {
     expect(entry.error?.step).to.equal("bad")
     expect(entry.steps["save"]?.state).to.equal("done")
     expect(grown).to.deep.equal({ entries: 1, payloads: 1 })
+  })
+
+  it("fails with 400 where the event holds what no answer can: the entry says why, and nothing else is left", async () => {
+    const made = await bench.make({
+      name: "Answering",
+      pipeline: [
+        { id: "save", type: "dataset.write", dataset_slug: "people", row: { email: "{{ event.email }}" } },
+        { id: "say", type: "respond", headers: { "X-Note": "{{ event.note }}" } },
+      ],
+    })
+    for (const note of ["a\r\nSet-Cookie: a=b", "a\nb", "世界"]) {
+      let answer = { status: 0, body: {} as { code?: string; details?: object } }
+      const grown = await growth(async () => {
+        answer = await post(made.inbound_url, { email: "a@b.test", note })
+      })
+      const entry = await bench.newest(made.slug)
+      const details = { execution_id: entry.id, step: "say", reason: "reply_refused" }
+      expect([answer.status, answer.body.code, answer.body.details]).to.deep.equal([400, "failed_precondition", details])
+      expect(entry).to.deep.include({ status: "failed", cause: "action_failed", rows: [] })
+      expect(entry.error?.message).to.include("X-Note").and.not.to.include("Set-Cookie")
+      expect(grown).to.deep.equal({ entries: 1 })
+    }
   })
 
   it("answers 404 for an unknown endpoint, a disabled and a proposed pipeline; counted, not journalled", async () => {

@@ -136,7 +136,17 @@ export function noteActionFailed(event: EventContext, failure: Failure, stopping
   }
   noteOutcome(entry, "failed", "action_failed", failure)
   event.failure = failure
-  event.reply = failedReply({ reason: "action_failed", execution_id: entry.id, step: failure.step })
+  const details = { execution_id: entry.id, step: failure.step }
+  event.reply = isReplyRefused(event, failure)
+    ? errorReply(new AppError("failed_precondition", replyRefused, { reason: "reply_refused", ...details }))
+    : failedReply({ reason: "action_failed", ...details })
+}
+
+const replyRefused = "The pipeline's answer cannot be made of what this event holds, so nothing of it was carried out."
+
+/** The event brought a value that no answer can hold: trying it again would not help, and nothing here is broken. */
+function isReplyRefused({ graph }: EventContext, { code, step }: Failure): boolean {
+  return code === "invalid_argument" && graph.byId.get(step)?.action.replies === true
 }
 
 /** A write that an action staged was refused. */

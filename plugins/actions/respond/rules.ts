@@ -10,6 +10,14 @@ export const respondRules = {
     bad: "pipeline:\n  - { type: respond, headers: { Set-Cookie: seen=1 } }",
     good: "pipeline:\n  - { type: respond, headers: { Cache-Control: no-store } }",
   },
+  "bad-header-value": {
+    level: "error",
+    summary: "A header's value that no HTTP header can hold.",
+    why: "A line break would end the header and begin another; HTTP has no way to send letters outside Latin-1. Each event would fail with it.",
+    remedy: "Take line breaks out (a YAML text that begins with `|` ends in one), and percent-encode other letters.",
+    bad: 'pipeline:\n  - { type: respond, headers: { X-Note: "one\\ntwo" } }',
+    good: 'pipeline:\n  - { type: respond, headers: { X-Note: "one two" } }',
+  },
   "redirect-without-location": {
     level: "error",
     summary: "A redirect without a target.",
