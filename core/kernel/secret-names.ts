@@ -7,22 +7,27 @@ const secretEnding =
 /** Whole words only: other words end so too. */
 const secretLastWord = /(?:^|[-_. ])(?:[a-z]+[-_. ]auth|jwt|pwd|x-?auth|cvc|cvv|ssn)$/
 const known = new Map<string, boolean>()
+const maxNameLength = 200
 
 /** Whether a field or header of this name holds a secret: `x-api-key`, `x-custom-auth`, `webhook_token`; not `author`, `token_count`, `secret_id`. */
-export function isSecretName(name: string): boolean {
+export function isSecretName(whole: string): boolean {
+  // The end decides, and what is remembered must be small: names come from outside as well.
+  const name = whole.length > maxNameLength ? whole.slice(-maxNameLength) : whole
   const before = known.get(name)
   if (before !== undefined) return before
   const words = name.replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase()
   const secret = secretEnding.test(words.replaceAll(/[-_. ]/g, "")) || secretLastWord.test(words)
-  // Names come from outside as well: what is remembered has an end.
   if (known.size >= 2_000) known.clear()
   known.set(name, secret)
   return secret
 }
 
-/** Names that isSecretName knows by their last letters, followed by a colon or equals sign; an escape may spell anything. */
+/**
+ * Names that isSecretName knows by their last letters, followed by a colon or equals sign; an escape may spell anything. No
+ * two parts behind the name match the same character, or a long row of spaces would be tried in each way to divide it.
+ */
 const mayName =
-  /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|keys?|number|auth|jwt|pwd|cvc|cvv|ssn)[-_. ]*["']?\s*[:=]|\\u/i
+  /(?:authorization|cookies?|passwords?|passwd|passphrase|secrets?|token|credentials|signature|keys?|number|auth|jwt|pwd|cvc|cvv|ssn)[-_.\s]*(?:["']\s*)?[:=]|\\u/i
 
 /** False for text that surely names no secret: most does not, and need not be parsed to know. */
 export function mayNameSecret(text: string): boolean {

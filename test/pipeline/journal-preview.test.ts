@@ -46,6 +46,38 @@ describe("previews", () => {
       expect(previewOfText(text), text).not.to.include("p-1")
   })
 
+  it("are made in one pass over what comes, however long its names, spaces and words are", () => {
+    const million = 1_000_000
+    const head = '{"token":"p-1","a":'
+    for (const text of [
+      `token: p-1 ${"a".repeat(million)}`,
+      `token: p-1 token${" ".repeat(million)}`,
+      `token: p-1 ${'"a=" '.repeat(million / 5)}`,
+      `${head}"token${" ".repeat(million)}x"}`,
+      `${head}"${"\\\\".repeat(million / 2)}"}`,
+      `${head}${"[".repeat(million)}`,
+      `${head}"${"a".repeat(million)}token":"p-1"}`,
+      `{"credentials":${'{"a":"}"},'.repeat(million / 10)}`,
+      `[${'"",'.repeat(million / 3)}`,
+    ]) {
+      expect(previewOfText(text).length, text.slice(0, 40)).to.be.below(2_100)
+      expect(previewOfText(text)).not.to.include("p-1")
+    }
+  })
+
+  it("cut a value that has no end, and one with escapes in it", () => {
+    for (const text of [
+      '{"password":"p-1 and p-1',
+      '{"password":"a\\"p-1","n":1}',
+      '{"a":1,password:"p-1 p-1"}',
+      '{"token":{"a":["p-1"]}',
+      'password="p-1 p-1',
+      '{"a":"b"} secret = p-1',
+    ])
+      expect(previewOfText(text), text).not.to.include("p-1")
+    expect(previewOfText('{"password":null,"token":true,"n":[1]}')).to.equal('{"password":null,"token":true,"n":[1]}')
+  })
+
   it("never hold a secret value, whatever stands around it, and are never long", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom("password", "secret", "token", "cvv"), fc.array(fc.string()), (around, name, keys) => {
