@@ -154,6 +154,10 @@ describe("a refusal", () => {
       const { status, json } = await call(bench, "POST", "/v1/notes", { body })
       expect([status, json.details["reason"], json.details["max_fields"]]).to.deep.equal([400, "too_many_fields", 2_000])
     }
+    const called = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notes_create","arguments":${unknown(60_000)}}}`
+    const headers = { accept: "application/json, text/event-stream" }
+    const overMcp = await call(house, "POST", "/mcp", { body: called, headers })
+    expect([overMcp.status, overMcp.json.details["reason"]]).to.deep.equal([400, "too_many_fields"])
     const list = JSON.stringify({ text: "x", more: Array.from({ length: 5_000 }, (_, n) => ({ n, k: ',{"' })) })
     expect((await call(bench, "POST", "/v1/notes", { body: list })).json.details["reason"]).to.equal("invalid_fields")
   })

@@ -3,6 +3,8 @@
 // marker alone is read, since a form has no booleans.
 import { isUtf8 } from "node:buffer"
 import { AppError } from "../../kernel/errors.ts"
+import { excessOf, minExcessLength } from "../../kernel/json-shape.ts"
+import { tooComplex } from "../../kernel/too-complex.ts"
 import { type FormFields, type FormProblem, formToObject, maxFormFields, readForm } from "./form.ts"
 
 /** Throws AppError `invalid_argument` (status 415 for types it does not take). A promise only for multipart. */
@@ -18,6 +20,15 @@ export function toJsonText(body: Buffer, contentType: string | undefined): strin
   if (!form) throw unsupported(`The content type "${type}" is not supported. Send application/json, a form, or text/plain with JSON.`)
   const { fields, problem } = form
   return problem instanceof Promise ? problem.then((found) => formText(fields, found)) : formText(fields, problem)
+}
+
+/** What a JSON body of such a shape is refused with, before anything parses it; undefined where it may be parsed. */
+export function refusalOfShape(body: Buffer): AppError | undefined {
+  if (body.length < minExcessLength) return undefined
+  // Signs of structure are of one byte in UTF-8 as in Latin-1, which needs no decoding.
+  const text = body.toString("latin1")
+  const excess = /^\s*[[{]/.test(text) ? excessOf(text) : undefined
+  return excess && tooComplex(excess)
 }
 
 function unsupported(message: string): AppError {

@@ -12,7 +12,7 @@ import { noteOutcome, notePayload, noteReply, noteTiming, noteVerdict } from "..
 import { Execution, type Failure } from "../run/execution.ts"
 import { isPromise } from "../run/step.ts"
 import { acceptedReply } from "./answer.ts"
-import { toJsonText } from "./body.ts"
+import { refusalOfShape, toJsonText } from "./body.ts"
 import type { Committer } from "./commit.ts"
 import { type Dedupe, noteRepeat } from "./dedupe.ts"
 import type { EventContext } from "./event.ts"
@@ -131,6 +131,9 @@ export class EventProcessor {
 
   #takeVerdict(event: EventContext): StageResult | Promise<StageResult> {
     if (!event.request) return undefined
+    // First: several kinds of proof stand in the body, and it is parsed for them.
+    const refused = refusalOfShape(event.request.body)
+    if (refused) return this.reject.rejected(event, refused)
     const verdict = event.loaded.verifier.verify(event.request)
     return "then" in verdict ? verdict.then((settled) => this.#verified(event, settled)) : this.#verified(event, verdict)
   }

@@ -1,4 +1,5 @@
 // The transform stage: schema and transform in the sandbox, then the page envelope and the stamped columns.
+import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Json } from "../../contract/collection.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
@@ -10,6 +11,7 @@ import { envelopeOf, stampedColumns, stampOf } from "../stamp/stamp.ts"
 import type { EventContext } from "./event.ts"
 
 export type SandboxFailure = SandboxResult & { ok: false }
+type Accepted = SandboxResult & { ok: true }
 
 export interface TransformServices {
   readonly sandbox: Sandbox
@@ -37,19 +39,34 @@ export function transform(event: EventContext, services: TransformServices): Pro
     })
     .then((result) => {
       if (!result.ok) return result
-      accept(event, result, services.geo)
+      if (result.event.length < largeText || result.payload === null) accept(event, result, services.geo, parsedPayload(result))
+      else return acceptLarge(event, result, services.geo)
       return undefined
     })
 }
 
-function accept(event: EventContext, result: SandboxResult & { ok: true }, geo: TransformServices["geo"]): void {
+/** Text whose parsing is felt by others; what else is parsed then waits for the next turn. */
+const largeText = 65_536
+
+async function acceptLarge(event: EventContext, result: Accepted, geo: TransformServices["geo"]): Promise<undefined> {
+  const payload = parsedPayload(result)
+  await nextTurn()
+  accept(event, result, geo, payload)
+  await nextTurn()
+}
+
+function parsedPayload({ payload }: Accepted): Json {
+  return payload === null ? null : (JSON.parse(payload) as Json)
+}
+
+function accept(event: EventContext, result: Accepted, geo: TransformServices["geo"], payload: Json): void {
   const { entry, envelopeOverride } = event
   const page = result.envelope === null ? {} : readEnvelope(JSON.parse(result.envelope) as Json, entry.warnings)
   const pageEnvelope: PageEnvelope = envelopeOverride ? { ...page, ...envelopeOverride } : page
   if (result.isTest === true) event.isTest = true
   const request = stampOf(event.rawHeaders, geo)
   event.event = JSON.parse(result.event) as Json
-  event.payload = result.payload === null ? null : (JSON.parse(result.payload) as Json)
+  event.payload = payload
   event.envelope = envelopeOf(pageEnvelope, request, {
     received_at: event.receivedAt,
     is_test: event.isTest,

@@ -2,7 +2,8 @@
 import type { IncomingMessage } from "node:http"
 import { AppError } from "../../kernel/errors.ts"
 import { jsonFault } from "../../kernel/json-fault.ts"
-import { refuseTooManyFields } from "./json-shape.ts"
+import { excessOf } from "../../kernel/json-shape.ts"
+import { tooComplex } from "../../kernel/too-complex.ts"
 
 export const defaultMaxBodyBytes = 1_048_576
 const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
@@ -62,7 +63,7 @@ function parse(bytes: Buffer): unknown {
   } catch {
     throw malformed("The body is not valid UTF-8.", "malformed_body")
   }
-  refuseTooManyFields(text)
+  refuseExcess(text)
   try {
     return JSON.parse(text)
   } catch {
@@ -72,6 +73,22 @@ function parse(bytes: Buffer): unknown {
       ...position,
     })
   }
+}
+
+/** Fields that one object of a call may have. */
+const maxFields = 2_000
+
+/** Throws `invalid_argument` where parsing, checking and refusing the text would keep others waiting. */
+export function refuseExcess(text: string): void {
+  const excess = excessOf(text, maxFields)
+  if (!excess) return
+  if (excess.limit === maxFields) {
+    throw new AppError("invalid_argument", `An object in the body has more than ${maxFields} fields; no object may have more.`, {
+      reason: "too_many_fields",
+      max_fields: maxFields,
+    })
+  }
+  throw tooComplex(excess)
 }
 
 function kindOf(value: unknown): string {

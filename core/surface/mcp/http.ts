@@ -11,7 +11,7 @@ import { fromHeaders } from "../../kernel/tracing.ts"
 import { authorise } from "../call/authorise.ts"
 import { rateLimitHeaders } from "../call/rate-limit.ts"
 import { credentialsOf } from "../http/credentials.ts"
-import { defaultMaxBodyBytes } from "../http/json-body.ts"
+import { defaultMaxBodyBytes, refuseExcess } from "../http/json-body.ts"
 import { methodNotAllowed } from "../http/methods.ts"
 import { refuseForeignOrigin } from "../http/origin.ts"
 import type { Invoker } from "../invoke.ts"
@@ -60,10 +60,29 @@ export function createMcpHttp(deps: McpHttpDeps): McpHttp {
       extra: { session: sessionOf(deps.invoker, credentials, caller) },
     }
     // What a message itself says of its trace wins.
-    await fromHeaders(request.headers, () => serve(Object.assign(request, { auth }), response))
+    const body = await bodyOf(request)
+    refuseExcess(body.toString())
+    const { method, url, headers } = request
+    await fromHeaders(headers, () => serve({ method, url, headers, auth, [Symbol.asyncIterator]: () => once(body) }, response))
   }
 
   return { handle, close: () => handler.close() }
+}
+
+/** The bytes of the body, and no more of them than it takes to be refused for its size. */
+async function bodyOf(request: Request): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > defaultMaxBodyBytes) break
+  }
+  return Buffer.concat(chunks)
+}
+
+async function* once(body: Buffer): AsyncGenerator<Buffer> {
+  if (body.length > 0) yield body
 }
 
 async function admitted(invoker: Invoker, credentials: Credentials, response: Response): Promise<Caller> {

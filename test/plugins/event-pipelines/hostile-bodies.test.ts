@@ -38,6 +38,40 @@ describe("bodies that can't be kept", () => {
     })
   }
 
+  const many = (count: number, make: (n: number) => string) => `[${Array.from({ length: count }, (_, n) => make(n)).join(",")}]`
+  const shapes: Record<string, (n: number) => string> = {
+    "5,000 different field names": (n) => many(n > 0 ? 5_001 : 5_000, (k) => `{"name${k}":1}`),
+    "50,000 objects and lists": (n) => many(n > 0 ? 50_000 : 49_999, (k) => (k % 2 ? "{ }" : "[ ]")),
+  }
+  for (const [limit, bodyOf] of Object.entries(shapes)) {
+    it(`are refused before they are parsed with more than ${limit}, and taken with as many`, async () => {
+      const made = await bench.make({ name: limit, pipeline: [{ type: "respond", body: "{{ event | size }}" }] })
+      const { status, body } = await post(made.inbound_url, bodyOf(1))
+      expect([status, body.details.reason], body.message).to.deep.equal([400, "body_too_complex"])
+      expect(body.message).to.include(`more than ${limit.replace(",", "")}`)
+      expect((await bench.newest(made.slug)).cause).to.equal("body_too_complex")
+      expect((await post(made.inbound_url, bodyOf(0))).status).to.equal(200)
+      const path = `/v1/event-pipelines/${made.slug}/test`
+      const call = (text: string) => host.api<{ details: object }>("POST", path, { payload: JSON.parse(text) })
+      const refused = await call(bodyOf(1))
+      expect([refused.status, refused.body.details]).to.deep.equal([
+        400,
+        { reason: "body_too_complex", limit: Number.parseInt(limit.replace(",", ""), 10) },
+      ])
+    })
+  }
+
+  it("are refused where a transform returns them", async () => {
+    const made = await bench.make({
+      name: "Returned",
+      transform_js: 'function transform() { return Array.from({ length: 5_001 }, (_, n) => ({ ["n" + n]: 1 })) }',
+      pipeline: [],
+    })
+    expect((await post(made.inbound_url, {})).status).to.equal(500)
+    const { cause, error } = await bench.newest(made.slug)
+    expect([cause, error?.message]).to.deep.equal(["transform_result", "transform's result has more than 5000 different field names."])
+  })
+
   it("are no reason to refuse a transform's result that can't be kept without saying why", async () => {
     const made = await bench.make({
       name: "Made",

@@ -1,6 +1,7 @@
 // Turns what a transform returned into JSON text, or says why that fails. Numbers that JSON lacks (NaN, Infinity) become
 // null, `undefined` members are left out and `toJSON` is honoured, as JSON.stringify has it; what it would drop or empty
 // silently (functions, symbols, Maps, Sets, ...) is refused instead, with a pointer.
+import { excessOf } from "../../../kernel/json-shape.ts"
 import { byteLength } from "./byte-length.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
 
@@ -21,6 +22,8 @@ export function resultText(value: unknown): string {
   if (nestsTooDeep(text)) throw new BadResult(`transform's result nests deeper than ${maxDepth} levels`)
   if (holdsProto(text)) throw new BadResult("transform's result holds a property named \"__proto__\", which can't be kept")
   // A unit is one to three bytes; counting a megabyte takes long enough to matter.
+  const excess = excessOf(text)
+  if (excess) throw new BadResult(`transform's result has more than ${excess.limit} ${excess.of}`)
   if (text.length > maxBytes || (text.length * 3 > maxBytes && byteLength(text) > maxBytes)) throw tooLong()
   return text
 }
