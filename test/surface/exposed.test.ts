@@ -156,7 +156,7 @@ describe("a refusal", () => {
     }
     const called = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notes_create","arguments":${unknown(60_000)}}}`
     const headers = { accept: "application/json, text/event-stream" }
-    const overMcp = await call(house, "POST", "/mcp", { body: called, headers })
+    const overMcp = await call(bench, "POST", "/mcp", { body: called, headers })
     expect([overMcp.status, overMcp.json.details["reason"]]).to.deep.equal([400, "too_many_fields"])
     const list = JSON.stringify({ text: "x", more: Array.from({ length: 5_000 }, (_, n) => ({ n, k: ',{"' })) })
     expect((await call(bench, "POST", "/v1/notes", { body: list })).json.details["reason"]).to.equal("invalid_fields")

@@ -1,7 +1,7 @@
 // What the sender of the event is answered, once everything is on disk. Of several in a pipeline the last that ran counts.
 
 import { z } from "zod"
-import { AppError, defineAction, holdsTemplate, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
+import { AppError, defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
 import { checkHeaders, refusedHeaders } from "../../outgoing-http/index.ts"
 import { respondRules } from "./rules.ts"
 
@@ -97,7 +97,8 @@ headers: { Location: https://acme.test/thanks }`,
     }
     for (const [name, value] of typeof headers === "object" && headers !== null ? Object.entries(headers) : []) {
       const problem = staticProblem(name, value)
-      if (problem !== undefined) findings.push({ rule: "bad-header-value", level: "error" as const, message: problem, field: "headers" })
+      if (problem !== undefined)
+        findings.push({ rule: "invalid-header-value", level: "error" as const, message: problem, field: "headers" })
     }
     if (typeof status === "number" && redirects.has(status) && !names.includes("location")) {
       const message = `Status ${status} is a redirect without a Location header.`
@@ -120,8 +121,8 @@ headers: { Location: https://acme.test/thanks }`,
 /** What is wrong with a header's value whatever the event holds. Text around outputs is always sent; what stands between tags may not be. */
 function staticProblem(name: string, value: unknown): string | undefined {
   if (typeof value !== "string" || !mayBeSet(name.toLowerCase())) return undefined
-  const text = holdsTemplate(value) ? value.replaceAll(/\{\{(?!-)(?:(?!\}\}|-\}\}).)*\}\}/gs, "") : value
-  if (holdsTemplate(text)) return undefined
+  const text = value.replaceAll(/\{\{(?!-)(?:(?!\}\}|-\}\}).)*\}\}/gs, "")
+  if (/\{\{|\{%/.test(text)) return undefined
   try {
     checkHeaders({ [name]: text })
     return undefined

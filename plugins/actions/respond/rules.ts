@@ -10,7 +10,7 @@ export const respondRules = {
     bad: "pipeline:\n  - { type: respond, headers: { Set-Cookie: seen=1 } }",
     good: "pipeline:\n  - { type: respond, headers: { Cache-Control: no-store } }",
   },
-  "bad-header-value": {
+  "invalid-header-value": {
     level: "error",
     summary: "A header's value that no HTTP header can hold.",
     why: "A line break would end the header and begin another; HTTP has no way to send letters outside Latin-1. Each event would fail with it.",

@@ -57,7 +57,7 @@ describe("respond", () => {
   }
   it("judges values at save that are the same for every event", () => {
     for (const value of ['"one\\ntwo"', '"a\\r\\nSet-Cookie: a=b"', '"{{ event.a }}\\n"', '"Grüße, 世界"', '"\\0"'])
-      expect(findings(respond, `headers: { X-A: ${value} }`), value).to.deep.equal(["error bad-header-value"])
+      expect(findings(respond, `headers: { X-A: ${value} }`), value).to.deep.equal(["error invalid-header-value"])
     for (const value of ["Grüße", '"{{ event.a }}, {{ event.b }}"', '"{{- event.a -}}\\n"', '"{% if event.a %}\\n{% endif %}"', "12"])
       expect(findings(respond, `headers: { X-A: ${value} }`), value).to.deep.equal([])
   })
