@@ -57,6 +57,8 @@ export class GroupCommit {
   /** Documents that groups in progress touch; kept only where there may be several. */
   readonly #busy = new Set<string>()
   #whenIdle: (() => void)[] = []
+  /** Monotonic times at which the groups under way were given to the driver, oldest first. */
+  readonly #begun: number[] = []
 
   constructor(options: {
     driver: Pick<StorageDriver, "commitGroup" | "groupsInFlight" | "keepsOrder" | "stage">
@@ -77,6 +79,12 @@ export class GroupCommit {
   /** Commits waiting for a group. */
   get waiting(): number {
     return this.#queue.length
+  }
+
+  /** Milliseconds for which the oldest group under way has been with the driver; 0 where none is. */
+  get stalledMs(): number {
+    const [oldest] = this.#begun
+    return oldest === undefined ? 0 : this.#clock.monotonic() - oldest
   }
 
   /** Resolves when the commit is on disk. Throws what refused it; `unavailable` when too much waits or after `close`. */
@@ -183,6 +191,7 @@ export class GroupCommit {
 
   async #run(group: readonly Waiting[]): Promise<void> {
     const started = this.#clock.monotonic()
+    this.#begun.push(started)
     const commits = group.map((waiting) => waiting.commit)
     let failed = 0
     try {
@@ -194,6 +203,7 @@ export class GroupCommit {
       for (const waiting of group) waiting.reject(reported)
     }
     this.#inFlight--
+    this.#begun.splice(this.#begun.indexOf(started), 1)
     if (!this.#inOrder) for (const commit of commits) for (const key of keysOf(commit)) this.#busy.delete(key)
     this.#send()
     this.#observe?.({

@@ -36,6 +36,8 @@ export interface StartedStore extends Store {
 
 const defaultLimit = 1_000
 const countLimit = 2_147_483_647
+/** With a commit under way for longer, no other would be soon. */
+const maxStallMs = 2_000
 
 export function createStore(options: StoreOptions): StartedStore {
   const { driver, clock, limits, observe } = options
@@ -77,6 +79,9 @@ export function createStore(options: StoreOptions): StartedStore {
     },
     async ready() {
       started(declared)
+      const stalled = Math.round(group.stalledMs)
+      if (stalled > maxStallMs)
+        throw new AppError("unavailable", `Commits have been under way for ${stalled} ms.`, { reason: "storage_timeout" }, { retryAfterS: 1 })
       await driver.ready()
     },
   }

@@ -241,10 +241,14 @@ describe("data file", () => {
 
   it("tells at start how much a damaged log has lost, and keeps what is left of it", async () => {
     await open()
+    // A reader that stays where it is: until it ends no checkpoint carries the log over, nor does the log begin anew.
+    const reader = new DatabaseSync(file)
+    reader.exec("BEGIN; SELECT count(*) FROM notes")
     await fill(200)
     const other = join(folder, "other")
     mkdirSync(other)
     for (const suffix of ["", "-wal", "-commits"]) copyFileSync(file + suffix, join(other, "millrace.db") + suffix)
+    reader.close()
     await stop()
     file = join(other, "millrace.db")
     const log = readFileSync(`${file}-wal`)
@@ -254,8 +258,7 @@ describe("data file", () => {
     const losses: LostCommits[] = []
     await open({ onLost: (lost) => void losses.push(lost) })
     const kept = Number(await opened?.store.open(notes).count({}))
-    // How much of it was in the data file by then is a checkpoint's matter.
-    expect(kept).to.be.greaterThan(20).and.below(200)
+    expect(kept).to.be.greaterThan(20).and.below(180)
     expect(losses.map(({ groups }) => groups)).to.deep.equal([200 - kept])
     expect(Date.parse(losses[0]?.at ?? "")).to.be.closeTo(Date.now(), 600_000)
     expect(readFileSync(String(losses[0]?.log)).equals(log)).to.equal(true)

@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite"
 import { expect } from "chai"
 import { defineCollection } from "../../core/contract/collection.ts"
 import { type Clock, systemClock } from "../../core/kernel/clock.ts"
+import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { refusalOf } from "../refusal.ts"
 import { type Note, notes, storageContract } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
@@ -104,23 +105,65 @@ describe("storage: sqlite file", () => {
   })
 
   it("answers `unavailable` when the disk is full, keeps what it has and goes on reading", async () => {
-    opened = await openFile([events], { maxBytes: 400_000 })
+    opened = await openFile([events], { maxBytes: 4_000_000 })
     await insert("small", { kind: "kept" })
     const error = await refusalOf(
       (async () => {
-        for (let index = 0; index < 100; index++) await insert(`big-${index}`, { text: "x".repeat(20_000) })
+        for (let index = 0; index < 300; index++) await insert(`big-${index}`, { text: "x".repeat(20_000) })
       })(),
     )
-    expect(error.code).to.equal("unavailable")
+    expect([error.code, error.details.reason]).to.deep.equal(["unavailable", "storage_full"])
     expect(error.retryAfterS).to.be.greaterThan(0)
     const kept = await all()
-    expect(kept.length).to.be.greaterThan(2).and.lessThan(100)
+    expect(kept.length).to.be.greaterThan(2).and.lessThan(300)
     expect(kept.at(-1)).to.include({ id: "small", kind: "kept" })
     const last = `big-${kept.length - 2}`
     expect(kept.some((doc) => doc.id === last)).to.equal(true)
     await opened.store.commit({ id: "free", writes: [{ kind: "remove", collection: events, id: last }] })
     await insert("after", {})
-    await opened.store.ready()
+  })
+
+  it("is not ready from the first commit that found no room until there is room for such, though small ones fit meanwhile", async () => {
+    opened = await openFile([events], { maxBytes: 4_000_000 })
+    const { store } = opened
+    await store.ready()
+    let big = 0
+    const error = await refusalOf(
+      (async () => {
+        for (; big < 300; big++) await insert(`big-${big}`, { text: "x".repeat(20_000) })
+      })(),
+    )
+    expect(error.details.reason).to.equal("storage_full")
+    const without = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, index) => ({ kind: "remove", collection: events, id: `big-${from + index}` }) as const)
+    await store.commit({ id: "a-little-room", writes: without(0, 2) })
+    for (let index = 0; index < 20; index++) {
+      await insert(`little-${index}`, {})
+      expect((await refusalOf(store.ready())).details.reason).to.equal("storage_full")
+    }
+    await store.commit({ id: "room", writes: without(2, 72) })
+    for (let index = 0; index < 3; index++) await store.ready()
+    await insert("at-work-again", { text: "x".repeat(20_000) })
+  })
+
+  it("is not ready while a commit is under way for longer than any should be", async () => {
+    const clock = new MovableClock()
+    opened = await openFile([events], {}, { clock })
+    const { driver, store } = opened
+    const commitGroup = driver.commitGroup.bind(driver)
+    let go = () => {}
+    const gate = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    driver.commitGroup = (commits) => gate.then(() => commitGroup(commits))
+    const slow = insert("slow", {})
+    await new Promise((resolve) => setImmediate(resolve))
+    await store.ready()
+    clock.move(2_001)
+    expect((await refusalOf(store.ready())).details.reason).to.equal("storage_timeout")
+    go()
+    await slow
+    await store.ready()
   })
 
   it("gives a read up at its deadline, and commits meanwhile", async () => {

@@ -46,6 +46,9 @@ export interface MongoDriver extends StorageDriver {
 /** Bytes of one transaction: large commits go in smaller groups. */
 const maxGroupBytes = 24_000_000
 
+const probeCollection = "_probe"
+const probeMs = 1_500
+
 export function createMongoDriver(options: MongoDriverOptions): MongoDriver {
   return new Driver(options)
 }
@@ -58,6 +61,7 @@ class Driver implements MongoDriver {
   readonly #abandoned: Abandoned
   readonly #reading: Reading
   #letSocketsBe = () => {}
+  #hasRefused = false
 
   constructor(options: MongoDriverOptions) {
     this.#options = options
@@ -104,11 +108,19 @@ class Driver implements MongoDriver {
   async ready(): Promise<void> {
     try {
       const hello = await this.db.command({ hello: 1 }, { readPreference: "primary", timeoutMS: 2_000 })
-      if (hello["isWritablePrimary"] === true) return
+      if (hello["isWritablePrimary"] === true) return await this.#probe()
     } catch (error) {
       throw unavailable("MongoDB has no primary that responds.", error)
     }
     throw unavailable("MongoDB has no primary.")
+  }
+
+  /** Once a group could not be written, the primary's word is not enough: a majority must have taken a write. */
+  async #probe(): Promise<void> {
+    if (!this.#hasRefused) return
+    const options = { upsert: true, writeConcern: { w: "majority", journal: true, wtimeoutMS: probeMs }, timeoutMS: probeMs } as const
+    await this.db.collection<{ _id: string }>(probeCollection).updateOne({ _id: "probe" }, { $inc: { n: 1 } }, options)
+    this.#hasRefused = false
   }
 
   async commitGroup(commits: readonly Commit[]): Promise<readonly Outcome[]> {
@@ -121,7 +133,10 @@ class Driver implements MongoDriver {
         refused.set(commit, asAppError(error))
       }
     }
-    const outcomes = await this.#settle([...prepared.values()])
+    const outcomes = await this.#settle([...prepared.values()]).catch((error: unknown) => {
+      this.#hasRefused = true
+      throw error
+    })
     return commits.map((commit) => refused.get(commit) ?? outcomes.get(commit.id) ?? lostOutcome(commit))
   }
 

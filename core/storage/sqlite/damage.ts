@@ -13,6 +13,12 @@ export function isDamage(error: unknown): boolean {
   return errcode !== undefined && damageCodes.has(errcode & 0xff)
 }
 
+/** Whether there is no room for what was to be written (SQLITE_FULL): on the disk, or within the file's largest size. */
+export function isFull(error: unknown): boolean {
+  const { errcode } = (error ?? {}) as { errcode?: number }
+  return errcode !== undefined && (errcode & 0xff) === 13
+}
+
 /** Files up to this size are read whole at start; 140 MB took 0.2 s. */
 const checkedBytes = 256 << 20
 
@@ -21,8 +27,8 @@ export function checkWhole(database: DatabaseSync, file: string): void {
   const pages = numberOf(database, "page_count")
   const pageBytes = numberOf(database, "page_size")
   if (statSync(file).size < pages * pageBytes) {
-    // Pages that are in the log only are not missing.
-    database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    // Pages that are in the log only are not missing. The log stays as it was found: what it has lost is told by it.
+    database.exec("PRAGMA wal_checkpoint(PASSIVE)")
     const { size } = statSync(file)
     if (size < pages * pageBytes) throw new Error(`it is truncated: it has ${size} bytes of ${pages * pageBytes}`)
   }

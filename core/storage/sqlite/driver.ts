@@ -54,6 +54,7 @@ class Driver implements SqliteDriver {
   #staging: Staging | undefined
   #fault: FileFault | undefined
   #readers: ReaderPool | undefined
+  #probe: Promise<void> | undefined
 
   constructor(options: SqliteOptions) {
     const { file, maxBytes, clock = systemClock, expireEveryMs = 1_000, traces = [], onWriterDeath = ignore, onLost = ignore } = options
@@ -115,7 +116,11 @@ class Driver implements SqliteDriver {
 
   async ready(): Promise<void> {
     if (this.#fault?.reason === "storage_corrupt") throw faulty(this.#fault)
-    await this.#owner.probe()
+    // However many ask at once, one probe is enough: each is a flush.
+    this.#probe ??= this.#owner.probe().finally(() => {
+      this.#probe = undefined
+    })
+    await this.#probe
   }
 
   async killWriter(): Promise<void> {

@@ -161,6 +161,12 @@ export class Groups {
   }
 }
 
+/** The number of the last group that is in the file; 0 where there never was one. */
+export function lastGroup(database: DatabaseSync): number {
+  if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name='_groups'").get()) return 0
+  return Number(database.prepare("SELECT max(n) AS n FROM _groups").get()?.["n"] ?? 0)
+}
+
 function change(table: Table, organization: number, cells: CommitCells, at: number): boolean {
   const id = cells[at + 3] as string
   const wanted = JSON.parse(cells[at + 4] as string) as WireChange

@@ -62,7 +62,8 @@ export class Staging {
 
   #write(cells: CellPacker, write: Write, organizations: readonly string[]): number {
     const place = this.#places.get(write.collection.name)
-    if (!place) throw new AppError("failed_precondition", `Collection "${write.collection.name}" is not open.`)
+    if (!place)
+      throw new AppError("failed_precondition", `Collection "${write.collection.name}" is not open.`, { reason: "undeclared_collection" })
     const organization = organizations.indexOf(write.organization ?? "")
     const text = "doc" in write ? this.#documentText(write) : changeText(write)
     if ("doc" in write) {

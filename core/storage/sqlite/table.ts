@@ -148,7 +148,11 @@ export class Table {
   }
 
   #missing(id: string): AppError {
-    return new AppError("not_found", `${this.#spec.name}: there is no document ${id}.`, { collection: this.#spec.name, id })
+    return new AppError("not_found", `${this.#spec.name}: there is no document ${id}.`, {
+      reason: "document_not_found",
+      collection: this.#spec.name,
+      id,
+    })
   }
 
   /** Whether a row was changed; a taken unique key is thrown as `already_exists`. */
@@ -160,6 +164,7 @@ export class Table {
       if (errcode === undefined || !uniqueViolations.has(errcode)) throw error
       const paths = this.#violations.get(message) ?? ["id"]
       throw new AppError("already_exists", `${this.#spec.name}: another document has the same ${paths.join(" and ")}.`, {
+        reason: "duplicate_value",
         collection: this.#spec.name,
         fields: paths.map((path) => ({ path, message: "is taken" })),
       })

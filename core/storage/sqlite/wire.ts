@@ -64,6 +64,8 @@ export interface WriterReply {
   readonly more?: boolean
   /** Set when the whole request failed. */
   readonly failure?: string
+  /** With `failure`: the disk, or the space that the file may take, is full. */
+  readonly full?: boolean
   /** With `failure`: set where no further request can go through until somebody has seen to the file. */
   readonly fault?: FileFault
 }

@@ -90,7 +90,7 @@ export class WriterThread {
     this.#hooks.onFault(reply.fault)
     if (reply.failure === undefined) outstanding?.resolve(reply)
     else if (reply.fault) outstanding?.reject(faulty(reply.fault))
-    else outstanding?.reject(unavailable(`Storage could not write: ${reply.failure}.`))
+    else outstanding?.reject(unavailable(`Storage could not write: ${reply.failure}.`, reply.full ? "storage_full" : undefined))
   }
 
   #ended(error: Error): void {
@@ -124,6 +124,6 @@ export function faulty({ reason, message }: FileFault): AppError {
   return new AppError("unavailable", message, { reason }, { retryAfterS: 30 })
 }
 
-function unavailable(message: string): AppError {
-  return new AppError("unavailable", message, { reason: "storage_unavailable" }, { retryAfterS: 5 })
+function unavailable(message: string, reason = "storage_unavailable"): AppError {
+  return new AppError("unavailable", message, { reason }, { retryAfterS: 5 })
 }

@@ -4,18 +4,22 @@ import { copyFileSync } from "node:fs"
 import { parentPort, workerData } from "node:worker_threads"
 import type { CollectionSpec } from "../../contract/collection.ts"
 import { CommitCounter } from "./commit-counter.ts"
-import { isDamage } from "./damage.ts"
+import { isDamage, isFull } from "./damage.ts"
 import { OpenedFile } from "./data-file.ts"
 import { Expiry } from "./expiry.ts"
-import { Groups } from "./groups.ts"
+import { Groups, lastGroup } from "./groups.ts"
 import { type FileSettings, layOut, openForWriting } from "./layout.ts"
 import { Organizations } from "./organizations.ts"
 import { unpacked } from "./packed.ts"
+import { Probe } from "./probe.ts"
 import { Table } from "./table.ts"
 import type { FileFault, LostCommits, WriterReply, WriterRequest } from "./wire.ts"
 
 const { collections, ...settings } = workerData as FileSettings & { collections: readonly CollectionSpec[] }
 const database = openForWriting(settings)
+const counter = new CommitCounter(settings.file)
+// Before anything is written, since a log that is written to may begin anew.
+const lost = lostSince(counter)
 const organizations = new Organizations(database)
 layOut(database, collections, organizations)
 const groups = new Groups(
@@ -24,8 +28,7 @@ const groups = new Groups(
   organizations,
 )
 const expiry = new Expiry(database, collections)
-const counter = new CommitCounter(settings.file)
-const lost = lostSince(counter)
+const probe = new Probe(database)
 const opened = new OpenedFile(settings.file)
 let fault: FileFault | undefined
 
@@ -39,15 +42,17 @@ parentPort?.on("message", ({ seq, request }: { seq: number; request: WriterReque
   const refused = (by: FileFault): WriterReply => ({ seq, failure: by.message, fault: by })
   let reply: WriterReply
   try {
-    // A damaged file is left as it is; one that is gone may come back.
-    if (fault?.reason !== "storage_corrupt") fault = fault && gone()
+    // A damaged file is left as it is; one that is gone may come back. Looked before, so that what is refused is not kept
+    // where it went, and after, so that what is acknowledged is where it should be.
+    if (fault?.reason !== "storage_corrupt") fault = gone()
     reply = fault ? refused(fault) : { seq, ...answer(request) }
     fault ??= gone()
     if (fault) reply = refused(fault)
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error)
     if (isDamage(error)) fault = { reason: "storage_corrupt", message: `The data file ${settings.file} is damaged: ${failure}.` }
-    reply = fault ? refused(fault) : { seq, failure }
+    if (request.kind === "group") probe.refused(request.group.length)
+    reply = fault ? refused(fault) : { seq, failure, full: isFull(error) }
   }
   parentPort?.postMessage(reply)
 })
@@ -61,9 +66,10 @@ function gone(): FileFault | undefined {
 /** Compares the last group in the file with the last that was noted; keeps a copy of a log that ends before it. */
 function lostSince(noted: CommitCounter): LostCommits | undefined {
   const { group, at } = noted.read()
-  const groupsLost = group - groups.last
+  const last = lastGroup(database)
+  const groupsLost = group - last
   if (groupsLost <= 0) return undefined
-  noted.note(groups.last)
+  noted.note(last)
   const copy = `${settings.file}-wal.damaged-${new Date(at).toISOString().replaceAll(/[:.]/g, "-")}`
   try {
     copyFileSync(`${settings.file}-wal`, copy)
@@ -80,7 +86,7 @@ function answer(request: WriterRequest): Omit<WriterReply, "seq"> {
     case "expire":
       return { more: expiry.step(request.now) }
     case "probe":
-      database.exec("INSERT INTO _probe(n,at) VALUES(1,1) ON CONFLICT(n) DO UPDATE SET at=at+1")
+      probe.write()
       return {}
     case "checkpoint":
       database.exec("PRAGMA wal_checkpoint(PASSIVE)")
