@@ -29,6 +29,7 @@ import { AddressLimits } from "../surface/call/address-limits.ts"
 import { AuditLog } from "../surface/call/audit.ts"
 import { IdempotencyRecords } from "../surface/call/idempotency.ts"
 import { docsPage } from "../surface/docs/page.ts"
+import { Connections } from "../surface/http/connections.ts"
 import { MetricsPage } from "../surface/http/metrics-page.ts"
 import { publicRoutes } from "../surface/http/public-routes.ts"
 import { createHttpServer, type HttpServer } from "../surface/http/server.ts"
@@ -186,6 +187,7 @@ export function provideServer(container: Container, registry: Registry, listenin
         ...deps,
         ...config.server,
         metrics: new MetricsPage(config.metrics, worker?.metricsOfAll(metrics) ?? metrics),
+        connections: new Connections({ metrics, clock: deps.clock, log: deps.log }),
         drainMs: config.server.drain_ms,
         live: sockets.upgrade,
         closeStreams: () => mcp.close(),

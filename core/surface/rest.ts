@@ -139,7 +139,7 @@ async function answer(deps: RestDeps, called: Called, request: Request, response
 async function perform(deps: RestDeps, { operation, read }: Called, request: Request, response: Response): Promise<Answer> {
   const { invoker } = deps
   const gone = new AbortController()
-  response.once("close", () => gone.abort(new AppError("canceled", "The client disconnected.")))
+  response.once("close", () => gone.abort(new AppError("canceled", "The client disconnected.", { reason: "canceled" })))
   const credentials = credentialsOf(request, response, { surface: "rest", log: deps.log, address: deps.addressOf(request) })
   const admitted = await invoker.admit(credentials, {
     quotas: (quotas: readonly Quota[]) => void response.set(rateLimitHeaders(quotas)),

@@ -20,6 +20,7 @@ import { createStore } from "../../core/storage/store.ts"
 import { AddressLimits } from "../../core/surface/call/address-limits.ts"
 import { AuditLog } from "../../core/surface/call/audit.ts"
 import { IdempotencyRecords } from "../../core/surface/call/idempotency.ts"
+import { Connections } from "../../core/surface/http/connections.ts"
 import { MetricsPage, type MetricsSettings } from "../../core/surface/http/metrics-page.ts"
 import { createHttpServer } from "../../core/surface/http/server.ts"
 import { createInvoker } from "../../core/surface/invoke.ts"
@@ -40,6 +41,8 @@ export interface SurfaceBenchOptions {
   readonly corsOrigins?: readonly string[]
   readonly inbound?: InboundHandler
   readonly drainMs?: number
+  /** Descriptors that connections may take; unless given, as many as the process has. */
+  readonly free?: () => number
   readonly metrics?: Partial<MetricsSettings>
   readonly channels?: readonly Channel[]
   readonly keepMessages?: number
@@ -131,6 +134,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
   const mcp = createMcpHttp({ operations, invoker, log, corsOrigins, publicUrl: () => "http://localhost", addressOf })
   const mounts = { "/mcp": { methods: mcpMethods, handle: mcp.handle } }
   const rest = createRest({ operations, invoker, ids, log, metrics, corsOrigins, documents, mounts, addresses, addressOf })
+  const connected = new Registry()
   const makeServer = (port: number) =>
     createHttpServer({
       host: "127.0.0.1",
@@ -141,6 +145,12 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
       live: live.upgrade,
       store,
       metrics: new MetricsPage({ token: null, port: null, host: "127.0.0.1", ...options.metrics }, metrics),
+      connections: new Connections({
+        clock,
+        log,
+        metrics: port === 0 ? connected : new Registry(),
+        ...(options.free ? { free: options.free } : {}),
+      }),
       clock,
       ids,
       log,
@@ -163,6 +173,7 @@ export async function openSurfaceBench(options: SurfaceBenchOptions = {}) {
     server,
     folder,
     metrics,
+    connected,
     makeLiveSockets,
     makeServer,
     makeInvoker,

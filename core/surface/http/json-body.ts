@@ -25,7 +25,7 @@ export async function readJsonBody(request: IncomingMessage, maxBytes = defaultM
 async function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  const away = () => new AppError("canceled", "The client disconnected before its body was complete.")
+  const away = () => new AppError("canceled", "The client disconnected before its body was complete.", { reason: "canceled" })
   // No event comes any more where it left before anyone listened.
   if (request.destroyed) throw away()
   await new Promise<void>((resolve, reject) => {

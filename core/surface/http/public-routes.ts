@@ -60,7 +60,7 @@ async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, requ
   await deps.addresses.take(address)
   const requestId = String(response.locals["requestId"])
   const gone = new AbortController()
-  response.once("close", () => gone.abort(new AppError("canceled", "The client disconnected.")))
+  response.once("close", () => gone.abort(new AppError("canceled", "The client disconnected.", { reason: "canceled" })))
   const matched = pattern.exec(request.path)?.groups ?? {}
   const given: RouteRequest = {
     method: route.method,
@@ -120,7 +120,7 @@ async function* arriving(request: Request): AsyncGenerator<Buffer> {
   try {
     yield* request as AsyncIterable<Buffer>
   } catch (cause) {
-    throw new AppError("canceled", "The client disconnected before its body was complete.", {}, { cause })
+    throw new AppError("canceled", "The client disconnected before its body was complete.", { reason: "canceled" }, { cause })
   }
 }
 

@@ -10,6 +10,7 @@ import type { Ids } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { RequestListener } from "../rest.ts"
 import { sendError, sendJson } from "./answer.ts"
+import type { Connections } from "./connections.ts"
 import { listenError } from "./listen-error.ts"
 import { methodNotAllowed } from "./methods.ts"
 import type { MetricsPage } from "./metrics-page.ts"
@@ -30,6 +31,7 @@ export interface HttpServerDeps {
   readonly closeStreams?: () => Promise<void>
   readonly store: Pick<Store, "ready">
   readonly metrics: MetricsPage
+  readonly connections: Connections
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Logger
@@ -75,6 +77,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   if (deps.metrics.shared) watched.set("/metrics", (request, response) => deps.metrics.show(request, response))
 
   const handle = (request: IncomingMessage, response: ServerResponse) => {
+    if (!deps.connections.takes(request, response)) return
     if (draining) response.setHeader("Connection", "close")
     const url = originForm(request.url ?? "/")
     request.url = url
@@ -99,6 +102,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     })
   }
   const server = createServer({ ...limits, shouldUpgradeCallback: (request) => becomesSocket(request, deps.live) }, listener)
+  deps.connections.watch(server)
   server.on("clientError", (error, socket: Socket) => refuseBroken(error, socket, deps.ids.uuid()))
 
   return {
@@ -109,6 +113,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         server.once("error", (cause: NodeJS.ErrnoException) => reject(listenError(deps, cause)))
         server.listen({ port: deps.port, host: deps.host }, resolve)
       })
+      deps.connections.limit()
       const { address, port } = server.address() as AddressInfo
       const host = address.includes(":") ? `[${address}]` : address
       const url = `http://${host}:${port}`
@@ -124,6 +129,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         if (!server.listening) return
         const closed = new Promise<void>((resolve) => server.close(() => resolve()))
         const stopSweeping = closeAsTheyFallIdle(server, deps.clock)
+        const stopEnding = deps.connections.endStalled()
         let cut = () => {}
         const cancel = deps.clock.after(deps.drainMs, () => {
           deps.log.warn({ drain_ms: deps.drainMs }, "requests still in flight at the drain deadline are aborted")
@@ -132,6 +138,7 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
         })
         await closed
         stopSweeping()
+        stopEnding()
         cancel()
         cut()
       })()

@@ -158,7 +158,7 @@ export class Subscriptions {
     this.#waiting++
     const turn = this.#last.then(async () => {
       try {
-        return this.#peer.connected ? await run() : new AppError("canceled", "The socket is closed.").toBody()
+        return this.#peer.connected ? await run() : new AppError("canceled", "The socket is closed.", { reason: "canceled" }).toBody()
       } catch (cause) {
         const error = asAppError(cause)
         if (error.status >= 500) this.#deps.log.error({ err: error.cause ?? error }, "live request failed")

@@ -104,7 +104,8 @@ function sessionOf(invoker: Invoker, credentials: Credentials, caller: Caller): 
       const now = counted ? caller : await invoker.admit(credentials)
       counted = false
       const answer = await invoker.perform(operation, input, now, { signal })
-      if (answer.kind === "stream") throw new AppError("unimplemented", `${operation.name} answers a stream; call it over REST.`)
+      if (answer.kind === "stream")
+        throw new AppError("unimplemented", `${operation.name} answers a stream; call it over REST.`, { reason: "not_over_mcp" })
       return answer.body
     },
   }
