@@ -101,6 +101,7 @@ class Engine {
       payloadsDays,
       assertLease,
     })
+    const unserved = new UnservedRequests(log, clock, meter.countUnserved)
     const immediate = { ...step, intents: storedIntents({ store, clock, keepMs: payloadsDays * dayMs }) }
     const parts: ProcessorServices = {
       clock,
@@ -111,8 +112,10 @@ class Engine {
       commit,
       run: (execution) => runImmediate(execution, immediate),
       signal: this.stopping.signal,
-      observe: ({ entry, isCounted }) => {
-        if (isCounted) meter.observe(entry)
+      observe: ({ entry, fault, isCounted }) => {
+        if (!isCounted) return
+        meter.observe(entry)
+        if (fault) unserved.note(fault)
       },
     }
     const processor = new EventProcessor(parts)
@@ -143,7 +146,7 @@ class Engine {
       addressOf: clientAddressReader(config.server.trust_proxy),
       countUnknown: meter.countUnknown,
       breakOff: () => this.stopping.abort(),
-      unserved: new UnservedRequests(log, clock, meter.countUnserved),
+      unserved,
       assertLease,
     })
     meter.inFlight(() => this.http.inFlight)

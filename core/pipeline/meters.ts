@@ -15,7 +15,7 @@ export function meters(metrics: Metrics) {
   })
   const unserved = new Counter({
     name: "millrace_inbound_errors_total",
-    help: "Requests to endpoints that were answered 503 or 500 before they became events, by reason.",
+    help: "Requests to endpoints that the service could not serve and answered 503 or 500, by reason.",
     labelNames: ["reason"],
     registers: [metrics],
   })
