@@ -50,6 +50,12 @@ export class StagedWork implements UnitOfWork {
     this.#after.push(run)
   }
 
+  /** Stages all of it in another unit of work, that has nothing staged yet, to be committed with that one. */
+  moveTo(work: UnitOfWork): void {
+    for (const write of this.writes) work.write(write)
+    for (const run of this.#after) work.afterCommit(run)
+  }
+
   /** Whether anything is to be run after the commit. */
   get hasHooks(): boolean {
     return this.#after.length > 0

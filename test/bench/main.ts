@@ -26,6 +26,7 @@ function suitesFor({ rows, peers }: BenchArguments): Entry[] {
     { area: "inbound/full/", load: async () => (await import("./inbound/full.ts")).fullRows },
     { area: "inbound/", load: async () => (await import("./inbound/variants.ts")).variantRows },
     { area: "inbound/mongodb/", load: async () => (await import("./inbound/mongodb.ts")).mongodbRows },
+    { area: "deferred/", load: async () => (await import("./deferred.ts")).deferredRows },
     { area: "storage/", load: async () => (await import("./storage.ts")).storageRows },
     { area: "live/", load: async () => (await import("./live.ts")).liveRows },
     { area: "pages/", load: async () => (await import("./pages/collect.ts")).collectRows },

@@ -4,7 +4,7 @@ import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import { JobFailed, type JobProgress, Postponed } from "../../contract/job.ts"
 import type { Store } from "../../contract/store.ts"
-import { StagedWork } from "../../contract/unit-of-work.ts"
+import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Step } from "../graph.ts"
@@ -26,6 +26,8 @@ export interface DeferredRunArgs {
   readonly store: Store
   readonly signal: AbortSignal
   readonly log: Logger
+  /** The job's own: committed with its end, where that is a good one. */
+  readonly work: UnitOfWork
 }
 
 export class DeferredRun {
@@ -77,7 +79,8 @@ export class DeferredRun {
   async #runStep(step: Step): Promise<void> {
     const { services, signal } = this.#args
     const execution = this.#execution
-    const attempts = (execution.steps[step.id]?.attempts ?? 0) + 1
+    const earlier = execution.steps[step.id]?.attempts ?? 0
+    const attempts = earlier + 1
     let started = services.clock.monotonic()
     const work = new StagedWork(`${execution.input.executionId}:${step.id}:${attempts}:${started}`)
     const after = behindHandled(execution, step) ?? this.#behindFailed(step)
@@ -92,9 +95,11 @@ export class DeferredRun {
     })
     // Stopped, not failed: this try does not count.
     if (!outcome.ok && signal.aborted) return
-    const failure = recordOutcome(execution, step, outcome, attempts, started, services.clock)
+    // Nor does one for which this process itself had no descriptor left.
+    const tried = outcome.ok || outcome.error.details.reason !== "no_descriptors"
+    const failure = recordOutcome(execution, step, outcome, tried ? attempts : earlier, started, services.clock)
     if (outcome.ok) return this.#keep(step, work)
-    const over = attempts >= step.retry.max_attempts || outcome.error.details["retryable"] === false
+    const over = tried && (attempts >= step.retry.max_attempts || outcome.error.details["retryable"] === false)
     if (!over) {
       const next_at = timestamp(services.clock.now() + services.backoff(step.retry, attempts))
       execution.steps[step.id] = { ...this.#record(step), state: "pending", next_at }
@@ -138,7 +143,7 @@ export class DeferredRun {
     )
   }
 
-  /** The step's outcome and what it staged, in one commit. */
+  /** The step's outcome and what it staged, in one commit: that of the job's end, where nothing else is left to be done. */
   async #keep(step: Step, work: StagedWork, handler?: Step): Promise<void> {
     const { payload, store } = this.#args
     const { executionId } = this.#execution.input
@@ -147,18 +152,29 @@ export class DeferredRun {
       [step, ...(handler ? [handler] : [])].map((one) => [`steps.${one.id}`, this.#record(one) as unknown as Json]),
     )
     entries.update(executionId, { $set }, { optional: true })
-    await work.commitTo(store)
+    if (this.#endsWell()) work.moveTo(this.#args.work)
+    else await work.commitTo(store)
+  }
+
+  /** Whether every step has its outcome, and none is such that the execution fails or is mended by it. */
+  #endsWell(): boolean {
+    if (this.#args.entry.status === "failed") return false
+    const { steps } = this.#execution
+    return this.#steps.every((step) => {
+      const state = steps[step.id]?.state
+      // A handler that nothing called has none.
+      return state === undefined || state === "done" || state === "skipped" || (state === "failed" && step.onError !== "fail")
+    })
   }
 
   /** Turns the entry to `failed` when a step failed permanently; throws so that the job is kept as dead. */
   async #conclude(): Promise<void> {
-    const { payload, store, services } = this.#args
+    const { payload, store, services, entry } = this.#args
     const { steps, input } = this.#execution
     const { executionId } = input
     const bad = this.#steps.find((step) => steps[step.id]?.state === "failed" && step.onError === "fail")
     const entries = store.open(EntryCollection, payload.organization)
-    const before = await entries.get(executionId)
-    const mended = !bad && before?.status === "failed" && deferredCauses.has(before.cause)
+    const mended = !bad && entry.status === "failed" && deferredCauses.has(entry.cause)
     if (bad || mended) {
       const error = bad ? { ...(steps[bad.id]?.error ?? { code: "unknown", message: "" }), step: bad.id } : null
       const work = new StagedWork(`${executionId}:concluded:${services.clock.monotonic()}`)

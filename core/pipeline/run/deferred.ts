@@ -20,13 +20,13 @@ export const deferredJob = defineJob({
   // Its steps wait for slots of their own (step-slots.ts).
   slots: 128,
   inject: { services: DeferredServices, store: Store },
-  async run({ payload, deps, signal, log }) {
+  async run({ payload, deps, signal, log, work }) {
     const { organization, pipeline_id, revision, execution_id } = payload
     const pipeline = await deps.services.pipelineAt(organization, pipeline_id, revision)
     if (!pipeline) throw gone("The pipeline was deleted, or no longer compiles with the loaded plugins.")
     const entry = await deps.store.open(EntryCollection, organization).get(execution_id)
     if (!entry) throw gone(`The journal entry ${execution_id} was deleted.`)
-    await new DeferredRun({ payload, pipeline, entry, services: deps.services, store: deps.store, signal, log }).run()
+    await new DeferredRun({ payload, pipeline, entry, services: deps.services, store: deps.store, signal, log, work }).run()
   },
   // Its own retries are for faults of this service; what they cannot mend is written into the entry.
   async exhausted({ payload, deps, work }, error) {
@@ -40,7 +40,7 @@ export const deferredJob = defineJob({
 })
 
 function gone(message: string): AppError {
-  return new AppError("failed_precondition", message, { retryable: false })
+  return new AppError("failed_precondition", message, { reason: "execution_gone", retryable: false })
 }
 
 /** The job of an execution; the same however often it is asked for. */

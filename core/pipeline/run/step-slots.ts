@@ -35,7 +35,7 @@ export class StepSlots {
       reservedSlots: Math.floor(slots / 4),
       // The jobs that a node holds are bounded, and so are their steps.
       maxWaiting: Number.POSITIVE_INFINITY,
-      refusal: () => new AppError("unavailable", "Too many steps are waiting."),
+      refusal: () => new AppError("unavailable", "Too many steps are waiting.", { reason: "overloaded" }),
       now: () => clock.monotonic(),
     })
     this.#limiters.set(action, limiter)

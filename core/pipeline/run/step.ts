@@ -59,7 +59,7 @@ function done(result: unknown): Outcome {
 function failed(error: unknown): Outcome {
   if (error instanceof AppError) return { ok: false, error }
   const message = error instanceof Error ? error.message : String(error)
-  return { ok: false, error: new AppError("unknown", message.slice(0, 1_000), asAppError(error).details, { cause: error }) }
+  return { ok: false, error: new AppError("unknown", message.slice(0, 1_000), { reason: "action_error" }, { cause: error }) }
 }
 
 /** One try of a step. */
@@ -96,7 +96,10 @@ class Attempt {
   async #each(forEach: Evaluate<Json[]>): Promise<unknown[]> {
     const items = await this.render(forEach, this.#execution.scope)
     if (items.length > 1_000)
-      throw new AppError("failed_precondition", `for_each gave ${items.length} elements; at most 1,000 are allowed.`, { retryable: false })
+      throw new AppError("failed_precondition", `for_each gave ${items.length} elements; at most 1,000 are allowed.`, {
+        reason: "too_many_elements",
+        retryable: false,
+      })
     const results: unknown[] = []
     for (const [index, item] of items.entries()) results.push(await this.#once(item, index))
     return results
@@ -147,7 +150,6 @@ export async function withDeadline(
   run: (signal: AbortSignal) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> {
   const controller = new AbortController()
-  const late = new AppError("deadline_exceeded", `The step timed out after ${step.timeoutMs} ms.`)
   let expire: (outcome: Outcome) => void = () => {}
   const expired = new Promise<Outcome>((resolve) => {
     expire = resolve
@@ -158,7 +160,9 @@ export async function withDeadline(
   }
   const stopped = () => abort(asAppError(parent.reason))
   parent.addEventListener("abort", stopped, { once: true })
-  const cancel = clock.after(step.timeoutMs, () => abort(late))
+  const cancel = clock.after(step.timeoutMs, () =>
+    abort(new AppError("deadline_exceeded", `The step timed out after ${step.timeoutMs} ms.`, { reason: "attempt_timeout" })),
+  )
   try {
     return await Promise.race([run(controller.signal), expired])
   } finally {
