@@ -18,6 +18,8 @@ export interface MongoSet {
   killPrimary(): Promise<void>
   /** Likewise all others: the primary steps down when it notices. */
   killSecondaries(): Promise<void>
+  /** Stops them as a machine that hangs would (SIGSTOP): connections stay open, and nothing is answered. To be resumed. */
+  pause(who: "primary" | "secondaries" | "all"): Promise<{ resume(): void }>
   /** Starts the members that are down again, on their ports and data. */
   startAll(): Promise<void>
   stop(): Promise<void>
@@ -79,6 +81,7 @@ function setOf(folder: string, spec: MongoMemoryReplSet): MongoSet {
     freshUrl: () => withFreshDatabase(spec.getUri()),
     killPrimary: () => kill(spec, "primary"),
     killSecondaries: () => kill(spec, "secondaries"),
+    pause: (who) => pause(spec, who),
     startAll: async () => {
       for (const server of spec.servers) if (!server.instanceInfo?.instance.mongodProcess) await server.start(true)
     },
@@ -131,6 +134,7 @@ function givenSet(url: string): MongoSet {
     },
     killPrimary: refuse,
     killSecondaries: refuse,
+    pause: refuse,
     startAll: refuse,
     async stop() {
       for (const fresh of databases.splice(0)) {
@@ -148,13 +152,26 @@ function withFreshDatabase(url: string): string {
 }
 
 async function kill(spec: MongoMemoryReplSet, role: "primary" | "secondaries"): Promise<void> {
+  await Promise.all((await membersOf(spec, role)).map(killMember))
+}
+
+async function pause(spec: MongoMemoryReplSet, who: "primary" | "secondaries" | "all"): Promise<{ resume(): void }> {
+  const members = who === "all" ? spec.servers : await membersOf(spec, who)
+  const signal = (name: "SIGSTOP" | "SIGCONT") => {
+    for (const { instanceInfo } of members) instanceInfo?.instance.mongodProcess?.kill(name)
+  }
+  signal("SIGSTOP")
+  return { resume: () => signal("SIGCONT") }
+}
+
+async function membersOf(spec: MongoMemoryReplSet, role: "primary" | "secondaries"): Promise<MongoMemoryServer[]> {
   const client = new MongoClient(spec.getUri())
   let primary: unknown
   // None while one is being elected.
   while (typeof primary !== "string") primary = (await client.db("admin").command({ hello: 1 }))["primary"]
   await client.close()
   const isPrimary = ({ instanceInfo }: MongoMemoryServer) => String(primary).endsWith(`:${instanceInfo?.port}`)
-  await Promise.all(spec.servers.filter((server) => isPrimary(server) === (role === "primary")).map(killMember))
+  return spec.servers.filter((server) => isPrimary(server) === (role === "primary"))
 }
 
 async function killMember(server: MongoMemoryServer): Promise<void> {

@@ -1,7 +1,8 @@
 // Single faults under load, on a real process: a killed sandbox, a full disk, a stop, a flood. The books must be right after
 // each, and the service at work again.
 import { execFileSync } from "node:child_process"
-import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
 import { join } from "node:path"
 import { expect } from "chai"
 import { runningMs } from "../slowness.ts"
@@ -68,12 +69,21 @@ describe("a fault under load", () => {
       const ballast = join(disk, "ballast")
       const { sender, findings } = await underLoad({
         dataDir: disk,
-        async happens(_service, load) {
+        async happens(service, load) {
           const before = load.refused.size
+          expect(await ready(service.url)).to.deep.equal([200, undefined])
           fill(ballast)
-          await until("events refused for want of room", () => load.refused.size >= before + 20)
+          await until("events are refused", () => load.refused.size >= before + 20)
+          // However often it is asked, and though a small write may find room where an event does not.
+          for (let look = 0; look < 100; look++) expect(await ready(service.url)).to.deep.equal([503, "storage_full"])
+          const refused = load.refused.size
+          const counted = await unserved(service.url, "storage_full")
+          expect(counted).to.be.at.least(refused)
+          expect(service.said().match(/inbound requests are answered 503/g)?.length).to.be.within(1, 12)
           rmSync(ballast)
           await acknowledged(load, 100)
+          await until("ready again", async () => (await ready(service.url))[0] === 200)
+          for (let look = 0; look < 20; look++) expect(await ready(service.url)).to.deep.equal([200, undefined])
         },
       })
       expect(findings.problems).to.deep.equal([])
@@ -82,6 +92,31 @@ describe("a fault under load", () => {
       execFileSync("umount", ["-l", disk])
       folder.remove()
     }
+  })
+
+  onLinux("of descriptors that run out costs no event, and passes when there are some again", async () => {
+    let cut = 0
+    const { sender, findings } = await underLoad({
+      async happens(service, load, endpoint) {
+        await acknowledged(load, 100)
+        const most = readdirSync(`/proc/${service.pid}/fd`).length + 10
+        execFileSync("prlimit", ["--pid", String(service.pid), `--nofile=${most}:${most}`])
+        const { hostname, port } = new URL(endpoint)
+        const idle = Array.from({ length: 100 }, () => connect(Number(port), hostname))
+        for (const socket of idle) socket.on("error", () => undefined).on("close", () => cut++)
+        await until("connections beyond the limit are cut", () => cut >= 50)
+        // Those that it has go on.
+        await acknowledged(load, 300)
+        for (const socket of idle) socket.destroy()
+        await until("a new connection is served", async () => {
+          const answer = await fetch(endpoint, { method: "POST", headers: { connection: "close" }, body: "{}" }).catch(() => undefined)
+          return answer?.status === 401
+        })
+        await acknowledged(load, 100)
+      },
+    })
+    expect(findings.problems).to.deep.equal([])
+    expect([...sender.refused.values(), sender.unanswered.size]).to.deep.equal([0])
   })
 
   onLinux("ten times what it takes is shed with 429 and Retry-After, in bounded memory, and it recovers at once", async () => {
@@ -115,6 +150,18 @@ describe("a fault under load", () => {
     expectWithin(1_000, recovered, "an answer after the flood")
   })
 })
+
+/** What a load balancer is told. */
+async function ready(url: string): Promise<[status: number, reason: string | undefined]> {
+  const answer = await fetch(`${url}/readyz`)
+  const { details } = (await answer.json()) as { details?: { reason: string } }
+  return [answer.status, details?.reason]
+}
+
+async function unserved(url: string, reason: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return Number(new RegExp(`^millrace_inbound_errors_total\\{reason="${reason}"\\} (\\d+)`, "m").exec(text)?.[1] ?? 0)
+}
 
 /** False where it has ended by itself. */
 function kill(pid: number): boolean {

@@ -2,6 +2,7 @@
 // kept, and events are taken again once there is a primary.
 import { expect } from "chai"
 import { mongoStartable, startSet } from "../mongodb-server.ts"
+import { until } from "../waiting.ts"
 import { acknowledged, type UnderLoad, underLoad } from "./under-load.ts"
 
 const suite = mongoStartable ? describe : describe.skip
@@ -44,6 +45,45 @@ suite("events while MongoDB dies (mongodb)", function () {
             await set.killPrimary()
             await acknowledged(load, 100, 60_000)
             await set.startAll()
+          }
+        },
+      })
+      expectBalanced(result)
+    } finally {
+      await set.stop()
+    }
+  })
+
+  it("the primary, the secondaries and then all of three hang, and go on", async () => {
+    const set = await startSet(3)
+    try {
+      const result = await underLoad({
+        env: { MILLRACE_STORAGE_URL: set.freshUrl() },
+        async happens(service, load) {
+          const ready = async () => {
+            const answer = await fetch(`${service.url}/readyz`)
+            const { details } = (await answer.json()) as { details?: { reason: string } }
+            return { status: answer.status, reason: details?.reason }
+          }
+          const primary = await set.pause("primary")
+          // Another is elected; the one that hung finds that out when it goes on.
+          await acknowledged(load, 100, 60_000)
+          primary.resume()
+          await acknowledged(load, 100, 60_000)
+          for (const who of ["secondaries", "all"] as const) {
+            const hung = await set.pause(who)
+            const { reason } = await until(`503 while ${who} hang`, async () => {
+              const answer = await ready()
+              return answer.status === 503 && answer
+            })
+            expect(reason).to.be.oneOf(["storage_timeout", "storage_unavailable"])
+            // No majority has what would be acknowledged now.
+            const before = load.acknowledged.size
+            for (let look = 0; look < 20; look++) expect((await ready()).status).to.equal(503)
+            expect(load.acknowledged.size).to.equal(before)
+            hung.resume()
+            await acknowledged(load, 100, 60_000)
+            await until("ready again", async () => (await ready()).status === 200)
           }
         },
       })
