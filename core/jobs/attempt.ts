@@ -40,7 +40,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
   const number = doc.attempts + 1
   const work = new StagedWork(`${doc.id}:${number}:${started}`)
   const cancel = clock.after(doc.timeout_ms, () =>
-    stop.abort(new AppError("deadline_exceeded", `The job timed out after ${doc.timeout_ms} ms.`)),
+    stop.abort(new AppError("deadline_exceeded", `The job timed out after ${doc.timeout_ms} ms.`, { reason: "attempt_timeout" })),
   )
   const handed: Handed = {
     attempt: number,
@@ -53,7 +53,8 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
   }
   const told = (outcome: "done" | "retried" | "dead") => observe?.(outcome, doc.type, clock.monotonic() - started)
   try {
-    if (!known) throw new AppError("unimplemented", `No plugin declares the job "${doc.type}".`, { retryable: false })
+    if (!known)
+      throw new AppError("unimplemented", `No plugin declares the job "${doc.type}".`, { reason: "undeclared_job", retryable: false })
     const payload: unknown = known.job.payload.parse(doc.payload)
     const attributes = () => ({ "millrace.job": doc.type, "millrace.job_id": doc.id, "millrace.attempt": number })
     const run = () => abortable(known.job.run({ ...handed, payload, deps: known.deps() }), stop.signal)

@@ -37,5 +37,5 @@ function isTimezone(timezone: string): boolean {
 
 function refusal(path: string, value: string, problem: string): AppError {
   const message = `"${value}" ${problem}`
-  return new AppError("invalid_argument", `${path}: ${message}.`, { fields: [{ path, message }] })
+  return new AppError("invalid_argument", `${path}: ${message}.`, { reason: "invalid_fields", fields: [{ path, message }] })
 }

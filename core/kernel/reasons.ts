@@ -23,11 +23,24 @@ export function defineReasons<const R extends Reasons>(reasons: R): R {
 
 /** What core itself throws. */
 export const coreReasons = defineReasons({
+  action_error: { codes: ["unknown"], summary: "An action threw an error that it does not declare." },
   action_failed: {
     codes: ["internal"],
     summary: "A step before the reply failed; the journal entry says why.",
     details: { execution_id: "The execution.", step: "Id of the step." },
   },
+  attempt_timeout: { codes: ["deadline_exceeded"], summary: "An attempt of a job or a step timed out." },
+  document_not_found: {
+    codes: ["not_found"],
+    summary: "A document that was to be changed does not exist.",
+    details: { collection: "The collection." },
+  },
+  duplicate_value: {
+    codes: ["already_exists"],
+    summary: "Another document has the same value of a unique field.",
+    details: { collection: "The collection." },
+  },
+  execution_gone: { codes: ["failed_precondition"], summary: "The pipeline or the journal entry of the execution was deleted." },
   invalid_expression_value: {
     codes: ["failed_precondition"],
     summary: "A template expression rendered to a value of the wrong type for its field.",
@@ -45,6 +58,7 @@ export const coreReasons = defineReasons({
     details: { max_bytes: "The limit, in bytes." },
   },
   canceled: { codes: ["canceled"], summary: "The call was canceled." },
+  cannot_sign_tests: { codes: ["unimplemented"], summary: "The auth mode cannot sign events for tests." },
   client_canceled: { codes: ["canceled"], summary: "The caller aborted the call." },
   client_timeout: { codes: ["deadline_exceeded"], summary: "The client's own deadline passed." },
   command_line: { codes: ["invalid_argument"], summary: "The command line is wrong." },
@@ -58,6 +72,7 @@ export const coreReasons = defineReasons({
     summary: "A document no longer matches the condition of the write.",
     details: { collection: "The collection.", id: "The document." },
   },
+  no_descriptors: { codes: ["unavailable"], summary: "This service has no file descriptor left; the receiver was not called." },
   response_truncated: { codes: ["unavailable"], summary: "The response ended before it was complete." },
   dedupe_key: { codes: ["invalid_argument"], summary: "The deduplication key cannot be rendered from the event." },
   document_too_large: { codes: ["invalid_argument"], summary: "A document is too large for the store." },
@@ -70,6 +85,10 @@ export const coreReasons = defineReasons({
   empty_body: { codes: ["invalid_argument"], summary: "The body is empty." },
   endpoint_only: { codes: ["failed_precondition"], summary: "The pipeline takes events at its own endpoint only." },
   etag_mismatch: { codes: ["aborted"], summary: "If-Match names a revision that is not the current one." },
+  signing_unsupported: { codes: ["unimplemented"], summary: "The auth mode cannot sign test events." },
+  storage_full: { codes: ["unavailable"], summary: "The disk is full, or the data file has reached its maximum size." },
+  streaming_unsupported: { codes: ["unimplemented"], summary: "The operation answers a stream, which MCP does not carry." },
+  undeclared_job: { codes: ["unimplemented"], summary: "The job is not declared by any loaded plugin." },
   unrecognized_response: { codes: ["unknown"], summary: "The response is not one of this service." },
   origin_not_allowed: { codes: ["permission_denied"], summary: "Calls from pages of other origins are not allowed." },
   idempotency_key_reused: { codes: ["invalid_argument"], summary: "The idempotency key was used for another call." },
@@ -172,6 +191,8 @@ export const coreReasons = defineReasons({
   too_deep: { codes: ["failed_precondition"], summary: "Pipelines send to pipelines in too long a chain." },
   too_many: { codes: ["resource_exhausted"], summary: "Too many events are in flight." },
   too_many_channels: { codes: ["resource_exhausted"], summary: "The socket is subscribed to too many channels." },
+  too_many_connections: { codes: ["unavailable"], summary: "There are more connections than the limit of open files allows." },
+  too_many_elements: { codes: ["failed_precondition"], summary: "A step's `for_each` gave more elements than are taken." },
   too_many_fields: { codes: ["invalid_argument"], summary: "A form, or an object in a body, has too many fields." },
   too_many_sockets: { codes: ["resource_exhausted"], summary: "This key, or this client IP without a key, has too many sockets." },
   too_many_anonymous_sockets: { codes: ["resource_exhausted"], summary: "This node has too many anonymous sockets." },
@@ -209,7 +230,7 @@ export const coreReasons = defineReasons({
   unsupported_content_type: { codes: ["invalid_argument"], summary: "The Content-Type is not supported." },
   unverified: { codes: ["unauthenticated"], summary: "The event could not be verified." },
   viewer_token: { codes: ["unauthenticated"], summary: "A viewer's token was sent without the endpoint that it opens." },
-  write_refused: { codes: ["invalid_argument"], summary: "The store refused a write." },
+  write_refused: { codes: ["invalid_argument", "failed_precondition"], summary: "The store refused a write." },
   wrong_master_key: { codes: ["failed_precondition"], summary: "The master key cannot open the store's secrets." },
   wrong_organization: { codes: ["permission_denied"], summary: "A write names a document of another organization." },
 })

@@ -137,6 +137,7 @@ export class PipelineHarness {
       throw new AppError(
         "internal",
         `The event left no journal entry; it was answered ${response.status}: ${JSON.stringify(response.body)}`,
+        { reason: "internal" },
       )
     for (const one of entries) this.#seen.add(one.id)
     const rows = await this.#rows(entries)
@@ -201,7 +202,9 @@ export class PipelineHarness {
       const idle = queue.depth.running === 0 && queue.depth.waiting === 0
       if (open.length === 0 && idle) return
       if (performance.now() > until)
-        throw new AppError("deadline_exceeded", `Deferred steps did not finish within ${maxSettleMs / 1_000} s.`)
+        throw new AppError("deadline_exceeded", `Deferred steps did not finish within ${maxSettleMs / 1_000} s.`, {
+          reason: "attempt_timeout",
+        })
       const dues = open.map(({ next_at }) => (next_at === undefined ? 0 : Date.parse(next_at)))
       const wait = Math.min(...dues) - clock.now()
       if (idle && open.length > 0 && wait > 0) clock.move(wait)

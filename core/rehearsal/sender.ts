@@ -29,7 +29,7 @@ export function senderOf(
     async sign(secret, request, pipeline) {
       if (mode.sign) return mode.sign({ config, secret, request, pipeline, deps: container.all(mode.inject) })
       const message = `The auth mode ${mode.mode} cannot sign for tests; give captured signed headers.`
-      throw new AppError("unimplemented", message)
+      throw new AppError("unimplemented", message, { reason: "signing_unsupported" })
     },
   }
 }

@@ -76,6 +76,7 @@ export function isConditions(value: unknown): value is Record<string, unknown> {
 
 export function invalid(collection: string, path: string, problem: string): AppError {
   return new AppError("invalid_argument", `${collection}: ${JSON.stringify(path)} ${problem}.`, {
+    reason: "invalid_fields",
     collection,
     fields: [{ path, message: problem }],
   })

@@ -26,6 +26,7 @@ export function resolveReference(text: string, organizationSlug: string): string
 
 function refusal(text: string, why: string): AppError {
   return new AppError("invalid_argument", `dataset_slug: "${text}" ${why}.`, {
+    reason: "invalid_fields",
     fields: [{ path: "dataset_slug", message: why }],
     retryable: false,
   })

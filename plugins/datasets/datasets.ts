@@ -184,7 +184,8 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
       refuseReserved(slug)
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a dataset "${slug}" already; use another slug.`, {
-          fields: [{ path: "slug", message: "taken" }],
+          reason: "slug_taken",
+      fields: [{ path: "slug", message: "taken" }],
         })
       }
       const made = newDataset(organization, slug, given, clock.now())
@@ -194,7 +195,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
     async require(organization, slugOrId) {
       const found = await get(organization, slugOrId)
       if (found) return found
-      throw new AppError("not_found", `There is no dataset "${slugOrId}".`)
+      throw new AppError("not_found", `There is no dataset "${slugOrId}".`, { reason: "dataset_not_found" })
     },
     update(work, organization, dataset, change) {
       if (change.status === "archived") refuseArchiving(dataset.slug)

@@ -8,5 +8,6 @@ export const reasons = defineReasons({
   dataset_reserved: { codes: ["failed_precondition", "invalid_argument"], summary: "The dataset is reserved for the service." },
   key_column_mismatch: { codes: ["failed_precondition"], summary: "The dataset has another key column." },
   key_missing: { codes: ["invalid_argument"], summary: "The row has no value in its key column." },
+  row_not_found: { codes: ["not_found"], summary: "The dataset has no such row." },
   row_not_storable: { codes: ["invalid_argument"], summary: "The row holds a value that cannot be stored." },
 })

@@ -72,5 +72,8 @@ function pathOf(name: string, field: string): string {
 }
 
 function refusal(field: string, message: string): AppError {
-  return new AppError("invalid_argument", `${field}: ${message}.`, { fields: [{ path: field, message }] })
+  return new AppError("invalid_argument", `${field}: ${message}.`, {
+    reason: "invalid_fields",
+    fields: [{ path: field, message }],
+  })
 }

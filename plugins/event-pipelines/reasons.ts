@@ -2,6 +2,7 @@
 import { defineReasons } from "#core"
 
 export const reasons = defineReasons({
+  event_pipeline_not_found: { codes: ["not_found"], summary: "There is no such event pipeline." },
   stale_plan: { codes: ["aborted"], summary: "Pipelines changed between planning and applying; plan again." },
   documents_refused: { codes: ["failed_precondition"], summary: "Documents are not valid; findings tell why." },
   drift: { codes: ["failed_precondition"], summary: "The stored pipeline was changed since the file was applied." },

@@ -22,7 +22,7 @@ export class PipelineRecords {
   /** By slug or UUID; throws `not_found`. */
   async get(organization: string, reference: string): Promise<PipelineRecord> {
     const found = await this.find(organization, reference)
-    if (!found) throw new AppError("not_found", `There is no event pipeline "${reference}".`)
+    if (!found) throw new AppError("not_found", `There is no event pipeline "${reference}".`, { reason: "event_pipeline_not_found" })
     return found
   }
 

@@ -158,7 +158,8 @@ async function matching(
 ): Promise<Filter> {
   const created = { ...(since === undefined ? {} : { $gte: since }), ...(until === undefined ? {} : { $lt: until }) }
   const found = pipeline === undefined ? undefined : await source.bySlug(organization, pipeline)
-  if (pipeline !== undefined && !found) throw new AppError("not_found", `There is no pipeline "${pipeline}".`)
+  if (pipeline !== undefined && !found)
+    throw new AppError("not_found", `There is no pipeline "${pipeline}".`, { reason: "event_pipeline_not_found" })
   return {
     organization,
     state: "dead",
@@ -171,7 +172,7 @@ async function matching(
 /** Throws `not_found` for a job of another organization, or of the service's own. */
 async function jobOf(store: Store, organization: string, id: string): Promise<JobDocument> {
   const job = await store.open(JobCollection).get(id)
-  if (job?.organization !== organization) throw new AppError("not_found", `There is no job ${id}: it never existed, or is done.`)
+  if (job?.organization !== organization) throw new AppError("not_found", `There is no job ${id}: it never existed, or is done.`, { reason: "job_not_found" })
   return job
 }
 

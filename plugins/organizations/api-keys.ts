@@ -75,7 +75,7 @@ export function createApiKeys({ store, invalidation, clock, ids }: ApiKeysDeps):
       const uuid = id.toLowerCase()
       const found = isUuid(uuid) ? await keys.get(uuid) : await keys.first({ key_id: id })
       if (found) return found
-      throw new AppError("not_found", `There is no key "${id}" in this organization.`)
+      throw new AppError("not_found", `There is no key "${id}" in this organization.`, { reason: "key_not_found" })
     },
     revoke(work, organization, key) {
       const revoked_at = key.revoked_at ?? timestamp(clock.now())

@@ -93,7 +93,7 @@ async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Pro
     await works.run((work) => work.in(SigningKeysCollection).insert(generated, { ifPresent: "keep" }))
     stored = await kept()
   }
-  if (!stored) throw new AppError("data_loss", "The signing key of viewer sessions was written, but cannot be read.")
+  if (!stored) throw new AppError("data_loss", "The signing key of viewer sessions was written, but cannot be read.", { reason: "document_unreadable" })
   const d = vault.open(stored.private_jwk, signingKeyContext(stored.kid))
   return {
     kid: stored.kid,
@@ -105,7 +105,7 @@ async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Pro
 async function generateSigningKey(vault: Vault, created_at: string): Promise<SigningKey> {
   const pair = await generateKeyPair("EdDSA", { extractable: true })
   const { kty, crv, x, d } = await exportJWK(pair.privateKey)
-  if (!kty || !crv || !x || !d) throw new AppError("internal", "The generated EdDSA key cannot be exported.")
+  if (!kty || !crv || !x || !d) throw new AppError("internal", "The generated EdDSA key cannot be exported.", { reason: "internal" })
   const kid = createHash("sha256").update(x).digest("base64url").slice(0, 16)
   return { id: keyId, kid, public_jwk: { kty, crv, x }, private_jwk: vault.seal(d, signingKeyContext(kid)), created_at }
 }

@@ -11,6 +11,9 @@ const lasting: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ])
 
+/** This process, or this machine, has no file descriptor left: the receiver has no part in it. */
+const own: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"])
+
 export function explain(error: unknown, origin: string, signal: AbortSignal): AppError {
   const known = findAppError(error)
   if (known) return known
@@ -24,6 +27,10 @@ export function explain(error: unknown, origin: string, signal: AbortSignal): Ap
   if (code.startsWith("Z_") || code.startsWith("ERR__ERROR_FORMAT") || code.startsWith("ERR_BROTLI")) {
     const details = { reason: "invalid_encoding", retryable: false }
     return new AppError("failed_precondition", `${origin} sent a body that cannot be decompressed (${code}).`, details, { cause: error })
+  }
+  if (own.has(code)) {
+    const message = `${origin} was not called: this service has no file descriptor left (${code}). Raise its limit of open files.`
+    return new AppError("unavailable", message, { reason: "no_descriptors" }, { cause: error })
   }
   const details = { reason: "connection_failed", cause: code, ...(lasting.has(code) ? { retryable: false } : {}) }
   return new AppError("unavailable", `The call to ${origin} failed (${code}).`, details, { cause: error })

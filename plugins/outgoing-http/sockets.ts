@@ -24,7 +24,7 @@ export function createOutgoingSockets(settings: CoreConfig["outgoing"], resolve?
           if (error) return fail(explain(error, origin, signal))
           if (!signal.aborted) return done(socket)
           socket.destroy()
-          fail(new AppError("canceled", `The connection to ${origin} was canceled.`))
+          fail(new AppError("canceled", `The connection to ${origin} was canceled.`, { reason: "canceled" }))
         })
       }),
   }

@@ -89,7 +89,7 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
     async require(organization, idOrSlug) {
       const found = await get(organization, idOrSlug)
       if (found) return found
-      throw new AppError("not_found", `There is no page "${idOrSlug}".`)
+      throw new AppError("not_found", `There is no page "${idOrSlug}".`, { reason: "page_not_found" })
     },
     async published(organization, artifactId) {
       const key = `${organization}/${artifactId}`
@@ -124,7 +124,8 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
         given.slug ?? (await uniqueSlug(slugOf(given.title, "page"), async (one) => (await get(organization, one)) !== undefined))
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a page "${slug}" already; use another slug.`, {
-          fields: [{ path: "slug", message: "taken" }],
+          reason: "slug_taken",
+      fields: [{ path: "slug", message: "taken" }],
         })
       }
       const at = timestamp(clock.now())

@@ -121,7 +121,7 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
     },
     async get(organization, id) {
       const found = await store.open(ScreenshotCollection, organization).get(id)
-      if (!found) throw new AppError("not_found", `There is no screenshot job "${id}".`)
+      if (!found) throw new AppError("not_found", `There is no screenshot job "${id}".`, { reason: "screenshot_not_found" })
       const over = found.expires_at !== null && Date.parse(found.expires_at) <= clock.now()
       return found.status === "done" && over ? { ...found, status: "expired" } : found
     },

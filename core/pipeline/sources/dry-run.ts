@@ -107,8 +107,8 @@ async function rehearsed(execution: Execution, step: Step, renderer: TemplateRen
     sends.push(...shown)
     return { ok: true, pending: true }
   } catch (error) {
-    const code = error instanceof AppError ? error.code : "unknown"
-    return { ok: false, error: new AppError(code, (error as Error).message, { retryable: false }, { cause: error }) }
+    const { code, details } = error instanceof AppError ? error : { code: "unknown" as const, details: { reason: "action_error" } }
+    return { ok: false, error: new AppError(code, (error as Error).message, { ...details, retryable: false }, { cause: error }) }
   }
 }
 

@@ -86,7 +86,9 @@ function makeLiquid(): Liquid {
     if (typeof builtin !== "function") continue
     engine.registerFilter(name, function (this: { context: Context }, value: unknown, ...args: unknown[]) {
       if (value === "now" || value === "today") {
-        throw new AppError("failed_precondition", `"${value}" changes between attempts; use envelope.received_at.`)
+        throw new AppError("failed_precondition", `"${value}" changes between attempts; use envelope.received_at.`, {
+          reason: "template_failed",
+        })
       }
       return (builtin as FilterFunction).call(this, value, ...args)
     })

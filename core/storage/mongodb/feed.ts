@@ -11,7 +11,9 @@ export function commitFeed(db: Db): CommitFeed {
   return {
     async open(collection) {
       if (collection.scope !== "global") {
-        throw new AppError("invalid_argument", `${collection.name} belongs to organizations; only a global collection has a feed.`)
+        throw new AppError("invalid_argument", `${collection.name} belongs to organizations; only a global collection has a feed.`, {
+          reason: "invalid_option",
+        })
       }
       const { operationTime } = await db.command({ ping: 1 }, { readPreference: "primary" })
       return new StreamReader(db, collection, operationTime as Timestamp)

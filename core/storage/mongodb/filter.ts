@@ -80,7 +80,13 @@ function kindOf(value: unknown): number {
 /** Documents after the one with the sort values `after`, for fields of any type. */
 export function toAfter(place: Place, sort: readonly (readonly [string, 1 | -1])[], after: readonly Scalar[]): Bson {
   if (after.length !== sort.length) {
-    throw new AppError("invalid_argument", `after has ${after.length} values where the sort has ${sort.length} fields; give one for each.`)
+    throw new AppError(
+      "invalid_argument",
+      `after has ${after.length} values where the sort has ${sort.length} fields; give one for each.`,
+      {
+        reason: "invalid_cursor",
+      },
+    )
   }
   const equal: Bson[] = []
   const branches: Bson[] = []
@@ -113,5 +119,8 @@ function beyondValue(field: string, direction: 1 | -1, value: unknown): Bson {
 }
 
 function refuse(path: string, what: string): AppError {
-  return new AppError("invalid_argument", `Filter: ${JSON.stringify(path)} ${what}.`, { fields: [{ path, message: what }] })
+  return new AppError("invalid_argument", `Filter: ${JSON.stringify(path)} ${what}.`, {
+    reason: "invalid_fields",
+    fields: [{ path, message: what }],
+  })
 }

@@ -19,7 +19,9 @@ export function rangeOf(organization: string): { $gte: string; $lt: string } {
 function prefixOf(organization: string): string {
   // Without a slash in it, no organization's keys can be another's: the first slash ends it.
   if (organization === "" || organization.includes("/")) {
-    throw new AppError("invalid_argument", `organization ${JSON.stringify(organization)} cannot own documents: it is empty or holds "/".`)
+    throw new AppError("invalid_argument", `organization ${JSON.stringify(organization)} cannot own documents: it is empty or holds "/".`, {
+      reason: "invalid_option",
+    })
   }
   return `${organization}/`
 }

@@ -61,6 +61,7 @@ function checkColumn(collection: string, column: string): void {
   if (column !== "" && !column.includes(".") && !column.startsWith("$") && column !== "__proto__") return
   const message = 'a column name may not be empty, hold ".", start with "$" or be "__proto__"'
   throw new AppError("invalid_argument", `${collection}: column ${JSON.stringify(column)} cannot be merged: ${message}.`, {
+    reason: "invalid_fields",
     collection,
     fields: [{ path: `values.${column}`, message }],
   })

@@ -110,6 +110,7 @@ function tooSlow(collection: string, deadlineMs: number): AppError {
     "deadline_exceeded",
     `Reading ${collection} timed out after ${deadlineMs} ms; narrow the filter or use an indexed field.`,
     {
+      reason: "read_timeout",
       collection,
       deadline_ms: deadlineMs,
     },

@@ -114,6 +114,7 @@ function checkPath(write: Write, path: string): void {
 function refuse(write: Write, path: string, what: string): AppError {
   const collection = write.collection.name
   return new AppError("invalid_argument", `${collection}: ${JSON.stringify(path)} ${what}.`, {
+    reason: "invalid_fields",
     collection,
     fields: [{ path, message: what }],
   })

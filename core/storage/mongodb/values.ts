@@ -117,6 +117,7 @@ export class Encoder {
   #refuse(path: string, value: unknown, what: string): AppError {
     const shown = JSON.stringify(value ?? null).slice(0, 100)
     return new AppError("invalid_argument", `${this.collection}: ${path || "the document"} ${what} (given: ${shown}).`, {
+      reason: "invalid_fields",
       collection: this.collection,
       fields: [{ path, message: what }],
     })
@@ -128,7 +129,10 @@ export function comparedTime(text: string, path: string): Date {
   const date = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d|$)/.test(text) ? new Date(text) : new Date(Number.NaN)
   if (!Number.isNaN(date.getTime())) return date
   const message = "must be compared with an RFC 3339 time, such as 2026-01-31T12:00:00.000Z"
-  throw new AppError("invalid_argument", `${path} ${message} (given: ${JSON.stringify(text)}).`, { fields: [{ path, message }] })
+  throw new AppError("invalid_argument", `${path} ${message} (given: ${JSON.stringify(text)}).`, {
+    reason: "invalid_fields",
+    fields: [{ path, message }],
+  })
 }
 
 export function decode<D extends Document>(spec: CollectionSpec, organization: string | undefined, stored: Bson): D {

@@ -26,11 +26,12 @@ export function missedVerdict(batch: Batch, stored: readonly Record<string, unkn
   const statement = batch.items[0]?.statement
   const write = statement?.write
   if (!statement || !write || write.kind === "insert" || write.kind === "newest_wins") {
-    return new AppError("internal", `A write to ${batch.collection} affected nothing.`)
+    return new AppError("internal", `A write to ${batch.collection} affected nothing.`, { reason: "internal" })
   }
   const found = stored.find((document) => document["_id"] === statement.key)
   if (found) return mismatch(batch.collection, write.id, found["revision"], write.where ?? {})
   return new AppError("not_found", `${batch.collection}: there is no document with id ${JSON.stringify(write.id)}.`, {
+    reason: "document_not_found",
     collection: batch.collection,
     fields: [{ path: "id", message: "is not there" }],
   })
@@ -38,6 +39,7 @@ export function missedVerdict(batch: Batch, stored: readonly Record<string, unkn
 
 function taken(collection: string, fields: readonly string[]): AppError {
   return new AppError("already_exists", `${collection}: ${fields.join(", ")} is taken by another document.`, {
+    reason: "duplicate_value",
     collection,
     fields: fields.map((path) => ({ path, message: "is taken" })),
   })

@@ -29,7 +29,7 @@ export async function survivesCrash(fixture: ContractFixture, example: ActionExa
     const result = await run()
     if (lost) return result
     lost = true
-    throw new AppError("unavailable", "The process ended before the outcome was kept.")
+    throw new AppError("unavailable", "The process ended before the outcome was kept.", { reason: "unavailable" })
   }
   const outcome = await whileWatched(action, loseFirst, () => site.send(pipeline))
   if (action.timing === "commit") {

@@ -103,7 +103,7 @@ const circumstances: readonly (readonly [string, CallFixture])[] = [
   [
     "when nothing can be reached",
     () => {
-      throw new AppError("unavailable", "The call could not be made.", { retryable: false })
+      throw new AppError("unavailable", "The call could not be made.", { reason: "unavailable", retryable: false })
     },
   ],
 ]

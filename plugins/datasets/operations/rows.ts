@@ -118,7 +118,7 @@ export const deleteRow = defineOperation({
     const dataset = await deps.datasets.require(organization, input.slug)
     const row = await deps.datasets.rows(organization).get(input.id)
     if (row?.dataset_id !== dataset.id) {
-      throw new AppError("not_found", `There is no row "${input.id}" in the dataset "${dataset.slug}".`)
+      throw new AppError("not_found", `There is no row "${input.id}" in the dataset "${dataset.slug}".`, { reason: "row_not_found" })
     }
     deps.datasets.remove(work, organization, dataset, row)
     return { id: input.id, deleted: true as const }

@@ -59,7 +59,7 @@ export async function hearEvents({ remote, terminal, heard, greeting, pipelines 
         },
         {
           onGap: () => say("More events arrived meanwhile than the service keeps for reconnects; read the rest with `executions`."),
-          onError: ({ code, message }) => reject(new AppError(code, message)),
+          onError: ({ code, message, details }) => reject(new AppError(code, message, details)),
         },
       )
       ready.then(() => say(greeting), reject)

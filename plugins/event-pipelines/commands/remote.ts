@@ -63,7 +63,11 @@ export class Remote {
     }
     const { code, message, details } = (answer ?? {}) as { code?: ErrorCode; message?: string; details?: ErrorDetails }
     const hint = code === "unauthenticated" ? " Run `millrace login`, or set MILLRACE_KEY." : ""
-    throw new AppError(code ?? "unknown", `${message ?? `${this.url} answered ${response.status}.`}${hint}`, details ?? {})
+    throw new AppError(
+      code ?? "unknown",
+      `${message ?? `${this.url} answered ${response.status}.`}${hint}`,
+      details ?? { reason: "unrecognized_response" },
+    )
   }
 
   /** Throws AppError `unavailable` where nothing answers. */
@@ -73,7 +77,9 @@ export class Remote {
   }
 
   readonly #unreachable = (error: unknown): never => {
-    throw new AppError("unavailable", `${this.url} cannot be reached (${causeOf(error)}). Is the service running?`)
+    throw new AppError("unavailable", `${this.url} cannot be reached (${causeOf(error)}). Is the service running?`, {
+      reason: "no_response",
+    })
   }
 
   payload(slug: string, execution: string): Promise<KeptPayload> {

@@ -177,7 +177,9 @@ export const getExecution = defineOperation({
     const pipeline = await deps.pipelines.get(caller.organization.id, input.slug)
     const entry = await deps.store.open(EntryCollection, caller.organization.id).get(input.id)
     if (!entry || entry.pipeline_id !== pipeline.id)
-      throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`)
+      throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`, {
+        reason: "execution_not_found",
+      })
     const { payloads_days } = deps.settings.retention
     return detail(retained(entry, payloads_days, deps.clock.now()), seesPayloads(caller))
   },
@@ -205,7 +207,7 @@ export const replayExecution = defineOperation({
     refuseForce(input.force, caller)
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
     const stored = await deps.source.byId(caller.organization.id, id)
-    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
+    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`, { reason: "event_pipeline_not_found" })
     const { execution_id, status, reply } = await deps.engine.replay(stored, input.id, caller, { force: input.force })
     return {
       execution_id,
@@ -231,7 +233,7 @@ export const retryExecution = defineOperation({
   async handle({ input, caller, deps, work }) {
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
     const stored = await deps.source.byId(caller.organization.id, id)
-    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
+    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`, { reason: "event_pipeline_not_found" })
     return { execution_id: input.id, steps: [...(await deps.engine.retry(stored, input.id, work))] }
   },
 })

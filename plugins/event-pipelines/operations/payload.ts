@@ -30,7 +30,10 @@ export const getPayload = defineOperation({
     const pipeline = await deps.pipelines.get(organization, input.slug)
     const entries = deps.store.open(EntryCollection, organization)
     const entry = await entries.get(input.id)
-    if (entry?.pipeline_id !== pipeline.id) throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`)
+    if (entry?.pipeline_id !== pipeline.id)
+      throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`, {
+        reason: "execution_not_found",
+      })
     const first = entry.replay_of ?? entry.repeat_of
     const origin = first === null ? entry : await entries.get(first)
     const kept = origin && (await storedPayload(deps.store, organization, origin, deps.settings.retention.payloads_days, deps.clock.now()))

@@ -72,7 +72,7 @@ export const testPipeline = defineOperation({
   async handle({ input, caller, deps }) {
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
     const stored = await deps.source.byId(caller.organization.id, id)
-    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
+    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`, { reason: "event_pipeline_not_found" })
     const { headers, query, payload } = input
     const run = await deps.engine.dryRun(stored, { payload, ...(headers && { headers }), ...(query && { query }) })
     return {
@@ -110,7 +110,7 @@ export const sendEvent = defineOperation({
     refuseForce(input.force, caller)
     const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
     const stored = await deps.source.byId(caller.organization.id, id)
-    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`)
+    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`, { reason: "event_pipeline_not_found" })
     const { execution_id, status, reply } = await deps.engine.submit(stored, {
       payload: input.payload,
       isTest: input.is_test || caller.isTest === true,

@@ -128,7 +128,13 @@ export const revokeKey = defineOperation({
   async handle({ input, caller, deps, work }) {
     const key = await deps.keys.get(caller.organization.id, input.id)
     if (!roleAtLeast(caller.role, key.role)) {
-      throw new AppError("permission_denied", `The key has the role ${key.role}; yours is ${caller.role}. Ask an ${key.role} to revoke it.`)
+      throw new AppError(
+        "permission_denied",
+        `The key has the role ${key.role}; yours is ${caller.role}. Ask an ${key.role} to revoke it.`,
+        {
+          reason: "role_too_low",
+        },
+      )
     }
     return shown(deps.keys.revoke(work, caller.organization.id, key))
   },
@@ -137,17 +143,24 @@ export const revokeKey = defineOperation({
 /** A key never has more than its maker, by role or by scope. */
 function refuseMore(input: CreateInput, caller: Caller): void {
   if (!roleAtLeast(caller.role, input.role)) {
-    throw new AppError("permission_denied", `role: a key has at most the caller's role; yours is ${caller.role}, not ${input.role}.`)
+    throw new AppError("permission_denied", `role: a key has at most the caller's role; yours is ${caller.role}, not ${input.role}.`, {
+      reason: "role_too_low",
+    })
   }
   if (input.manager && caller.role !== "owner") {
-    throw new AppError("permission_denied", `manager: only an owner can create manager keys; your role is ${caller.role}.`)
+    throw new AppError("permission_denied", `manager: only an owner can create manager keys; your role is ${caller.role}.`, {
+      reason: "role_too_low",
+    })
   }
   const own = caller.scopes
   if (!own) return
   const beyond = input.scopes?.filter((scope) => !own.has(scope)) ?? []
   if (input.kind === "api_key" || beyond.length > 0) {
     const what = input.kind === "api_key" ? "an API key, which has every scope" : beyond.join(", ")
-    throw new AppError("permission_denied", `scopes: a token can create only tokens with its own scopes, not ${what}.`)
+    throw new AppError("permission_denied", `scopes: a token can create only tokens with its own scopes, not ${what}.`, {
+      reason: "missing_scope",
+      scopes: [...own],
+    })
   }
 }
 
@@ -173,7 +186,10 @@ function refuseUnknown(scopes: readonly string[], declared: Declarations): void 
 }
 
 function refuse(...fields: FieldProblem[]): never {
-  throw new AppError("invalid_argument", fields.map(({ path, message }) => `${path}: ${message}`).join("; "), { fields })
+  throw new AppError("invalid_argument", fields.map(({ path, message }) => `${path}: ${message}`).join("; "), {
+    reason: "invalid_fields",
+    fields,
+  })
 }
 
 function shown({ key_id, hash: _hash, organization_id: _organization, ...key }: StoredKey): z.input<typeof ApiKey> {

@@ -53,7 +53,7 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
     return socket
   }
   const dial = async (host: string, port: number) => {
-    if (received > args.maxBytes) throw new AppError("resource_exhausted", "The traffic limit is reached.")
+    if (received > args.maxBytes) throw new AppError("resource_exhausted", "The traffic limit is reached.", { reason: "page_too_large" })
     const socket = await args.sockets.open(host, port, gone.signal)
     return counted(socket)
   }
