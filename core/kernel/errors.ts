@@ -81,5 +81,10 @@ export class AppError extends Error {
 /** An unknown exception, as callers may see it: a fixed message, the cause kept for the log. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
-  return new AppError("internal", "The service has failed. Quote the request id when you report it.", { reason: "internal" }, { cause: error })
+  return new AppError(
+    "internal",
+    "The service has failed. Quote the request id when you report it.",
+    { reason: "internal" },
+    { cause: error },
+  )
 }

@@ -58,7 +58,6 @@ export const coreReasons = defineReasons({
     details: { max_bytes: "The limit, in bytes." },
   },
   canceled: { codes: ["canceled"], summary: "The call was canceled." },
-  cannot_sign_tests: { codes: ["unimplemented"], summary: "The auth mode cannot sign events for tests." },
   client_canceled: { codes: ["canceled"], summary: "The caller aborted the call." },
   client_timeout: { codes: ["deadline_exceeded"], summary: "The client's own deadline passed." },
   command_line: { codes: ["invalid_argument"], summary: "The command line is wrong." },

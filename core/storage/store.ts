@@ -81,7 +81,12 @@ export function createStore(options: StoreOptions): StartedStore {
       started(declared)
       const stalled = Math.round(group.stalledMs)
       if (stalled > maxStallMs)
-        throw new AppError("unavailable", `Commits have been under way for ${stalled} ms.`, { reason: "storage_timeout" }, { retryAfterS: 1 })
+        throw new AppError(
+          "unavailable",
+          `Commits have been under way for ${stalled} ms.`,
+          { reason: "storage_timeout" },
+          { retryAfterS: 1 },
+        )
       await driver.ready()
     },
   }

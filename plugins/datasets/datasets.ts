@@ -185,7 +185,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a dataset "${slug}" already; use another slug.`, {
           reason: "slug_taken",
-      fields: [{ path: "slug", message: "taken" }],
+          fields: [{ path: "slug", message: "taken" }],
         })
       }
       const made = newDataset(organization, slug, given, clock.now())

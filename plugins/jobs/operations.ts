@@ -172,7 +172,8 @@ async function matching(
 /** Throws `not_found` for a job of another organization, or of the service's own. */
 async function jobOf(store: Store, organization: string, id: string): Promise<JobDocument> {
   const job = await store.open(JobCollection).get(id)
-  if (job?.organization !== organization) throw new AppError("not_found", `There is no job ${id}: it never existed, or is done.`, { reason: "job_not_found" })
+  if (job?.organization !== organization)
+    throw new AppError("not_found", `There is no job ${id}: it never existed, or is done.`, { reason: "job_not_found" })
   return job
 }
 

@@ -120,7 +120,8 @@ export function createOrganizations({ store, invalidation, clock, ids }: Directo
       changed(work, organization)
     },
     setManager(work, managed, manager) {
-      if (manager?.id === managed) throw new AppError("invalid_argument", "An organization cannot manage itself.", { reason: "self_management" })
+      if (manager?.id === managed)
+        throw new AppError("invalid_argument", "An organization cannot manage itself.", { reason: "self_management" })
       const managed_by = manager ? { ...manager, since: timestamp(clock.now()) } : null
       work.in(OrganizationsCollection).update(managed, { $set: { managed_by } })
       changed(work, managed)

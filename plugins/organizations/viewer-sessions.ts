@@ -93,7 +93,10 @@ async function loadKeys({ store, works, vault, clock }: ViewerSessionsDeps): Pro
     await works.run((work) => work.in(SigningKeysCollection).insert(generated, { ifPresent: "keep" }))
     stored = await kept()
   }
-  if (!stored) throw new AppError("data_loss", "The signing key of viewer sessions was written, but cannot be read.", { reason: "document_unreadable" })
+  if (!stored)
+    throw new AppError("data_loss", "The signing key of viewer sessions was written, but cannot be read.", {
+      reason: "document_unreadable",
+    })
   const d = vault.open(stored.private_jwk, signingKeyContext(stored.kid))
   return {
     kid: stored.kid,

@@ -125,7 +125,7 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
       if (given.slug !== undefined && (await get(organization, slug))) {
         throw new AppError("already_exists", `There is a page "${slug}" already; use another slug.`, {
           reason: "slug_taken",
-      fields: [{ path: "slug", message: "taken" }],
+          fields: [{ path: "slug", message: "taken" }],
         })
       }
       const at = timestamp(clock.now())

@@ -3,7 +3,7 @@
 import { expect } from "chai"
 import { AppError, Store } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Coherence } from "../../core/contract/coherence.ts"
+import { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
 import { Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
 import { PipelineSource } from "../../core/pipeline/source.ts"
 import { Bench, type Made, post } from "./bench.ts"
@@ -58,7 +58,7 @@ describe("requests that the service could not serve", () => {
       "the arrival",
       (run) =>
         instead(
-          host.get(Coherence),
+          host.get(CacheInvalidation),
           "assertLease",
           () => {
             throw down("lease_lost")

@@ -21,7 +21,7 @@ export async function retryDeferred(services: Services, stored: StoredPipeline, 
   const organization = stored.organization.id
   const entry = await services.store.open(EntryCollection, organization).get(executionId)
   if (!entry || entry.pipeline_id !== stored.id)
-    throw new AppError("not_found", `The pipeline "${stored.slug}" has no execution ${executionId}.`, { reason: "no_such_execution" })
+    throw new AppError("not_found", `The pipeline "${stored.slug}" has no execution ${executionId}.`, { reason: "execution_not_found" })
   const pipeline = await services.at(organization, stored.id, entry.revision)
   const mendable = entry.status === "failed" && deferredCauses.has(entry.cause)
   const waits = Object.entries(entry.steps).some(

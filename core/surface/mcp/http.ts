@@ -105,7 +105,7 @@ function sessionOf(invoker: Invoker, credentials: Credentials, caller: Caller): 
       counted = false
       const answer = await invoker.perform(operation, input, now, { signal })
       if (answer.kind === "stream")
-        throw new AppError("unimplemented", `${operation.name} answers a stream; call it over REST.`, { reason: "not_over_mcp" })
+        throw new AppError("unimplemented", `${operation.name} answers a stream; call it over REST.`, { reason: "streaming_unsupported" })
       return answer.body
     },
   }
