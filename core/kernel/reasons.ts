@@ -155,7 +155,6 @@ export const coreReasons = defineReasons({
   rate_limited: { codes: ["resource_exhausted"], summary: "The rate limit is exceeded; Retry-After says for how long." },
   read_timeout: { codes: ["deadline_exceeded"], summary: "A read of the store timed out." },
   read_failed: { codes: ["unavailable"], summary: "A read of the store failed." },
-  read_only_field: { codes: ["invalid_argument"], summary: "A read-only field was given another value." },
   reply_refused: {
     codes: ["failed_precondition"],
     summary: "The pipeline's answer cannot be made of what the event holds; the journal entry tells why.",

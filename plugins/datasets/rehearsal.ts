@@ -1,5 +1,7 @@
 // The rows that a rehearsal of pipelines left behind.
-import type { Json, RehearsalContext } from "#core"
+
+import type { Json } from "#core"
+import type { RehearsalContext } from "#core/engine"
 import { listRows } from "./operations/rows.ts"
 
 export async function rehearsedRows({ call }: RehearsalContext, slug: string): Promise<{ id: string; values: Record<string, Json> }[]> {

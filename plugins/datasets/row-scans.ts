@@ -1,6 +1,7 @@
 // Keeps reads of rows from going through a large dataset one by one: what no index serves is allowed only where the
 // indexes leave few enough rows. How many they leave is counted up to the bound, and remembered for a while.
-import { AppError, type Clock, type Collection, type Filter, type Sort } from "#core"
+import { AppError, type Clock, type Collection, type Filter } from "#core"
+import type { Sort } from "#core/engine"
 import { blanksOf, findingBlanks } from "./blank-columns.ts"
 import type { Dataset, Row } from "./collections.ts"
 import { indexedColumns, type ServedQuery, servedQuery } from "./row-index.ts"

@@ -1,7 +1,7 @@
 // The rule split-leads-dataset (specification 4.18): leads of one customer that land in several datasets, because pipelines
 // that upsert by email write to different ones. It takes several documents to see it: a save looks at those that are
 // stored, `validate` at the files beside each other.
-import type { CrossDocumentRule, LintedDocument } from "#core"
+import type { CrossDocumentRule, LintedDocument } from "#core/engine"
 
 /** Whether a column is called so that it holds emails: `email`, `work_mail`, `userEmailAddress`; not `voicemail`. */
 function isEmailName(name: string): boolean {

@@ -1,5 +1,5 @@
 // The transport of a service that is tried out or tested: messages are handed over finished, and nothing is sent.
-import type { OutgoingCapture } from "#core"
+import type { OutgoingCapture } from "#core/engine"
 import type { MailAddress } from "./addresses.ts"
 import type { Transport } from "./transport.ts"
 

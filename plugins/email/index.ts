@@ -1,7 +1,9 @@
 // Mail that the service sends: one look, content supplied by the caller, through SMTP or into files.
+
 import { join } from "node:path"
 import { z } from "zod"
-import { definePlugin, Outgoing, Settings } from "#core"
+import { definePlugin, Settings } from "#core"
+import { Outgoing } from "#core/engine"
 import { OneMailAddress, parseAddresses } from "./addresses.ts"
 import { capturedTransport } from "./captured.ts"
 import { createMailer, Mailer } from "./mailer.ts"

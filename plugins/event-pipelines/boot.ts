@@ -1,11 +1,13 @@
 // At start: the shipped and the user's pipeline files are applied, and the operator is told how to send a
 // first event, until there was one.
+
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
-import type { CoreConfig, Listening, Logger, Store, UnitsOfWork } from "#core"
-import { EntryCollection, ignoredFiles } from "#core/engine"
+import type { Logger, Store, UnitsOfWork } from "#core"
+import { type CoreConfig, EntryCollection, type Listening } from "#core/engine"
 import type { Organizations } from "../organizations/index.ts"
 import { applyFile, describeFindings, pipelineFiles, readPipelineFile } from "./files.ts"
+import { ignoredFiles } from "./pipeline-folder.ts"
 import type { EventPipelines, Organization } from "./pipelines.ts"
 import { PipelineWatch, refusalOf, reportRefused } from "./watch.ts"
 

@@ -1,6 +1,7 @@
 // The live channel `executions`. Its messages are not kept: clients that lost their connection get them again from the journal.
-import { defineChannel, type HistoryArgs, type PastMessage, timestamp } from "#core"
-import { EntryCollection, pastAnnouncement } from "#core/engine"
+
+import { defineChannel, timestamp } from "#core"
+import { EntryCollection, type HistoryArgs, type PastMessage, pastAnnouncement } from "#core/engine"
 import { Pipelines } from "./collections.ts"
 
 /** Without payloads: what became of each event, as it is journalled. */

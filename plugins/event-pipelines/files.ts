@@ -1,16 +1,18 @@
 // Pipelines from files: at start each document under the configured folders is applied to the first organization where
 // it differs from what was last applied from it. A change made on the server since is drift: kept, reported, never
 // overwritten. Nodes that start together race for the commit, and the one that loses finds it done.
+
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
-import { AppError, type Logger, notUtf8, slugOf, type UnitsOfWork, utf8Text } from "#core"
-import { type Finding, filesOfKind, PipelineDocument, parseText } from "#core/engine"
+import { AppError, type Logger, slugOf, type UnitsOfWork } from "#core"
+import { type Finding, notUtf8, PipelineDocument, parseText, utf8Text } from "#core/engine"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"
 import { markOf, standingOf, takenSecret } from "./apply/named-secret.ts"
 import { wanted } from "./apply/waiting.ts"
 import type { PipelineRecord } from "./collections.ts"
+import { filesOfKind } from "./pipeline-folder.ts"
 import type { EventPipelines, Organization, Saved } from "./pipelines.ts"
 
 export interface ReadFile extends ReadDocument {

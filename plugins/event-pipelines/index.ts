@@ -2,8 +2,8 @@
 // became of events.
 
 import { z } from "zod"
-import { CacheInvalidation, Clock, definePlugin, Listening, Log, Settings, Store, UnitsOfWork } from "#core"
-import { PipelineSource } from "#core/engine"
+import { CacheInvalidation, Clock, definePlugin, Log, Settings, Store, UnitsOfWork } from "#core"
+import { Listening, PipelineSource } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PageParts } from "../pages/index.ts"
 import { FilesAtBoot } from "./boot.ts"

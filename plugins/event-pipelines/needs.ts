@@ -1,6 +1,7 @@
 // What a document needs before it is saved: that it compiles, its datasets, its page, a secret of the right form.
-import { AppError, type Caller, type Declarations, type UnitOfWork } from "#core"
-import type { Finding, PipelineDocument, PipelineEngine } from "#core/engine"
+
+import { AppError, type Caller, type UnitOfWork } from "#core"
+import type { Declarations, Finding, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { Datasets } from "../datasets/index.ts"
 import type { Pages } from "../pages/index.ts"
 import type { PipelineRecord } from "./collections.ts"

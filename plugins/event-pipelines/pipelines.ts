@@ -1,11 +1,11 @@
 // Event pipelines as a service: create, change, rotate. Each change is one commit: the pipeline, its endpoint, its
 // revision, the datasets that its writes need, and the news for every node that holds it compiled.
+
 import {
   AppError,
   CacheInvalidation,
   type Caller,
   Clock,
-  Declarations,
   Ids,
   Pager,
   PublicUrl,
@@ -17,7 +17,7 @@ import {
   type UnitOfWork,
   Vault,
 } from "#core"
-import { type PipelineDocument, PipelineEngine, pipelineTopic } from "#core/engine"
+import { Declarations, type PipelineDocument, PipelineEngine, pipelineTopic } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
 import { Pages } from "../pages/index.ts"
 import { type AppliedFile, Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"

@@ -9,6 +9,7 @@ export const reasons = defineReasons({
   invalid_document: { codes: ["invalid_argument"], summary: "The document is not a pipeline document." },
   literal_secret: { codes: ["invalid_argument"], summary: "A file holds a secret in plain text." },
   no_fields: { codes: ["invalid_argument"], summary: "No field to change was given." },
+  read_only_field: { codes: ["invalid_argument"], summary: "A read-only field was given another value." },
   reserved_pipeline: { codes: ["invalid_argument"], summary: "This field of a pipeline that the service made is read-only." },
   duplicate_slug: { codes: ["invalid_argument"], summary: "Two documents have one slug." },
   unreachable: { codes: ["unavailable"], summary: "The server could not be reached." },

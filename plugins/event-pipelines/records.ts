@@ -1,5 +1,7 @@
 // Stored pipelines as they are looked up: one by what names it, the one that serves a page, a page of a list.
-import { AppError, isUuid, type Page, type Pager, type Store } from "#core"
+
+import { AppError, isUuid, type Pager, type Store } from "#core"
+import type { Page } from "#core/engine"
 import { type PipelineRecord, Pipelines } from "./collections.ts"
 
 export interface ListFilters {

@@ -1,8 +1,9 @@
 // Rules of a save that the compiler cannot know: purposes and promotion (specification 2.11), what is fixed at creation,
 // what the auth mode says about secrets.
+
 import { z } from "zod"
-import { AppError, AuthModes, type Caller, type Declarations, roleAtLeast } from "#core"
-import type { PipelineDocument } from "#core/engine"
+import { AppError, type Caller, roleAtLeast } from "#core"
+import { AuthModes, type Declarations, type PipelineDocument } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 import { redactedSecret } from "./wire.ts"
 

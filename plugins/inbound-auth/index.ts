@@ -1,6 +1,8 @@
 // How inbound events prove where they come from: the auth modes, and what others may ask about known providers.
+
 import { z } from "zod"
-import { definePlugin, Outgoing, type OutgoingCapture } from "#core"
+import { definePlugin } from "#core"
+import { Outgoing, type OutgoingCapture } from "#core/engine"
 import { Pages } from "../pages/index.ts"
 import { verifyCommand } from "./commands/verify.ts"
 import { createKeyFetcher, KeyFetcher } from "./key-fetcher.ts"

@@ -1,5 +1,5 @@
 // The connections of a rehearsal, so that steps which name an integration can call it.
-import type { RehearsalContext, RehearsedConnection } from "#core"
+import type { RehearsalContext, RehearsedConnection } from "#core/engine"
 import { connectIntegration } from "./operations/connect.ts"
 
 export async function rehearsedConnection({ call }: RehearsalContext, { slug, base_url, headers }: RehearsedConnection): Promise<void> {

@@ -1,18 +1,8 @@
 // Keys as things that are made, found, listed and revoked. What is kept of a key is its hash; the key itself leaves once,
 // in the answer of the call that made it.
-import {
-  AppError,
-  type CacheInvalidation,
-  type Clock,
-  credentialsTopic,
-  type Ids,
-  isUuid,
-  type Role,
-  type Store,
-  timestamp,
-  token,
-  type UnitOfWork,
-} from "#core"
+
+import { AppError, type CacheInvalidation, type Clock, type Ids, isUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { credentialsTopic, type Role } from "#core/engine"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
 import { generateKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
 

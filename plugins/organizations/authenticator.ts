@@ -1,19 +1,8 @@
 // From a bearer credential to a caller. Found keys are kept in memory and dropped when they change anywhere, so that a
 // call costs one hash and no read, and a revocation holds when the call that asked for it is answered.
-import {
-  AppError,
-  type Authenticator,
-  allKeys,
-  type CacheInvalidation,
-  type Caller,
-  type Clock,
-  type Credentials,
-  credentialsTopic,
-  type Role,
-  roleAtLeast,
-  type Store,
-  sameBytes,
-} from "#core"
+
+import { AppError, allKeys, type CacheInvalidation, type Caller, type Clock, roleAtLeast, type Store, sameBytes } from "#core"
+import { type Authenticator, type Credentials, credentialsTopic, type Role } from "#core/engine"
 import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { GenerationCache } from "./generation-cache.ts"

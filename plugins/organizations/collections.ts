@@ -1,5 +1,7 @@
 // What is kept of organizations, the people in them, and their keys.
-import { type Document, defineCollection, type Role, type Sealed } from "#core"
+
+import { type Document, defineCollection, type Sealed } from "#core"
+import type { Role } from "#core/engine"
 import type { KeyKind } from "./key-format.ts"
 
 export interface Organization extends Document {

@@ -1,4 +1,5 @@
 // The organizations there are and who belongs to them, read through a cache that other nodes' changes empty.
+
 import {
   AppError,
   type CacheInvalidation,
@@ -6,13 +7,13 @@ import {
   derivedUuid,
   type Ids,
   isUuid,
-  type Role,
   type Store,
   slugOf,
   timestamp,
   token,
   type UnitOfWork,
 } from "#core"
+import type { Role } from "#core/engine"
 import {
   type Membership,
   MembershipsCollection,

@@ -1,8 +1,10 @@
 // The first start: an organization, its owner and an admin key, made when there is no organization yet. Outside
 // production they are also written to data/bootstrap.json; the file is written before the commit and its key taken up
 // again by a start that finds no organization, so that no crash leaves a key that nobody has.
+
 import { mkdirSync, rmSync } from "node:fs"
-import { AppError, type CoreConfig, type Logger, type Store, token, type UnitsOfWork } from "#core"
+import { AppError, type Logger, type Store, token, type UnitsOfWork } from "#core"
+import type { CoreConfig } from "#core/engine"
 import type { ApiKeys } from "./api-keys.ts"
 import { bootstrapFileIn, readBootstrapFile, writeBootstrapFile } from "./bootstrap-file.ts"
 import { KeyOwnersCollection, type Organization, OrganizationsCollection } from "./collections.ts"

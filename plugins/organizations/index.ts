@@ -1,20 +1,8 @@
 // Organizations, the people in them, and the keys by which they and their programs are known.
+
 import { z } from "zod"
-import {
-  Authenticator,
-  CacheInvalidation,
-  Clock,
-  definePlugin,
-  Ids,
-  Listening,
-  Log,
-  Settings,
-  Store,
-  token,
-  UnitsOfWork,
-  Vault,
-  ViewerTokens,
-} from "#core"
+import { CacheInvalidation, Clock, definePlugin, Ids, Log, Settings, Store, token, UnitsOfWork, Vault } from "#core"
+import { Authenticator, Listening, ViewerTokens } from "#core/engine"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
 import {

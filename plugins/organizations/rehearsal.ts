@@ -1,5 +1,7 @@
 // The organization of a rehearsal. A fresh one each time; an earlier one of its slug gives way.
-import { type RehearsalContext, StagedWork, timestamp } from "#core"
+
+import { timestamp } from "#core"
+import { type RehearsalContext, StagedWork } from "#core/engine"
 import { OrganizationsCollection } from "./collections.ts"
 
 export async function rehearsedOrganization({ caller: { organization }, store, now }: RehearsalContext): Promise<void> {

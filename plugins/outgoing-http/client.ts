@@ -2,15 +2,8 @@
 // over all of it. Trying again is the job queue's business.
 
 import { Agent } from "undici"
-import {
-  AppError,
-  type CoreConfig,
-  type OutgoingCapture,
-  type OutgoingHttp,
-  type OutgoingRequest,
-  type OutgoingResponse,
-  traceHeaders,
-} from "#core"
+import { AppError, type OutgoingHttp, type OutgoingRequest, type OutgoingResponse } from "#core"
+import { type CoreConfig, type OutgoingCapture, traceHeaders } from "#core/engine"
 import { parseHostRule } from "./address-policy.ts"
 import { acceptedEncodings, jsonOf, readBounded, textOf } from "./body.ts"
 import { explain } from "./failures.ts"

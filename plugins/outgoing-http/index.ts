@@ -2,7 +2,8 @@
 // page can be talked into reaching what only this machine can reach.
 
 import { z } from "zod"
-import { definePlugin, Outgoing, OutgoingHttp, Settings, token } from "#core"
+import { definePlugin, OutgoingHttp, Settings, token } from "#core"
+import { Outgoing } from "#core/engine"
 import { createOutgoingHttp, type OutgoingClient } from "./client.ts"
 import { reasons } from "./reasons.ts"
 import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"

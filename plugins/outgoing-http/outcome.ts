@@ -1,6 +1,8 @@
 // What a step makes of an answer: 2xx becomes a bounded result, anything else a failure that says whether trying again
 // makes sense. The answer's text stays out of the error, which ends up in logs and journals.
-import { AppError, type OutgoingResponse, type OutgoingResult } from "#core"
+
+import { AppError, type OutgoingResponse } from "#core"
+import type { OutgoingResult } from "#core/engine"
 
 const keptCharacters = 65_536
 const worthRetrying: ReadonlySet<number> = new Set([408, 425, 429])

@@ -1,7 +1,9 @@
 // Bare connections out, for what speaks more than one call at a time (the proxy in front of a browser), under the same
 // policy as every call: the check stands where the connection is made.
+
 import type { Socket } from "node:net"
-import { AppError, type CoreConfig, token } from "#core"
+import { AppError, token } from "#core"
+import type { CoreConfig } from "#core/engine"
 import { parseHostRule } from "./address-policy.ts"
 import { explain } from "./failures.ts"
 import { guardedConnect, type Resolve } from "./guarded-connect.ts"

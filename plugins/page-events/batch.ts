@@ -1,7 +1,9 @@
 // What a browser sends: the page envelope, events, and beside them signals that make no row of their own (clicks,
 // touched form fields, the deepest scroll), from which the server derives friction. Pure.
+
 import { z } from "zod"
-import { AppError, type Json, PageEnvelope } from "#core"
+import { AppError, type Json } from "#core"
+import { PageEnvelope } from "#core/engine"
 import { elementName } from "./vocabulary.ts"
 
 export const maxEvents = 200

@@ -1,7 +1,8 @@
 // Takes what browsers send: each element gets its own verdict and its own entry, a bad one rejects itself only, and rows,
 // entries, the session and what follows from it are one commit.
-import { AppError, type Ids, type Json, type Live, type Reply, StagedWork, timestamp } from "#core"
-import type { Arrival, Intake, ReplayArgs, StoredPipeline } from "#core/engine"
+
+import { AppError, type Ids, type Json, type Live, timestamp } from "#core"
+import { type Arrival, type Intake, type ReplayArgs, type Reply, StagedWork, type StoredPipeline } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
 import { chooseVariant, type Pages, type StoredPage, shownVariant, type Visitors } from "../pages/index.ts"
 import { type AuthoredNames, namesHeld } from "./authored-names.ts"

@@ -1,10 +1,11 @@
 // Runs one journalled event again, and vouches for it: a receipt is given only when exactly one keyed write went to the
 // shared dataset and the row is there afterwards. Anything else fails closed: no receipt, and an entry that failed and
 // says why. So the row is committed first (a second time it is the same row) and the entry once it is known to be there.
+
 import { createHmac } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
-import { AppError, type Clock, type Json, StagedWork, type Store, timestamp, type UnitOfWork, type Vault } from "#core"
-import type { EventResult, ReplayArgs } from "#core/engine"
+import { AppError, type Clock, type Json, type Store, timestamp, type UnitOfWork, type Vault } from "#core"
+import { type EventResult, type ReplayArgs, StagedWork } from "#core/engine"
 import type { Datasets, ReservedDataset, Row } from "../datasets/index.ts"
 import { BatchesCollection, placeOf } from "./collections.ts"
 import { pageEventsDataset, pageEventsKey } from "./columns.ts"

@@ -1,5 +1,7 @@
 // Rows of the dataset, from events and from what is derived of them. Pure.
-import { type Json, type PageEnvelope, timestamp } from "#core"
+
+import { type Json, timestamp } from "#core"
+import type { PageEnvelope } from "#core/engine"
 import { timeOf } from "./batch.ts"
 import type { RowContext } from "./collections.ts"
 import type { DerivedRow } from "./session.ts"

@@ -1,6 +1,7 @@
 // The verdict on each element of a request, with its journal entry, and the answer that lists them all.
-import { AppError, type Ids, type Json, type Reply } from "#core"
-import type { Arrival, JournalEntry } from "#core/engine"
+
+import { AppError, type Ids, type Json } from "#core"
+import type { Arrival, JournalEntry, Reply } from "#core/engine"
 import type { Batch } from "./batch.ts"
 import { campaignIn, envelopeOf, pageUrl } from "./rows.ts"
 import { type ReadEvent, readEvent, type SubmittedEvent } from "./vocabulary.ts"

@@ -1,6 +1,8 @@
 // Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
 // go is said by the plugins that take them.
-import { Authenticator, CacheInvalidation, Clock, definePlugin, Ids, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
+
+import { CacheInvalidation, Clock, definePlugin, Ids, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
+import { Authenticator } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
 import { PagesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"

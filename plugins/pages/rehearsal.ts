@@ -1,5 +1,5 @@
 // The page of a rehearsal: what a pipeline that is owned by a page is rehearsed with.
-import type { RehearsalContext } from "#core"
+import type { RehearsalContext } from "#core/engine"
 import { createPage, publishPage } from "./operations/pages.ts"
 
 export async function rehearsedPage({ call }: RehearsalContext): Promise<string> {

@@ -1,4 +1,5 @@
 // `millrace <area> <verb>` against a real service: flags, files, tables, JSON, pages, exports, errors and exit codes.
+
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -6,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect } from "chai"
-import { Declarations } from "#core"
+import { Declarations } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
 import { exitCodeOf } from "../../core/cli/operations/problem.ts"
 import { Operations } from "../../core/contract/operation.ts"

@@ -20,7 +20,7 @@ describe("the public face", () => {
 
   it("has types beside its values", () => {
     const kinds = new Map(publicNames("#core").map(({ name, kind }) => [name, kind]))
-    expect([kinds.get("defineAction"), kinds.get("Action"), kinds.get("Clock"), kinds.get("CoreConfig")]).to.deep.equal([
+    expect([kinds.get("defineAction"), kinds.get("Caller"), kinds.get("Clock"), kinds.get("Logger")]).to.deep.equal([
       "value",
       "type",
       "value and type",

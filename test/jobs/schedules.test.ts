@@ -1,11 +1,13 @@
 // Schedules of jobs: times in a time zone, one run for all nodes, one late run for those that were missed. By moved clocks.
+
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { z } from "zod"
-import { AppError, defineJob, definePlugin, Scheduler, type Timing, UnitsOfWork } from "#core"
+import { AppError, defineJob, definePlugin, Scheduler, UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
+import type { Timing } from "../../core/contract/schedule.ts"
 import { nextTime } from "../../core/jobs/cron.ts"
 import { MovableClock } from "../../core/kernel/movable-clock.ts"
 import { onBothStores, onMongo } from "../pipelines/stores.ts"

@@ -1,8 +1,10 @@
 // Scripts of plugins: run in the sandbox with what they are given, within their deadline and size, and reported in words
 // that speak of scripts.
+
 import { expect } from "chai"
-import { type ScriptCall, Scripts } from "#core"
+import { Scripts } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import type { ScriptCall } from "../../core/contract/sandbox.ts"
 
 describe("scripts", () => {
   let host: TestHost

@@ -1,9 +1,11 @@
 // Public routes over HTTP: what reaches them, how they answer, and that they stand in nobody's way.
+
 import { expect } from "chai"
 import fc from "fast-check"
 import { z } from "zod"
-import { AppError, Clock, definePlugin, defineRoute, type Route, type RouteRequest } from "#core"
+import { AppError, Clock, definePlugin, defineRoute, type RouteRequest } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import type { Route } from "../../core/contract/route.ts"
 import { until } from "../waiting.ts"
 
 type Given = Pick<RouteRequest, "method" | "url" | "params" | "headers" | "address">

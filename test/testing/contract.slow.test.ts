@@ -1,23 +1,15 @@
 // The contract of action types tells a good action from bad ones: for each promise, an action that breaks it and nothing
 // else, tried as a user's would be.
+
 import { once } from "node:events"
 import { createServer, get, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { expect } from "chai"
 import { z } from "zod"
-import {
-  type Action,
-  AppError,
-  type CollectionSpec,
-  defineAction,
-  defineCollection,
-  definePlugin,
-  OutgoingHttp,
-  Store,
-  template,
-} from "#core"
+import { AppError, defineAction, defineCollection, definePlugin, OutgoingHttp, Store, template } from "#core"
 import { contractOf } from "#core/testing"
-import type { AnyAction } from "../../core/contract/action.ts"
+import type { Action, AnyAction } from "../../core/contract/action.ts"
+import type { CollectionSpec } from "../../core/contract/collection.ts"
 import { type Given, tried } from "./contract-bench.ts"
 
 const config = z.strictObject({ note: template(z.string()).optional(), api_key: z.string().optional() })

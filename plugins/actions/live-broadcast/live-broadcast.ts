@@ -2,18 +2,8 @@
 // on disk, and an execution that fails tells nobody.
 
 import { z } from "zod"
-import {
-  AppError,
-  channelPattern,
-  containsTemplate,
-  defineAction,
-  derivedUuidInOrder,
-  isReservedChannel,
-  type Json,
-  Live,
-  template,
-  templateJson,
-} from "#core"
+import { AppError, containsTemplate, defineAction, derivedUuidInOrder, type Json, Live, template, templateJson } from "#core"
+import { channelPattern, isReservedChannel } from "#core/engine"
 
 const Channel = z
   .string()

@@ -1,6 +1,8 @@
 // Reading, adding, removing and exporting the rows of a dataset.
+
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Pager, pageInput, resultOf, type Streamed, timestamp, Uuid } from "#core"
+import { AppError, Clock, defineOperation, Pager, pageInput, resultOf, timestamp, Uuid } from "#core"
+import type { Streamed } from "#core/engine"
 import { blanksOf, withBlanks } from "../blank-columns.ts"
 import { Datasets } from "../datasets.ts"
 import { csv, ndjson } from "../export.ts"

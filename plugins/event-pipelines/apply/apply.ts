@@ -1,7 +1,9 @@
 // Applies a plan in one unit of work: all of it or nothing. What was changed on the server meanwhile fails the commit, and
 // is planned again.
+
 import { isDeepStrictEqual } from "node:util"
-import { AppError, StagedWork, type UnitOfWork } from "#core"
+import { AppError, type UnitOfWork } from "#core"
+import { StagedWork } from "#core/engine"
 import { type AppliedFile, type PipelineRecord, Pipelines } from "../collections.ts"
 import type { EventPipelines, Organization } from "../pipelines.ts"
 import { markOf, takenSecret } from "./named-secret.ts"

@@ -1,6 +1,8 @@
 // `millrace pipelines …`: the commands of people who keep pipelines in a repository. What they run is loaded when one is
 // called, so that a service does not load it.
-import type { CommandOption, PluginCommand } from "#core"
+
+import type { PluginCommand } from "#core"
+import type { CommandOption } from "#core/engine"
 
 const group = {
   name: "pipelines",

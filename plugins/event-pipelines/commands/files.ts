@@ -2,9 +2,10 @@
 
 import { existsSync, statSync } from "node:fs"
 import { relative, resolve } from "node:path"
-import { CommandProblem, notUtf8, utf8Text } from "#core"
+import { CommandProblem } from "#core"
 import { frameworkRoot, printError, type Reading, readGiven, type Terminal } from "#core/commands"
-import { BootError, type FileKind, filesOfKind, ignoredFiles, isTestFile } from "#core/engine"
+import { BootError, notUtf8, utf8Text } from "#core/engine"
+import { type FileKind, filesOfKind, ignoredFiles, isTestFile } from "../pipeline-folder.ts"
 
 export interface WantedFiles {
   /** As given on the command line; none: the configured folders. */

@@ -1,7 +1,8 @@
 // `millrace pipelines listen`: each accepted event of a running service is sent on to a local server, while developing.
-import { AppError, type CommandContext } from "#core"
+
+import { AppError } from "#core"
 import { print } from "#core/commands"
-import { BootError } from "#core/engine"
+import { BootError, type CommandContext } from "#core/engine"
 import { hearEvents, type LiveEvent } from "./live-events.ts"
 import { openRemote, type Remote, type RemoteOptions } from "./remote.ts"
 import { eventLine, wanted } from "./tail.ts"

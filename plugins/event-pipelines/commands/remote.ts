@@ -1,9 +1,9 @@
 // A running service as these commands use it: over REST, with a key. Which one, and with which key, is what every command
 // says: given, or of a profile, or the local service with its own key (data/bootstrap.json).
 
-import { AppError, CommandProblem, type ErrorCode, type ErrorDetails, slugOf } from "#core"
+import { AppError, CommandProblem, slugOf } from "#core"
 import { ownService, type Target, type Terminal, targetLine, targetOf } from "#core/commands"
-import type { PipelineDocument } from "#core/engine"
+import type { ErrorCode, ErrorDetails, PipelineDocument } from "#core/engine"
 
 export interface RemoteOptions {
   readonly url?: string

@@ -1,8 +1,8 @@
 // `millrace pipelines tail`: a running service's events as they come, one line each.
 
 import { styleText } from "node:util"
-import type { CommandContext } from "#core"
 import { print } from "#core/commands"
+import type { CommandContext } from "#core/engine"
 import { yamlLines } from "./line-diff.ts"
 import { hearEvents, type LiveEvent } from "./live-events.ts"
 import { openRemote, type RemoteOptions } from "./remote.ts"

@@ -1,8 +1,9 @@
 // `millrace pipelines validate`: which files, and where the report goes.
 
 import { writeFileSync } from "node:fs"
-import { type CommandContext, CommandProblem } from "#core"
+import { CommandProblem } from "#core"
 import { openCompiler, print, type Terminal } from "#core/commands"
+import type { CommandContext } from "#core/engine"
 import { findFiles, tellPassedOver } from "./files.ts"
 import { type FindingFormat, formatFindings } from "./finding-formats.ts"
 import { validateFiles } from "./validate.ts"

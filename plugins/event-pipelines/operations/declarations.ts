@@ -1,7 +1,8 @@
 // What pipelines can be made of: action types and auth modes, with the JSON Schema of each.
 
 import { z } from "zod"
-import { Actions, AuthModes, Declarations, defineOperation } from "#core"
+import { defineOperation } from "#core"
+import { Actions, AuthModes, Declarations } from "#core/engine"
 
 const JsonSchema = z.record(z.string(), z.json())
 

@@ -1,7 +1,9 @@
 // `millrace pipelines verify`: a captured request judged against a provider's scheme, with the verdict and its cause.
+
 import { readFileSync } from "node:fs"
 import { z } from "zod"
-import { AppError, notUtf8, type PluginCommand, utf8Text, type Verdict } from "#core"
+import { AppError, type PluginCommand, type Verdict } from "#core"
+import { notUtf8, utf8Text } from "#core/engine"
 import { type CapturedRequest, verifyCaptured } from "../captured.ts"
 import { createKeyFetcher } from "../key-fetcher.ts"
 import { selfTest } from "./self-test.ts"

@@ -1,7 +1,9 @@
 // `public_artifact`: anyone who has a published page before them. No credential; the event must name the page that the
 // pipeline belongs to, and that page must be published.
+
 import { z } from "zod"
-import { defineAuthMode, type Token, type Verdict } from "#core"
+import { defineAuthMode, type Verdict } from "#core"
+import type { Token } from "#core/engine"
 import { guarded } from "../request/guarded.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"

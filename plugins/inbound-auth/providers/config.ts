@@ -1,5 +1,5 @@
 // `auth_config` of provider_signature, without its secret. Which settings a provider takes is checked against its row.
-import { nearest } from "#core"
+import { nearest } from "#core/engine"
 import { settingFields, settingNames } from "./settings.ts"
 import { findProvider, providerSlugs } from "./table.ts"
 

@@ -1,5 +1,5 @@
 // Puts a proof where the table says it stands.
-import type { SignedParts } from "#core"
+import type { SignedParts } from "#core/engine"
 import { onlySender } from "./only-sender.ts"
 
 /** At the first of the places; a numbered header is its first. */

@@ -1,6 +1,8 @@
 // Signs a request as a known provider does, from the same row of the table that verifies it.
+
 import { createHmac } from "node:crypto"
-import type { InboundRequest, SignedParts } from "#core"
+import type { InboundRequest } from "#core"
+import type { SignedParts } from "#core/engine"
 import { keyBytes } from "../checks/key.ts"
 import type { ProviderRow } from "../providers/row.ts"
 import type { ProviderConfig } from "../providers/settings.ts"

@@ -1,7 +1,9 @@
 // Signs a request as a sender does whose proof is a MAC (or the older plain hash) over a template of the request: the
 // counterpart of schemes/digest.ts, for tests of pipelines.
+
 import { createHash, createHmac } from "node:crypto"
-import { AppError, type InboundRequest, type SignedParts } from "#core"
+import { AppError, type InboundRequest } from "#core"
+import type { SignedParts } from "#core/engine"
 import { keyBytes, keyForm } from "../checks/key.ts"
 import type { SignatureText } from "../checks/signature-text.ts"
 import { compileSignedText, type Pieces } from "../checks/signed-text.ts"

@@ -1,24 +1,8 @@
 // Making, listing and revoking keys.
+
 import { z } from "zod"
-import {
-  AppError,
-  type Caller,
-  Clock,
-  Declarations,
-  defineOperation,
-  type FieldProblem,
-  Name,
-  nearest,
-  Operations,
-  Pager,
-  pageInput,
-  resultOf,
-  roleAtLeast,
-  roles,
-  Store,
-  Timestamp,
-  Uuid,
-} from "#core"
+import { AppError, type Caller, Clock, defineOperation, Name, Pager, pageInput, resultOf, roleAtLeast, Store, Timestamp, Uuid } from "#core"
+import { Declarations, type FieldProblem, nearest, Operations, roles } from "#core/engine"
 import { ApiKeys } from "../api-keys.ts"
 import { KeysCollection, type StoredKey } from "../collections.ts"
 import { Organizations } from "../directory.ts"

@@ -1,6 +1,8 @@
 // Who is calling, who else belongs to the organization, and which organizations it manages.
+
 import { z } from "zod"
-import { type Caller, defineOperation, Pager, pageInput, roles, Store, Timestamp, Uuid } from "#core"
+import { type Caller, defineOperation, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
+import { roles } from "#core/engine"
 import { MembershipsCollection, type Organization, UsersCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 

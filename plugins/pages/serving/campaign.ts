@@ -1,5 +1,5 @@
 // Where a visit comes from, as its address says: utm_* and the click ids of ad networks. Pure.
-import type { PageEnvelope } from "#core"
+import type { PageEnvelope } from "#core/engine"
 
 const utm = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"] as const
 

@@ -1,6 +1,8 @@
 // GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and beacon. A missing
 // page and one that is not public are the same 404.
-import { AppError, type Authenticator, type PageEnvelope, type RouteRequest, type RouteResponse } from "#core"
+
+import { AppError, type RouteRequest, type RouteResponse } from "#core"
+import type { Authenticator, PageEnvelope } from "#core/engine"
 import type { Organizations } from "../../organizations/index.ts"
 import type { StoredPage, Variant } from "../collections.ts"
 import type { Pages } from "../pages.ts"

@@ -1,6 +1,8 @@
 // Who changed what, read back: by whom, with what was there before and after, and never a secret.
+
 import { expect } from "chai"
-import { type Role, UnitsOfWork } from "#core"
+import { UnitsOfWork } from "#core"
+import type { Role } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
 import { ApiKeys } from "../../../plugins/organizations/index.ts"
 

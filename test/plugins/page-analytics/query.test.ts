@@ -1,6 +1,8 @@
 // Asking: what comes back in which form, what is refused in whose words, and who may ask.
+
 import { expect } from "chai"
-import { type AppError, Authenticator, CacheInvalidation, UnitsOfWork } from "#core"
+import { type AppError, CacheInvalidation, UnitsOfWork } from "#core"
+import { Authenticator } from "#core/engine"
 import { MembershipsCollection } from "../../../plugins/organizations/collections.ts"
 import { ApiKeys, Organizations, organizationsTopic } from "../../../plugins/organizations/index.ts"
 import { PageAnalytics } from "../../../plugins/page-analytics/index.ts"

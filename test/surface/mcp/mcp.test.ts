@@ -1,8 +1,10 @@
 // MCP through the official client, in both revisions: the same operations, walls and refusals as everywhere else.
+
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { InMemoryTransport } from "@modelcontextprotocol/server"
 import { expect } from "chai"
-import { type Role, UnitsOfWork } from "#core"
+import { UnitsOfWork } from "#core"
+import type { Role } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../../core/contract/operation.ts"
 import { mcpServers } from "../../../core/surface/mcp/server.ts"

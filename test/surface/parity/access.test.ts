@@ -1,7 +1,8 @@
 // Every registered operation, as a stranger, a token without its scope, a role too low and a neighbour meets it, over
 // REST, MCP, the command and the client alike.
+
 import { expect } from "chai"
-import { roles } from "#core"
+import { roles } from "#core/engine"
 import { fulfilled } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { httpStatusOf } from "../../../core/kernel/errors.ts"

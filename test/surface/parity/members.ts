@@ -1,5 +1,7 @@
 // Organizations for the walks over the operations, with a key that may do everything there.
-import { type Role, UnitsOfWork } from "#core"
+
+import { UnitsOfWork } from "#core"
+import type { Role } from "#core/engine"
 import { fulfilled, type GivenCall } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { Store } from "../../../core/contract/store.ts"

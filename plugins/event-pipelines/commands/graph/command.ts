@@ -1,7 +1,7 @@
 // `millrace pipelines graph`: the compiled graph as text for the terminal or as Mermaid for documents.
-import type { CommandContext } from "#core"
+
 import { openCompiler, print } from "#core/commands"
-import { PipelineDocument } from "#core/engine"
+import { type CommandContext, PipelineDocument } from "#core/engine"
 import { readText, shownPath } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
 import { placedIn } from "../validate.ts"

@@ -1,7 +1,8 @@
 // `millrace pipelines plan` and `apply`: files against a running service.
-import { type CommandContext, CommandProblem } from "#core"
+
+import { CommandProblem } from "#core"
 import { openCompiler, print, printError, Rehearsal } from "#core/commands"
-import { BootError } from "#core/engine"
+import { BootError, type CommandContext } from "#core/engine"
 import { formatFindings } from "../finding-formats.ts"
 import { openRemote, type Remote, type RemoteOptions } from "../remote.ts"
 import { type LocalDocuments, localDocuments } from "./documents.ts"

@@ -1,8 +1,8 @@
 // The files that are planned or applied: compiled here first, so that what is wrong is told with its lines, then sent as
 // they are, each with what the variable of its secret holds.
-import type { CoreConfig } from "#core"
+
 import type { LocalCompiler, Terminal } from "#core/commands"
-import { PipelineDocument, parseText } from "#core/engine"
+import { type CoreConfig, PipelineDocument, parseText } from "#core/engine"
 import { findFiles, readText, shownPath, tellPassedOver } from "../files.ts"
 import { slugOfDocument } from "../remote.ts"
 import { type CheckedFile, validateFiles } from "../validate.ts"

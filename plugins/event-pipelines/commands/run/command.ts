@@ -1,9 +1,9 @@
 // `millrace pipelines run`: one event through a document and the real engine, each stage shown; nothing is sent anywhere.
 
 import { z } from "zod"
-import { type CommandContext, CommandProblem } from "#core"
+import { CommandProblem } from "#core"
 import { type Outcome, openCompiler, PipelineHarness, print, printError, Rehearsal, type SentEvent, type Terminal } from "#core/commands"
-import type { PipelineDocument } from "#core/engine"
+import type { CommandContext, PipelineDocument } from "#core/engine"
 import { readText, shownPath } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
 import { openRemote, type Remote, type RemoteOptions, slugOfDocument } from "../remote.ts"

@@ -3,8 +3,8 @@
 
 import { existsSync, statSync, writeFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import type { CommandContext } from "#core"
 import { isStartedAgain, type LocalCompiler, openCompiler, print, printError, Rehearsal, startedAgain, type Terminal } from "#core/commands"
+import type { CommandContext } from "#core/engine"
 import { findFiles, folderOf, shownPath, tellPassedOver } from "../files.ts"
 import { Changes } from "./changes.ts"
 import { junit, testReport, totalsOf } from "./report.ts"

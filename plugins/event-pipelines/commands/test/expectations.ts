@@ -1,7 +1,8 @@
 // What one event left behind, held against what its test expects of it.
 
-import type { Json, OutgoingCall, OutgoingMail } from "#core"
+import type { Json } from "#core"
 import { asJson, type Difference, differences, type Expectations, type HarnessRow, type Outcome } from "#core/commands"
+import type { OutgoingCall, OutgoingMail } from "#core/engine"
 import { bareDataset } from "../../../datasets/index.ts"
 export function unmet(expect: Expectations, outcome: Outcome): Difference[] {
   const { entry, response, rows, mails, calls, broadcasts } = outcome

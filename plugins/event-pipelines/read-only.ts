@@ -2,7 +2,7 @@
 // be edited and sent back; one that differs is refused.
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
-import { AppError } from "../kernel/errors.ts"
+import { AppError } from "#core"
 
 /** What the documentation says of such a field. */
 export const readOnlyNote = "Read-only; accepted if unchanged."
