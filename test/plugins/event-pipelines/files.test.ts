@@ -1,48 +1,18 @@
 // Pipelines from files: applied at start where they changed, never over what was changed on the server, and refused
 // with everything that is wrong with them.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { dirname, join } from "node:path"
 import { expect } from "chai"
-import { type TestHost, testHost } from "#core/testing"
-import { Bench, type Made, post } from "../../pipelines/bench.ts"
+import { Bench, post } from "../../pipelines/bench.ts"
+import { FilePlaces, get, warned } from "./file-places.ts"
 
 const variable = "TEST_FILE_PIPELINE_SECRET"
 
 describe("pipeline files", () => {
-  const folders: string[] = []
-  const running: TestHost[] = []
+  const places = new FilePlaces()
   afterEach(async () => {
-    for (const host of running.splice(0)) await host.stop()
-    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+    await places.remove()
     delete process.env[variable]
   })
-
-  /** A folder of files and a place for data; `boot` starts a service on them. */
-  function place() {
-    const dataDir = mkdtempSync(join(tmpdir(), "millrace-files-data-"))
-    const files = mkdtempSync(join(tmpdir(), "millrace-files-"))
-    folders.push(dataDir, files)
-    return {
-      write: (name: string, text: string | Uint8Array) => {
-        mkdirSync(dirname(join(files, name)), { recursive: true })
-        writeFileSync(join(files, name), text)
-      },
-      link: (name: string, target: string) => symlinkSync(target, join(files, name)),
-      async boot() {
-        for (const host of running.splice(0)) await host.stop()
-        const host = await testHost({ dataDir, env: { MILLRACE_PIPELINES_PATHS: files } })
-        running.push(host)
-        return host
-      },
-    }
-  }
-  const get = async (host: TestHost, slug: string) => (await host.api<Made & { name: string }>("GET", `/v1/event-pipelines/${slug}`)).body
-  const warned = (host: TestHost) =>
-    host.logged
-      .map((line) => JSON.parse(line) as { level: number; msg: string })
-      .filter(({ level }) => level >= 40)
-      .map(({ msg }) => msg)
+  const place = () => places.make()
 
   it("are applied once, and again only where they changed", async () => {
     const { write, boot } = place()
@@ -92,7 +62,7 @@ describe("pipeline files", () => {
     write("a.yaml", "slug: drifting\nname: Changed in the file\nauth_mode: none\npipeline: []\n")
     const second = await boot()
     expect(await get(second, "drifting")).to.include({ name: "Changed by hand", revision: 2 })
-    expect(warned(second).join()).to.include("the server's is kept")
+    expect(warned(second).join()).to.include("the server's version is kept")
   })
 
   it("do not take a rotated secret for a change", async () => {
@@ -131,46 +101,6 @@ describe("pipeline files", () => {
     expect([...first.logged, ...second.logged, ...third.logged].join()).not.to.include("env-SECRET-12")
   })
 
-  it("take another secret that their variable holds, end the one before, and keep one that was rotated on the server", async () => {
-    const { write, boot } = place()
-    write(
-      "a.yaml",
-      `name: Turned\nstate: active\nauth_mode: shared_secret_header\nauth_config: { secret: { from_env: ${variable} } }\npipeline: []\n`,
-    )
-    const bootWith = (secret: string) => {
-      process.env[variable] = secret
-      return boot()
-    }
-    const statuses = async (host: TestHost, ...secrets: string[]) => {
-      const { inbound_url } = await get(host, "turned")
-      return Promise.all(secrets.map(async (secret) => (await post(inbound_url, {}, { "x-webhook-secret": secret })).status))
-    }
-    const first = await bootWith("leaked-SECRET-1")
-    expect(await statuses(first, "leaked-SECRET-1", "fresh-SECRET-2")).to.deep.equal([200, 401])
-    const second = await bootWith("fresh-SECRET-2")
-    expect(await statuses(second, "leaked-SECRET-1", "fresh-SECRET-2")).to.deep.equal([401, 200])
-    const { revision } = await get(second, "turned")
-    // The same again, and none at all, are no change.
-    expect(await get(await boot(), "turned")).to.include({ revision })
-    delete process.env[variable]
-    expect(await get(await boot(), "turned")).to.include({ revision, state: "active" })
-
-    const third = await bootWith("fresh-SECRET-2")
-    const { body } = await third.api<{ secret: string }>("POST", "/v1/event-pipelines/turned/rotate-secret", {})
-    const stale = await boot()
-    expect(warned(stale).join()).to.include("the secret was rotated on the server since")
-    expect(await statuses(stale, "fresh-SECRET-2", body.secret)).to.deep.equal([401, 200])
-    // Once the variable holds it, the variable is followed again.
-    expect(warned(await bootWith(body.secret))).to.deep.equal([])
-    const last = await bootWith("last-SECRET-3")
-    expect(warned(last)).to.deep.equal([])
-    expect(await statuses(last, body.secret, "last-SECRET-3")).to.deep.equal([401, 200])
-    const logged = [first, second, third, stale, last].flatMap((host) => host.logged).join()
-    expect(logged)
-      .not.to.match(/SECRET-[123]/)
-      .and.not.include(body.secret)
-  })
-
   it("are refused together, each problem with file, line and column", async () => {
     const { write, boot } = place()
     write("a.yaml", "name: Broken\nauth_mode: none\npipeline:\n  - type: dataset.wirte\n    dataset_slug: x\n")
@@ -199,8 +129,8 @@ describe("pipeline files", () => {
     expect(body.event_pipelines.map(({ slug }) => slug)).to.deep.equal(["taken"])
     const said = warned(host)
     expect(said).to.have.length(2)
-    expect(said[0]).to.match(/crm is not taken for pipelines/)
-    expect(said[1]).to.match(/z\.YAML is not taken for pipelines/)
+    expect(said[0]).to.match(/crm is ignored: subfolders are not searched/)
+    expect(said[1]).to.match(/z\.YAML is ignored/)
   })
 
   it("are none where the name begins with a dot, and refused where they cannot be read", async () => {
@@ -221,12 +151,12 @@ describe("pipeline files", () => {
     expect(failure?.message)
       .to.match(/z\.yaml:1:1: The file cannot be read: /)
       .and.to.match(/bad\.yaml:\d+:\d+: /)
-      .and.to.match(/latin\.yaml:1:1: The file is not text in UTF-8/)
+      .and.to.match(/latin\.yaml:1:1: The file is not valid UTF-8/)
       .and.not.to.include("ENOENT")
   })
 
   it("are refused where they change what is fixed, or name one slug twice", async () => {
-    const { write, boot } = place()
+    const { write, remove, boot } = place()
     write("a.yaml", "name: Settled\nauth_mode: none\npipeline: []\n")
     await boot()
     write("a.yaml", "name: Settled\nauth_mode: shared_secret_header\npipeline: []\n")
@@ -248,7 +178,7 @@ describe("pipeline files", () => {
         )
       )?.message,
     ).to.match(/b\.yaml.*settled.*a\.yaml/)
-    rmSync(join(folders[1] ?? "", "b.yaml"))
+    remove("b.yaml")
     const host = await boot()
     expect(await new Bench(host).entries("settled")).to.deep.equal([])
   })

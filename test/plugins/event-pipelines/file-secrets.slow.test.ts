@@ -1,0 +1,55 @@
+// Secrets of pipeline files that variables hold, over many starts.
+import { expect } from "chai"
+import type { TestHost } from "#core/testing"
+import { post } from "../../pipelines/bench.ts"
+import { FilePlaces, get, warned } from "./file-places.ts"
+
+const variable = "TEST_FILE_PIPELINE_SECRET"
+
+describe("pipeline files", () => {
+  const places = new FilePlaces()
+  afterEach(async () => {
+    await places.remove()
+    delete process.env[variable]
+  })
+
+  it("take another secret that their variable holds, end the one before, and keep one that was rotated on the server", async () => {
+    const { write, boot } = places.make()
+    write(
+      "a.yaml",
+      `name: Turned\nstate: active\nauth_mode: shared_secret_header\nauth_config: { secret: { from_env: ${variable} } }\npipeline: []\n`,
+    )
+    const bootWith = (secret: string) => {
+      process.env[variable] = secret
+      return boot()
+    }
+    const statuses = async (host: TestHost, ...secrets: string[]) => {
+      const { inbound_url } = await get(host, "turned")
+      return Promise.all(secrets.map(async (secret) => (await post(inbound_url, {}, { "x-webhook-secret": secret })).status))
+    }
+    const first = await bootWith("leaked-SECRET-1")
+    expect(await statuses(first, "leaked-SECRET-1", "fresh-SECRET-2")).to.deep.equal([200, 401])
+    const second = await bootWith("fresh-SECRET-2")
+    expect(await statuses(second, "leaked-SECRET-1", "fresh-SECRET-2")).to.deep.equal([401, 200])
+    const { revision } = await get(second, "turned")
+    // The same again, and none at all, are no change.
+    expect(await get(await boot(), "turned")).to.include({ revision })
+    delete process.env[variable]
+    expect(await get(await boot(), "turned")).to.include({ revision, state: "active" })
+
+    const third = await bootWith("fresh-SECRET-2")
+    const { body } = await third.api<{ secret: string }>("POST", "/v1/event-pipelines/turned/rotate-secret", {})
+    const stale = await boot()
+    expect(warned(stale).join()).to.include("the secret was rotated on the server since")
+    expect(await statuses(stale, "fresh-SECRET-2", body.secret)).to.deep.equal([401, 200])
+    // Once the variable holds it, the variable is followed again.
+    expect(warned(await bootWith(body.secret))).to.deep.equal([])
+    const last = await bootWith("last-SECRET-3")
+    expect(warned(last)).to.deep.equal([])
+    expect(await statuses(last, body.secret, "last-SECRET-3")).to.deep.equal([401, 200])
+    const logged = [first, second, third, stale, last].flatMap((host) => host.logged).join()
+    expect(logged)
+      .not.to.match(/SECRET-[123]/)
+      .and.not.include(body.secret)
+  })
+})
