@@ -3,5 +3,5 @@
 import module from "node:module"
 
 const { directory } = module.enableCompileCache?.() ?? {}
-// Threads have it by this variable alone; without it each of them compiles anew what all of them share.
+// Threads have it by this variable alone; without it each of them compiles what all of them share.
 if (directory) process.env.NODE_COMPILE_CACHE ??= directory

@@ -10,7 +10,7 @@ const levels: Readonly<Record<number, readonly [string, Parameters<typeof styleT
   60: ["fatal", "red"],
 }
 
-/** One JSON line of the log as text, with its line break; a text that is none is left as it is. */
+/** One JSON line of the log as text, with its line break; other text is left unchanged. */
 export function logText(line: string): string {
   const logged = parsed(line)
   if (!logged) return line

@@ -10,6 +10,7 @@ export { type Compiled, compileExpression } from "./template/expression.ts"
 export type { Read } from "./template/reads.ts"
 export { compileText } from "./template/text.ts"
 
+/** A value that a template reads, and the place of the template in the document. */
 export interface PlacedRead extends Read {
   /** JSON pointer of the string that reads. */
   readonly pointer: string

@@ -57,7 +57,7 @@ export interface Rage {
 }
 
 export interface BurstChanges {
-  /** Rows to write, or to write anew. */
+  /** Rows to write, or to rewrite. */
   readonly written: readonly Rage[]
   /** Rows to take away: of bursts that are part of another one, or broken, by what came late. */
   readonly withdrawn: readonly Rage[]

@@ -78,7 +78,7 @@ describe("shell completion", () => {
     expect(await runMillrace(["completion", "powershell"])).to.deep.equal({
       code: 1,
       out: "",
-      err: 'There is no completion for "powershell"; there is for bash, zsh, fish.\n',
+      err: 'Completion for "powershell" is not supported; supported are bash, zsh, fish.\n',
     })
   })
 })

@@ -91,7 +91,7 @@ describe("millrace new", function () {
     const test = join(repository.root, "test/plugins/actions/half-made.test.ts")
     writeFileSync(test, "// mine\n")
     const { code, output } = await millrace("new", "action", "half-made")
-    expect([code, output.trim()]).to.deep.equal([1, "test/plugins/actions/half-made.test.ts is already there."])
+    expect([code, output.trim()]).to.deep.equal([1, "test/plugins/actions/half-made.test.ts exists already."])
     expect(readFileSync(test, "utf8")).to.equal("// mine\n")
     expect(existsSync(join(repository.root, "plugins/actions/half-made"))).to.equal(false)
   })
@@ -101,11 +101,11 @@ describe("millrace new", function () {
     const lost = await elsewhere.run(process.execPath, "millrace/core/millrace.js", "new", "action", "lost")
     expect([lost.code, lost.output]).to.deep.equal([
       1,
-      `${repository.folder} is no Millrace project: its package.json must name millrace among its dependencies. \`millrace init DIR\` creates one.\n`,
+      `${repository.folder} is not a Millrace project: its package.json must name millrace among its dependencies. \`millrace init DIR\` creates one.\n`,
     ])
     const full = await millrace("init", "plugins")
     expect(full.code).to.equal(1)
-    expect(full.output.trim()).to.match(/plugins is not empty: a project is made in a new folder\..*`millrace new`/)
+    expect(full.output.trim()).to.match(/plugins is not empty: a project is created in a new folder\..*`millrace new`/)
     for (const taken of ["package.json", "package.json/below/it"]) {
       const { code, output } = await millrace("init", taken)
       expect([code, output.trim().split("\n").length], output).to.deep.equal([1, 1])

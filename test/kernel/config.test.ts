@@ -112,7 +112,7 @@ describe("configuration", () => {
     ])
     expect(problems("inbuond: {}")[0]).to.match(/^inbuond .* Did you mean "inbound"\?$/)
     expect(problems(undefined, { MILLRACE_INBOUND_MAX_BODY_BYTE: "1" })).to.deep.equal([
-      'The variable MILLRACE_INBOUND_MAX_BODY_BYTE sets nothing. Did you mean "MILLRACE_INBOUND_MAX_BODY_BYTES"?',
+      'The variable MILLRACE_INBOUND_MAX_BODY_BYTE does not name a setting. Did you mean "MILLRACE_INBOUND_MAX_BODY_BYTES"?',
     ])
     expect(problems("zzz: 1")[0]).to.not.include("Did you mean")
   })

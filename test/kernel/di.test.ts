@@ -36,7 +36,7 @@ describe("container", () => {
     new Container().value(A, "elsewhere")
     const container = new Container()
     expect(container.has(A)).to.equal(false)
-    expect(() => container.get(A)).to.throw('Nobody provides "A"')
+    expect(() => container.get(A)).to.throw('Nothing provides "A"')
   })
 
   it("names both providers of one token, and keeps the first", () => {
@@ -49,7 +49,7 @@ describe("container", () => {
   it("names who injects what nobody provides", () => {
     const container = new Container()
     container.provide(A, { inject: { b: B }, create: () => "a" })
-    expect(() => container.get(A)).to.throw('Nobody provides "B", which "A" injects.')
+    expect(() => container.get(A)).to.throw('Nothing provides "B", which "A" injects.')
   })
 
   it("names the whole of a circle", () => {
@@ -57,7 +57,7 @@ describe("container", () => {
     container.provide(A, { inject: { b: B }, create: () => "a" })
     container.provide(B, { inject: { c: C }, create: () => "b" })
     container.provide(C, { inject: { a: A }, create: () => "c" })
-    expect(() => container.get(A)).to.throw("in a circle: A -> B -> C -> A.")
+    expect(() => container.get(A)).to.throw("have circular dependencies: A -> B -> C -> A.")
   })
 
   it("tells every problem of making everything, each once", () => {

@@ -271,7 +271,7 @@ handlers:
   it("names field and kind, never the value, when a rendered value does not fit", async () => {
     const graph = await graphOf([{ ...mail, to: "{{ event.name }}", button: { label: "{{ event.tags }}", url: "https://a.test" } }])
     const run = () => graph.byId.get("email_send_1")?.config({ ...scope, event: { name: "sk_live_123", tags: [] } })
-    expect(run).to.throw(AppError, /"to" rendered to a string that does not fit/)
+    expect(run).to.throw(AppError, /"to" rendered to a string, which is not valid/)
     expect(run).not.to.throw(/sk_live/)
     const failing = await graphOf([{ type: "respond", body: { at: "{{ 'now' | date: '%s' }}" } }])
     expect(() => failing.byId.get("respond_1")?.config(scope)).to.throw(AppError, /"body" cannot be rendered/)

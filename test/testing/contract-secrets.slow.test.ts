@@ -32,20 +32,20 @@ describe("the contract of action types, of secrets", () => {
       { accounts: z.array(z.strictObject({ token: z.string() })).optional() },
       { tenants: z.record(z.string(), z.strictObject({ label: z.string(), client_secret: template(z.string()) })).optional() },
     ])
-      expect(await saidOf(fields), Object.keys(fields).join()).to.include("A secret of its config stands in the journal")
+      expect(await saidOf(fields), Object.keys(fields).join()).to.include("A secret of its config appears in the journal")
   })
 
   it("looks for the example's own where the schema takes no other", async () => {
     const key = { api_key: z.string().regex(/^sk_[a-z]+$/) }
-    expect(await saidOf(key, "api_key: sk_example")).to.include("A secret of its config stands in the journal")
+    expect(await saidOf(key, "api_key: sk_example")).to.include("A secret of its config appears in the journal")
     const short = { signing_secret: z.string().max(10) }
-    expect(await saidOf(short, "signing_secret: 'w\"tsecret1'")).to.include("A secret of its config stands in the journal")
+    expect(await saidOf(short, "signing_secret: 'w\"tsecret1'")).to.include("A secret of its config appears in the journal")
   })
 
   it("says which field no secret could be tried in", async () => {
     const auth = z.strictObject({ tenant: z.string().regex(/^t\d+$/), password: z.string() }).optional()
     const said = await saidOf({ auth, signing_secret: z.string().max(10) }, "signing_secret: short")
-    expect(said).to.include("No secret could be tried in /auth/password, /signing_secret: let an example")
+    expect(said).to.include("No secret could be tried in /auth/password, /signing_secret: give an example")
   })
 
   it("asks for none in fields that hold no text of their own", async () => {

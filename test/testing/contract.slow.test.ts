@@ -212,7 +212,7 @@ describe("the contract of action types", () => {
     })
     const { ran, failed } = await tried(pluginOf(eager, Notes), /leaves nothing behind/)
     expect(ran).to.deep.equal(["leaves nothing behind when it fails"])
-    expect(Object.values(failed).join()).to.include("left something behind in sample_notes")
+    expect(Object.values(failed).join()).to.include("left documents in sample_notes")
   })
 
   it("is broken by an action that goes on after its deadline, or never ends", async () => {

@@ -232,7 +232,7 @@ describe("pipelines against a running service", () => {
       ]
       for (const { code, output } of ran) {
         expect(code, output).to.equal(2)
-        expect(output.trim()).to.match(/^\S+ answers, but not as a Millrace service \(.*\): is that its address\?$/)
+        expect(output.trim()).to.match(/^\S+ does not respond like a Millrace service \(.*\): is the address right\?$/)
       }
     } finally {
       other.close()

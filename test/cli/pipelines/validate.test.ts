@@ -188,7 +188,7 @@ describe("pipelines validate", () => {
     const ran = await Promise.all(["latin", "wide", "bare"].map((name) => folder.run(["validate", `${name}.yaml`])))
     for (const { code, output } of ran) {
       expect(code, output).to.equal(2)
-      expect(output).to.match(/^\w+\.yaml cannot be read\. The file is not text in UTF-8\. .*\n$/)
+      expect(output).to.match(/^\w+\.yaml cannot be read\. The file is not valid UTF-8\. .*\n$/)
     }
     const marked = await folder.run(["validate", "marked.yaml"])
     expect([marked.code, marked.output]).to.deep.equal([0, "1 file, 0 errors, 0 warnings\n"])

@@ -107,7 +107,7 @@ describe("first start", () => {
 
   it("does not overwrite a file that it cannot read", async () => {
     writeFileSync(join(make().folder, "bootstrap.json"), "{ half")
-    expect(await messageOf(service.start())).to.match(/bootstrap\.json is not what a first start wrote/)
+    expect(await messageOf(service.start())).to.match(/bootstrap\.json does not hold what a first start writes/)
     expect(readFileSync(join(service.folder, "bootstrap.json"), "utf8")).to.equal("{ half")
   })
 

@@ -269,7 +269,7 @@ describe("page analytics query", () => {
         query,
       })
       expect([status, body.details.reason]).to.deep.equal([400, "query_rejected"])
-      expect(body.message, query).to.match(/A query is one SELECT .*The engine says: Only SELECT statements/)
+      expect(body.message, query).to.match(/A query is one SELECT .*Message of the engine: Only SELECT statements/)
     }
   })
 

@@ -132,7 +132,7 @@ describe("a form whose pipeline cannot do what it should", () => {
       const failed = await post(loop, page.path, new URLSearchParams(typed), asHtml)
       const html = await failed.text()
       expect([failed.status, failed.headers.get("content-type")]).to.deep.equal([500, "text/html; charset=utf-8"])
-      expect(html).to.include("nothing was kept").and.to.include('<input name="email" value="ada@acme.test"')
+      expect(html).to.include("nothing was saved").and.to.include('<input name="email" value="ada@acme.test"')
       expect(html)
         .to.include(`${escaped(typed.note)}</textarea>`)
         .and.to.include(`<form action="${page.path}" method="post">`)

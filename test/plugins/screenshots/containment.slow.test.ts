@@ -76,7 +76,7 @@ describe("screenshots: what a page can cost", () => {
     const errors = Promise.all([failure(host, "/hangs"), failure(host, "/loops")])
     await Promise.all([site.wasAsked("/hangs"), site.wasAsked("/looping")])
     host.clock.move(50_000)
-    expect(await errors).to.deep.equal(["The page was not done within 50000 ms.", "The page was not done within 50000 ms."])
+    expect(await errors).to.deep.equal(["The render timed out after 50000 ms.", "The render timed out after 50000 ms."])
     await allGone(folder)
     expect((await pictureOf(await take(host, { url: `${site.origin}/green` }))).at(600, 600)).to.deep.equal(green)
   })
@@ -87,7 +87,7 @@ describe("screenshots: what a page can cost", () => {
       take(host, { url: `${site.origin}/eats`, instructions: Array(9).fill({ action: "wait", ms: 10_000 }) }),
       take(host, { url: `${site.origin}/pours` }),
     ])
-    expect([memory.status, memory.error]).to.deep.equal(["failed", "The page needed more than 700 MB of memory."])
+    expect([memory.status, memory.error]).to.deep.equal(["failed", "The render exceeded 700 MB of memory."])
     expect([traffic.status, traffic.error]).to.deep.equal(["failed", "The page loads more than 3000000 bytes."])
     await allGone(folder)
   })
