@@ -57,7 +57,7 @@ export class GroupCommit {
   /** Documents that groups in progress touch; kept only where there may be several. */
   readonly #busy = new Set<string>()
   #whenIdle: (() => void)[] = []
-  /** Monotonic times at which the groups under way were given to the driver, oldest first. */
+  /** Monotonic times at which the groups in progress were given to the driver, oldest first. */
   readonly #begun: number[] = []
 
   constructor(options: {
@@ -81,7 +81,7 @@ export class GroupCommit {
     return this.#queue.length
   }
 
-  /** Milliseconds for which the oldest group under way has been with the driver; 0 where none is. */
+  /** Milliseconds for which the oldest group in progress has been with the driver; 0 where none is. */
   get stalledMs(): number {
     const [oldest] = this.#begun
     return oldest === undefined ? 0 : this.#clock.monotonic() - oldest

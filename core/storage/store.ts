@@ -36,7 +36,7 @@ export interface StartedStore extends Store {
 
 const defaultLimit = 1_000
 const countLimit = 2_147_483_647
-/** With a commit under way for longer, no other would be soon. */
+/** With a commit in progress for longer, others would wait too. */
 const maxStallMs = 2_000
 
 export function createStore(options: StoreOptions): StartedStore {
@@ -83,7 +83,7 @@ export function createStore(options: StoreOptions): StartedStore {
       if (stalled > maxStallMs)
         throw new AppError(
           "unavailable",
-          `Commits have been under way for ${stalled} ms.`,
+          `Commits have been in progress for ${stalled} ms.`,
           { reason: "storage_timeout" },
           { retryAfterS: 1 },
         )

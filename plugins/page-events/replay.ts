@@ -96,7 +96,7 @@ function gone(): AppError {
   })
 }
 
-/** Also where a replay is forced: whoever disabled the pipeline wants no rows of the page. */
+/** Also where a replay is forced: a disabled pipeline is to write no rows of the page. */
 function turnedOff(slug: string): AppError {
   const message = `Analytics of this page are turned off: "${slug}" is not active, and writes nothing until it is, a forced replay included.`
   return new AppError("failed_precondition", message, { reason: "page_analytics_off" })

@@ -161,7 +161,7 @@ export class ChildLink {
         env: {},
         stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
       })
-      // Without a descriptor for them there are none, whatever the types say.
+      // Without a descriptor for them there are none, despite the types.
       const [, , , pipe, watch] = (child.stdio as ChildProcess["stdio"] | undefined) ?? []
       if (pipe && watch) return { child, pipe: pipe as Duplex, watch: watch as Readable }
       child.once("error", lost)

@@ -24,7 +24,7 @@ export class UnservedRequests {
     if (fault.code === "unavailable") this.#unavailable(reason, fault.cause ?? fault)
   }
 
-  /** Of a request that is no event yet. Returns what its sender is told. */
+  /** Of a request that is not an event yet. Returns the error for its sender. */
   refusal(error: unknown, endpoint: string): AppError {
     const reason = error instanceof AppError ? reasonOf(error) : "internal"
     this.#count(reason)

@@ -20,7 +20,7 @@ const maxWaitingPerOrganization = 64
 const deadlineMs = 1_000
 /** Between two looks at what the thread has used. */
 const lookMs = 250
-/** So many looks in vain end it whatever it used. */
+/** After so many checks without CPU use it is ended, too. */
 const maxLooks = 48
 const memory = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 }
 

@@ -18,7 +18,7 @@ import type { FileFault, LostCommits, WriterReply, WriterRequest } from "./wire.
 const { collections, ...settings } = workerData as FileSettings & { collections: readonly CollectionSpec[] }
 const database = openForWriting(settings)
 const counter = new CommitCounter(settings.file)
-// Before anything is written, since a log that is written to may begin anew.
+// Before anything is written, since a log that is written to may restart.
 const lost = lostSince(counter)
 const organizations = new Organizations(database)
 layOut(database, collections, organizations)

@@ -118,7 +118,7 @@ headers: { Location: https://acme.test/thanks }`,
   preview: (config): Json => answerOf(config),
 })
 
-/** What is wrong with a header's value whatever the event holds. Text around outputs is always sent; what stands between tags may not be. */
+/** What is wrong with a header's value for every event. Text around outputs is always sent; what stands between tags may not be. */
 function staticProblem(name: string, value: unknown): string | undefined {
   if (typeof value !== "string" || !mayBeSet(name.toLowerCase())) return undefined
   const text = value.replaceAll(/\{\{(?!-)(?:(?!\}\}|-\}\}).)*\}\}/gs, "")

@@ -101,6 +101,8 @@ describe("the service that pipelines are planned against", () => {
   it("says what is wrong with a local service's file", async () => {
     folder.write("data/bootstrap.json", "{}")
     const { code, output } = await folder.run(["plan", "ping.yaml"], home)
-    expect(`${code},${output.trim()}`).to.match(/^1,.*bootstrap\.json does not hold what a first start writes \(base_url and admin_key\)\.$/)
+    expect(`${code},${output.trim()}`).to.match(
+      /^1,.*bootstrap\.json does not hold what a first start writes \(base_url and admin_key\)\.$/,
+    )
   })
 })
