@@ -70,7 +70,7 @@ describe("operations as commands", () => {
     expect(key).to.deep.include({ kind: "token", scopes: ["datasets:read", "pages:read"], manager: false })
     const joined = await run(["api-keys", "create", "--name", "Three", "--kind", "token", "--scopes", "datasets:read,pages:read"])
     expect([joined.code, joined.out]).to.deep.equal([2, ""])
-    expect(joined.err).to.include("One value a flag: --scopes … --scopes ….")
+    expect(joined.err).to.include("One value per flag: --scopes … --scopes ….")
     const rows = await json(["datasets", "insert-rows", "flags", "--rows", '[{"n":1},{"n":-2}]'])
     expect(rows["row_ids"]).to.have.length(2)
     const listed = await json(["datasets", "list-rows", "flags", "--sort", "n", "--limit", "1"])

@@ -17,6 +17,22 @@ describe("documentation", function () {
     })
   }
 
+  it("holds for `npm run dev`: what is saved is live", async () => {
+    const reader = new Reader({ withSample: true })
+    const blocks = [
+      "yaml\n# pipelines/saved.yaml\nname: Saved\nauth_mode: none\npipeline:\n  - { type: respond, status: 201, body: {} }",
+      "sh\nnpm run dev",
+      "sh\nsed -i 's/201/202/' pipelines/saved.yaml",
+      "sh\nuntil npx millrace event-pipelines get saved --json | grep -c '\"status\": 202'; do :; done",
+      "text\n1",
+    ]
+    try {
+      await reader.follow(pageOf("dev.md", blocks.map((block) => `\`\`\`${block}\n\`\`\`\n`).join("\n")))
+    } finally {
+      await reader.close()
+    }
+  })
+
   it("is not followed blindly: other output than shown, and blocks that nothing is done with, are found", async () => {
     expect(isAsShown("a\nb 12 ms\nc\n", "b … ms\nc")).to.equal(true)
     expect(isAsShown("a\nb\nc\nd\n", "a\n…\nd")).to.equal(true)

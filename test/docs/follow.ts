@@ -151,6 +151,7 @@ function makeCommands(folder: string): void {
 esac`
   const npm = `case "$*" in
   start) exec node ${join(projectRoot, "core/start.js")} ;;
+  "run dev") exec node ${join(projectRoot, "core/millrace.js")} dev ;;
   *) echo "The pages' tests have no npm $*." >&2; exit 1 ;;
 esac`
   for (const [name, body] of Object.entries({ npx, npm })) {

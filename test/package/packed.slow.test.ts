@@ -208,6 +208,13 @@ export const host = async () => (await testHost()).nothing
     expect(wrong, output).to.deep.equal([13, 16, 17, 18])
   })
 
+  it("has live updates that bundle as docs/browser.md says", async () => {
+    const [command = ""] = /(?<=`)echo [^`]*npx esbuild [^`]*(?=`)/.exec(read("node_modules/millrace/docs/browser.md")) ?? []
+    const { code, output } = await user.run("bash", "-c", command)
+    expect(code, `${command}\n${output}`).to.equal(0)
+    expect(read("live.js")).to.include("connectLive")
+  })
+
   it("has a client that bundles for browsers", async () => {
     for (const entry of ["client", "live"]) {
       const { outputFiles, metafile } = await build({

@@ -39,7 +39,7 @@ export function describeError(error: ClientError, { flagOf, listFlagOf }: Flags)
     const [top = ""] = path.split(".")
     const flag = path === top ? flagOf(top) : undefined
     const list = path === top ? undefined : listFlagOf(top)
-    return `  ${flag ?? path}: ${message}${list === undefined ? "" : ` One value a flag: ${list} … ${list} ….`}`
+    return `  ${flag ?? path}: ${list === undefined ? message : `${message.replace(/\.$/, "")}. One value per flag: ${list} … ${list} ….`}`
   })
   const findings = findingsOf(error.details["findings"])
   const head = fields.length > 0 ? `The input is not valid (${error.code}).` : `${error.message} (${error.code})`
