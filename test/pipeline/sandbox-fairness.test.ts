@@ -1,6 +1,5 @@
 // One organization's flood beside another's events and programs: by turns, counted in answers rather than in time.
 import { expect } from "chai"
-import type { SandboxSight } from "../../core/pipeline/sandbox/create-sandbox.ts"
 import type { Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
 import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 
@@ -50,31 +49,6 @@ describe("sandbox fairness", () => {
       expect(result).to.include({ kind: "unavailable", message: "Too many events of this organization wait for the sandbox." })
   })
 
-  it("gives an organization that keeps costing time a process that no other shares", async () => {
-    const impatient = sandboxUnderTest({ settings: { timeout_ms: 10, hard_deadline_ms: 100 } })
-    await impatient.start()
-    const endless = await programOf(sandbox, "function transform() { for (;;); }")
-    const quick = await programOf(sandbox, "function transform(event) { return event }")
-    const kinds = new Set<string>()
-    // Each pipeline runs away once only: none is paused for it by itself.
-    for (let i = 0; i < 64; i++) {
-      const result = await impatient.run(callOf(endless, {}, { organization: "runaway", pipelineId: `once-${i}` }))
-      kinds.add(result.ok ? "ok" : result.kind)
-    }
-    expect([...kinds]).to.deep.equal(["timeout"])
-    let answered = 0
-    const flood = Array.from({ length: 8 }, (_, i) =>
-      impatient.run(callOf(endless, {}, { organization: "runaway", pipelineId: `again-${i}` })).then(() => answered++),
-    )
-    for (let i = 0; i < 8; i++) {
-      expect(await impatient.run(callOf(quick, { i }, { organization: "quiet" }))).to.include({ ok: true })
-      expect(impatient.shares().sandbox).to.deep.equal([])
-    }
-    expect(answered).to.be.below(8)
-    await Promise.all(flood)
-    await impatient.stop()
-  })
-
   it("compiles an organization's program between two of another's", async () => {
     const properties = Object.fromEntries(
       Array.from({ length: 150 }, (_, i) => [
@@ -95,27 +69,5 @@ describe("sandbox fairness", () => {
     expect(problems).to.deep.equal([])
     expect(answered).to.be.at.most(2)
     await Promise.all(flood)
-  })
-})
-
-describe("a sandbox process that has grown", () => {
-  it("is replaced between events, and refuses none", async () => {
-    const sights: SandboxSight[] = []
-    // Less than any process takes, so that each look finds one to replace.
-    const sandbox = sandboxUnderTest({ settings: { max_process_mb: 1 }, observe: (sight) => sights.push(sight) })
-    await sandbox.start()
-    try {
-      const program = await programOf(sandbox, "function transform(event) { return event }")
-      const recycled = () => sights.filter((sight) => sight.type === "child_lost").map((sight) => sight.cause)
-      for (let i = 0; recycled().length < 2; i++) {
-        const results = await Promise.all(
-          Array.from({ length: 20 }, (_, n) => sandbox.run(callOf(program, { i, n }, { pipelineId: `pipeline-${n}` }))),
-        )
-        for (const [n, result] of results.entries()) expect(result).to.include({ ok: true, event: JSON.stringify({ i, n }) })
-      }
-      expect(new Set(recycled())).to.deep.equal(new Set(["recycled"]))
-    } finally {
-      await sandbox.stop()
-    }
   })
 })
