@@ -46,7 +46,7 @@ describe("sandbox fairness", () => {
     const refused = (await Promise.all(flood)).filter((result) => !result.ok)
     expect(refused.length).to.be.within(1_000, 2_000)
     for (const result of refused)
-      expect(result).to.include({ kind: "unavailable", message: "Too many events of this organization wait for the sandbox." })
+      expect(result).to.include({ kind: "unavailable", message: "Too many events of this organization are waiting for the sandbox." })
   })
 
   it("compiles an organization's program between two of another's", async () => {
