@@ -31,6 +31,8 @@ export interface JobArgs<P, R extends TokenRecord> {
   readonly log: Logger
   /** Committed together with the job's completion. */
   readonly work: UnitOfWork
+  /** What `enqueue` was given to remember, where this is the first attempt, on the node that enqueued it. */
+  readonly remembered?: unknown
 }
 
 export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
@@ -71,6 +73,8 @@ export interface EnqueueOptions {
   readonly runAt?: number
   readonly retry?: RetryPolicy
   readonly timeoutMs?: number
+  /** Handed to the first attempt where this node makes it at once, so that it need not read what was just written; not stored. */
+  readonly remember?: unknown
 }
 
 /** What enqueueing needs of a job: any job, with any injected services. */
@@ -108,7 +112,7 @@ export class JobFailed extends AppError {
   readonly progress: JobProgress | undefined
 
   constructor(message: string, progress?: JobProgress) {
-    super("failed_precondition", message, { retryable: false })
+    super("failed_precondition", message, { reason: "job_failed", retryable: false })
     this.progress = progress
   }
 }

@@ -17,6 +17,7 @@ export interface AttemptArgs {
   /** Who holds the job. */
   readonly node: string
   readonly jobs: ReadonlyMap<string, { job: AnyJob; deps: () => Deps<TokenRecord> }>
+  readonly remembered?: unknown
   /** Whether this node goes on holding a job that is due again after so long. */
   readonly keeps?: (milliseconds: number) => boolean
   /** Told after each try, for metrics. */
@@ -48,6 +49,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
     organization: doc.organization ?? undefined,
     jobId: doc.id,
     signal: stop.signal,
+    remembered: queue.remembered,
     log: log.child({ job: doc.id, type: doc.type, organization: doc.organization ?? undefined }),
     work,
   }

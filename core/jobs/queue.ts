@@ -35,6 +35,8 @@ export class DurableQueue implements JobQueue {
   readonly #log: BoundedLog
   /** Committed just now, and without room. */
   readonly #excess: JobDocument[] = []
+  /** For the first attempts of jobs that were enqueued here. */
+  readonly #remembered = new WeakMap<JobDocument, unknown>()
   readonly #running = new Map<string, { stop: AbortController; done: Promise<void> }>()
   /** Types of which the store has more that are due. */
   readonly #backlog = new Set<string>()
@@ -93,6 +95,7 @@ export class DurableQueue implements JobQueue {
       ...(isTracing() ? { trace: traceHeaders() } : {}),
     }
     work.in(JobCollection).insert(doc, { ifPresent: "keep" })
+    if (holds && options.remember !== undefined) this.#remembered.set(doc, options.remember)
     if (holds) work.afterCommit(() => this.#born(doc))
     else work.afterCommit(() => this.#waits(doc.type, due - now))
     return doc.id
@@ -180,7 +183,10 @@ export class DurableQueue implements JobQueue {
     const [doc] = turn.items
     if (!doc) return
     const stop = new AbortController()
-    const args = { ...this.#args, keeps: (milliseconds: number) => this.#keeps(milliseconds) }
+    // Its lease may have expired while it waited here; another node may then have been at it.
+    const remembered = doc.run_at > timestamp(this.#args.clock.now()) ? this.#remembered.get(doc) : undefined
+    this.#remembered.delete(doc)
+    const args = { ...this.#args, remembered, keeps: (milliseconds: number) => this.#keeps(milliseconds) }
     const done = attempt(args, doc, stop).then((next) => {
       this.#running.delete(doc.id)
       turn.done()

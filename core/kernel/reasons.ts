@@ -106,6 +106,7 @@ export const coreReasons = defineReasons({
   invalid_idempotency_key: { codes: ["invalid_argument"], summary: "The idempotency key is too long, or not printable ASCII." },
   invalid_option: { codes: ["invalid_argument"], summary: "An option's value is not valid." },
   database_setup_failed: { codes: ["failed_precondition"], summary: "The database's collections or indexes could not be created." },
+  job_failed: { codes: ["failed_precondition"], summary: "A job failed permanently." },
   malformed_body: {
     codes: ["invalid_argument"],
     summary: "The body is not JSON, or not the form that its Content-Type says.",

@@ -75,6 +75,6 @@ async function until(service: Service, wanted: number): Promise<void> {
     if (done > seen) since = performance.now()
     seen = done
     if (performance.now() - since > 60_000) throw new BenchProblem(`${wanted - done} jobs were not done, and none for a minute.`)
-    await pause(50)
+    await pause(500)
   }
 }

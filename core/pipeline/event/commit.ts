@@ -105,7 +105,7 @@ export class StoreCommitter implements Committer {
   #stageAccepted(work: StagedWork, event: EventContext): void {
     const { stored, execution, entry } = event
     if (execution && execution.pendingSteps > 0) {
-      const options = { organization: stored.organization.id, key: stored.id, id: deferredJobId(entry.id) }
+      const options = { organization: stored.organization.id, key: stored.id, id: deferredJobId(entry.id), remember: entry }
       this.#services.queue().enqueue(work, deferredJob, deferredPayload(execution, stored.revision), options)
     }
     if (event.claim) this.#services.dedupe.stage(work, event, event.reply ?? acceptedReply(entry.id))

@@ -20,11 +20,12 @@ export const deferredJob = defineJob({
   // Its steps wait for slots of their own (step-slots.ts).
   slots: 128,
   inject: { services: DeferredServices, store: Store },
-  async run({ payload, deps, signal, log, work }) {
+  async run({ payload, deps, signal, log, work, remembered }) {
     const { organization, pipeline_id, revision, execution_id } = payload
     const pipeline = await deps.services.pipelineAt(organization, pipeline_id, revision)
     if (!pipeline) throw gone("The pipeline was deleted, or no longer compiles with the loaded plugins.")
-    const entry = await deps.store.open(EntryCollection, organization).get(execution_id)
+    const written = remembered as JournalEntry | undefined
+    const entry = written ?? (await deps.store.open(EntryCollection, organization).get(execution_id))
     if (!entry) throw gone(`The journal entry ${execution_id} was deleted.`)
     await new DeferredRun({ payload, pipeline, entry, services: deps.services, store: deps.store, signal, log, work }).run()
   },
