@@ -140,6 +140,8 @@ describe("visits in a real browser", () => {
 
   it("keeps the lead of someone who sends the form, stamped, and shows the thank-you", async () => {
     const { page: tab, context, faults } = await browser.visitor({ userAgent: iphoneInstagram })
+    const asked: string[] = []
+    tab.on("request", (request) => asked.push(new URL(request.url()).pathname))
     await tab.goto(`${loop.host.url}${page.path}`)
     const title = await tab.textContent("h1")
     await tab.fill("[name=email]", "ada@example.com")
@@ -167,6 +169,14 @@ describe("visits in a real browser", () => {
       return rows.length > 0 && rows
     })
     expect(told).to.deep.include({ form: "contact", in_app: "instagram" })
+    // The answer to the form is no view of its own, and measures nothing: a visit that becomes a lead would count twice.
+    await tab.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    const measured = (await loop.rows({ session_id: String(told?.["session_id"]), event: "web_vital" })).map((row) => row["vital_name"])
+    expect(measured.sort()).to.deep.equal([...new Set(measured)].sort())
+    expect(
+      asked.filter((path) => path.startsWith("/v1/beacon-vitals.js")),
+      "by the page, and not by its answer",
+    ).to.have.length(1)
     await until(() => heard.some(({ channel, data }) => channel === "leads" && data["email"] === "ada@example.com"))
     await context.close()
     expect(faults).to.deep.equal([])
