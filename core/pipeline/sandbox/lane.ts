@@ -1,14 +1,13 @@
-// One run child and the calls that wait for it: organizations take turns, then their pipelines. What arrives in one turn
-// of the event loop, or while the child is busy, leaves as groups of one pipeline each. A lost child is replaced at once and
-// its groups run again, without the one to blame; one that has grown too large is replaced between groups.
+// One run child and the calls that it is sent. What arrives in one turn of the event loop, or while the child is busy,
+// leaves as groups (groups.ts). A lost child is replaced at once and its groups run again, without the one to blame; one
+// that has grown too large is replaced between groups.
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
-import { FairScheduler, type Share, type Turn } from "../../kernel/fair-scheduler.ts"
+import type { Share } from "../../kernel/fair-scheduler.ts"
 import type { Loss } from "./child-link.ts"
-import { groupSize } from "./grouping.ts"
-import { batchOf, failureFrom, fieldsOut, type Job, resultOf, unavailable } from "./job.ts"
+import { CallGroups, type Group } from "./groups.ts"
+import { batchOf, failureFrom, fieldsOut, type Job, resultOf } from "./job.ts"
 import { type Offenders, smallStrike } from "./offenders.ts"
-import { residentMb } from "./process-memory.ts"
 import { RunChild } from "./run-child.ts"
 import { unpack } from "./wire.ts"
 
@@ -31,26 +30,6 @@ export interface LaneOptions {
   readonly onBatch: (events: number) => void
 }
 
-interface Group {
-  readonly id: number
-  readonly turn: Turn<Job>
-  readonly jobs: Job[]
-  readonly strained: boolean
-}
-
-/** As many waiting calls leave an idle lane before the turn of the event loop is over: the child begins while this process still reads. */
-const earlyGroup = 32
-const maxGroupsOut = 8
-/** Of these, kept for organizations that have none out. */
-const reservedGroups = 2
-/** Groups of one pipeline: one in hand, and one of `earlyGroup` or more to go on with. A group costs more than its events do. */
-const maxOutPerPipeline = 2
-const maxWaiting = 20_000
-const maxWaitingPerOrganization = 10_000
-const maxWaitMs = 10_000
-/** An organization whose last group took longer has one out at a time, so that others wait for one of its groups, not six. */
-const slowGroupMs = 10
-const maxSlow = 10_000
 /** Groups between two looks at a child's memory. */
 const memoryEvery = 200
 const maxLosses = 2
@@ -58,46 +37,33 @@ const failedStarts = 3
 
 export class Lane {
   readonly #options: LaneOptions
-  readonly #waiting: FairScheduler<Job>
-  /** Organizations whose last group was slow. */
-  readonly #slow = new Set<string>()
-  readonly #out = new Map<number, Group>()
+  readonly #groups: CallGroups
   #child: RunChild | null = null
   #spare: RunChild | null = null
-  #strainedOut = 0
-  #answeredAt = 0
   #groupsSinceLook = 0
   /** Sends nothing more to this child, which is replaced once its groups have come back. */
   #replacing = false
-  #nextId = 0
   #flushing = false
   #stopped = false
   #failedStarts = 0
 
   constructor(options: LaneOptions) {
     this.#options = options
-    this.#waiting = new FairScheduler({
-      slots: maxGroupsOut,
-      reservedSlots: reservedGroups,
-      maxWaiting,
-      maxWaitingPerOrganization,
-      refuse: (job, bound) =>
-        job.resolve(unavailable(`Too many events${bound === "organization" ? " of this organization" : ""} are waiting for the sandbox.`)),
-    })
+    this.#groups = new CallGroups(options.clock, options.offenders)
   }
 
   /** Whether calls wait or run. */
   get busy(): boolean {
-    return this.#waiting.waiting > 0 || this.#out.size > 0
+    return this.#groups.waiting > 0 || !this.#groups.isNoneOut
   }
 
   shares(): Share[] {
-    return this.#waiting.shares()
+    return this.#groups.shares()
   }
 
   add(job: Job): void {
-    this.#waiting.add(job.call.organization, job.key, job)
-    if (this.#waiting.waiting >= earlyGroup && this.#out.size === 0) {
+    this.#groups.add(job)
+    if (this.#groups.isLargeFirst) {
       this.#flush()
       return
     }
@@ -117,9 +83,8 @@ export class Lane {
   async stop(): Promise<void> {
     this.#stopped = true
     const message = "The sandbox is stopping."
-    for (const group of this.#out.values()) for (const job of group.jobs) job.resolve(unavailable(message))
-    this.#out.clear()
-    for (const job of this.#waiting.clear()) job.resolve(unavailable(message))
+    this.#groups.refuseOut(message)
+    this.#groups.refuseWaiting(message)
     await Promise.all([this.#child?.stop(), this.#spare?.stop()])
   }
 
@@ -165,63 +130,29 @@ export class Lane {
 
   #flush(): void {
     this.#flushing = false
-    if (this.#stopped || this.#waiting.waiting === 0 || (this.#replacing && this.#spare?.isReady)) return
+    if (this.#stopped || this.#groups.waiting === 0 || (this.#replacing && this.#spare?.isReady)) return
     const child = this.#ensureChild()
     if (!child.isReady) return
     child.cork()
-    const oldest = this.#options.clock.monotonic() - maxWaitMs
-    for (let turn = this.#waiting.next(this.#take); turn; turn = this.#waiting.next(this.#take)) {
-      const strained = this.#options.offenders.isStrained(turn.key)
-      const jobs = turn.items[0] && turn.items[0].queuedAt < oldest ? turn.items.filter((job) => isFresh(job, oldest)) : turn.items
-      if (jobs.length > 0) this.#send(child, { id: this.#newId(), turn, jobs, strained })
-      else turn.done()
-    }
+    for (let group = this.#groups.next(); group; group = this.#groups.next()) this.#send(child, group)
     child.uncork()
   }
 
-  /** The size of a pipeline's next group; 0 where what it or its organization costs lets it wait for the one that is out. */
-  readonly #take = (waiting: readonly Job[], organization: string, key: string): number => {
-    if (this.#strainedOut > 0 && this.#options.offenders.isStrained(key)) return 0
-    if (this.#slow.has(organization) && this.#hasOut(organization)) return 0
-    const out = this.#outOf(key)
-    if (out >= maxOutPerPipeline || (out > 0 && waiting.length < earlyGroup)) return 0
-    return groupSize(waiting)
-  }
-
-  #hasOut(organization: string): boolean {
-    for (const { turn } of this.#out.values()) if (turn.organization === organization) return true
-    return false
-  }
-
-  #outOf(key: string): number {
-    let out = 0
-    for (const { turn } of this.#out.values()) if (turn.key === key) out++
-    return out
-  }
-
-  #newId(): number {
-    this.#nextId = (this.#nextId % 0x3fffffff) + 1
-    return this.#nextId
-  }
-
   #send(child: RunChild, group: Group): void {
-    const program = group.jobs[0]?.call.program
-    if (!program) return
-    if (this.#out.size === 0) this.#answeredAt = performance.now()
-    this.#out.set(group.id, group)
-    if (group.strained) this.#strainedOut++
+    const [first] = group.jobs
+    if (!first) return
+    const { program, script } = first.call
     this.#options.onBatch(group.jobs.length)
-    child.run(group.id, group.turn.key, program, batchOf(program, group.jobs), String(group.jobs[0]?.call.script?.deadlineMs ?? ""))
+    child.run(group.id, group.turn.key, program, batchOf(program, group.jobs), String(script?.deadlineMs ?? ""))
   }
 
   #onFrame([kind = "", id = "", a = "", b = ""]: string[]): void {
-    const group = this.#out.get(Number(id))
+    const group = this.#groups.answered(Number(id))
     if (!group) return
-    this.#close(group)
-    this.#measure(group)
+    this.#cameBack()
     if (kind === "need") {
       this.#child?.hasNot(group.turn.key)
-      this.#putBack(group, group.jobs)
+      this.#groups.putBack(group, group.jobs)
     } else if (kind === "lost") this.#blame(group, Number(a), b)
     else this.#settle(group, a, b)
     this.#flush()
@@ -238,7 +169,7 @@ export class Lane {
       job.resolve(result)
     })
     if (group.strained && done > 0) this.#options.offenders.good(group.turn.key, done)
-    if (failure === "") this.#putBack(group, group.jobs.slice(done))
+    if (failure === "") this.#groups.putBack(group, group.jobs.slice(done))
     else this.#blame({ ...group, jobs: group.jobs.slice(done) }, 0, failure)
   }
 
@@ -249,30 +180,16 @@ export class Lane {
       if (!result.ok && (result.kind === "timeout" || result.kind === "memory")) this.#options.onMisstep(culprit, smallStrike)
       culprit.resolve(result)
     }
-    this.#putBack(
+    this.#groups.putBack(
       group,
       group.jobs.filter((job) => job !== culprit),
     )
   }
 
-  #putBack({ turn: { organization, key } }: Group, jobs: readonly Job[]): void {
-    this.#waiting.putBack(organization, key, jobs)
-  }
-
-  #close(group: Group): void {
-    this.#out.delete(group.id)
-    group.turn.done()
-    if (group.strained) this.#strainedOut--
+  /** A group is out no more. */
+  #cameBack(): void {
     if (this.#replacing) this.#replaceWhenDrained()
     else if (++this.#groupsSinceLook >= memoryEvery) void this.#lookAtMemory()
-  }
-
-  /** Groups run one after the other, so that a group's time begins with the answer before it. */
-  #measure({ turn: { organization } }: Group): void {
-    const now = performance.now()
-    if (now - this.#answeredAt <= slowGroupMs) this.#slow.delete(organization)
-    else if (this.#slow.size < maxSlow) this.#slow.add(organization)
-    this.#answeredAt = now
   }
 
   /** V8 gives little back of what many isolates took; a new child does. What waits is kept, and served by the new one. */
@@ -280,7 +197,7 @@ export class Lane {
     this.#groupsSinceLook = 0
     const child = this.#child
     const { max_process_mb } = this.#options.config
-    const megabytes = await residentMb(child?.pid)
+    const megabytes = (await child?.residentMb()) ?? 0
     if (megabytes <= max_process_mb || child !== this.#child || this.#stopped || this.#replacing) return
     this.#options.onRecycled(megabytes)
     this.#spare ??= this.#newChild()
@@ -290,7 +207,7 @@ export class Lane {
 
   /** The old child works on until its successor is ready, and then ends what it has. */
   #replaceWhenDrained(): void {
-    if (!this.#replacing || !this.#spare?.isReady || this.#out.size > 0) return
+    if (!this.#replacing || !this.#spare?.isReady || !this.#groups.isNoneOut) return
     const old = this.#child
     this.#child = this.#spare
     this.#spare = null
@@ -304,12 +221,15 @@ export class Lane {
     this.#replacing = false
     if (this.#stopped) return
     this.#options.onLost(loss)
-    const groups = [...this.#out.values()]
-    for (const group of groups) this.#close(group)
+    const groups = this.#groups.out
+    for (const group of groups) {
+      this.#groups.close(group)
+      this.#cameBack()
+    }
     const rest = loss.report ? this.#withoutNamed(groups, loss) : this.#withoutSuspects(groups, loss)
-    for (const group of rest.reverse()) this.#putBack(group, group.jobs)
+    for (const group of rest.reverse()) this.#groups.putBack(group, group.jobs)
     if (!wasReady && ++this.#failedStarts >= failedStarts) this.#giveUp()
-    if (this.#waiting.waiting > 0 || wasReady) this.#ensureChild()
+    if (this.#groups.waiting > 0 || wasReady) this.#ensureChild()
     this.#keepSpare()
   }
 
@@ -351,13 +271,6 @@ export class Lane {
 
   #giveUp(): void {
     this.#failedStarts = 0
-    for (const job of this.#waiting.clear()) job.resolve(unavailable("The sandbox can't start."))
+    this.#groups.refuseWaiting("The sandbox can't start.")
   }
-}
-
-/** One that has waited too long is refused. */
-function isFresh(job: Job, oldest: number): boolean {
-  if (job.queuedAt >= oldest) return true
-  job.resolve(unavailable(`The event waited for the sandbox for more than ${maxWaitMs / 1_000} s.`))
-  return false
 }

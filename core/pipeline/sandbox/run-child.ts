@@ -1,5 +1,6 @@
 // A run child as its lane sees it: what it has been told (the bundle, programs by pipeline), and a last resort against a
 // child that neither answers nor dies.
+import { readFile } from "node:fs/promises"
 import type { Clock } from "../../kernel/clock.ts"
 import type { CoreConfig } from "../../kernel/config.ts"
 import { ChildLink, type Loss } from "./child-link.ts"
@@ -18,6 +19,7 @@ const startMs = 30_000
 const silentMs = 10_000
 const minTickMs = 25
 const slowTicks = 2
+const pageBytes = 4_096
 
 export class RunChild {
   readonly ready: Promise<void>
@@ -72,8 +74,14 @@ export class RunChild {
     return this.#isReady
   }
 
-  get pid(): number | undefined {
-    return this.#link.pid
+  /** Its resident memory in MB; 0 where it can't be read: the process is gone, or the system has no /proc. */
+  async residentMb(): Promise<number> {
+    try {
+      const [, resident = "0"] = (await readFile(`/proc/${this.#link.pid}/statm`, "utf8")).split(" ")
+      return (Number(resident) * pageBytes) / 1_048_576
+    } catch {
+      return 0
+    }
   }
 
   /** `deadlineMs` "": the one that all have. */
