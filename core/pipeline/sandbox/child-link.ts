@@ -1,12 +1,11 @@
 // One child process of the sandbox as its parent holds it: started under the same Node, with an environment of its own,
 // no files but the program's to read and no pipes but its own, and confined once it has read them (child/confinement.ts);
 // frames go in and out.
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { existsSync } from "node:fs"
 import { createRequire } from "node:module"
 import type { Duplex, Readable } from "node:stream"
 import { fileURLToPath } from "node:url"
-import { forbidDescriptors } from "./descriptor-limit.ts"
 import { FrameReader, frameOf } from "./wire.ts"
 
 /** Why a child is gone. `report` is what it had in hand when it ended itself at the hard deadline. */
@@ -39,6 +38,7 @@ export interface LinkHandlers {
 }
 
 const stderrKept = 4_096
+const prlimitMs = 5_000
 const require = createRequire(import.meta.url)
 
 /** The folders a child may read: the program itself and the packages it loads. Never the data folder. */
@@ -181,4 +181,24 @@ export class ChildLink {
     this.#gone = true
     this.#handlers.onLost({ exitCode, signal, report: this.#report, stderr: this.#stderr })
   }
+}
+
+/** Of a machine under pressure: what did not start may well start in a moment. */
+const passing: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "EAGAIN", "ENOMEM"])
+
+/**
+ * Lowers a process's limit of open files to none: what it holds stays, and it gets no file, socket or pipe any more. Node
+ * has no call for it; util-linux's prlimit, which every common distribution has, does it from outside. Answers undefined,
+ * or why this platform does not do it. Rejects where it would, and did not this time.
+ */
+function forbidDescriptors(pid: number): Promise<string | undefined> {
+  if (process.platform !== "linux") return Promise.resolve(`${process.platform} has no prlimit`)
+  return new Promise((resolve, reject) => {
+    const options = { timeout: prlimitMs, env: { PATH: process.env["PATH"] } }
+    execFile("prlimit", ["--pid", String(pid), "--nofile=0:0"], options, (error) => {
+      if (!error) resolve(undefined)
+      else if (error.killed || ("code" in error && passing.has(error.code))) reject(error)
+      else resolve("code" in error && error.code === "ENOENT" ? "prlimit, of util-linux, is not installed" : error.message.trim())
+    })
+  })
 }

@@ -6,7 +6,7 @@ import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { isTracing } from "../../kernel/tracing.ts"
+import { fromHeaders, inSpan, isTracing, SpanKind } from "../../kernel/tracing.ts"
 import { type Answer, answerError, answerReply } from "../event/answer.ts"
 import { EventContext } from "../event/event.ts"
 import type { LoadedPipeline } from "../event/loaded-pipelines.ts"
@@ -18,7 +18,6 @@ import { methodNotAllowed, preflight, writeAnswer } from "./http-answer.ts"
 import type { IntakeSource } from "./intake.ts"
 import { BufferBudget, empty, type Refused, readBody } from "./read-body.ts"
 import { newEntry, type SourceServices } from "./source-services.ts"
-import { tracedEvent } from "./traced-event.ts"
 import type { UnservedRequests } from "./unserved-requests.ts"
 
 export interface HttpServices extends SourceServices {
@@ -264,4 +263,22 @@ function takesRequests(loaded: LoadedPipeline | null, method: string | undefined
   if (loaded === null) return false
   const { state } = loaded.stored.document
   return state === "active" || (state === "proposed" && method !== "OPTIONS")
+}
+
+/** The span of an event, in the trace that its request carries: whose it is, and what became of it. Stages are its children. */
+function tracedEvent({ stored, entry, rawHeaders }: EventContext, run: () => Promise<Answer>): Promise<Answer> {
+  const attributes = () => ({
+    "millrace.pipeline": stored.slug,
+    "millrace.pipeline_id": stored.id,
+    "millrace.organization": stored.organization.id,
+  })
+  return fromHeaders(rawHeaders as Record<string, string | string[] | undefined>, () =>
+    inSpan("event", { kind: SpanKind.SERVER, attributes }, async (span) => {
+      const answer = await run()
+      const { id, status, cause } = entry
+      span.setAttributes({ "millrace.execution": id, "millrace.status": status, ...(cause === "" ? {} : { "millrace.cause": cause }) })
+      span.setAttribute("http.response.status_code", answer.status)
+      return answer
+    }),
+  )
 }

@@ -1,6 +1,6 @@
 // The second wall: what a sandbox child gives up once its own code is loaded and before any foreign text is in, so that
 // code which broke out of an isolate finds nothing to reach for. The parent has lowered the limit of open files to 0
-// before (descriptor-limit.ts), which denies files and the network in the kernel; here go the permissions, the user and
+// before (child-link.ts), which denies files and the network in the kernel; here go the permissions, the user and
 // the functions that signal other processes. Each denial is then tried, and what is not denied is said.
 import { spawnSync } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
