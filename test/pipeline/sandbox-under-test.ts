@@ -34,7 +34,7 @@ export function callOf(program: Program, body: unknown, more: Partial<SandboxCal
     body: typeof body === "string" ? body : JSON.stringify(body),
     context: JSON.stringify({ headers: { "x-a": "1" }, query: {}, envelope: {}, received_at: "2026-01-02T03:04:05.678Z" }),
     receivedAt: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
-    executionId: "0197-execution",
+    seed: "0197-execution",
     ...more,
   }
 }

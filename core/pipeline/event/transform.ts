@@ -34,7 +34,7 @@ export function transform(event: EventContext, services: TransformServices): Pro
         ? JSON.stringify({ headers: visible.headers, query: visible.query, envelope: event.envelopeOverride ?? {}, received_at })
         : "{}",
       receivedAt: event.request?.receivedAt ?? Date.parse(received_at),
-      executionId: event.originId,
+      seed: event.originId,
       wantsPayload: services.wantsPayload === true || graph.reads.payload,
     })
     .then((result) => {

@@ -24,14 +24,7 @@ export function batchOf(program: Program, jobs: readonly Job[]): string {
   const contexts = wantsContext(program)
   const parts: string[] = []
   for (const { call } of jobs) {
-    const strip = call.strip && call.strip.length > 0 ? JSON.stringify(call.strip) : ""
-    parts.push(
-      `${call.script ? "r" : call.wantsPayload ? "p" : "-"}${call.receivedAt}`,
-      call.body,
-      contexts ? call.context : "",
-      call.executionId,
-      strip,
-    )
+    parts.push(`${call.script ? "r" : call.wantsPayload ? "p" : "-"}${call.receivedAt}`, call.body, contexts ? call.context : "", call.seed)
   }
   return pack(parts)
 }

@@ -43,10 +43,8 @@ export interface SandboxCall {
   readonly context: string
   /** Milliseconds since the epoch; where the transform's clock stands. */
   readonly receivedAt: number
-  /** Seeds Math.random. */
-  readonly executionId: string
-  /** Dotted paths of proof fields that are removed from the body before anything sees it. */
-  readonly strip?: readonly string[]
+  /** Of Math.random. */
+  readonly seed: string
   /** True when `payload` is wanted back (templates read it, or the entry keeps it). */
   readonly wantsPayload?: boolean
   /** Of a script (contract/sandbox.ts): the body is its input as it stands. */

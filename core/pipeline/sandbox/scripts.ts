@@ -27,7 +27,7 @@ export function createScripts(sandbox: Sandbox): Scripts {
         body: JSON.stringify(input),
         context: "{}",
         receivedAt: now,
-        executionId: seed,
+        seed,
         script: { deadlineMs },
       })
       return resultOf(result, maxResultBytes)

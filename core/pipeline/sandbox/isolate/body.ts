@@ -1,5 +1,5 @@
-// Reads an event's body inside the isolate: parses it once, takes out proof fields, the page envelope and the test
-// marker, and says where a text stops being JSON.
+// Reads an event's body inside the isolate: parses it once, takes out the page envelope and the test marker, and says
+// where a text stops being JSON.
 import { jsonFault } from "../../../kernel/json-fault.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
 
@@ -33,13 +33,12 @@ export function readInput(text: string): Body {
   return { value, exact: value, envelope: "", test: "-", asGiven: true }
 }
 
-/** Throws MalformedBody with the position. `strip` is a JSON list of dotted paths, or "". */
-export function readBody(text: string, strip: string): Body {
+/** Throws MalformedBody with the position. */
+export function readBody(text: string): Body {
   const value = parse(text)
   const exact = unusualNumber.test(text) && longInteger.test(text) ? JSON.parse(text, digitsOfLongIntegers) : value
-  const paths: string[] = strip === "" ? [] : JSON.parse(strip)
-  const taken = takeOut(value, paths, text)
-  if (exact !== value) takeOut(exact, paths, text)
+  const taken = takeOut(value, text)
+  if (exact !== value) takeOut(exact, text)
   return {
     value,
     exact,
@@ -78,10 +77,9 @@ interface Taken {
   changed: boolean
 }
 
-function takeOut(body: unknown, strip: readonly string[], text: string): Taken {
+function takeOut(body: unknown, text: string): Taken {
   const taken: Taken = { envelope: undefined, test: "-", changed: false }
   if (!isFields(body)) return taken
-  for (const path of strip) if (removePath(body, path)) taken.changed = true
   if (Object.hasOwn(body, "_envelope") && isFields(body["_envelope"])) {
     taken.envelope = body["_envelope"]
     delete body["_envelope"]
@@ -110,19 +108,6 @@ function takeFormFields(body: Fields, taken: Taken): void {
     delete body[key]
     taken.changed = true
   }
-}
-
-/** A step through a list is its position. */
-function removePath(body: Fields, path: string): boolean {
-  if (Object.hasOwn(body, path)) return delete body[path]
-  const names = path.split(".")
-  const last = names.pop() ?? ""
-  let at: unknown = body
-  for (const name of names) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return false
-    at = (at as Fields)[name]
-  }
-  return isFields(at) && Object.hasOwn(at, last) && delete at[last]
 }
 
 function isFields(value: unknown): value is Fields {

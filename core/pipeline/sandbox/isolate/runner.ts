@@ -21,8 +21,8 @@ export interface Runner {
   finished(): string
 }
 
-/** Strings of an event in a batch: flags and time, body, context, execution id, paths to strip. */
-const fieldsIn = 5
+/** Strings of an event in a batch: flags and time, body, context, seed. */
+const fieldsIn = 4
 const maxMessageLength = 500
 
 let hand: Int32Array
@@ -52,14 +52,7 @@ export function prepare(makeValidators: ((require: unknown) => Validators) | nul
         moment.now = Number(flags.slice(1))
         moment.seed = parts[at + 3] ?? ""
         moment.draw = undefined
-        const [meta, event, payload, envelope] = answer(
-          parts[at + 1] ?? "",
-          parts[at + 2] ?? "",
-          parts[at + 4] ?? "",
-          flags.charAt(0),
-          validators,
-          transform,
-        )
+        const [meta, event, payload, envelope] = answer(parts[at + 1] ?? "", parts[at + 2] ?? "", flags.charAt(0), validators, transform)
         out.push(meta, event, payload, envelope)
       }
       return pack(out)
@@ -74,17 +67,10 @@ type Answer = readonly [meta: string, event: string, payload: string, envelope: 
  * `meta` is "o", the test marker, "s" where the event is the body's own text and "s" where the payload is; or "e", and
  * then `event` is JSON of the failure.
  */
-function answer(
-  text: string,
-  context: string,
-  strip: string,
-  kind: string,
-  validators: Validators | null,
-  transform: Transform | null,
-): Answer {
+function answer(text: string, context: string, kind: string, validators: Validators | null, transform: Transform | null): Answer {
   let body: Body
   try {
-    body = kind === "r" ? readInput(text) : readBody(text, strip)
+    body = kind === "r" ? readInput(text) : readBody(text)
   } catch (error) {
     const message = error instanceof MalformedBody ? error.message : "The body is nested too deeply."
     return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
