@@ -45,7 +45,7 @@ describe("scripts", () => {
     expect(await scripts.run(call(busy, { input: { n: 1e12 }, deadlineMs: 20 }))).to.deep.equal({
       ok: false,
       kind: "timeout",
-      message: "The script took longer than 20 ms.",
+      message: "The script timed out after 20 ms.",
     })
   })
 
