@@ -33,7 +33,7 @@ describe("hmac_sha256", () => {
   it("renames the header and chooses base64, the prefix staying", async () => {
     expect(await judge({ header: "X-Acme", encoding: "base64" }, { "x-acme": `sha256=${mac("{}", "base64")}` })).to.equal("ok")
     expect(await judge({ header: "X-Acme" }, { "x-signature-256": `sha256=${mac("{}")}` })).to.equal("missing_header")
-    expect(() => hmacSha256.config.parse({ header: "Content-Type" })).to.throw("another use")
+    expect(() => hmacSha256.config.parse({ header: "Content-Type" })).to.throw("is reserved")
     expect(() => hmacSha256.config.parse({ heading: "x" })).to.throw()
   })
 

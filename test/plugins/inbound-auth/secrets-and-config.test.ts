@@ -79,7 +79,7 @@ describe("providers' secrets", () => {
     expect(problem("user:pass", { provider: "postmark" })).to.equal("")
     expect(problem(ecPem, { provider: "sendgrid" })).to.equal("")
     expect(problem(ecPem, { provider: "wise" })).to.include("type ec")
-    expect(problem("0badc0de", { provider: "discord_events" })).to.include("no public key")
+    expect(problem("0badc0de", { provider: "discord_events" })).to.include("is not a public key")
     expect(problem("whsk_abcdef", { provider: "svix" })).to.include("private key")
     expect(problem("whsec_!!!!", { provider: "svix" })).to.include("base64")
     expect(problem("a b c d", { provider: "telegram" })).to.include("letters")

@@ -167,6 +167,6 @@ describe("first start", () => {
     const other = generateKey("api_key").text
     await make(service).start(() => ({ bootstrap_key: other }))
     expect(await service.call("me.get", {}, { key: other }).catch((refused: unknown) => refused)).to.include({ code: "unauthenticated" })
-    expect(service.logged.join("")).to.include("counts only at the first start")
+    expect(service.logged.join("")).to.include("is used at the first start only")
   })
 })
