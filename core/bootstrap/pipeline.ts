@@ -17,6 +17,7 @@ import { AppError } from "../kernel/errors.ts"
 import { Ids } from "../kernel/ids.ts"
 import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
+import { Vault } from "../kernel/vault.ts"
 import { AcceptedEvents, createAcceptedEvents } from "../pipeline/accepted-events.ts"
 import type { CompileEnvironment } from "../pipeline/compile/environment.ts"
 import { type Compilation, PipelineEngine, type ReceivedResponse } from "../pipeline/engine.ts"
@@ -99,6 +100,7 @@ class Engine {
       accepted: args.accepted,
       rejections: this.rejections,
       payloadsDays,
+      vault: args.vault,
       assertLease,
     })
     const unserved = new UnservedRequests(log, clock, meter.countUnserved)
@@ -153,6 +155,7 @@ class Engine {
     this.step = {
       ...step,
       slots: new StepSlots({ slots: config.jobs.concurrency, clock, metrics }),
+      vault: args.vault,
       pipelineAt: async (organization, id, revision) => {
         const stored = await source().atRevision(organization, id, revision)
         return stored ? this.pipelines.of(stored) : null
@@ -189,6 +192,7 @@ interface EngineArgs {
   readonly intakes: Intakes
   readonly accepted: AcceptedEvents
   readonly store: Store
+  readonly vault: Vault
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Deps<{ log: typeof Log }>["log"]
@@ -229,6 +233,7 @@ export function provideEngine(
       config: Settings,
       intakes: Intakes,
       accepted: AcceptedEvents,
+      vault: Vault,
     },
     create: (deps) => new Engine({ ...deps, ...lent, container }),
     stop: async (engine) => {

@@ -18,6 +18,11 @@ export interface RetryPolicy {
 /** How often, and after how long, a job is retried unless it says otherwise. */
 export const defaultRetry: RetryPolicy = { max_attempts: 8, initial_delay_ms: 1_000, factor: 2, max_delay_ms: 3_600_000 }
 
+/** A payload's field `sealed` holds a secret that the vault sealed under this context, so that a changed master key is checked against it. */
+export function sealContext(jobId: string): string {
+  return `job ${jobId}`
+}
+
 export interface JobArgs<P, R extends TokenRecord> {
   readonly payload: P
   readonly deps: Deps<R>

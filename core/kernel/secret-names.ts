@@ -34,6 +34,14 @@ export function mayNameSecret(text: string): boolean {
   return mayName.test(text)
 }
 
+/** Whether anything in the value stands under such a name. */
+export function namesSecret(value: unknown, depth = 0): boolean {
+  if (typeof value !== "object" || value === null || depth > maxDepth) return false
+  if (Array.isArray(value)) return value.some((item) => namesSecret(item, depth + 1))
+  for (const name in value) if (isSecretName(name) || namesSecret((value as Record<string, unknown>)[name], depth + 1)) return true
+  return false
+}
+
 export const redacted = "[redacted]"
 const maxDepth = 100
 

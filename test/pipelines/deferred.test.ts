@@ -31,6 +31,26 @@ onBothStores("deferred steps", ({ start }) => {
   const settled = (slug: string, id: string) =>
     bench.entryWhen(slug, id, ({ steps }) => Object.values(steps).every(({ state }) => state !== "pending"))
 
+  it("keep what is named like a secret sealed in their job, and have it in clear when they run", async () => {
+    const made = await bench.make({
+      name: "Sealed",
+      pipeline: [{ id: "act", type: "world.act", says: "{{ event.password }} {{ event.name }}", retry: { max_attempts: 1 } }],
+    })
+    world.answer = () => fails("the peer is down")
+    const id = await send("sealed", made.inbound_url, { password: "p-1-secret", name: "Ada" })
+    await settled("sealed", id)
+    const [job] = await until("the dead job", async () => {
+      const jobs = await bench.jobs()
+      return jobs[0]?.state === "dead" && jobs
+    })
+    expect(JSON.stringify(job)).to.include("Ada").and.not.to.include("p-1-secret")
+    world.answer = ({ says }) => ({ said: says })
+    const retried = await host.api("POST", `/v1/jobs/${job?.id}/retry`, {})
+    expect(retried.status, JSON.stringify(retried.body)).to.equal(200)
+    await until("the job being done", async () => (await bench.jobs()).length === 0)
+    expect(world.acts.map(({ says }) => says)).to.deep.equal(["p-1-secret Ada", "p-1-secret Ada"])
+  })
+
   it("run in the order of needs and reads, with the results of those before, and nothing after the reply holds it up", async () => {
     const { inbound_url } = await bench.make({
       name: "Order",

@@ -5,6 +5,7 @@ import type { CommitResult, Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/unit-of-work.ts"
 import { asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import type { Vault } from "../../kernel/vault.ts"
 import type { AcceptedEvents } from "../accepted-events.ts"
 import { announcementId, announcementOf } from "../journal/announcement.ts"
 import { EntryCollection, type SeenKey } from "../journal/collections.ts"
@@ -12,8 +13,8 @@ import type { JournalEntry } from "../journal/entry.ts"
 import { storePayload } from "../journal/kept.ts"
 import type { Rejections } from "../journal/rejections.ts"
 import { storedEntry } from "../journal/stored.ts"
-import { deferredJob, deferredJobId } from "../run/deferred.ts"
-import { deferredPayload } from "../run/deferred-payload.ts"
+import { deferredJob } from "../run/deferred.ts"
+import { deferredJobId, deferredPayload } from "../run/deferred-payload.ts"
 import type { StoredPipeline } from "../source.ts"
 import { acceptedReply } from "./answer.ts"
 import type { Dedupe } from "./dedupe.ts"
@@ -43,6 +44,7 @@ export interface CommitServices {
   readonly accepted: AcceptedEvents
   readonly rejections: Rejections
   readonly payloadsDays: number
+  readonly vault: Vault
   /** Throws `unavailable` when this node may not act on what it remembers. */
   readonly assertLease: () => void
 }
@@ -106,7 +108,7 @@ export class StoreCommitter implements Committer {
     const { stored, execution, entry } = event
     if (execution && execution.pendingSteps > 0) {
       const options = { organization: stored.organization.id, key: stored.id, id: deferredJobId(entry.id), remember: entry }
-      this.#services.queue().enqueue(work, deferredJob, deferredPayload(execution, stored.revision), options)
+      this.#services.queue().enqueue(work, deferredJob, deferredPayload(execution, stored.revision, this.#services.vault), options)
     }
     if (event.claim) this.#services.dedupe.stage(work, event, event.reply ?? acceptedReply(entry.id))
   }

@@ -1,7 +1,11 @@
 // What the job of an execution's deferred steps carries, and what it needs of the engine.
 import { z } from "zod"
 import type { Json } from "../../contract/collection.ts"
+import { sealContext } from "../../contract/job.ts"
 import { token } from "../../kernel/di.ts"
+import { derivedUuid } from "../../kernel/ids.ts"
+import { namesSecret, redactSecrets } from "../../kernel/secret-names.ts"
+import type { Vault } from "../../kernel/vault.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import type { Execution, Runnable } from "./execution.ts"
 import type { StepServices } from "./step.ts"
@@ -22,12 +26,15 @@ export const DeferredPayload = z.object({
   stamp: z.record(z.string(), z.json()),
   depth: z.number(),
   results: z.record(z.string(), z.json()),
+  /** Of a job that holds what is named like a secret: the parts in clear, sealed. Those above are redacted then. */
+  sealed: z.object({ key_id: z.string(), text: z.string() }).optional(),
 })
 export type DeferredPayload = z.infer<typeof DeferredPayload>
 
 /** What the job needs of the engine. */
 export interface DeferredServices extends StepServices {
   readonly slots: StepSlots
+  readonly vault: Vault
   /** The pipeline as it was at that revision; null when it is gone or no longer compiles. */
   pipelineAt(organization: string, pipelineId: string, revision: number): Promise<Runnable | null>
   /** Announces that an entry has another status than was announced. */
@@ -36,9 +43,19 @@ export interface DeferredServices extends StepServices {
 
 export const DeferredServices = token<DeferredServices>("DeferredServices")
 
-export function deferredPayload(execution: Execution, revision: number): DeferredPayload {
+/** What an event holds itself; the rest tells which event it is. */
+type Contents = Pick<DeferredPayload, "event" | "payload" | "query" | "results">
+
+/** A job outlives the payload where it fails for good, and is shown: what it holds under a secret's name is sealed. */
+export function deferredPayload(execution: Execution, revision: number, vault: Vault): DeferredPayload {
   const { input, scope } = execution
-  return {
+  const contents: Contents = {
+    event: input.event,
+    payload: input.graph.reads.payload ? input.payload : null,
+    query: input.graph.reads.query ? input.query : null,
+    results: scope.steps as Record<string, Json>,
+  }
+  const payload = {
     organization: input.stored.organization.id,
     pipeline_id: input.stored.id,
     revision,
@@ -46,12 +63,24 @@ export function deferredPayload(execution: Execution, revision: number): Deferre
     origin_id: input.originId,
     identity: input.identity,
     received_at: input.receivedAt,
-    event: input.event,
-    payload: input.graph.reads.payload ? input.payload : null,
-    query: input.graph.reads.query ? input.query : null,
     envelope: input.envelope as unknown as Record<string, Json>,
     stamp: { ...input.stamp },
     depth: input.depth,
-    results: scope.steps as Record<string, Json>,
   }
+  if (!namesSecret(contents)) return { ...payload, ...contents }
+  const sealed = vault.seal(JSON.stringify(contents), sealContext(deferredJobId(input.executionId)))
+  return { ...payload, ...redactSecrets(contents), sealed }
+}
+
+/** The payload as it was before anything of it was sealed. Throws `data_loss` where the key is gone. */
+export function openedPayload(payload: DeferredPayload, vault: Vault): DeferredPayload {
+  const { sealed } = payload
+  if (!sealed) return payload
+  const text = vault.open(sealed, sealContext(deferredJobId(payload.execution_id)))
+  return { ...payload, ...(JSON.parse(text) as Contents) }
+}
+
+/** The job of an execution; the same however often it is asked for. */
+export function deferredJobId(executionId: string): string {
+  return derivedUuid(executionId, "deferred")
 }

@@ -4,10 +4,9 @@ import { defineJob } from "../../contract/job.ts"
 import { Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { derivedUuid } from "../../kernel/ids.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
-import { DeferredPayload, DeferredServices } from "./deferred-payload.ts"
+import { DeferredPayload, DeferredServices, openedPayload } from "./deferred-payload.ts"
 import { DeferredRun } from "./deferred-run.ts"
 import type { Runnable } from "./execution.ts"
 
@@ -20,7 +19,8 @@ export const deferredJob = defineJob({
   // Its steps wait for slots of their own (step-slots.ts).
   slots: 128,
   inject: { services: DeferredServices, store: Store },
-  async run({ payload, deps, signal, log, work, remembered }) {
+  async run({ payload: given, deps, signal, log, work, remembered }) {
+    const payload = openedPayload(given, deps.services.vault)
     const { organization, pipeline_id, revision, execution_id } = payload
     const pipeline = await deps.services.pipelineAt(organization, pipeline_id, revision)
     if (!pipeline) throw gone("The pipeline was deleted, or no longer compiles with the loaded plugins.")
@@ -42,11 +42,6 @@ export const deferredJob = defineJob({
 
 function gone(message: string): AppError {
   return new AppError("failed_precondition", message, { reason: "execution_gone", retryable: false })
-}
-
-/** The job of an execution; the same however often it is asked for. */
-export function deferredJobId(executionId: string): string {
-  return derivedUuid(executionId, "deferred")
 }
 
 /** Stages that the steps which failed permanently, and those skipped behind them, are to be retried. Returns their ids. */

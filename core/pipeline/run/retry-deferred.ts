@@ -5,8 +5,8 @@ import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { StoredPipeline } from "../source.ts"
-import { deferredJobId, stageAgain } from "./deferred.ts"
-import type { DeferredServices } from "./deferred-payload.ts"
+import { stageAgain } from "./deferred.ts"
+import { type DeferredServices, deferredJobId } from "./deferred-payload.ts"
 import { deferredCauses } from "./deferred-run.ts"
 
 interface Services {
