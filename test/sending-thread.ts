@@ -1,0 +1,46 @@
+// A thread that sends requests, so that what the sender's side costs is not counted as the service's.
+import { parentPort, Worker } from "node:worker_threads"
+
+interface Sent {
+  readonly id: number
+  readonly url: string
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Answer {
+  readonly status: number
+  /** The first thousand characters. */
+  readonly text: string
+}
+
+/** The sender as a test holds it. */
+export class SendingThread {
+  readonly #worker = new Worker(new URL(import.meta.url))
+  readonly #waiting = new Map<number, (answer: Answer) => void>()
+  #next = 0
+
+  constructor() {
+    this.#worker.on("message", ({ id, ...answer }: Answer & { id: number }) => {
+      this.#waiting.get(id)?.(answer)
+      this.#waiting.delete(id)
+    })
+  }
+
+  post(url: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return new Promise((resolve) => {
+      const id = this.#next++
+      this.#waiting.set(id, resolve)
+      this.#worker.postMessage({ id, url, body, headers } satisfies Sent)
+    })
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate()
+  }
+}
+
+parentPort?.on("message", async ({ id, url, body, headers }: Sent) => {
+  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body })
+  parentPort?.postMessage({ id, status: response.status, text: (await response.text()).slice(0, 1_000) })
+})
