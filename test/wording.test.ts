@@ -8,7 +8,7 @@ const read = ["{client,core,plugins,templates}/**/*.{ts,js}", "{docs,plugins,tem
 const generated = /\.generated\.ts$|^docs\/(reference|rules|events)\//
 
 const wordings: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
-  { pattern: /(?<!\b[Tt]here )\b(?:is|are) no (?!longer\b|more\b|less\b|safer\b|way\b|point\b)[a-z]+/, instead: '"is not a …"' },
+  { pattern: /(?<!\b[Tt]here )\b(?:is|are) no (?!longer\b|more\b|less\b|safer\b|way\b|point\b)[A-Za-z]+/, instead: '"is not a …"' },
   {
     pattern: /\b(?:that|which|what|text|it) (?:is|are) none\b|\bnone of now\b|\bthere (?:is|are) none of\b/,
     instead: "invalid, unknown, stale",

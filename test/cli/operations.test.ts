@@ -171,7 +171,11 @@ describe("operations as commands", () => {
       [["datasets", "list"], 3, /millrace login/, { MILLRACE_KEY: "mr_api_wrong" }],
       [["datasets", "get"], 2, /^The input is not valid \(invalid_argument\)\.\n {2}<slug>: Required/],
       [["datasets", "create", "--class", "events"], 2, /--name: Required: string\./],
-      [["datasets", "create", "--name", "x", "--class", "tabel"], 1, /--class: "tabel" is none of table, events\. Did you mean "table"\?/],
+      [
+        ["datasets", "create", "--name", "x", "--class", "tabel"],
+        1,
+        /--class: "tabel" is not one of table, events\. Did you mean "table"\?/,
+      ],
       [["datasets", "list", "--limit", "ten"], 1, /--limit: "ten" is not a number/],
       [["datasets", "list", "--limit", "1.5"], 1, /--limit: "1.5" is not a whole number/],
       [["datasets", "insert-rows", "shown", "--rows", "[{]"], 1, /--rows: \[\{\] is not JSON/],

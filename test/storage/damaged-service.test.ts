@@ -92,7 +92,7 @@ describe("a service over a data file", () => {
     }
     await stop()
     expect(existsSync(file)).to.equal(false)
-    expect(await refusal()).to.match(/millrace\.db is not there, though a store was here: .*master\.key/)
+    expect(await refusal()).to.match(/millrace\.db is not there, but a store existed here: .*master\.key/)
     expect(existsSync(file)).to.equal(false)
   })
 

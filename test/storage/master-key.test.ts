@@ -69,7 +69,7 @@ onBothStores("master key of a store", ({ storage }) => {
     const other = randomBytes(32).toString("hex")
     const refused = async () => {
       const wrong = await refusal({ MILLRACE_MASTER_KEY: other })
-      expect(wrong).to.match(/sealed under the master key [0-9a-f]{16}, and MILLRACE_MASTER_KEY holds another/)
+      expect(wrong).to.match(/encrypted with the master key [0-9a-f]{16}, and MILLRACE_MASTER_KEY holds another/)
       expect(wrong).to.include("rotate-master-key").and.not.include(other)
       rmSync(join(folder, "master.key"), { force: true })
       expect(await refusal()).to.match(/this node has none: MILLRACE_MASTER_KEY is not set, and there is no .*master\.key/)

@@ -119,11 +119,11 @@ describe("data file", () => {
     it("makes no new store where the file is gone and something of it is left", async () => {
       rmSync(file)
       const { message } = await failure(open())
-      expect(message).to.include(`The data file ${file} is not there, though a store was here: ${file}-commits is left`)
+      expect(message).to.include(`The data file ${file} is not there, but a store existed here: ${file}-commits remains`)
       expect(existsSync(file)).to.equal(false)
       rmSync(`${file}-commits`)
       writeFileSync(`${file}-wal`, "log")
-      expect((await failure(open())).message).to.include(`${file}-wal is left`)
+      expect((await failure(open())).message).to.include(`${file}-wal remains`)
       expect(readFileSync(`${file}-wal`, "utf8")).to.equal("log")
       rmSync(`${file}-wal`)
       const trace = join(folder, "master.key")

@@ -22,7 +22,7 @@ function jsonWithoutSecrets(text: string, maxLength: number): string {
     const quote = text.indexOf('"', at)
     const begin = quote < 0 ? text.length : quote
     const end = endOfString(text, begin)
-    // Between strings stand signs and, where it is no JSON, names without quotes.
+    // Between strings stand signs and, where it is not JSON, names without quotes.
     const between = text.slice(at, begin)
     if (isSecretName(lastBareName.exec(between.slice(-300))?.[1] ?? "")) {
       shown += between + redactedValue(text.slice(begin, end))

@@ -40,7 +40,7 @@ function problemWith(secret: string, row: ProviderRow): string | undefined {
     case "rsa":
       return "certificate" in scheme ? undefined : keyProblem(secret, scheme)
     case "jwt":
-      return scheme.key === "jwk" && !parseJwks(secret) ? "the given text is no JWK or JWKS of public keys." : undefined
+      return scheme.key === "jwk" && !parseJwks(secret) ? "the given text is not a JWK or JWKS of public keys." : undefined
     case "standard_webhooks":
       return standardProblem(secret)
     case "token_header":

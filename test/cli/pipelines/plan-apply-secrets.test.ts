@@ -132,7 +132,7 @@ describe("plan and apply of a secret from a variable", () => {
     expect(refused.code).to.equal(1)
     expect(refused.output)
       .to.match(/! refused +guarded/)
-      .and.include("takes an admin's key")
+      .and.include("requires an admin key")
     expect([await signed("guarded", "given-at-first"), await signed("guarded", "of-a-member")]).to.deep.equal([200, 401])
   })
 

@@ -116,7 +116,7 @@ describe("pipelines against a running service", () => {
     folder.write("pipelines/lead.yaml", lead(202))
     const refused = await folder.run(["apply"], env)
     expect(refused.code).to.equal(1)
-    expect(refused.output).to.match(/! It was changed on the server since the last apply \(revision \d+ was applied, \d+ is there\)/)
+    expect(refused.output).to.match(/! It was changed on the server since the last apply \(revision \d+ was applied, the server has \d+\)/)
     expect(refused.output).to.include("name: Lead → Renamed by hand").and.include("Nothing was applied")
     expect(await lead_()).to.deep.equal(before)
     const forced = await folder.run(["apply", "--force"], env)
@@ -167,7 +167,7 @@ describe("pipelines against a running service", () => {
       expect([status, body.code, body.message]).to.deep.equal([
         409,
         "aborted",
-        "Nothing was applied: raced was changed meanwhile; run apply again.",
+        "Nothing was applied: raced was changed concurrently; run apply again.",
       ])
     expect(late.length).to.be.below(12)
   })
@@ -181,7 +181,7 @@ describe("pipelines against a running service", () => {
       left.write("pipelines/lead.yaml", lead(200))
       expect((await left.run(["apply", "pipelines/lead.yaml"], env)).output).to.equal("1 unchanged\n")
       expect((await pipelines()).find(({ slug }) => slug === "gone")?.state).to.equal("active")
-      expect((await left.run(["apply"], env)).output).to.include("- disabled   gone  its file is gone")
+      expect((await left.run(["apply"], env)).output).to.include("- disabled   gone  its file was removed")
       expect((await pipelines()).find(({ slug }) => slug === "gone")?.state).to.equal("disabled")
       expect((await left.run(["plan"], env)).output).to.equal("1 unchanged\n")
     } finally {

@@ -179,7 +179,7 @@ describe("pipelines run, what is given", () => {
       [["run", "demo.yaml", "--event", "lost.json"], "nope.bin cannot be read: there is no such file."],
       [
         ["run", "demo.yaml", "--event", "event.json", "--clock", "tomorrow"],
-        '--clock takes an RFC 3339 time, such as 2026-01-15T09:30:00Z; "tomorrow" is none.',
+        '--clock takes an RFC 3339 time, such as 2026-01-15T09:30:00Z, not "tomorrow".',
       ],
       [["run", "demo.yaml"], "Give one event: --event FILE, --body FILE, or --from-execution ID."],
     ]

@@ -147,7 +147,7 @@ function describe(error: unknown): Failure {
 }
 
 function shown(thrown: unknown): string {
-  return typeof thrown === "object" && thrown !== null ? "an object that is no Error" : String(thrown).slice(0, maxMessageLength)
+  return typeof thrown === "object" && thrown !== null ? "an object that is not an Error" : String(thrown).slice(0, maxMessageLength)
 }
 
 /** Freezes a transform's own functions and literals, and what they hold. */
