@@ -46,7 +46,7 @@ export const DeferredServices = token<DeferredServices>("DeferredServices")
 /** What an event holds itself; the rest tells which event it is. */
 type Contents = Pick<DeferredPayload, "event" | "payload" | "query" | "results">
 
-/** A job outlives the payload where it fails for good, and is shown: what it holds under a secret's name is sealed. */
+/** A job that failed permanently outlives the event's payload, and is shown: what it holds under a secret's name is sealed. */
 export function deferredPayload(execution: Execution, revision: number, vault: Vault): DeferredPayload {
   const { input, scope } = execution
   const contents: Contents = {
