@@ -19,6 +19,10 @@ describe("screenshots: what a page can cost", () => {
   const held = new Promise<void>((done) => {
     letGo = done
   })
+  let end = () => {}
+  const ended = new Promise<void>((done) => {
+    end = done
+  })
   const hosts: TestHost[] = []
   let folder: string
   const { TMPDIR } = process.env
@@ -29,6 +33,7 @@ describe("screenshots: what a page can cost", () => {
       "/green": "<style>body { background: green }</style>",
       "/hangs": () => undefined,
       "/hangs-too": () => undefined,
+      "/waits": (_request, response) => void ended.then(() => response.end("<!doctype html>")),
       "/loops": '<script src="/looping"></script><script>for (;;);</script>',
       "/eats": "<script>const kept = []; setInterval(() => kept.push(new Uint8Array(32 << 20).fill(1)), 10)</script>",
       "/pours": (_request, response) => {
@@ -143,12 +148,15 @@ describe("screenshots: what a page can cost", () => {
   it("keeps a browser for an organization that has none at work, however slow the pages of another are", async () => {
     const host = await startHost({ concurrency: 2 })
     const key = await keyElsewhere(host)
-    const slow = await Promise.all([1, 2, 3].map(() => start(host, { url: `${site.origin}/hangs-too` })))
-    await site.wasAsked("/hangs-too")
+    const slow = await Promise.all([1, 2, 3].map(() => start(host, { url: `${site.origin}/waits` })))
+    await site.wasAsked("/waits")
     const asked = await start(host, { url: `${site.origin}/green` }, key)
     expect((await pictureOf(await finished(host, asked.body.job_id, key))).at(600, 600)).to.deep.equal(green)
     const states = await Promise.all(slow.map(({ body }) => resultOf(host, body.job_id)))
     expect(states.map(({ status }) => status)).to.deep.equal(["processing", "processing", "processing"])
+    end()
+    const done = await Promise.all(slow.map(({ body }) => finished(host, body.job_id)))
+    expect(done.map(({ status }) => status)).to.deep.equal(["done", "done", "done"])
   })
 
   it("tries again where the fault is ours, and then says so without telling more", async () => {
