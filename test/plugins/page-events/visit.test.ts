@@ -57,6 +57,13 @@ describe("visits in a real browser", () => {
 
   it("tells every kind of event, and the friction that follows, of someone who clicks in rage and leaves a form", async () => {
     const { page: tab, context, faults } = await browser.visitor()
+    const refused: string[] = []
+    tab.on("response", (answer) => {
+      // What is answered 429 or 5xx is sent again.
+      const isRefused = answer.status() >= 400 && answer.status() < 429
+      if (isRefused && answer.url().includes("/v1/inbound/"))
+        refused.push(`${answer.status()} to ${answer.request().headers()["user-agent"]}`)
+    })
     await tab.goto(`${loop.host.url}${page.path}?utm_source=letter&utm_campaign=spring&gclid=abc`)
     const title = await tab.textContent("h1")
     await inRow(tab, async () => {
@@ -97,7 +104,10 @@ describe("visits in a real browser", () => {
       const seen = await kinds(session)
       return wanted.every((kind) => seen.includes(kind))
     })
-    await until("the whole burst of clicks", async () => (await only("rage_click"))[0]?.["click_count"] === 5)
+    await until("the whole burst of clicks", async () => {
+      expect(refused).to.deep.equal([])
+      return (await only("rage_click"))[0]?.["click_count"] === 5
+    })
     await context.close()
     const rows = await loop.rows({ session_id: session as string })
     const of = (kind: string) => rows.filter((row) => row["event"] === kind)
