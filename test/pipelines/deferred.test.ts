@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
+import { AppError } from "#core"
 import type { TestHost } from "#core/testing"
 import { until } from "../waiting.ts"
 import { Bench, post } from "./bench.ts"
@@ -88,6 +89,17 @@ onBothStores("deferred steps", ({ start }) => {
     expect(world.acts.map(({ attempt }) => attempt)).to.deep.equal([1, 2, 3])
     expect(new Set(world.acts.map(({ key }) => key)).size).to.equal(1)
     expect(entry.status).to.equal("accepted")
+  })
+
+  it("do not count attempts for which this service itself had no descriptor left", async () => {
+    const full = () => {
+      throw new AppError("unavailable", "No file descriptor is left.", { reason: "no_descriptors" })
+    }
+    world.answer = () => (world.acts.length <= 5 ? full() : { done: true })
+    const { inbound_url } = await bench.make({ name: "Own", pipeline: [{ id: "act", type: "world.act", says: 1, retry: quick }] })
+    const entry = await settled("own", await send("own", inbound_url))
+    expect(entry.steps["act"]).to.include({ state: "done", attempts: 1 })
+    expect([world.acts.length, entry.status]).to.deep.equal([6, "accepted"])
   })
 
   it("that exhaust their tries turn the entry failed and leave a dead job; retried by hand, it is mended", async () => {
