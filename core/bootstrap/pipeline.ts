@@ -8,6 +8,7 @@ import { InboundHandler } from "../contract/inbound.ts"
 import { JobQueue } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
+import { noUserAgent, UserAgents } from "../contract/user-agents.ts"
 import { clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
 import { type CoreConfig, Settings } from "../kernel/config.ts"
@@ -44,6 +45,7 @@ import { InternalSource } from "../pipeline/sources/internal.ts"
 import { ReplaySource } from "../pipeline/sources/replay.ts"
 import type { SourceServices } from "../pipeline/sources/source-services.ts"
 import { UnservedRequests } from "../pipeline/sources/unserved-requests.ts"
+import { type Stamper, stampOf } from "../pipeline/stamp/stamp.ts"
 import { RenderWorker } from "../pipeline/template/render-worker.ts"
 import { TemplateRenderer } from "../pipeline/template/renderer.ts"
 
@@ -70,7 +72,8 @@ class Engine {
     const source = () => container.get(PipelineSource)
     const assertLease = () => invalidation.assertLease()
     const payloadsDays = config.retention.payloads_days
-    const { geo } = config.inbound
+    const userAgents = container.has(UserAgents) ? container.get(UserAgents) : () => noUserAgent
+    const stamp: Stamper = (headers) => stampOf(headers, config.inbound.geo, userAgents)
     this.compile = args.compile
     this.pipelines = new LoadedPipelines({
       source,
@@ -109,7 +112,7 @@ class Engine {
       clock,
       log,
       sandbox,
-      geo,
+      stamp,
       dedupe,
       commit,
       run: (execution) => runImmediate(execution, immediate),
@@ -125,7 +128,7 @@ class Engine {
     const services: SourceServices = { processor, pipelines: this.pipelines, store, clock, ids, entriesDays, payloadsDays }
     const intakes = new IntakeSource({
       ...services,
-      geo,
+      stamp,
       announce: ({ stored }, entry) => commit.announce(stored, entry),
       observe: (_loaded, entry) => meter.observe(entry),
       assertLease,

@@ -4,7 +4,7 @@ import { expect } from "chai"
 import fc from "fast-check"
 import { geographyOf } from "../../core/pipeline/stamp/geography.ts"
 import { languageOf } from "../../core/pipeline/stamp/language.ts"
-import { classifyUserAgent } from "../../core/pipeline/stamp/user-agent.ts"
+import { classifyUserAgent } from "../../plugins/user-agents/classify.ts"
 import { processorMs } from "../slowness.ts"
 
 const webkit = "AppleWebKit/605.1.15 (KHTML, like Gecko)"

@@ -2,12 +2,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Json } from "../../contract/collection.ts"
 import { PageEnvelope } from "../../contract/envelope.ts"
-import type { CoreConfig } from "../../kernel/config-schema.ts"
 import { noteTransformed } from "../journal/draft.ts"
 import type { EntryWarning } from "../journal/entry.ts"
 import { wantsContext } from "../sandbox/program.ts"
 import type { Sandbox, SandboxResult } from "../sandbox/sandbox.ts"
-import { envelopeOf, stampedColumns, stampOf } from "../stamp/stamp.ts"
+import { envelopeOf, type Stamper, stampedColumns } from "../stamp/stamp.ts"
 import type { EventContext } from "./event.ts"
 
 export type SandboxFailure = SandboxResult & { ok: false }
@@ -15,7 +14,7 @@ type Accepted = SandboxResult & { ok: true }
 
 export interface TransformServices {
   readonly sandbox: Sandbox
-  readonly geo: CoreConfig["inbound"]["geo"]
+  readonly stamp: Stamper
   /** Whether the payload is wanted back even where no template reads it. */
   readonly wantsPayload?: boolean
 }
@@ -39,8 +38,8 @@ export function transform(event: EventContext, services: TransformServices): Pro
     })
     .then((result) => {
       if (!result.ok) return result
-      if (result.event.length < largeText || result.payload === null) accept(event, result, services.geo, parsedPayload(result))
-      else return acceptLarge(event, result, services.geo)
+      if (result.event.length < largeText || result.payload === null) accept(event, result, services.stamp, parsedPayload(result))
+      else return acceptLarge(event, result, services.stamp)
       return undefined
     })
 }
@@ -48,10 +47,10 @@ export function transform(event: EventContext, services: TransformServices): Pro
 /** Text whose parsing is felt by others; what else is parsed then waits for the next turn. */
 const largeText = 65_536
 
-async function acceptLarge(event: EventContext, result: Accepted, geo: TransformServices["geo"]): Promise<undefined> {
+async function acceptLarge(event: EventContext, result: Accepted, stamp: Stamper): Promise<undefined> {
   const payload = parsedPayload(result)
   await nextTurn()
-  accept(event, result, geo, payload)
+  accept(event, result, stamp, payload)
   await nextTurn()
 }
 
@@ -59,12 +58,12 @@ function parsedPayload({ payload }: Accepted): Json {
   return payload === null ? null : (JSON.parse(payload) as Json)
 }
 
-function accept(event: EventContext, result: Accepted, geo: TransformServices["geo"], payload: Json): void {
+function accept(event: EventContext, result: Accepted, stamp: Stamper, payload: Json): void {
   const { entry, envelopeOverride } = event
   const page = result.envelope === null ? {} : readEnvelope(JSON.parse(result.envelope) as Json, entry.warnings)
   const pageEnvelope: PageEnvelope = envelopeOverride ? { ...page, ...envelopeOverride } : page
   if (result.isTest === true) event.isTest = true
-  const request = stampOf(event.rawHeaders, geo)
+  const request = stamp(event.rawHeaders)
   event.event = JSON.parse(result.event) as Json
   event.payload = payload
   event.envelope = envelopeOf(pageEnvelope, request, {

@@ -5,7 +5,6 @@ import type { InboundRequest } from "../../contract/auth-mode.ts"
 import type { Caller } from "../../contract/caller.ts"
 import type { Json } from "../../contract/collection.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
-import type { CoreConfig } from "../../kernel/config-schema.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { EventResult } from "../engine.ts"
 import { EventContext } from "../event/event.ts"
@@ -16,11 +15,11 @@ import { EntryCollection } from "../journal/collections.ts"
 import { noteOutcome, notePayload } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
 import { storedEntry } from "../journal/stored.ts"
-import { stampOf } from "../stamp/stamp.ts"
+import type { Stamper } from "../stamp/stamp.ts"
 import { newEntry, type SourceServices } from "./source-services.ts"
 
 export interface IntakeServices extends SourceServices {
-  readonly geo: CoreConfig["inbound"]["geo"]
+  readonly stamp: Stamper
   readonly announce: (loaded: LoadedPipeline, entry: JournalEntry) => void
   readonly observe: (loaded: LoadedPipeline, entry: JournalEntry) => void
   readonly assertLease: () => void
@@ -51,7 +50,7 @@ export class IntakeSource {
   }
 
   async #handOver(intake: Intake, event: EventContext, request: InboundRequest, address: string): Promise<Reply> {
-    const { processor, geo } = this.#services
+    const { processor, stamp } = this.#services
     const { loaded, entry, visible } = event
     try {
       const reply = await intake.take({
@@ -59,7 +58,7 @@ export class IntakeSource {
         body: parsed(visible.body),
         headers: visible.headers,
         address,
-        stamp: stampOf(request.headers, geo),
+        stamp: stamp(request.headers),
         isTest: event.isTest,
         receivedAt: request.receivedAt,
         id: entry.id,

@@ -3,11 +3,11 @@
 
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope, PageEnvelope } from "../../contract/envelope.ts"
+import type { UserAgents } from "../../contract/user-agents.ts"
 import type { CoreConfig } from "../../kernel/config-schema.ts"
 import { geographyOf } from "./geography.ts"
 import type { Headers } from "./headers.ts"
 import { languageOf } from "./language.ts"
-import { classifyUserAgent } from "./user-agent.ts"
 
 /** What a request says of device and place, stamped on rows. */
 export interface RequestStamp {
@@ -20,8 +20,11 @@ export interface RequestStamp {
   readonly city: string
 }
 
-export function stampOf(headers: Headers, geo: CoreConfig["inbound"]["geo"]): RequestStamp {
-  const { device_type, browser, in_app } = classifyUserAgent(first(headers["user-agent"]))
+/** Reads the stamp of a request from its headers. */
+export type Stamper = (headers: Headers) => RequestStamp
+
+export function stampOf(headers: Headers, geo: CoreConfig["inbound"]["geo"], classify: UserAgents): RequestStamp {
+  const { device_type, browser, in_app } = classify(first(headers["user-agent"]))
   const { country, region, city } = geographyOf(headers, geo)
   return { device_type, browser, in_app, language: languageOf(first(headers["accept-language"])), country, region, city }
 }

@@ -1,6 +1,5 @@
 // The kind of device a User-Agent says it is: `mobile`, `tablet`, `desktop`, or "" for televisions, consoles, watches and
 // what gives no sign.
-import { androidModel } from "./model.ts"
 import { isTablet } from "./tablets.ts"
 import { isNoneOfThem } from "./televisions.ts"
 
@@ -39,4 +38,12 @@ export function deviceOf(agent: string): string {
 function saysNoMobile(agent: string): boolean {
   const browser = /AppleWebKit\/.*(?:Safari|OPR|Firefox)|Gecko\/|\bOpera\b.*Tablet/i.test(agent)
   return browser && !/\bAndroid [12]\./.test(agent)
+}
+
+const androidName =
+  /\bAndroid[ /]?[\d.]*[;,]?\s*(?:[A-Za-z]{2}[-_](?:[A-Za-z]{4}[-_])?[A-Za-z]{2,3}\s*;\s*|HarmonyOS;\s*)?([^;()]{2,80}?)\s*(?:\bBuild\b|[;()]|AppleWebKit|$)/i
+
+/** The name of an Android device: after the version (and a language, in old ones), before the build. "" where it gives none. */
+function androidModel(agent: string): string {
+  return androidName.exec(agent)?.[1] ?? ""
 }

@@ -1,25 +1,16 @@
 // Device, browser family and in-app container from a User-Agent. Coarse on purpose (specification 2.11 names the values);
 // "" means no signal. Results are remembered, since few agents make most of the traffic.
-import { browserOf } from "./agent/browser.ts"
-import { deviceOf } from "./agent/device.ts"
-import { inAppOf } from "./agent/in-app.ts"
-
-export interface UserAgentClass {
-  /** `mobile`, `tablet`, `desktop`, or "". */
-  readonly device_type: string
-  /** `chrome`, `safari`, `firefox`, `edge`, `samsung`, `opera`, `other`, or "". */
-  readonly browser: string
-  /** Lower-case name of the app whose webview it is, or "" for a standalone browser. */
-  readonly in_app: string
-}
+import { noUserAgent, type UserAgentClass } from "#core/engine"
+import { browserOf } from "./browser.ts"
+import { deviceOf } from "./device.ts"
+import { inAppOf } from "./in-app.ts"
 
 const maxRemembered = 4_096
 const remembered = new Map<string, UserAgentClass>()
-const nothing: UserAgentClass = { device_type: "", browser: "", in_app: "" }
 
 /** Device type, browser and in-app browser of a `User-Agent` header. */
 export function classifyUserAgent(agent: string): UserAgentClass {
-  if (agent === "") return nothing
+  if (agent === "") return noUserAgent
   const known = remembered.get(agent)
   if (known) return known
   // Beyond any honest length the text is only there to cost time.

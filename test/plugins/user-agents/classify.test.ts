@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
-import { classifyUserAgent } from "../../core/pipeline/stamp/user-agent.ts"
-import { readUserAgents, userAgentAccuracy } from "../bench/user-agents.ts"
-import { processorMs } from "../slowness.ts"
+import { classifyUserAgent } from "../../../plugins/user-agents/classify.ts"
+import { readUserAgents, userAgentAccuracy } from "../../bench/user-agents.ts"
+import { processorMs } from "../../slowness.ts"
 
 const goals = { device_type: 0.93, browser: 0.955, in_app: 0.95 } as const
-const fixture = readUserAgents(new URL("../fixtures/user-agents.json", import.meta.url))
+const fixture = readUserAgents(new URL("../../fixtures/user-agents.json", import.meta.url))
 const isHeldOut = (ua: string) => (createHash("sha256").update(ua).digest()[0] ?? 0) % 2 === 1
 
 describe("user agents", () => {
