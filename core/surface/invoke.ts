@@ -11,6 +11,7 @@ import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Ids } from "../kernel/ids.ts"
 import { inSpan } from "../kernel/tracing.ts"
+import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { audit, changesOf } from "./call/audit.ts"
 import { authorise } from "./call/authorise.ts"
@@ -234,7 +235,8 @@ function cleared(operation: AnyOperation, input: unknown, { surface }: Caller): 
 async function checkedOutput(operation: AnyOperation, result: unknown): Promise<string> {
   const parsed = await operation.output.safeParseAsync(result)
   if (!parsed.success) {
-    const where = parsed.error.issues.map((issue: { path: PropertyKey[]; message: string }) => `${issue.path.join(".")}: ${issue.message}`)
+    const problems = fieldProblems({ schema: operation.output, value: result, issues: parsed.error.issues })
+    const where = problems.map(({ path, message }) => `${path}: ${message}`)
     throw new Error(`The result of ${operation.name} does not match its declared output: ${where.join("; ")}`)
   }
   return JSON.stringify(parsed.data ?? null)

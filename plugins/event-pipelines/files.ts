@@ -6,7 +6,7 @@ import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"
 import { AppError, type Logger, slugOf, type UnitsOfWork } from "#core"
-import { type Finding, notUtf8, PipelineDocument, parseText, utf8Text } from "#core/engine"
+import { type Finding, notUtf8, PipelineDocument, parseText, schemaProblems, utf8Text } from "#core/engine"
 import { remember } from "./apply/apply.ts"
 import type { ReadDocument } from "./apply/given.ts"
 import { markOf, standingOf, takenSecret } from "./apply/named-secret.ts"
@@ -41,18 +41,8 @@ export function readPipelineFile(file: string, env: NodeJS.ProcessEnv, root: str
   if (value === undefined || findings.some((finding) => finding.level === "error")) return { path, findings }
   const parsed = PipelineDocument.safeParse(value)
   if (!parsed.success) {
-    return {
-      path,
-      findings: parsed.error.issues.flatMap((issue) => {
-        const holder = issue.path.map((part) => `/${String(part)}`).join("")
-        if (issue.code !== "unrecognized_keys")
-          return [{ rule: "invalid-field", level: "error", message: issue.message, pointer: holder, ...locate(holder) }]
-        return issue.keys.map((key) => {
-          const pointer = `${holder}/${key}`
-          return { rule: "unknown-field", level: "error", message: `A pipeline has no field "${key}".`, pointer, ...locate(pointer) }
-        })
-      }),
-    }
+    const problems = schemaProblems({ schema: PipelineDocument, value, issues: parsed.error.issues }, "")
+    return { path, findings: problems.map((problem) => ({ ...problem, level: "error", ...locate(problem.pointer) })) }
   }
   const digest = createHash("sha256").update(JSON.stringify(value)).digest("hex")
   const { secret: reference, ...config } = parsed.data.auth_config

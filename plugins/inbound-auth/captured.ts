@@ -1,6 +1,8 @@
 // Verifies a request that was captured somewhere, away from any pipeline: what `millrace verify` shows someone whose
 // webhooks are refused. Nothing is fetched unless a fetcher is given.
+import type { z } from "zod"
 import { AppError, type InboundRequest, type Verdict } from "#core"
+import { fieldProblems } from "#core/engine"
 import type { KeyFetcher } from "./key-fetcher.ts"
 import { hmacSha256 } from "./modes/hmac-sha256.ts"
 import { noFetcher } from "./modes/plain-verifier.ts"
@@ -39,7 +41,7 @@ export async function verifyCaptured({ provider, secret, request, now, config = 
   for (const mode of [hmacSha256, sharedSecretHeader]) {
     if (mode.mode !== provider) continue
     const parsed = mode.config.safeParse(config)
-    if (!parsed.success) throw badConfig(parsed.error.issues)
+    if (!parsed.success) throw badConfig(mode.config, config, parsed.error.issues)
     return (mode.prepare as (args: unknown) => ReturnType<typeof mode.prepare>)({
       config: parsed.data,
       secrets,
@@ -47,18 +49,17 @@ export async function verifyCaptured({ provider, secret, request, now, config = 
       deps: {},
     }).verify(inbound)
   }
-  const parsed = ProviderConfig.safeParse({ ...config, provider })
+  const whole = { ...config, provider }
+  const parsed = ProviderConfig.safeParse(whole)
   const row = findProvider(provider)
-  if (!parsed.success || !row) throw badConfig(parsed.error?.issues ?? [])
+  if (!parsed.success || !row) throw badConfig(ProviderConfig, whole, parsed.error?.issues ?? [])
   return providerVerifier({ row, config: parsed.data, secrets, fetcher, note: () => undefined }).verify(inbound)
 }
 
-function badConfig(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): AppError {
-  const fields = issues.map(({ path, message }) => ({ path: path.map(String).join("."), message }))
-  return new AppError("invalid_argument", fields.map(({ path, message }) => `${path || "auth_config"}: ${message}`).join("; "), {
-    reason: "invalid_auth_config",
-    fields,
-  })
+function badConfig(schema: z.ZodType, value: unknown, issues: readonly z.core.$ZodIssue[]): AppError {
+  const fields = fieldProblems({ schema, value, issues })
+  const said = fields.map(({ path, message }) => `${path || "auth_config"}: ${message}`).join(" ")
+  return new AppError("invalid_argument", said, { reason: "invalid_auth_config", fields })
 }
 
 function inboundRequest({ method = "POST", url = "http://localhost/", headers, body }: CapturedRequest, now: number): InboundRequest {

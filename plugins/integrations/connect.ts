@@ -15,6 +15,7 @@ import {
   uniqueSlug,
   type Vault,
 } from "#core"
+import { fieldProblems } from "#core/engine"
 import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
 
@@ -70,9 +71,9 @@ async function checkedCredentials(
   const schema: z.ZodType<Record<string, unknown>> = app.credentials
   const parsed = schema.safeParse(given)
   if (!parsed.success) {
-    const fields = parsed.error.issues.map(({ path, message }) => ({ path: ["credentials", ...path].join("."), message }))
-    const said = fields.map(({ path, message }) => `${path}: ${message}`).join("; ")
-    throw new AppError("invalid_argument", `The credentials for ${app.name} are not usable: ${said}.`, {
+    const fields = fieldProblems({ schema, value: given, issues: parsed.error.issues }, ["credentials"])
+    const said = fields.map(({ path, message }) => `${path}: ${message}`).join(" ")
+    throw new AppError("invalid_argument", `The credentials for ${app.name} are not usable: ${said}`, {
       reason: "invalid_credentials",
       fields,
     })

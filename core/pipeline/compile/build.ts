@@ -2,8 +2,8 @@
 import type { Json } from "../../contract/collection.ts"
 import { defaultRetry, type RetryPolicy } from "../../contract/job.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { kindOf } from "../../kernel/zod-problems.ts"
 import type { Evaluate, Step } from "../graph.ts"
-import { kindOf } from "./schema-problems.ts"
 import type { Draft } from "./steps.ts"
 
 /** Most elements that `for_each` takes. */

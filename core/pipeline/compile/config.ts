@@ -5,10 +5,11 @@ import type { z } from "zod"
 import type { AnyAction } from "../../contract/action.ts"
 import { TemplateSlot } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { kindOf } from "../../kernel/zod-problems.ts"
 import type { Evaluate } from "../graph.ts"
 import { childPointer, pointerTo } from "../pointer.ts"
 import { compileJson, type PlacedRead, type TemplateProblem } from "../template.ts"
-import { kindOf, type SchemaProblem, schemaProblems } from "./schema-problems.ts"
+import { type SchemaProblem, schemaProblems } from "./schema-problems.ts"
 
 export interface CompiledConfig {
   /** What the schema made of the fields, slots included; undefined when they do not fit. */
@@ -24,7 +25,7 @@ export function compileConfig(action: AnyAction, fields: unknown, pointer: strin
   const notes = new Notes()
   const parsed = action.config.safeParse(fields)
   if (!parsed.success) {
-    const problems = schemaProblems(parsed.error.issues, action.config, fields, pointer, commonFields)
+    const problems = schemaProblems({ issues: parsed.error.issues, schema: action.config, value: fields, alsoKnown: commonFields }, pointer)
     // The templates are checked all the same, so that all there is to say is said at once.
     const { reads, problems: templateProblems } = compileJson(fields as never, pointer)
     return { parsed: undefined, evaluate: () => undefined, reads, schemaProblems: problems, templateProblems }
@@ -100,7 +101,7 @@ function compileSlot(slot: TemplateSlot, pointer: string, root: string, notes: N
   if (!evaluate) {
     const checked = schema.safeParse(slot.source)
     if (checked.success) notes.keep(slot, checked.data)
-    else notes.schemaProblems.push(...schemaProblems(checked.error.issues, schema, slot.source, pointer))
+    else notes.schemaProblems.push(...schemaProblems({ issues: checked.error.issues, schema, value: slot.source }, pointer))
     return undefined
   }
   const field = pointer.slice(root.length + 1).replaceAll("/", ".")
@@ -116,7 +117,7 @@ function checkedField(evaluate: Evaluate<unknown>, schema: z.ZodType, field: str
     const rendered = renderField(evaluate, scope, field)
     const checked = schema.safeParse(rendered)
     if (checked.success) return checked.data
-    const problem = schemaProblems(checked.error.issues, schema, rendered, "")[0]
+    const problem = schemaProblems({ issues: checked.error.issues, schema, value: rendered }, "")[0]
     const path = problem?.pointer ? `${field}${problem.pointer.replaceAll("/", ".")}` : field
     const message = `The field "${path}" rendered to ${kindOf(rendered)}, which is not valid. ${problem?.message ?? ""}`.trim()
     throw new AppError("invalid_argument", message, {

@@ -2,11 +2,12 @@
 // does not fit is reported and stands as its default for the rest of the compilation.
 import type { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
+import { kindOf } from "../../kernel/zod-problems.ts"
 import { CommonActionFields, documentFields, maxSteps, PipelineDocument } from "../document.ts"
 import { childPointer } from "../pointer.ts"
 import { protoKey } from "./config.ts"
 import type { Report } from "./report.ts"
-import { kindOf, maxUnknown, schemaProblems } from "./schema-problems.ts"
+import { schemaProblems } from "./schema-problems.ts"
 
 /** The document with every field present, and the actions as they were given. */
 export interface CheckedDocument {
@@ -24,6 +25,8 @@ const fields: Record<string, z.ZodType> = { slug: PipelineDocument.shape.slug, .
 /** What fields that are left out stand for; the name alone must be given. */
 const fallbacks = PipelineDocument.parse({ name: "?" })
 const maxDepth = 100
+/** Unknown fields that are named one by one. */
+const maxUnknown = 50
 /** Maximum values of a document, without its schema: more take too long to check, and no person writes them. */
 const maxValues = 20_000
 
@@ -58,7 +61,7 @@ function checkField(key: string, schema: z.ZodType, value: unknown, report: Repo
   // The elements of these are checked one by one, each with the action it is.
   const elementwise = (key === "pipeline" && Array.isArray(value)) || (key === "handlers" && kindOf(value) === "an object")
   const issues = elementwise ? checked.error.issues.filter((issue) => issue.path.length === 0) : checked.error.issues
-  for (const problem of schemaProblems(issues, schema, value, childPointer("", key))) {
+  for (const problem of schemaProblems({ issues, schema, value }, childPointer("", key))) {
     report.add(problem.rule, problem.pointer, value === undefined ? `The field "${key}" is missing.` : problem.message)
   }
   return elementwise ? { value } : undefined

@@ -27,7 +27,10 @@ export function checkSource({ document, sound }: CheckedDocument, environment: C
   checkSecretShape(secret, report)
   const parsed = mode.config.safeParse(config)
   if (!parsed.success) {
-    for (const problem of schemaProblems(parsed.error.issues, mode.config, config, "/auth_config", ["secret"])) {
+    for (const problem of schemaProblems(
+      { issues: parsed.error.issues, schema: mode.config, value: config, alsoKnown: ["secret"] },
+      "/auth_config",
+    )) {
       report.add(problem.rule, problem.pointer, problem.message)
     }
     return undefined

@@ -89,7 +89,7 @@ export class StepDrafts {
         if (checked.data !== undefined) common[key] = checked.data
         continue
       }
-      for (const problem of schemaProblems(checked.error.issues, schema, given[key], childPointer(pointer, key))) {
+      for (const problem of schemaProblems({ issues: checked.error.issues, schema, value: given[key] }, childPointer(pointer, key))) {
         const missing = given[key] === undefined
         this.#report.add(problem.rule, missing ? pointer : problem.pointer, missing ? `The action has no "${key}".` : problem.message)
       }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http"
 import type { AnyOperation } from "../../contract/operation.ts"
 import { AppError, type FieldProblem } from "../../kernel/errors.ts"
-import { maxProblems } from "../call/parse-input.ts"
+import { maxProblems } from "../../kernel/zod-problems.ts"
 import { readJsonBody } from "./json-body.ts"
 import { queryValues } from "./query-values.ts"
 

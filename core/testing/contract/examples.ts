@@ -29,7 +29,7 @@ export async function runsExample(fixture: ContractFixture, example: ActionExamp
   for (const one of step["for_each"] === undefined ? [result] : (result as unknown[])) {
     const parsed = action.result.safeParse(one)
     if (!parsed.success) {
-      const problems = schemaProblems(parsed.error.issues, action.result, one, "").map(
+      const problems = schemaProblems({ issues: parsed.error.issues, schema: action.result, value: one }, "").map(
         ({ pointer, message }) => `${pointer || "/"}: ${message}`,
       )
       violation(`Its result is not as declared. ${problems.join(" ")}`)

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto"
 import { z } from "zod"
 import { AppError, slugOf } from "#core"
-import { PipelineDocument } from "#core/engine"
+import { fieldProblems, PipelineDocument } from "#core/engine"
 import type { AppliedFile } from "../collections.ts"
 import { internalAuth } from "../rules.ts"
 
@@ -30,15 +30,9 @@ export interface ReadDocument {
 export function readGiven({ path, document: given, secret }: GivenDocument): ReadDocument {
   const parsed = PipelineDocument.safeParse(given)
   if (!parsed.success) {
-    const fields = parsed.error.issues.map((issue) => ({ path: issue.path.join(".") || "(document)", message: issue.message }))
-    throw new AppError(
-      "invalid_argument",
-      `${path} is not a pipeline document: ${fields.map((one) => `${one.path}: ${one.message}`).join("; ")}`,
-      {
-        reason: "invalid_document",
-        fields,
-      },
-    )
+    const fields = fieldProblems({ schema: PipelineDocument, value: given, issues: parsed.error.issues })
+    const said = fields.map((one) => `${one.path || "(document)"}: ${one.message}`).join(" ")
+    throw new AppError("invalid_argument", `${path} is not a pipeline document: ${said}`, { reason: "invalid_document", fields })
   }
   const { secret: reference, ...auth_config } = parsed.data.auth_config
   if (typeof reference === "string") {

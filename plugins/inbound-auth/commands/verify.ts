@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import { z } from "zod"
 import { AppError, type PluginCommand, type Verdict } from "#core"
-import { notUtf8, utf8Text } from "#core/engine"
+import { fieldProblems, notUtf8, utf8Text } from "#core/engine"
 import { type CapturedRequest, verifyCaptured } from "../captured.ts"
 import { createKeyFetcher } from "../key-fetcher.ts"
 import { selfTest } from "./self-test.ts"
@@ -99,8 +99,9 @@ function readRequest(file: string): z.output<typeof Captured> {
   }
   const checked = Captured.safeParse(parsed)
   if (checked.success) return checked.data
-  const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "(whole)"}: ${message}`)
-  throw invalid("--request", `${file} is not { method, url, headers, body }: ${problems.join("; ")}`)
+  const problems = fieldProblems({ schema: Captured, value: parsed, issues: checked.error.issues })
+  const said = problems.map(({ path, message }) => `${path || "(whole)"}: ${message.replace(/\.$/, "")}`).join("; ")
+  throw invalid("--request", `${file} is not { method, url, headers, body }: ${said}`)
 }
 
 function capturedOf({ method, url, headers, body }: z.output<typeof Captured>): CapturedRequest {

@@ -16,24 +16,10 @@ export interface Mistake {
 
 /** What is wrong with the fields themselves: `issues` are those of the file's schema. */
 export function fieldMistakes(issues: readonly z.core.$ZodIssue[], value: unknown): Mistake[] {
-  return issues.flatMap((issue) =>
-    schemaProblems([issue], TestFile, value, "").map((mistake) =>
-      isAnswerBody(issue.path) && issue.code === "invalid_type"
-        ? { ...mistake, message: `${mistake.message} "body" is sent unchanged; use "json" to send a value as JSON.` }
-        : mistake,
-    ),
-  )
-}
-
-/** `answer.body`, or that of one of several `answers`. */
-function isAnswerBody(path: readonly PropertyKey[]): boolean {
-  const [last, ...holders] = path.toReversed()
-  return (
-    last === "body" &&
-    holders
-      .find((key) => typeof key === "string")
-      ?.toString()
-      .startsWith("answer") === true
+  return schemaProblems({ schema: TestFile, value, issues }, "").map((mistake) =>
+    /\/answers?(\/\d+)?\/body$/.test(mistake.pointer) && mistake.message.startsWith("Expected a string")
+      ? { ...mistake, message: `${mistake.message} "body" is sent unchanged; use "json" to send a value as JSON.` }
+      : mistake,
   )
 }
 

@@ -1,0 +1,177 @@
+// What zod says of a value, in one wording for callers, authors of documents and operators: unknown fields one by one with
+// "did you mean", unions reduced to the alternative that was most likely meant, the expected and the received kind.
+// Never shows a value, which may be secret.
+import type { z } from "zod"
+import type { FieldProblem } from "./errors.ts"
+import { didYouMean } from "./guess.ts"
+import { knownFields } from "./known-fields.ts"
+
+export interface ZodProblem {
+  readonly kind: "unknown" | "missing" | "invalid"
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+export interface Refused {
+  readonly schema: z.core.$ZodType
+  /** What was checked, as it was given. */
+  readonly value: unknown
+  readonly issues: readonly z.core.$ZodIssue[]
+  /** What the schema's fields are called. */
+  readonly noun?: string
+  /** Fields that the top level may have beside those of the schema. */
+  readonly alsoKnown?: readonly string[]
+}
+
+type Issue = z.core.$ZodIssue
+type Path = readonly PropertyKey[]
+
+/** More are counted only: a hostile value has as many problems as it has bytes. */
+export const maxProblems = 100
+/** Longer names of fields are cut where they are shown. */
+const maxShownName = 100
+
+/** The first hundred problems, and how many there are. */
+export function zodProblems(refused: Refused): { readonly problems: readonly ZodProblem[]; readonly count: number } {
+  const found = new Problems(refused)
+  found.add(refused.issues, [])
+  return found
+}
+
+/** The same with dotted paths below `at`, as `details.fields` of an error has them. */
+export function fieldProblems(refused: Refused, at: Path = []): FieldProblem[] {
+  return zodProblems(refused).problems.map(({ path, message }) => ({ path: dotted([...at, ...path]), message }))
+}
+
+export function dotted(path: Path): string {
+  return path.map(shownName).join(".")
+}
+
+class Problems {
+  readonly problems: ZodProblem[] = []
+  count = 0
+  readonly #refused: Refused
+
+  constructor(refused: Refused) {
+    this.#refused = refused
+  }
+
+  /** `base` is where the issues' paths begin. */
+  add(issues: readonly Issue[], base: Path): void {
+    for (const issue of issues) {
+      const path = [...base, ...issue.path]
+      if (issue.code === "unrecognized_keys") this.#addUnknown(issue.keys, path)
+      else if (issue.code === "invalid_union") this.#addUnion(issue.errors, path)
+      else this.#addOne(issue, path)
+    }
+  }
+
+  #addUnknown(keys: readonly string[], path: Path): void {
+    const { schema, noun = "field", alsoKnown = [] } = this.#refused
+    const known = this.#isFull ? [] : [...knownFields(schema, path), ...(path.length === 0 ? alsoKnown : [])]
+    for (const key of keys)
+      this.#tell("unknown", [...path, key], () => {
+        const name = shownName(key)
+        return `Unknown ${noun} "${name}".${didYouMean(name, known) || listed(known, noun)}`
+      })
+  }
+
+  #addUnion(alternatives: readonly (readonly Issue[])[], path: Path): void {
+    const template = alternatives.find((issues) => issues.some(({ message }) => message.startsWith("expected a template")))
+    const plain = alternatives.filter((issues) => issues !== template)
+    const meant = plain.map((issues) => ({ issues, depth: depthOf(issues) })).sort((a, b) => b.depth - a.depth)[0]
+    const isFlat = (issues: readonly Issue[]) => issues.every((issue) => issue.path.length === 0 && issue.code !== "unrecognized_keys")
+    if (!meant) {
+      this.#tell("invalid", path, () => "No alternative fits.")
+    } else if (plain.length > 1 && plain.every(isFlat)) {
+      const given = valueAt(this.#refused.value, path)
+      const said = () => [...new Set(plain.flat().map((issue) => messageOf(issue, given)))].join(" Or: ")
+      this.#tell(kindOfProblem(given), path, () => (given === undefined ? "Required." : said()))
+    } else {
+      const first = this.problems.length
+      this.add(meant.issues, path)
+      if (!template || !isFlat(meant.issues)) return
+      this.problems.push(
+        ...this.problems
+          .splice(first)
+          .map((one) => ({ ...one, message: `${one.message.replace(/\.$/, "")}, or a template such as {{ event.field }}.` })),
+      )
+    }
+  }
+
+  #addOne(issue: Issue, path: Path): void {
+    const given = valueAt(this.#refused.value, path)
+    this.#tell(issue.code === "custom" ? "invalid" : kindOfProblem(given), path, () => messageOf(issue, given))
+  }
+
+  get #isFull(): boolean {
+    return this.problems.length >= maxProblems
+  }
+
+  #tell(kind: ZodProblem["kind"], path: Path, message: () => string): void {
+    this.count++
+    if (!this.#isFull) this.problems.push({ kind, path, message: message() })
+  }
+}
+
+function kindOfProblem(given: unknown): ZodProblem["kind"] {
+  return given === undefined ? "missing" : "invalid"
+}
+
+/** How far into the value an alternative fits; less than nothing where the value is of another kind altogether. */
+function depthOf(issues: readonly Issue[]): number {
+  return issues.reduce((deepest, { code, path }) => {
+    if (path.length === 0 && code === "invalid_type") return Number.NEGATIVE_INFINITY
+    return Math.max(deepest, path.length)
+  }, 0)
+}
+
+function messageOf(issue: Issue, given: unknown): string {
+  const isMissing = given === undefined && issue.code !== "custom"
+  if (issue.code === "invalid_type" || issue.code === "invalid_value") {
+    const expected = issue.code === "invalid_type" ? named(issue.expected) : oneOf(issue.values)
+    if (isMissing) return `Required: ${expected}.`
+    const isWord = issue.code === "invalid_value" && typeof given === "string"
+    return isWord
+      ? `Expected ${expected}.${didYouMean(
+          given,
+          issue.values.filter((one) => typeof one === "string"),
+        )}`
+      : `Expected ${expected}, found ${kindOf(given)}.`
+  }
+  const text = isMissing ? "Required" : issue.message.trim()
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`
+}
+
+/** `a string`, `a list`, `nothing`, ...: the kind of a value. */
+export function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return value === null ? "null" : "nothing"
+  return Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : `a ${typeof value}`
+}
+
+function named(kind: string): string {
+  if (kind === "array") return "a list"
+  if (kind === "record") return "an object"
+  if (kind === "int") return "a whole number"
+  return `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`
+}
+
+function oneOf(values: readonly unknown[]): string {
+  return `${values.length > 1 ? "one of " : ""}${values.map((one) => JSON.stringify(one) ?? String(one)).join(", ")}`
+}
+
+function listed(known: readonly string[], noun: string): string {
+  return known.length === 0 || known.length > 30 ? "" : ` Known ${noun}s: ${known.join(", ")}.`
+}
+
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined),
+    value,
+  )
+}
+
+function shownName(step: PropertyKey): string {
+  const name = String(step)
+  return name.length > maxShownName ? `${name.slice(0, maxShownName)}…` : name
+}
