@@ -32,6 +32,8 @@ export interface RouteResponse {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   /** Chunks are taken only as fast as the client reads them; a source that fails later cuts the connection. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>
+  /** The body is a text that everybody gets: it is tagged and compressed once, and answered 304 where the client has it. */
+  readonly shared?: true
 }
 
 /** What programs and people may want to know of a route, in OpenAPI's own terms beyond its name, summary and path. */

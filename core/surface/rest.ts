@@ -90,10 +90,10 @@ export function createRest(deps: RestDeps): RequestListener {
     response.writeHead(204).end()
   })
   for (const [path, document] of Object.entries(deps.documents ?? {})) {
-    const send = openDocument(document)
+    const send = openDocument(document.text)
     app.get(path, async (request, response) => {
       await deps.addresses.take(deps.addressOf(request))
-      await send(request, response)
+      await send(request, response, { "Content-Type": document.contentType, ...document.headers })
     })
   }
   app.get("/", (request, response) => {

@@ -3,16 +3,16 @@ import type { IncomingMessage } from "node:http"
 import { AppError } from "../../kernel/errors.ts"
 import { jsonFault } from "../../kernel/json-fault.ts"
 import { excessOf } from "../../kernel/json-shape.ts"
+import { bodyOf } from "../../kernel/read-body.ts"
 import { tooComplex } from "../../kernel/too-complex.ts"
+import { kindOf } from "../../kernel/zod-problems.ts"
 
 export const defaultMaxBodyBytes = 1_048_576
 const jsonType = /^application\/(?:[\w.+-]+\+)?json$/i
 
 /** The body as an object; `{}` when there is none. Throws `resource_exhausted` (413) or `invalid_argument` (415, 400). */
 export async function readJsonBody(request: IncomingMessage, maxBytes = defaultMaxBodyBytes): Promise<Record<string, unknown>> {
-  const announced = Number(request.headers["content-length"] ?? 0)
-  if (announced > maxBytes) throw tooLarge(maxBytes)
-  const bytes = await collect(request, maxBytes)
+  const bytes = await bodyOf(request, maxBytes)
   if (bytes.length === 0) return {}
   checkType(request)
   const value = parse(bytes)
@@ -20,25 +20,6 @@ export async function readJsonBody(request: IncomingMessage, maxBytes = defaultM
     throw malformed(`The body must be a JSON object; it is ${kindOf(value)}.`, "body_not_an_object")
   }
   return value as Record<string, unknown>
-}
-
-async function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  const away = () => new AppError("canceled", "The client disconnected before its body was complete.", { reason: "canceled" })
-  // No event comes any more where it left before anyone listened.
-  if (request.destroyed) throw away()
-  await new Promise<void>((resolve, reject) => {
-    request.on("data", (chunk: Buffer) => {
-      length += chunk.length
-      if (length <= maxBytes) chunks.push(chunk)
-      else reject(tooLarge(maxBytes))
-    })
-    request.on("end", resolve)
-    request.on("error", () => reject(away()))
-    request.on("close", () => reject(away()))
-  })
-  return Buffer.concat(chunks)
 }
 
 function checkType(request: IncomingMessage): void {
@@ -50,10 +31,6 @@ function checkType(request: IncomingMessage): void {
     ?.slice(8)
     .replaceAll('"', "")
   if (charset && !/^utf-?8$/i.test(charset)) throw unsupported(`The body's charset is "${charset}"; send UTF-8.`, "unsupported_charset")
-  const encoding = request.headers["content-encoding"]
-  if (encoding && encoding !== "identity") {
-    throw unsupported(`The body's Content-Encoding is "${encoding}"; send it uncompressed.`, "unsupported_content_encoding")
-  }
 }
 
 function parse(bytes: Buffer): unknown {
@@ -89,16 +66,6 @@ export function refuseExcess(text: string): void {
     })
   }
   throw tooComplex(excess)
-}
-
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return "a list"
-  return value === null ? "null" : `a ${typeof value}`
-}
-
-function tooLarge(maxBytes: number): AppError {
-  const message = `The body is larger than ${maxBytes} bytes.`
-  return new AppError("resource_exhausted", message, { reason: "body_too_large", max_bytes: maxBytes }, { status: 413 })
 }
 
 function unsupported(message: string, reason: string): AppError {

@@ -1,8 +1,9 @@
-// A document that anyone may read, such as the OpenAPI document: rendered, compressed and tagged once, on its first
+// A text that everybody gets, such as the OpenAPI document or a script: rendered, compressed and tagged once, on its first
 // request, so that many requests cost no more than sending bytes.
 import { promisify } from "node:util"
 import { brotliCompress, gzip } from "node:zlib"
 import type { Request, Response } from "express"
+import type { RouteResponse } from "../../contract/route.ts"
 import { entityTag, tagMatches } from "./answer.ts"
 import { variesByEncoding } from "./compression.ts"
 
@@ -20,22 +21,27 @@ interface Rendered {
   readonly bodies: Readonly<Record<Encoding, Buffer>>
 }
 
-/** Sends a document, as a 304 where the client has it already. */
-export function openDocument(document: ServedDocument): (request: Request, response: Response) => Promise<void> {
+/** Sends the text with the headers given, or as a 304 where the client has it already. `text` is called once. */
+export function openDocument(
+  text: () => string,
+): (request: Request, response: Response, headers: RouteResponse["headers"]) => Promise<void> {
   let rendered: Promise<Rendered> | undefined
-  return async (request, response) => {
-    rendered ??= render(document.text())
+  return async (request, response, headers = {}) => {
+    rendered ??= render(text())
     const { tag, bodies } = await rendered
-    response.set({ "Cache-Control": "private, no-cache", ETag: tag, ...document.headers })
+    for (const [name, value] of Object.entries({ "Cache-Control": "private, no-cache", ...headers })) response.setHeader(name, value)
+    response.setHeader("ETag", tag)
     variesByEncoding(response)
     const known = request.headers["if-none-match"]
-    if (known !== undefined && tagMatches(known, tag)) return void response.writeHead(304).end()
+    if (known !== undefined && tagMatches(known, tag)) {
+      response.removeHeader("Content-Type")
+      return void response.writeHead(304).end()
+    }
     const encoding = (request.acceptsEncodings(["br", "gzip", "identity"]) || "identity") as Encoding
     const body = bodies[encoding]
     // Also what keeps the compression of other answers from compressing this one again.
     if (encoding !== "identity") response.setHeader("Content-Encoding", encoding)
-    response.writeHead(200, { "Content-Type": document.contentType, "Content-Length": body.length })
-    response.end(request.method === "HEAD" ? undefined : body)
+    response.writeHead(200, { "Content-Length": body.length }).end(request.method === "HEAD" ? undefined : body)
   }
 }
 

@@ -7,10 +7,13 @@ import type { AnyRoute, RouteRequest, RouteResponse } from "../../contract/route
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { bodyOf } from "../../kernel/read-body.ts"
 import type { AddressLimits } from "../call/address-limits.ts"
 import { mayBeCompressed, variesByEncoding } from "./compression.ts"
 import { corsHeaders, preflightHeaders } from "./cors.ts"
 import { methodNotAllowed } from "./methods.ts"
+import { openDocument } from "./open-document.ts"
+import { pathKey, pathRank, patternOf } from "./path-pattern.ts"
 
 export interface PublicRoutesDeps {
   readonly routes: readonly AnyRoute[]
@@ -32,7 +35,9 @@ const defaultMaxBodyBytes = 65_536
 
 /** Throws when two routes, or a route and an operation, answer the same method and path; the message names both. */
 export function publicRoutes(deps: PublicRoutesDeps): (request: Request, response: Response, next: NextFunction) => Promise<void> {
-  const compiled = deps.routes.map((route) => ({ route, pattern: patternOf(route.path) })).sort((one, other) => order(one, other))
+  const compiled = deps.routes
+    .map((route) => ({ route, pattern: patternOf(route.path) }))
+    .sort((one, other) => pathRank(one.route.path).localeCompare(pathRank(other.route.path)))
   refuseClashes(deps)
   return async (request, response, next) => {
     const found = compiled.filter(({ pattern }) => pattern.test(request.path))
@@ -74,7 +79,21 @@ async function answer(deps: PublicRoutesDeps, { route, pattern }: Compiled, requ
     requestId,
     log: deps.log.child({ request_id: requestId }),
   }
-  await send(request, response, await route.handle({ request: given, deps: deps.resolve(route.inject) }))
+  const made = await route.handle({ request: given, deps: deps.resolve(route.inject) })
+  if (made.shared && typeof made.body === "string") await sharedText(route, made.body)(request, response, made.headers)
+  else await send(request, response, made)
+}
+
+const sharedTexts = new WeakMap<AnyRoute, { readonly text: string; readonly send: ReturnType<typeof openDocument> }>()
+
+/** Keeps one text a route. */
+function sharedText(route: AnyRoute, text: string): ReturnType<typeof openDocument> {
+  let known = sharedTexts.get(route)
+  if (known?.text !== text) {
+    known = { text, send: openDocument(() => text) }
+    sharedTexts.set(route, known)
+  }
+  return known.send
 }
 
 async function send(request: Request, response: Response, { status = 200, headers = {}, body = "" }: RouteResponse): Promise<void> {
@@ -101,29 +120,6 @@ async function send(request: Request, response: Response, { status = 200, header
   }
 }
 
-async function bodyOf(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of arriving(request)) {
-    length += chunk.length
-    if (length > maxBytes) {
-      const message = `The body is larger than ${maxBytes} bytes.`
-      throw new AppError("resource_exhausted", message, { reason: "body_too_large", max_bytes: maxBytes }, { status: 413 })
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-/** A connection that ends before its body does is the client's leaving, no fault of ours. */
-async function* arriving(request: Request): AsyncGenerator<Buffer> {
-  try {
-    yield* request as AsyncIterable<Buffer>
-  } catch (cause) {
-    throw new AppError("canceled", "The client disconnected before its body was complete.", { reason: "canceled" }, { cause })
-  }
-}
-
 function headersOf(request: Request): Record<string, string> {
   const entries = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
@@ -131,33 +127,15 @@ function headersOf(request: Request): Record<string, string> {
   return Object.fromEntries(entries)
 }
 
-function patternOf(path: string): RegExp {
-  const segments = path.split("/").slice(1)
-  const sources = segments.map((segment, index) => {
-    const rest = index === segments.length - 1 ? /^\{(\w+)\+\}$/.exec(segment)?.[1] : undefined
-    if (rest) return `(?<${rest}>.+)`
-    const name = /^\{(\w+)\}$/.exec(segment)?.[1]
-    return name ? `(?<${name}>[^/]+)` : segment.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
-  })
-  return new RegExp(`^/${sources.join("/")}/?$`)
-}
-
-/** Literal segments are tried before braces, and the rest of a path last. */
-function order(one: Compiled, other: Compiled): number {
-  const rankOf = (segment: string) => (/^\{\w+\+\}$/.test(segment) ? "2" : segment.startsWith("{") ? "1" : "0")
-  const rank = (path: string) => path.split("/").map(rankOf).join("")
-  return rank(one.route.path).localeCompare(rank(other.route.path))
-}
-
 function refuseClashes({ routes, operations }: PublicRoutesDeps): void {
   const taken = new Map<string, string>()
   const take = (kind: string, name: string, method: string, path: string) => {
-    const key = `${method} ${path.replaceAll(/\{\w+\}/g, "{}").replaceAll(/\{\w+\+\}/g, "{+}")}`
+    const key = pathKey(method, path)
     const other = taken.get(key)
     if (other) throw new Error(`${other} and the ${kind} "${name}" both answer ${key}; give one another path.`)
     taken.set(key, `The ${kind} "${name}"`)
   }
   // Two operations of one path are found where operations are routed.
-  for (const { name, http } of operations) taken.set(`${http.method} ${http.path.replaceAll(/\{\w+\}/g, "{}")}`, `The operation "${name}"`)
+  for (const { name, http } of operations) taken.set(pathKey(http.method, http.path), `The operation "${name}"`)
   for (const { name, method, path } of routes) take("route", name, method, path)
 }

@@ -1,6 +1,5 @@
 // The beacon and what it loads later, from a first-party path, cacheable by everybody.
-import { createHash } from "node:crypto"
-import { defineRoute, type RouteRequest, type RouteResponse } from "#core"
+import { defineRoute, type RouteResponse } from "#core"
 import { beacon, vitals, vitalsVersion } from "./scripts.generated.ts"
 
 const scriptAnswers = {
@@ -20,7 +19,7 @@ export const serveBeacon = defineRoute({
       "Added to every published page with analytics, as a deferred script element whose attribute `data-mr` holds the page's envelope and endpoint. Under 2.5 KB compressed; sends batches to the page's inbound endpoint, retries them after 429, 5xx or a network error, and never throws into the page.",
     answers: scriptAnswers,
   },
-  handle: ({ request }) => script(request, beacon, "public, max-age=3600, stale-while-revalidate=86400"),
+  handle: () => script(beacon, "public, max-age=3600, stale-while-revalidate=86400"),
 })
 
 export const serveVitals = defineRoute({
@@ -36,20 +35,17 @@ export const serveVitals = defineRoute({
   },
   // The beacon asks for it by version; without one, it may be another tomorrow.
   handle: ({ request }) =>
-    script(request, vitals, request.query.get("v") === vitalsVersion ? "public, max-age=31536000, immutable" : "public, max-age=300"),
+    script(vitals, request.query.get("v") === vitalsVersion ? "public, max-age=31536000, immutable" : "public, max-age=300"),
 })
 
-function script(request: RouteRequest, text: string, caching: string): RouteResponse {
-  const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 27)}"`
+function script(body: string, caching: string): RouteResponse {
   const headers = {
+    "Content-Type": "text/javascript; charset=utf-8",
     "Cache-Control": caching,
-    ETag: tag,
     // Told to all alike, so that a cache cannot keep an answer that a page's own origin may not use.
     "Access-Control-Allow-Origin": "*",
     "Cross-Origin-Resource-Policy": "cross-origin",
     "X-Content-Type-Options": "nosniff",
   }
-  const known = (request.headers["if-none-match"] ?? "").split(",").some((one) => one.trim().replace(/^W\//, "") === tag.slice(2))
-  if (known) return { status: 304, headers }
-  return { headers: { ...headers, "Content-Type": "text/javascript; charset=utf-8" }, body: text }
+  return { headers, body, shared: true }
 }

@@ -1,6 +1,6 @@
 // Reads a request's body within its bounds. By callback, not promise: every event passes here.
 import type { IncomingMessage } from "node:http"
-import { AppError } from "../../kernel/errors.ts"
+import { AppError } from "./errors.ts"
 
 export const empty = Buffer.alloc(0)
 
@@ -34,7 +34,21 @@ export type Read = Buffer | Refused | "no_capacity" | "aborted"
 interface Bounds {
   /** Bytes of one body. */
   readonly limit: number
-  readonly budget: BufferBudget
+  /** Shared with other requests; without one, nothing is bounded but the body. */
+  readonly budget?: BufferBudget
+}
+
+/** The whole body, by promise. Throws what it is refused with, or `canceled` when the sender went away. */
+export function bodyOf(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const away = () => new AppError("canceled", "The client disconnected before its body was complete.", { reason: "canceled" })
+  return new Promise((resolve, reject) => {
+    // No event comes any more where it left before anyone listened.
+    if (request.destroyed) return reject(away())
+    readBody(request, { limit }, (read) => {
+      if (Buffer.isBuffer(read)) resolve(read)
+      else reject(typeof read === "string" ? away() : read.refused)
+    })
+  })
 }
 
 /** Calls `done` once: with the whole body, with what to refuse it with, with "no_capacity" where the budget is spent, or with "aborted" when the sender went away. */
@@ -74,7 +88,7 @@ export function readBody(request: IncomingMessage, { limit, budget }: Bounds, do
   const end = (read: Read) => {
     if (ended) return
     ended = true
-    budget.giveBack(held)
+    budget?.giveBack(held)
     done(read)
   }
   request.on("data", (chunk: Buffer) => {
@@ -85,7 +99,7 @@ export function readBody(request: IncomingMessage, { limit, budget }: Bounds, do
       end(tooLarge(undefined))
       return
     }
-    if (!budget.tryTake(chunk.length)) {
+    if (budget?.tryTake(chunk.length) === false) {
       request.removeAllListeners("data")
       request.resume()
       end("no_capacity")
