@@ -8,7 +8,7 @@ import { s3Driver } from "./s3.ts"
 import { readObject } from "./serve.ts"
 import { BucketSettings } from "./settings.ts"
 
-export { type Bucket, Buckets, maxLinkMs, type StoredObject } from "./buckets.ts"
+export { type Bucket, Buckets, maxLinkMs } from "./buckets.ts"
 
 const Driver = token<BucketDriver>("BucketDriver")
 

@@ -12,10 +12,9 @@ import { splitLeads } from "./split-leads.ts"
 
 export type { Dataset, Row } from "./collections.ts"
 export { DatasetReference } from "./dataset-reference.ts"
-export { Datasets, type NewDataset, type ReservedDataset } from "./datasets.ts"
-export type { RowOrigin } from "./row-identity.ts"
+export { Datasets, type ReservedDataset } from "./datasets.ts"
 export { problemOfName } from "./row-values.ts"
-export type { RowToWrite, RowWatcher } from "./row-writer.ts"
+export type { RowWatcher } from "./row-writer.ts"
 export { bareDataset, type LeadCapture, leadTargets, splitLeadsWarning } from "./split-leads.ts"
 
 export default definePlugin({

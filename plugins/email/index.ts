@@ -12,10 +12,9 @@ import { reasons } from "./reasons.ts"
 import { Senders, sendersService } from "./senders.ts"
 import { smtpTransport } from "./smtp.ts"
 
-export { isMailAddress, type MailAddress, MailAddressList, OneMailAddress, parseAddresses } from "./addresses.ts"
-export { Mailer, type MailMessage, type MailReceipt } from "./mailer.ts"
-export { buttonUrl, type MailContent, type RenderedMail, renderMail } from "./render.ts"
-export { type ChooseSender, type Sender, Senders } from "./senders.ts"
+export { isMailAddress, MailAddressList, OneMailAddress, parseAddresses } from "./addresses.ts"
+export { Mailer } from "./mailer.ts"
+export { buttonUrl, type MailContent, renderMail } from "./render.ts"
 
 const EmailConfig = z
   .strictObject({

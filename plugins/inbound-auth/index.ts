@@ -15,9 +15,8 @@ import { sharedSecretHeader } from "./modes/shared-secret-header.ts"
 import { timestampedSignature } from "./modes/timestamped-signature.ts"
 import { reasons } from "./reasons.ts"
 
-export { type CapturedArgs, type CapturedRequest, verifyCaptured } from "./captured.ts"
-export { KeyFetcher } from "./key-fetcher.ts"
-export { type ProviderFacts, providerFacts } from "./provider-facts.ts"
+export { verifyCaptured } from "./captured.ts"
+export { providerFacts } from "./provider-facts.ts"
 
 export default definePlugin({
   id: "inbound-auth",

@@ -13,9 +13,8 @@ import { disconnectIntegration, getIntegration } from "./operations/one.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedConnection } from "./rehearsal.ts"
 
-export { defineIntegrationApp, type IntegrationApp, IntegrationApps, type IntegrationRequest } from "./app.ts"
-export type { ConnectionView } from "./connections.ts"
-export { type CallContext, Integrations } from "./integrations.ts"
+export { defineIntegrationApp, type IntegrationApp, IntegrationApps } from "./app.ts"
+export { Integrations } from "./integrations.ts"
 
 export default definePlugin({
   id: "integrations",

@@ -25,12 +25,12 @@ import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
 import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 
-export { ApiKeys, type NewKey } from "./api-keys.ts"
-export type { Membership, Organization, User } from "./collections.ts"
+export { ApiKeys } from "./api-keys.ts"
+export type { Organization, User } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
-export { generateKey, keyFormat, parseKey } from "./key-format.ts"
-export { type ViewerClaims, ViewerSessions } from "./viewer-sessions.ts"
+export { generateKey, parseKey } from "./key-format.ts"
+export { ViewerSessions } from "./viewer-sessions.ts"
 
 /** The organizations as the first start needs them: before it has run. */
 const Directory = token<Organizations>("organizations directory")

@@ -10,7 +10,7 @@ import { createOutgoingSockets, OutgoingSockets } from "./sockets.ts"
 
 export { checkHeaders, refusedHeaders } from "./headers.ts"
 export { outcomeOf } from "./outcome.ts"
-export { type EncodedBody, encodeBody, withQuery } from "./request-body.ts"
+export { encodeBody, withQuery } from "./request-body.ts"
 export { OutgoingSockets } from "./sockets.ts"
 
 const Client = token<OutgoingClient>("outgoing HTTP client")

@@ -20,9 +20,6 @@ import { replayer } from "./replay.ts"
 import { createSessions, endSession, Sessions } from "./sessions.ts"
 import { PageEventSettings } from "./settings.ts"
 
-export { baseColumns, kindColumns, pageEventColumns, pageEventsDataset, pageEventsKey } from "./columns.ts"
-export { derivedKinds, submittedKinds } from "./vocabulary.ts"
-
 const Dataset = token<ReservedDataset>("page-events dataset")
 const Names = token<AuthoredNames>("names in pages")
 

@@ -15,13 +15,13 @@ import { PageServing } from "./serving/serve.ts"
 import { PageSettings } from "./settings.ts"
 import { createVisitors, SaltsCollection, Visitors } from "./visitors.ts"
 
-export type { StoredPage, Variant } from "./collections.ts"
-export { Pages, type PublishHook, pagesTopic } from "./pages.ts"
+export type { StoredPage } from "./collections.ts"
+export { Pages } from "./pages.ts"
 export { PageParts } from "./serving/parts.ts"
 export { Serving } from "./serving/routes.ts"
 export type { PageServing } from "./serving/serve.ts"
 export { chooseVariant, shownVariant } from "./serving/variants.ts"
-export { type Shown, type ShownSession, type VisitorSessions, Visitors } from "./visitors.ts"
+export { type VisitorSessions, Visitors } from "./visitors.ts"
 
 export default definePlugin({
   id: "pages",

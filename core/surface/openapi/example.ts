@@ -79,6 +79,6 @@ function sampleText(schema: JsonObject, name: string): string {
   const known = typeof format === "string" ? byFormat[format] : undefined
   if (known !== undefined) return known
   const text = byName[name] ?? byName[name.replace(/^.*_/, "")] ?? (Number(minLength ?? 0) > 0 ? "example" : "")
-  if (typeof pattern !== "string") return text
+  if (typeof pattern !== "string") return text.padEnd(Number(minLength ?? 0), "-")
   return [text, "website-leads", "datasets:read", "example"].find((one) => new RegExp(pattern).test(one)) ?? text
 }

@@ -3,8 +3,8 @@
 import type { Json } from "../../contract/collection.ts"
 import { isSecretName } from "../../kernel/secret-names.ts"
 import { childPointer } from "../../pipeline/pointer.ts"
+import { exampleOf } from "../../surface/openapi/example.ts"
 import { alternativesOf, definitionOf, isSchema, type Schema } from "./config-schema.ts"
-import { plainValue } from "./plain-value.ts"
 
 export interface Place {
   /** Pointers of the fields named like secrets that it is of, or stands within; none in an object that takes fields of any name. */
@@ -44,6 +44,12 @@ function placesIn(schema: unknown, given: Json | undefined, walk: Walk): Place[]
   const here = fields.length > 0 && takesText(schema) ? [{ fields, own: typeof given === "string" ? given : undefined, with: asItIs }] : []
   const alternatives = alternativesOf(schema).flatMap((one) => placesIn(one, given, inside))
   return [...here, ...alternatives, ...inFields(schema, given, inside), ...inElements(schema, given, inside)]
+}
+
+/** Something plain that the schema takes, to stand beside what is tried. Where a rule makes it wrong, an example must show how it is done. */
+function plainValue(schema: unknown, root: Schema): Json {
+  const resolve = (reference: string) => definitionOf(root, reference) as Schema | undefined
+  return isSchema(schema) ? ((exampleOf(schema, "input", resolve) ?? null) as Json) : null
 }
 
 const asItIs = (text: string): Json => text
