@@ -11,7 +11,9 @@ export interface UserAgentClass {
   readonly in_app: string
 }
 
+/** No signal at all. */
 export const noUserAgent: UserAgentClass = { device_type: "", browser: "", in_app: "" }
 
+/** Classifies the text of a User-Agent header. */
 export type UserAgents = (agent: string) => UserAgentClass
 export const UserAgents = token<UserAgents>("UserAgents")

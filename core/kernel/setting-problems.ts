@@ -12,11 +12,11 @@ export interface RefusedSettings extends Refused {
 
 /** One line a problem. */
 export function settingProblems({ at, from = () => "", ...refused }: RefusedSettings): string[] {
-  const { problems, count } = zodProblems({ ...refused, noun: "setting" })
-  const lines = problems.map(({ kind, path, message }) => {
+  const { problems, count } = zodProblems(refused)
+  const lines = problems.map(({ kind, path, message, hint }) => {
     const name = dotted(at === "" ? path : [at, ...path])
-    if (kind === "missing") return `${name}: ${message}`
-    if (kind === "unknown") return `${name}${from(name)}: ${message}`
+    if (kind === "missing") return `${name} is missing. ${message}`
+    if (kind === "unknown") return `${name}${from(name)} is not a setting.${hint}`
     return `${name}${from(name)} cannot be ${shownSetting(name, valueAt(refused.value, path))}: ${message}`
   })
   return count > lines.length ? [...lines, `${count - lines.length} more settings are refused.`] : lines

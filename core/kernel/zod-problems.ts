@@ -10,6 +10,8 @@ export interface ZodProblem {
   readonly kind: "unknown" | "missing" | "invalid"
   readonly path: readonly PropertyKey[]
   readonly message: string
+  /** Of an unknown field: what may have been meant, with a space before it. */
+  readonly hint?: string
 }
 
 export interface Refused {
@@ -17,8 +19,6 @@ export interface Refused {
   /** What was checked, as it was given. */
   readonly value: unknown
   readonly issues: readonly z.core.$ZodIssue[]
-  /** What the schema's fields are called. */
-  readonly noun?: string
   /** Fields that the top level may have beside those of the schema. */
   readonly alsoKnown?: readonly string[]
 }
@@ -67,13 +67,15 @@ class Problems {
   }
 
   #addUnknown(keys: readonly string[], path: Path): void {
-    const { schema, noun = "field", alsoKnown = [] } = this.#refused
+    const { schema, alsoKnown = [] } = this.#refused
     const known = this.#isFull ? [] : [...knownFields(schema, path), ...(path.length === 0 ? alsoKnown : [])]
-    for (const key of keys)
-      this.#tell("unknown", [...path, key], () => {
-        const name = shownName(key)
-        return `Unknown ${noun} "${name}".${didYouMean(name, known) || listed(known, noun)}`
-      })
+    for (const key of keys) {
+      this.count++
+      if (this.#isFull) continue
+      const name = shownName(key)
+      const hint = didYouMean(name, known) || listed(known)
+      this.problems.push({ kind: "unknown", path: [...path, key], message: `Unknown field "${name}".${hint}`, hint })
+    }
   }
 
   #addUnion(alternatives: readonly (readonly Issue[])[], path: Path): void {
@@ -160,8 +162,8 @@ function oneOf(values: readonly unknown[]): string {
   return `${values.length > 1 ? "one of " : ""}${values.map((one) => JSON.stringify(one) ?? String(one)).join(", ")}`
 }
 
-function listed(known: readonly string[], noun: string): string {
-  return known.length === 0 || known.length > 30 ? "" : ` Known ${noun}s: ${known.join(", ")}.`
+function listed(known: readonly string[]): string {
+  return known.length === 0 || known.length > 30 ? "" : ` There are: ${known.join(", ")}.`
 }
 
 export function valueAt(value: unknown, path: Path): unknown {

@@ -67,7 +67,7 @@ describe("order of plugins", () => {
     expect(problems.join("\n"))
       .to.include('plugins.settings.mail.prot is not a setting. Did you mean "port"?')
       .and.include("plugins.settings.mail.password cannot be [set]: ")
-      .and.include("plugins.settings.crm.url is missing: ")
+      .and.include("plugins.settings.crm.url is missing. ")
       .and.not.include("hunter2")
     expect(problems).to.have.length(4)
   })

@@ -1,5 +1,5 @@
 // `hostname` (RFC 1123, with A-labels checked) and `idn-hostname` (RFC 5890 to 5893: IDNA2008).
-import { decodePunycode, encodePunycode } from "./punycode.ts"
+import { decode, encode } from "punycode/punycode.es6.js"
 import { breaksBidiRule, isUnicodeLabel } from "./unicode-label.ts"
 
 const maxNameLength = 253
@@ -34,14 +34,22 @@ function isName(labels: readonly string[]): boolean {
 function readLabel(label: string): { length: number; unicode: string } | undefined {
   if (label === "" || label.length > maxLabelLength) return undefined
   if (!ascii.test(label)) {
-    const length = encodePunycode(label).length + 4
+    const length = encode(label).length + 4
     return length <= maxLabelLength && isUnicodeLabel(label) ? { length, unicode: label } : undefined
   }
   if (!asciiLabel.test(label)) return undefined
   if (label.slice(2, 4) !== "--") return { length: label.length, unicode: label }
   if (!/^xn--/i.test(label)) return undefined
   const encoded = label.slice(4).toLowerCase()
-  const unicode = decodePunycode(encoded)
-  if (unicode === undefined || ascii.test(unicode) || encodePunycode(unicode) !== encoded) return undefined
+  const unicode = decoded(encoded)
+  if (unicode === undefined || ascii.test(unicode) || encode(unicode) !== encoded) return undefined
   return isUnicodeLabel(unicode) ? { length: label.length, unicode } : undefined
+}
+
+function decoded(encoded: string): string | undefined {
+  try {
+    return decode(encoded)
+  } catch {
+    return undefined
+  }
 }
