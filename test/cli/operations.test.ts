@@ -164,13 +164,13 @@ describe("operations as commands", () => {
   it("say what is wrong field by field, and end with a code for the kind of error", async () => {
     const refused = await run(["datasets", "create", "--name", "", "--slug", "Bad Slug"])
     expect(refused).to.deep.include({ code: 2, out: "" })
-    expect(refused.err).to.match(/^The input is not valid \(invalid_argument\)\.\n {2}--name: Too small.*\n {2}--slug: lower-case/)
+    expect(refused.err).to.match(/^The input is not valid \(invalid_argument\)\.\n {2}--name: Too small.*\n {2}--slug: Lower-case/)
     const cases: [string[], number, RegExp, Record<string, string>?][] = [
       [["datasets", "get", "none"], 4, /There is no dataset "none"\. \(not_found\)/],
       [["datasets", "create", "--name", "Empty", "--slug", "shown"], 5, /already_exists/],
       [["datasets", "list"], 3, /millrace login/, { MILLRACE_KEY: "mr_api_wrong" }],
       [["datasets", "get"], 2, /^The input is not valid \(invalid_argument\)\.\n {2}<slug>: Required/],
-      [["datasets", "create", "--class", "events"], 2, /--name: Required: string\./],
+      [["datasets", "create", "--class", "events"], 2, /--name: Required: a string\./],
       [
         ["datasets", "create", "--name", "x", "--class", "tabel"],
         1,

@@ -12,7 +12,8 @@ export interface SchemaProblem {
 export function schemaProblems(refused: Refused, pointer: string): SchemaProblem[] {
   const { problems, count } = zodProblems(refused)
   const found = problems.map(({ kind, path, message }): SchemaProblem => {
-    return { rule: kind === "unknown" ? "unknown-field" : "invalid-field", pointer: pointerTo(path, pointer), message }
+    const named = kind === "missing" && path.length > 0 ? `"${String(path.at(-1))}" is missing. ${message}` : message
+    return { rule: kind === "unknown" ? "unknown-field" : "invalid-field", pointer: pointerTo(path, pointer), message: named }
   })
   const more = count - found.length
   return more > 0 ? [...found, { rule: "invalid-field", pointer, message: `${more} more problems here.` }] : found

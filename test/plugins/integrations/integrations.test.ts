@@ -69,7 +69,7 @@ describe("integrations", () => {
     const bad: [string, object, RegExp][] = [
       ["an unknown app", { app: "crmx" }, /no app "crmx".*calendar, http/],
       ["missing credentials", { credentials: undefined }, /credentials/],
-      ["a base that is not a URL", { credentials: { base_url: "SECRET-api", headers: {} } }, /credentials\.base_url: expected an absolute/],
+      ["a base that is not a URL", { credentials: { base_url: "SECRET-api", headers: {} } }, /credentials\.base_url: Expected an absolute/],
       ["a base with a password", { credentials: { base_url: "https://u:SECRET@api.test", headers: {} } }, /base_url/],
       ["a base that is private", { credentials: { base_url: "http://10.0.0.1/SECRET", headers: {} } }, /public addresses only/],
       ["a header that injects", { credentials: { base_url: "https://api.test", headers: { "X-A": "SECRET\r\nX-B: 1" } } }, /"X-A"/],
