@@ -84,7 +84,7 @@ describe("pipelines verify", () => {
       folder.run(["verify", "--provider", "hmac_sha256", "--secret", "s", "--request", "ok.json", "--config", '{"foo":1}']),
     ])
     expect([provider, request, secret, now, config].map(({ code }) => code)).to.deep.equal([2, 2, 2, 2, 2])
-    expect(provider.output).to.include('no provider "githb" is known. Did you mean github?')
+    expect(provider.output).to.include('No provider "githb" is known. Did you mean github?')
     expect(config.output.trim()).to.equal('auth_config: Unrecognized key: "foo"')
     expect(request.output).to.include("--request no.json is not readable as JSON")
     expect(secret.output).to.include("--secret is needed")
