@@ -144,7 +144,8 @@ console.log("points", rows[0]?.values["points"])
 
   it("makes a client of the project's own operations, which calls them and is typed by them", async () => {
     const made = await user.run("npx", "millrace", "generate", "client")
-    expect([made.code, made.output], made.output).to.deep.equal([0, "wrote client.ts\n"])
+    expect(made.code, made.output).to.equal(0)
+    expect(made.output).to.match(/^wrote client\.ts$/m)
     writeFileSync(
       join(project, "cards.ts"),
       `import { testHost } from "millrace/testing"
@@ -159,7 +160,8 @@ await host.stop()
 `,
     )
     const ran = await user.run("npx", "node", "cards.ts")
-    expect([ran.code, ran.output], ran.output).to.deep.equal([0, "card Birthday true\ndatasets 0\n"])
+    expect(ran.code, ran.output).to.equal(0)
+    expect(ran.output).to.match(/^card Birthday true\ndatasets 0$/m)
     const right = await user.run("npx", "tsc")
     expect(right.code, right.output).to.equal(0)
     writeFileSync(
