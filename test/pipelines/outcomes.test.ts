@@ -99,8 +99,7 @@ onBothStores("what becomes of an event", ({ start }) => {
       expect(JSON.stringify(entry)).not.to.include("hunter2")
       expect(JSON.parse(entry.payload_preview)).to.deep.equal({ password: "[redacted]", n: 1, is_test: true })
       expect(entry.is_test).to.equal(true)
-      // What it came with is kept, so that it can be replayed once the pipeline is mended.
-      expect(grown).to.deep.equal({ entries: 1, payloads: 1 })
+      expect(grown).to.deep.equal({ entries: 1 })
     })
   }
 
@@ -259,7 +258,8 @@ onBothStores("what becomes of an event", ({ start }) => {
       expect([answer.status, answer.body.code, answer.body.details]).to.deep.equal([400, "failed_precondition", details])
       expect(entry).to.deep.include({ status: "failed", cause: "action_failed", rows: [] })
       expect(entry.error?.message).to.include("X-Note").and.not.to.include("Set-Cookie")
-      expect(grown).to.deep.equal({ entries: 1 })
+      // What it came with is kept, so that it can be replayed once the pipeline is mended.
+      expect(grown).to.deep.equal({ entries: 1, payloads: 1 })
     }
   })
 
