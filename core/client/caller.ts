@@ -103,7 +103,8 @@ export function createCaller(routes: Readonly<Record<string, ClientRoute>>, opti
         return await answerOf(sending, attempt)
       } catch (error) {
         if (lost && isGone(error, sending)) return { id: input["id"], deleted: true }
-        lost ||= error instanceof ClientError && error.code === "unavailable" && /^(?:no|unrecognized)_response$/.test(error.details.reason ?? "")
+        lost ||=
+          error instanceof ClientError && error.code === "unavailable" && /^(?:no|unrecognized)_response$/.test(error.details.reason ?? "")
         await outlast(error, attempt, sending)
       }
     }

@@ -26,8 +26,8 @@ describe("parse", () => {
   it("reports what is wrong with the text, with line and column", () => {
     const bad: [string, number, RegExp][] = [
       ["a: [1, 2\nb: 3", 2, /./],
-      ['{"a": 1,\n "a": 2}', 2, /twice/],
-      ["a: 1\na: 2", 2, /twice/],
+      ['{"a": 1,\n "a": 2}', 2, /duplicate/],
+      ["a: 1\na: 2", 2, /duplicate/],
       ["a: 1\n---\nb: 2\n", 2, /one document/],
       ["a: 1\nb: !!js/function x", 2, /tag/i],
       ["a: 1\nb: .nan", 2, /JSON number/],

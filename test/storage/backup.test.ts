@@ -93,7 +93,7 @@ describe("backup", () => {
       expect(await failure(restore(file(name), opened.file, now)), name).to.not.equal("")
     }
     expect(await failure(restore(file("changed"), opened.file, now))).to.match(/damaged.*checksum/)
-    expect(await failure(restore(file("plain"), opened.file, now))).to.include("no backup")
+    expect(await failure(restore(file("plain"), opened.file, now))).to.include("is not a backup")
     expect(readFileSync(opened.file).equals(kept)).to.equal(true)
   })
 
@@ -138,7 +138,7 @@ describe("millrace backup and restore", () => {
     await host.api("POST", "/v1/datasets", { name: "Before" })
     const made = await runMillrace(["backup", copy], { env })
     expect([made.code, made.err]).to.deep.equal([0, ""])
-    expect(made.out).to.match(/monday\.db: \d+ documents, sha256 [0-9a-f]{64}\nThe master key .* is not in it/)
+    expect(made.out).to.match(/monday\.db: \d+ documents, sha256 [0-9a-f]{64}\nThe master key .* is not included/)
     await host.api("POST", "/v1/datasets", { name: "After" })
     expect(await slugs(host)).to.have.members(["before", "after"])
 
@@ -149,7 +149,7 @@ describe("millrace backup and restore", () => {
 
     const restored = await runMillrace(["restore", copy], { env })
     expect([restored.code, restored.err]).to.deep.equal([0, ""])
-    const [, aside = ""] = /What was there before is in (.*)\.$/m.exec(restored.out) ?? []
+    const [, aside = ""] = /The replaced store is in (.*)\.$/m.exec(restored.out) ?? []
     expect(existsSync(aside), aside).to.equal(true)
     host = await testHost({ dataDir })
     try {

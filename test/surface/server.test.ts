@@ -32,9 +32,9 @@ describe("the HTTP server", () => {
     const seen: string[] = []
     const bench = await open({
       inbound: {
-        handle(request, response) {
+        handle(request, response, requestId) {
           seen.push(request.url ?? "")
-          response.writeHead(202).end("taken")
+          response.writeHead(202, { "x-request-id": requestId }).end("taken")
         },
       },
     })

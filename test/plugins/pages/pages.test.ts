@@ -74,7 +74,7 @@ describe("pages", () => {
       const beyond = [largest[0], { key: "b", html }]
       for (const refused of [create({ variants: beyond }), call("update", { slug: page.slug, variants: beyond })]) {
         const { code, message } = await refusalOf(refused)
-        expect([code, message]).to.satisfy(() => code === "invalid_argument" && /a page at most 786432/.test(message), message)
+        expect([code, message]).to.satisfy(() => code === "invalid_argument" && /the limit of a page is 786432/.test(message), message)
       }
     }
     expect((await refusalOf(create({ variants: [{ key: "a", html: of(512 * 1_024, "x").concat("x") }] }))).code).to.equal(

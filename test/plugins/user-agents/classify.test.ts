@@ -81,7 +81,7 @@ describe("user agents", () => {
       expect(userAgentAccuracy(labelled).browser.of, "what is not labelled is not scored").to.equal(1)
       expect(() => read("other.csv", "x,y\n1,2\n")).to.throw(/no user agent; it is read from ua, .* and there is x, y/)
       expect(() => read("empty.csv", "ua,device\n")).to.throw(/holds no user agents/)
-      expect(() => read("broken.json", '[{"ua":')).to.throw(/no JSON/)
+      expect(() => read("broken.json", '[{"ua":')).to.throw(/is not JSON/)
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
