@@ -6,12 +6,17 @@
 export interface Excess {
   readonly of: string
   readonly limit: number
+  /** They are nested in each other, deeper than any input may be. */
+  readonly isDeep?: boolean
 }
 
 /** Objects and lists in one text. */
-export const maxContainers = 50_000
+export const maxContainers = 25_000
 /** Different field names in one text. */
 export const maxNames = 5_000
+
+/** Levels of an input, itself counted. */
+export const maxLevels = 100
 
 /** Shorter text cannot reach a bound. */
 export const minExcessLength = Math.min(maxNames * 6, maxContainers * 2)
@@ -66,7 +71,9 @@ class Counts {
 
   opens(commas: 0 | -1): void {
     this.#open.push(commas)
-    if (++this.#containers > maxContainers) this.excess = { of: "objects and lists", limit: maxContainers }
+    if (++this.#containers <= maxContainers) return
+    const isDeep = this.#open.length > maxLevels
+    this.excess = { of: "objects and lists", limit: maxContainers, ...(isDeep ? { isDeep } : {}) }
   }
 
   closes(): void {

@@ -229,7 +229,6 @@ export const coreReasons = defineReasons({
   unsupported_content_type: { codes: ["invalid_argument"], summary: "The Content-Type is not supported." },
   unverified: { codes: ["unauthenticated"], summary: "The event could not be verified." },
   viewer_token: { codes: ["unauthenticated"], summary: "A viewer's token was sent without the endpoint that it opens." },
-  write_refused: { codes: ["invalid_argument", "failed_precondition"], summary: "The store refused a write." },
   wrong_master_key: { codes: ["failed_precondition"], summary: "The master key cannot open the store's secrets." },
   wrong_organization: { codes: ["permission_denied"], summary: "A write names a document of another organization." },
 })

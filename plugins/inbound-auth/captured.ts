@@ -57,8 +57,8 @@ export async function verifyCaptured({ provider, secret, request, now, config = 
 }
 
 function badConfig(schema: z.ZodType, value: unknown, issues: readonly z.core.$ZodIssue[]): AppError {
-  const fields = fieldProblems({ schema, value, issues })
-  const said = fields.map(({ path, message }) => `${path || "auth_config"}: ${message}`).join(" ")
+  const fields = fieldProblems({ schema, value, issues }, ["auth_config"])
+  const said = fields.map(({ path, message }) => `${path}: ${message}`).join(" ")
   return new AppError("invalid_argument", said, { reason: "invalid_auth_config", fields })
 }
 

@@ -73,7 +73,7 @@ describe("millrace new", function () {
       ["action", "dataset.write", /taken\. The action type "dataset\.write" is that of the plugin "action-dataset-write"/],
       ["area", "datasets", /taken\. The area "datasets" is that of the plugin "datasets"/],
       ["area", "action-types", /taken\. The area "action_types" is that of the plugin "event-pipelines"/],
-      ["area", "pipelines", /taken\. "pipelines" has another meaning/],
+      ["area", "pipelines", /taken\. "pipelines" is reserved in the API or as a command/],
       ["area", "api_keys", /cannot be the name of an area.*Did you mean "api-keys"\?/],
       ["auth-mode", "hmac-sha256", /taken\. The auth mode "hmac_sha256" is that of the plugin "inbound-auth"/],
     ]

@@ -117,8 +117,8 @@ describe("a service over a data file", () => {
       [/file is not a database/, () => scribble(0, 100)],
       [/it is damaged|malformed/, () => scribble(3 * page, 400)],
       [/cut short|malformed/, () => truncateSync(file, 5 * page)],
-      [/is empty, though a store was here/, () => truncateSync(file, 0)],
-      [/is not there, though a store was here/, () => rmSync(file)],
+      [/is empty, but a store existed here/, () => truncateSync(file, 0)],
+      [/is not there, but a store existed here/, () => rmSync(file)],
     ]
     for (const [what, damage] of damages) {
       copyFileSync(good, file)

@@ -116,20 +116,21 @@ suite("storage: mongodb, its own promises", () => {
         update: { $set: { a: 1 } },
         ...more,
       })
-      const bad: [Commit, string][] = [
-        [commit(insert({ id: draw("half") }), insert({ id: taken })), "already_exists"],
-        [commit(insert({ id: draw("half"), slug: taken })), "already_exists"],
-        [commit(insert({ id: draw("half") }), update({ where: { text: "y" } })), "aborted"],
-        [commit(insert({ id: draw("half") }), update({}, draw("nowhere"))), "not_found"],
-        [commit(insert({ id: draw("half") }), update({ update: { $inc: { text: 1 } } })), "failed_precondition"],
-        [commit(insert({ id: draw("half"), at: "yesterday" })), "invalid_argument"],
+      const bad: [Commit, code: string, reason: string][] = [
+        [commit(insert({ id: draw("half") }), insert({ id: taken })), "already_exists", "duplicate_value"],
+        [commit(insert({ id: draw("half"), slug: taken })), "already_exists", "duplicate_value"],
+        [commit(insert({ id: draw("half") }), update({ where: { text: "y" } })), "aborted", "condition_not_met"],
+        [commit(insert({ id: draw("half") }), update({}, draw("nowhere"))), "not_found", "document_not_found"],
+        [commit(insert({ id: draw("half") }), update({ update: { $inc: { text: 1 } } })), "failed_precondition", "value_type_mismatch"],
+        [commit(insert({ id: draw("half"), at: "yesterday" })), "invalid_argument", "invalid_fields"],
       ]
       const good = Array.from({ length: 60 }, () => commit(insert({ id: draw("row") })))
       const group = [...good.slice(0, 30), ...bad.map(([one]) => one), ...good.slice(30)]
       const outcomes = await driver.commitGroup(group)
-      for (const [one, code] of bad) {
+      for (const [one, code, reason] of bad) {
         const outcome = outcomes[group.indexOf(one)]
         expect(outcome, JSON.stringify(one)).to.be.instanceOf(AppError).with.property("code", code)
+        expect((outcome as AppError).details.reason, JSON.stringify(one)).to.equal(reason)
       }
       for (const one of good) expect(outcomes[group.indexOf(one)]).to.deep.equal({ created: [true] })
       expect(await stored().countDocuments({ _id: { $regex: "/half-" } })).to.equal(0)
@@ -291,6 +292,7 @@ suite("storage: mongodb, its own promises", () => {
     const query = { collection: things, organization: acme, filter, limit: 10, deadlineMs: 5 }
     const error = await driver.count(query).then(String, (thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(AppError).with.property("code", "deadline_exceeded")
+    expect((error as AppError).details.reason).to.equal("read_timeout")
     await stored().deleteMany({ _id: { $regex: "/slow-" } })
   })
 

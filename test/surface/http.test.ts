@@ -88,7 +88,7 @@ describe("HTTP", () => {
     expect(conflict.status).to.equal(400)
     expect(conflict.json.details).to.include({ reason: "path_field_mismatch" })
     expect((await call(bench, "PATCH", "/v1/notes/h1", { key: "a-admin", body: { id: "h1", text: "same" } })).status).to.equal(200)
-    for (const id of [`${"[".repeat(50_000)}${"]".repeat(50_000)}`, '{"toString":1}', '["h1"]', "null"]) {
+    for (const id of [`${"[".repeat(24_000)}${"]".repeat(24_000)}`, '{"toString":1}', '["h1"]', "null"]) {
       const strange = await call(bench, "PATCH", "/v1/notes/h1", { key: "a-admin", body: `{"id":${id},"text":"x"}` })
       expect(strange.json.details, id.slice(0, 20)).to.include({ reason: "path_field_mismatch" })
     }

@@ -21,6 +21,7 @@ describe("refusals over HTTP", () => {
     expect(page.status, JSON.stringify(page.body)).to.equal(200)
     const applied = await host.api("POST", "/v1/event-pipelines/apply", { documents: [document("Drifted", "active")] })
     expect(applied.status, JSON.stringify(applied.body)).to.equal(200)
+    await host.api("POST", "/v1/datasets", { name: "Leads" })
     await host.api("PUT", "/v1/event-pipelines/drifted", { name: "By hand" })
   })
   after(() => host.stop())
@@ -70,6 +71,14 @@ describe("refusals over HTTP", () => {
       ],
     ],
     ["organization_not_accessible", 404, "not_found", ["GET", "/v1/me", undefined, { "x-organization-id": "elsewhere" }]],
+    ["job_not_found", 404, "not_found", ["GET", "/v1/jobs/none"]],
+    ["key_not_found", 404, "not_found", ["POST", `/v1/api-keys/${nobody}/revoke`, {}]],
+    ["page_not_found", 404, "not_found", ["GET", "/v1/pages/none"]],
+    ["dataset_not_found", 404, "not_found", ["GET", "/v1/datasets/none"]],
+    ["row_not_found", 404, "not_found", ["DELETE", `/v1/datasets/leads/rows/${nobody}`]],
+    ["event_pipeline_not_found", 404, "not_found", ["GET", "/v1/event-pipelines/none"]],
+    ["screenshot_not_found", 404, "not_found", ["POST", "/v1/screenshot/result", { job_id: nobody }]],
+    ["integration_not_found", 404, "not_found", ["GET", "/v1/integrations/none"]],
     ["unknown_variant", 400, "invalid_argument", ["POST", "/v1/screenshot/start", { page: "landing", variant: "none" }]],
   ]
 

@@ -119,7 +119,7 @@ describe("the contract of action types", () => {
       })
       const { failed } = await tried(ownWay, /example/)
       expect(asked).to.deep.equal(["/fetched", "/got"])
-      expect(Object.values(failed).join()).to.include(`calls http://${origin}, ${origin} by itself`)
+      expect(Object.values(failed).join()).to.include(`calls http://${origin}, ${origin} directly`)
     } finally {
       peer.close()
     }
@@ -250,7 +250,7 @@ describe("the contract of action types", () => {
         log(`calls with ${key}`)
         return { ok: true }
       }),
-    ).to.include("stands in the logs")
+    ).to.include("appears in the logs")
     expect(
       await said((key) => {
         throw new AppError("unavailable", `${key} is refused`)

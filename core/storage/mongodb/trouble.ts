@@ -54,7 +54,9 @@ export function tooLarge(collection: string): AppError {
 /** The server will not do that to the document as it is (such as `$inc` of text). */
 export function refusedWrite(collection: string, trouble: WriteTrouble): AppError {
   if (tooLargeCodes.has(trouble.code)) return tooLarge(collection)
-  const details = { collection, reason: "write_refused" }
-  if (refusedCodes.has(trouble.code)) return new AppError("failed_precondition", `${collection}: ${trouble.message}`, details)
+  if (refusedCodes.has(trouble.code)) {
+    const message = `${collection}: ${trouble.message}`
+    return new AppError("failed_precondition", message, { collection, reason: "value_type_mismatch" })
+  }
   return asAppError(new Error(`${collection}: ${trouble.code} ${trouble.message}`))
 }

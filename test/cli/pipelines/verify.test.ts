@@ -85,7 +85,9 @@ describe("pipelines verify", () => {
     ])
     expect([provider, request, secret, now, config].map(({ code }) => code)).to.deep.equal([2, 2, 2, 2, 2])
     expect(provider.output).to.include('No provider "githb" is known. Did you mean github?')
-    expect(config.output.trim()).to.equal('auth_config: Unrecognized key: "foo"')
+    expect(config.output.trim()).to.equal(
+      'auth_config.foo: Unknown field "foo". There are: header, encoding, require_timestamp, tolerance_s.',
+    )
     expect(request.output).to.include("--request no.json is not readable as JSON")
     expect(secret.output).to.include("--secret is needed")
     expect(now.output).to.include('--now "soon"')

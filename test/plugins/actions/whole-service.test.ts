@@ -84,7 +84,7 @@ describe("actions in a whole service", () => {
       pipeline: [{ ...pipeline[0], headers }],
     })
     expect([refused.status, refused.body.message]).to.satisfy(
-      ([status, message]: [number, string]) => status === 400 && /sent from running/.test(message),
+      ([status, message]: [number, string]) => status === 400 && /senders' content from running/.test(message),
     )
     const { id, inbound_url } = await make(document)
     const organization = (await host.get(Organizations).first()).id

@@ -77,7 +77,7 @@ suite("bucket in s3", () => {
     const wrong: [Record<string, unknown>, RegExp][] = [
       [{ secret_access_key: undefined }, /come together/],
       [{ bucket: "Bad_Name" }, /name of a bucket/],
-      [{ endpoint: "ftp://x" }, /expected an http\(s\) URL/],
+      [{ endpoint: "ftp://x" }, /Expected an http\(s\) URL/],
       [{ prefix: "no-slash" }, /end in \//],
     ]
     for (const [change, message] of wrong) {

@@ -96,7 +96,10 @@ describe("email: smtp", () => {
     for (const change of bad) {
       const error = await failureOf(mailer.send({ ...message, ...change }))
       expect(error.code, JSON.stringify(change)).to.equal("invalid_argument")
-      expect(error.details).to.include({ retryable: false })
+      expect(error.details, JSON.stringify(change))
+        .to.include({ retryable: false })
+        .and.have.property("reason")
+        .that.is.oneOf(["address_refused", "recipients_refused"])
     }
     expect(server.received).to.have.length(0)
     await mailer.send({ ...message, to: many.slice(0, 50) })
@@ -110,6 +113,7 @@ describe("email: smtp", () => {
     })
     const busy = await failureOf(mailer.send({ ...message, to: "busy@example.com" }))
     expect(busy).to.include({ code: "unavailable" })
+    expect(busy.details).to.include({ reason: "mail_failed" })
     expect(busy.details).not.to.have.property("retryable")
     expect(await mailer.send({ ...message, to: "ada@example.com, gone@example.com" })).to.deep.include({ rejected: ["gone@example.com"] })
     expect(only().recipients).to.deep.equal(["ada@example.com"])

@@ -200,8 +200,8 @@ describe("screenshots", () => {
     const url = `${site.origin}/form`
     const click = { action: "click", selector: "a" }
     const wrong: [Record<string, unknown>, RegExp][] = [
-      [{}, /give one of url and page/],
-      [{ url, page: "x" }, /give one of url and page/],
+      [{}, /Give one of url and page/],
+      [{ url, page: "x" }, /Give one of url and page/],
       [{ url, variant: "x" }, /variant/],
       [{ url: "file:///etc/passwd" }, /file:/],
       [{ url: "javascript:alert(1)" }, /javascript:/],
