@@ -34,6 +34,16 @@ export type Operations = {
   "event_pipelines.test": typeof import("../plugins/event-pipelines/operations/trying.ts").testPipeline
   "event_pipelines.update": typeof import("../plugins/event-pipelines/operations/manage.ts").updatePipeline
   "event_pipelines.validate": typeof import("../plugins/event-pipelines/operations/trying.ts").validatePipeline
+  "experiments.archive": typeof import("../plugins/experiments/operations/experiments.ts").archiveExperiment
+  "experiments.correct_observation": typeof import("../plugins/experiments/operations/observations.ts").correctObservation
+  "experiments.create": typeof import("../plugins/experiments/operations/experiments.ts").createExperiment
+  "experiments.get": typeof import("../plugins/experiments/operations/experiments.ts").getExperiment
+  "experiments.list": typeof import("../plugins/experiments/operations/experiments.ts").listExperiments
+  "experiments.list_observations": typeof import("../plugins/experiments/operations/observations.ts").listObservations
+  "experiments.run_tournament": typeof import("../plugins/experiments/operations/tournament.ts").runTournament
+  "experiments.start": typeof import("../plugins/experiments/operations/experiments.ts").startExperiment
+  "experiments.start_panel": typeof import("../plugins/experiments/operations/panel.ts").startPanel
+  "experiments.update": typeof import("../plugins/experiments/operations/experiments.ts").updateExperiment
   "integrations.connect": typeof import("../plugins/integrations/operations/connect.ts").connectIntegration
   "integrations.disconnect": typeof import("../plugins/integrations/operations/one.ts").disconnectIntegration
   "integrations.get": typeof import("../plugins/integrations/operations/one.ts").getIntegration
@@ -45,16 +55,23 @@ export type Operations = {
   "managed_organizations.list": typeof import("../plugins/organizations/operations/identity.ts").listManaged
   "me.get": typeof import("../plugins/organizations/operations/identity.ts").getMe
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
+  "models.list": typeof import("../plugins/models/usage.ts").listModels
   "page_analytics.query": typeof import("../plugins/page-analytics/operations.ts").queryAnalytics
   "page_analytics.rebuild": typeof import("../plugins/page-analytics/operations.ts").rebuildAnalytics
   "page_analytics.schema": typeof import("../plugins/page-analytics/operations.ts").analyticsSchema
   "page_analytics.status": typeof import("../plugins/page-analytics/operations.ts").analyticsStatus
+  "page_feedback.record": typeof import("../plugins/experiments/operations/observations.ts").recordFeedback
   "pages.create": typeof import("../plugins/pages/operations/pages.ts").createPage
   "pages.get": typeof import("../plugins/pages/operations/pages.ts").getPage
   "pages.list": typeof import("../plugins/pages/operations/pages.ts").listPages
   "pages.publish": typeof import("../plugins/pages/operations/pages.ts").publishPage
   "pages.unpublish": typeof import("../plugins/pages/operations/pages.ts").unpublishPage
   "pages.update": typeof import("../plugins/pages/operations/pages.ts").updatePage
+  "personas.create": typeof import("../plugins/experiments/operations/personas.ts").createPersona
+  "personas.delete": typeof import("../plugins/experiments/operations/personas.ts").deletePersona
+  "personas.get": typeof import("../plugins/experiments/operations/personas.ts").getPersona
+  "personas.list": typeof import("../plugins/experiments/operations/personas.ts").listPersonas
+  "personas.update": typeof import("../plugins/experiments/operations/personas.ts").updatePersona
   "screenshots.result": typeof import("../plugins/screenshots/operations.ts").screenshotResult
   "screenshots.start": typeof import("../plugins/screenshots/operations.ts").startScreenshot
   "viewer_sessions.create": typeof import("../plugins/organizations/operations/viewer-sessions.ts").createViewerSession
@@ -92,6 +109,16 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "event_pipelines.test": { method: "POST", path: "/v1/event-pipelines/{slug}/test", repeatable: true },
   "event_pipelines.update": { method: "PUT", path: "/v1/event-pipelines/{slug}", repeatable: true },
   "event_pipelines.validate": { method: "POST", path: "/v1/event-pipelines/validate", repeatable: true },
+  "experiments.archive": { method: "POST", path: "/v1/experiments/{slug}/archive", repeatable: true, keyed: true },
+  "experiments.correct_observation": { method: "POST", path: "/v1/experiments/{slug}/observations/{id}/corrections", keyed: true },
+  "experiments.create": { method: "POST", path: "/v1/experiments", keyed: true },
+  "experiments.get": { method: "GET", path: "/v1/experiments/{slug}", repeatable: true },
+  "experiments.list": { method: "GET", path: "/v1/experiments", repeatable: true, list: "experiments" },
+  "experiments.list_observations": { method: "GET", path: "/v1/experiments/{slug}/observations", repeatable: true, list: "observations" },
+  "experiments.run_tournament": { method: "POST", path: "/v1/experiments/{slug}/tournament", keyed: true },
+  "experiments.start": { method: "POST", path: "/v1/experiments/{slug}/start", repeatable: true, keyed: true },
+  "experiments.start_panel": { method: "POST", path: "/v1/experiments/{slug}/panel", keyed: true },
+  "experiments.update": { method: "PATCH", path: "/v1/experiments/{slug}", repeatable: true },
   "integrations.connect": { method: "POST", path: "/v1/integrations-connect", keyed: true },
   "integrations.disconnect": { method: "DELETE", path: "/v1/integrations/{id}" },
   "integrations.get": { method: "GET", path: "/v1/integrations/{id}", repeatable: true },
@@ -103,16 +130,23 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "managed_organizations.list": { method: "GET", path: "/v1/managed-organizations", repeatable: true },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },
+  "models.list": { method: "GET", path: "/v1/models", repeatable: true },
   "page_analytics.query": { method: "POST", path: "/v1/page-analytics/query", repeatable: true },
   "page_analytics.rebuild": { method: "POST", path: "/v1/page-analytics/rebuild", repeatable: true, keyed: true },
   "page_analytics.schema": { method: "GET", path: "/v1/page-analytics/schema", repeatable: true },
   "page_analytics.status": { method: "GET", path: "/v1/page-analytics/status", repeatable: true },
+  "page_feedback.record": { method: "POST", path: "/v1/page-feedback", keyed: true },
   "pages.create": { method: "POST", path: "/v1/pages", keyed: true },
   "pages.get": { method: "GET", path: "/v1/pages/{slug}", repeatable: true },
   "pages.list": { method: "GET", path: "/v1/pages", repeatable: true, list: "pages" },
   "pages.publish": { method: "POST", path: "/v1/pages/{slug}/publish", repeatable: true, keyed: true },
   "pages.unpublish": { method: "POST", path: "/v1/pages/{slug}/unpublish", repeatable: true, keyed: true },
   "pages.update": { method: "PATCH", path: "/v1/pages/{slug}", repeatable: true },
+  "personas.create": { method: "POST", path: "/v1/personas", keyed: true },
+  "personas.delete": { method: "DELETE", path: "/v1/personas/{slug}", repeatable: true },
+  "personas.get": { method: "GET", path: "/v1/personas/{slug}", repeatable: true },
+  "personas.list": { method: "GET", path: "/v1/personas", repeatable: true, list: "personas" },
+  "personas.update": { method: "PATCH", path: "/v1/personas/{slug}", repeatable: true },
   "screenshots.result": { method: "POST", path: "/v1/screenshot/result", repeatable: true },
   "screenshots.start": { method: "POST", path: "/v1/screenshot/start", keyed: true },
   "viewer_sessions.create": { method: "POST", path: "/v1/viewer-sessions", keyed: true },

@@ -42,6 +42,8 @@ export interface HandleArgs<I, R extends TokenRecord> {
   readonly work: UnitOfWork
   /** Aborted when the caller disconnects, or the surface gives the call up. */
   readonly signal: AbortSignal
+  /** A UUID: the same for each repeat with the same Idempotency-Key, drawn without one. */
+  readonly callId: string
 }
 
 /** An operation, as `defineOperation` takes it. */
@@ -70,6 +72,11 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly secretOutput?: readonly string[]
   /** Input fields that hold contents, such as rows or an event: the audit log keeps their count and size alone. */
   readonly auditSize?: readonly string[]
+  /**
+   * A repeat with the same Idempotency-Key is handled as the first call was, while that one runs and after it: the handler
+   * finds by `callId` what was begun, joins it, and refuses another input. For calls that take minutes and outlive their caller.
+   */
+  readonly joinsRepeats?: boolean
   /** Answers a stream (`contentType`) instead of JSON; `handle` then returns a Streamed. REST and CLI only. */
   readonly streams?: boolean
   handle(args: HandleArgs<z.output<I>, R>): Promise<z.input<O>> | z.input<O>

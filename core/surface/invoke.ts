@@ -15,7 +15,7 @@ import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { audit, changesOf } from "./call/audit.ts"
 import { authorise } from "./call/authorise.ts"
-import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
+import { type Claim, callIdOf, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
 import { type Quota, RateLimits } from "./call/rate-limit.ts"
 
@@ -74,6 +74,8 @@ interface Call {
   readonly caller: Caller
   readonly input: unknown
   readonly claim: Claim | undefined
+  /** Where repeats of the call join it. */
+  readonly callId?: string
   readonly signal: AbortSignal
 }
 
@@ -111,6 +113,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const key = operation.http.method === "POST" && !operation.hints.readOnly ? options.idempotencyKey : undefined
     const call = { operation, caller, input, signal: options.signal ?? never }
     if (key === undefined) return await handle({ ...call, claim: undefined })
+    if (operation.joinsRepeats) return await handle({ ...call, claim: undefined, callId: callIdOf(operation, caller, key) })
     return await once(call, idempotency.claim(operation, caller, key, raw))
   }
 
@@ -145,9 +148,16 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   }
 
   async function attempt(call: Call): Promise<Answer> {
-    const { operation, caller, input, signal } = call
+    const { operation, caller, input, signal, claim } = call
     const work = new StagedWork(deps.ids.uuid())
-    const result: unknown = await operation.handle({ input, caller, deps: depsOf(operation), work, signal })
+    const result: unknown = await operation.handle({
+      input,
+      caller,
+      deps: depsOf(operation),
+      work,
+      signal,
+      callId: call.callId ?? claim?.id ?? work.id,
+    })
     const status = operation.http.status ?? 200
     if (operation.streams) {
       await commit(work, call, undefined)

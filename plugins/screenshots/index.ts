@@ -14,6 +14,8 @@ import { createScreenshots, Screenshots } from "./screenshots.ts"
 import { ScreenshotSettings } from "./settings.ts"
 import { ownPagesOf } from "./target.ts"
 
+export { Screenshots } from "./screenshots.ts"
+
 const RendererToken = token<Renderer>("Renderer")
 
 export default definePlugin({

@@ -56,6 +56,14 @@ interface Deps {
   readonly digestKey: Buffer
 }
 
+/** The id of every call of the operation with this key, of this organization. Throws `invalid_argument` for a malformed key. */
+export function callIdOf({ name }: AnyOperation, { organization }: Caller, key: string): string {
+  if (keyPattern.test(key)) return derivedUuid("idempotency", organization.id, name, key)
+  throw new AppError("invalid_argument", "An Idempotency-Key is 1 to 255 visible ASCII characters without spaces, such as a UUID.", {
+    reason: "invalid_idempotency_key",
+  })
+}
+
 export class Idempotency {
   readonly #deps: Deps
   readonly #running = new Map<string, string>()
@@ -66,13 +74,8 @@ export class Idempotency {
 
   /** Throws `aborted` while the first call is still running on this node, `invalid_argument` for an invalid key. */
   claim(operation: AnyOperation, caller: Caller, key: string, input: unknown): Claim {
-    if (!keyPattern.test(key)) {
-      throw new AppError("invalid_argument", "An Idempotency-Key is 1 to 255 visible ASCII characters without spaces, such as a UUID.", {
-        reason: "invalid_idempotency_key",
-      })
-    }
     const organization = caller.organization.id
-    const id = derivedUuid("idempotency", organization, operation.name, key)
+    const id = callIdOf(operation, caller, key)
     const digest = createHmac("sha256", this.#deps.digestKey).update(canonicalJson(input)).digest("base64url")
     const inFlight = this.#running.get(id)
     if (inFlight !== undefined) throw inFlight === digest ? stillRunning(key) : otherInput(key, operation.name)
@@ -102,6 +105,11 @@ export class Claim {
     this.#deps = deps
     this.#held = held
     this.#forget = forget
+  }
+
+  /** The same for every call with this key. */
+  get id(): string {
+    return this.#held.id
   }
 
   /** The answer of an earlier call, when there is one. Throws `invalid_argument` when that one asked for something else, `aborted` while another node runs it. */

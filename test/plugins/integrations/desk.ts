@@ -50,7 +50,14 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     async call(operation: AnyOperation, given: object, caller: Caller): Promise<Answer> {
       const input: unknown = operation.input.parse(given)
       const work = new StagedWork(ids.uuid())
-      const output = await operation.handle({ input, caller, deps: deps as never, work, signal: new AbortController().signal })
+      const output = await operation.handle({
+        input,
+        caller,
+        deps: deps as never,
+        work,
+        signal: new AbortController().signal,
+        callId: ids.uuid(),
+      })
       const answer: unknown = operation.output.parse(output)
       if (!operation.hints.readOnly) audit({ work, operation, caller, input, id: ids.uuid(), now: Date.now(), keptDays: 1 })
       await work.committed(await store.commit(work.commit))

@@ -145,6 +145,9 @@ function drawnFrom(schema: JsonObject, place: Place): fc.Arbitrary<unknown> {
       return textOf(schema, place)
     case "integer":
     case "number":
+      if (!Number.isInteger(schema["maximum"] ?? 0) || !Number.isInteger(schema["minimum"] ?? 0)) {
+        return fc.double({ min: Number(schema["minimum"]), max: Number(schema["maximum"]), noNaN: true })
+      }
       return fc.integer({ min: Math.max(Number(schema["minimum"] ?? -5), -1e9), max: Math.min(Number(schema["maximum"] ?? 500), 1e9) })
     case "boolean":
       return fc.boolean()

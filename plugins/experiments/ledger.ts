@@ -1,0 +1,60 @@
+// The ledger: every piece of evidence is an observation, appended and never changed, and told on the live channel.
+import { type Clock, defineChannel, type Ids, type Json, type Live, timestamp, token, type UnitOfWork } from "#core"
+import { ObservationCollection, type StoredExperiment, type StoredObservation } from "./collections.ts"
+
+export const experimentsChannel = defineChannel({
+  name: "experiments",
+  summary: "Each observation on an experiment's ledger, and how far panels and tournaments are.",
+})
+
+export interface NewObservation extends Pick<StoredObservation, "kind" | "judge_slug"> {
+  /** Derived where the same observation may be staged twice; the second is then the same one. */
+  readonly id?: string
+  readonly variant_key?: string
+  readonly other_variant_key?: string
+  readonly value?: number | null
+  readonly reason?: string
+  readonly details?: Record<string, Json>
+  readonly run_id?: string | null
+}
+
+export interface Ledger {
+  /** Stages an observation. */
+  add(work: UnitOfWork, organization: string, experiment: StoredExperiment, observation: NewObservation): StoredObservation
+}
+
+export const Ledger = token<Ledger>("Ledger")
+
+export function createLedger({ clock, ids, live }: { clock: Clock; ids: Ids; live: Live }): Ledger {
+  return {
+    add(work, organization, { id: experiment_id, slug: experiment_slug }, given) {
+      const observation: StoredObservation = {
+        id: given.id ?? ids.uuid(),
+        kind: given.kind,
+        experiment_id,
+        experiment_slug,
+        variant_key: given.variant_key ?? "",
+        other_variant_key: given.other_variant_key ?? "",
+        judge_slug: given.judge_slug,
+        value: given.value ?? null,
+        reason: given.reason ?? "",
+        details: given.details ?? {},
+        run_id: given.run_id ?? null,
+        created_at: timestamp(clock.now()),
+      }
+      work.in(ObservationCollection, organization).insert(observation, { ifPresent: given.id === undefined ? "fail" : "keep" })
+      live.stage(work, organization, { channel: experimentsChannel.name, event: "observation", data: shownObservation(observation) })
+      return observation
+    },
+  }
+}
+
+/** As callers see it. */
+export function shownObservation({ experiment_id: _experiment, organization_id: _organization, ...shown }: StoredObservation) {
+  return { ...shown }
+}
+
+/** Who judged, where a person did. */
+export function humanJudge(user: { readonly id: string }): string {
+  return `human:${user.id}`
+}

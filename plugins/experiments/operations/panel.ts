@@ -1,0 +1,224 @@
+// Starting a panel. It runs as jobs; a call that the panel outlasts is answered with what there is.
+import { z } from "zod"
+import {
+  AppError,
+  type Caller,
+  Clock,
+  defineOperation,
+  JobQueue,
+  type Json,
+  resultOf,
+  Store,
+  timestamp,
+  type UnitOfWork,
+  UnitsOfWork,
+  Uuid,
+} from "#core"
+import { Models } from "../../models/index.ts"
+import { type ExperimentVariant, PersonaCollection, type StoredExperiment } from "../collections.ts"
+import { Experiments, requireStatus, requireVariant } from "../experiments.ts"
+import { PanelToken, panelCell, panelEnd } from "../panel/jobs.ts"
+import { cellsOf, type Panel } from "../panel/panel.ts"
+import { awaitedRun, beginOrJoin, type PersonaSnapshot, RunCollection, type StoredRun } from "../runs.ts"
+import { ExperimentConfig, type ExperimentSettings } from "../settings.ts"
+import { type VariantViews, VariantViewsToken } from "../variant-views.ts"
+import { bySlug, onThatPage, pageOfTwo, VariantKey } from "./resource.ts"
+
+const Ranking = z
+  .record(z.string(), z.json())
+  .describe(
+    "Details of the decision check: `ranking`, `kill_list` with reasons, `persona_scores`, `failed_cells`; empty until it is completed.",
+  )
+
+interface Injected {
+  readonly store: Store
+  readonly clock: Clock
+  readonly queue: JobQueue
+  readonly works: UnitsOfWork
+  readonly models: Models
+  readonly experiments: Experiments
+  readonly views: VariantViews
+  readonly panel: Panel
+  readonly settings: ExperimentSettings
+}
+
+const inject = {
+  store: Store,
+  clock: Clock,
+  queue: JobQueue,
+  works: UnitsOfWork,
+  models: Models,
+  experiments: Experiments,
+  views: VariantViewsToken,
+  panel: PanelToken,
+  settings: ExperimentConfig,
+}
+
+interface Asked {
+  readonly draws: number
+  readonly persona_slugs?: readonly string[] | undefined
+  readonly variant_keys?: readonly string[] | undefined
+}
+
+export const startPanel = defineOperation({
+  name: "experiments.start_panel",
+  summary: "Have personas read an experiment's variants, and rank these by how likely they would act.",
+  description:
+    "Each persona reads each variant as often as `draws` says; every answer is an observation of kind `panel`. Where all are there within the call's deadline, `completed` is true and `ranking` holds the decision check; else the rest follows on the ledger and the live channel `experiments`. A repeat with the same Idempotency-Key gives the same run.",
+  http: { method: "POST", path: "/v1/experiments/{slug}/panel" },
+  access: { scope: "experiments:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  joinsRepeats: true,
+  input: z.strictObject({
+    ...bySlug,
+    draws: z.int().min(1).max(20).default(3).describe("How often each persona reads each variant."),
+    persona_slugs: z
+      .array(z.string().min(1).max(100))
+      .min(1)
+      .max(100)
+      .optional()
+      .describe("All of the organization's personas when absent."),
+    variant_keys: z.array(VariantKey).min(1).max(20).optional().describe("All variants of the experiment when absent."),
+  }),
+  output: z.object({
+    completed: z.boolean(),
+    draws: z.int(),
+    experiment_run_id: Uuid,
+    experiment_slug: z.string(),
+    note: z.string(),
+    panel_run_id: z.string(),
+    personas: z.array(z.string()),
+    ranking: Ranking,
+    skipped_variants: z.array(z.string()).describe("Variants whose page has none of that key."),
+    started: z.boolean().describe("Whether this call began the run; false where it joined it."),
+    variant_keys: z.array(z.string()),
+  }),
+  errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted"],
+  examples: [
+    {
+      given: { page: pageOfTwo, experiment: onThatPage, persona: "personas.create" },
+      input: { slug: resultOf("experiment.slug"), draws: 1 },
+    },
+  ],
+  inject,
+  async handle({ input: { slug, ...asked }, caller, deps, signal, callId }) {
+    const organization = caller.organization.id
+    const untilMs = deps.clock.monotonic() + deps.settings.sync_deadline_ms
+    const experiment = await deps.experiments.require(organization, slug)
+    const canonical = JSON.stringify([experiment.id, asked])
+    const wanted = wantedVariants(experiment, asked.variant_keys)
+    const { there, withoutPage } = await deps.views.split(organization, experiment, wanted)
+    let started = false
+    const run = await beginOrJoin(deps.store, organization, { id: callId, asked: canonical }, async () => {
+      const begun = await begin(deps, caller, experiment, asked, { id: callId, canonical, there })
+      started = true
+      return begun
+    })
+    const { status, result } = await awaitedRun(deps, organization, run.id, { untilMs, signal })
+    const completed = status === "completed"
+    return {
+      completed,
+      draws: run.draws ?? asked.draws,
+      experiment_run_id: run.id,
+      experiment_slug: experiment.slug,
+      note: completed ? "" : `${cellsOf(run)} cells are in progress; results follow as observations of this run.`,
+      panel_run_id: run.id,
+      personas: (run.personas ?? []).map((persona) => persona.slug),
+      ranking: (completed ? result : {}) as Record<string, Json>,
+      skipped_variants: withoutPage,
+      started,
+      variant_keys: run.variants.map(({ key }) => key),
+    }
+  },
+})
+
+interface Beginning {
+  readonly id: string
+  readonly canonical: string
+  readonly there: ExperimentVariant[]
+}
+
+/** Commits the run with all of its jobs, before anything is asked of a model. */
+async function begin(
+  deps: Injected,
+  caller: Caller,
+  experiment: StoredExperiment,
+  { draws, persona_slugs }: Asked,
+  { id, canonical, there }: Beginning,
+): Promise<StoredRun> {
+  const organization = caller.organization.id
+  requireStatus(experiment, ["draft", "running"], "A panel")
+  const { images } = deps.models.language("persona")
+  const personas = await personasOf(deps.store, organization, persona_slugs)
+  if (there.length === 0) {
+    throw new AppError("failed_precondition", `None of the variants of "${experiment.slug}" is a variant of its page.`, {
+      reason: "variants_missing",
+    })
+  }
+  const run: StoredRun = {
+    id,
+    kind: "panel",
+    experiment_id: experiment.id,
+    asked: canonical,
+    variants: there,
+    screenshots: {},
+    status: "running",
+    result: null,
+    created_at: timestamp(deps.clock.now()),
+    finished_at: null,
+    personas,
+    draws,
+  }
+  const cells = cellsOf(run)
+  if (cells > deps.settings.max_panel_cells) {
+    const message = `${personas.length} personas x ${there.length} variants x ${draws} draws are ${cells} cells; a panel has at most ${deps.settings.max_panel_cells}`
+    throw new AppError("invalid_argument", `${message}. Name fewer personas or variants, or take fewer draws.`, {
+      reason: "panel_too_large",
+      fields: [{ path: "draws", message }],
+    })
+  }
+  const texts = await Promise.all(there.map((variant) => deps.views.text(organization, experiment, variant)))
+  await deps.models.afford(organization, deps.panel.estimate(personas, texts, draws, images))
+  await deps.works.run(async (work) => {
+    if (images) Object.assign(run.screenshots, await deps.views.picture(work, caller, experiment, there))
+    work.in(RunCollection, organization).insert(run)
+    enqueueCells(work, deps, organization, run)
+  })
+  return run
+}
+
+function enqueueCells(
+  work: UnitOfWork,
+  { queue }: Injected,
+  organization: string,
+  { id: run_id, personas = [], variants, draws = 1 }: StoredRun,
+): void {
+  for (let draw = 1; draw <= draws; draw++) {
+    for (const { slug: persona } of personas) {
+      for (const { key: variant } of variants)
+        queue.enqueue(work, panelCell, { run_id, persona, variant, draw }, { organization, key: run_id })
+    }
+  }
+  queue.enqueue(work, panelEnd, { run_id }, { organization, key: `${run_id} end` })
+}
+
+function wantedVariants(experiment: StoredExperiment, keys: readonly string[] | undefined): ExperimentVariant[] {
+  if (!keys) return experiment.variants
+  for (const [place, key] of keys.entries()) requireVariant(experiment, key, `variant_keys.${place}`)
+  return experiment.variants.filter(({ key }) => keys.includes(key))
+}
+
+async function personasOf(store: Store, organization: string, slugs: readonly string[] | undefined): Promise<PersonaSnapshot[]> {
+  const personas = await store.open(PersonaCollection, organization).find(slugs ? { slug: { $in: slugs } } : {}, { limit: 101 })
+  const missing = (slugs ?? []).flatMap((slug, place) =>
+    personas.some((one) => one.slug === slug) ? [] : [{ slug, path: `persona_slugs.${place}` }],
+  )
+  if (missing.length > 0) {
+    const fields = missing.map(({ slug, path }) => ({ path, message: `the organization has no persona "${slug}"` }))
+    throw new AppError("invalid_argument", `${fields[0]?.path}: ${fields[0]?.message}.`, { reason: "persona_unknown", fields })
+  }
+  if (personas.length === 0) {
+    throw new AppError("failed_precondition", "A panel needs personas; POST /v1/personas makes one.", { reason: "personas_missing" })
+  }
+  return personas.slice(0, 100).map(({ slug, name, description, goals, fears }) => ({ slug, name, description, goals, fears }))
+}

@@ -1,0 +1,44 @@
+// How likely somebody is to act, read from what they say: an answer is held against five statements from "certainly not" to
+// "certainly", and the likeness to each becomes the distribution over five points (method of arXiv 2510.08338, semantic
+// similarity rating). Two sets of statements are averaged, so that no single wording decides.
+
+import { cosine } from "../cosine.ts"
+
+export const points = [1, 2, 3, 4, 5] as const
+
+export const anchorSets: readonly (readonly string[])[] = [
+  [
+    "I would certainly not take the step that this page asks for.",
+    "I would probably not take the step that this page asks for.",
+    "I might or might not take the step that this page asks for.",
+    "I would probably take the step that this page asks for.",
+    "I would certainly take the step that this page asks for.",
+  ],
+  [
+    "I'd leave right away; nothing here is for me.",
+    "I'd most likely leave; it doesn't convince me.",
+    "I'm undecided; I'd need to know more.",
+    "I'm interested and would most likely go on.",
+    "I'm convinced and would sign up on the spot.",
+  ],
+]
+
+/** Probabilities of the five points. `anchors`: vectors of one set. */
+function distributionOf(answer: readonly number[], anchors: readonly (readonly number[])[]): number[] {
+  const likeness = anchors.map((anchor) => cosine(answer, anchor))
+  const least = Math.min(...likeness)
+  const above = likeness.map((one) => one - least)
+  const sum = above.reduce((total, one) => total + one, 0)
+  return sum > 0 ? above.map((one) => one / sum) : above.map(() => 1 / above.length)
+}
+
+/** The mean over the sets. */
+export function rated(answer: readonly number[], sets: readonly (readonly (readonly number[])[])[]): number[] {
+  const each = sets.map((anchors) => distributionOf(answer, anchors))
+  return points.map((_, place) => each.reduce((sum, one) => sum + (one[place] ?? 0), 0) / each.length)
+}
+
+/** From 1 to 5. */
+export function expected(distribution: readonly number[]): number {
+  return distribution.reduce((sum, chance, place) => sum + chance * (points[place] ?? 0), 0)
+}

@@ -1,0 +1,129 @@
+// What a panel's cells say together: variants ranked by how likely the personas would act, those to drop, and each persona's
+// part. Personas are the sample: their draws are averaged first, and intervals are over personas. Pure.
+
+/** One answer of one persona to one variant. */
+export interface Cell {
+  readonly variant: string
+  readonly persona: string
+  readonly draw: number
+  /** Expected point, 1 to 5; null where the cell failed. */
+  readonly value: number | null
+  /** What the persona said, or why the cell failed. */
+  readonly reason: string
+}
+
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+export interface PanelRanking {
+  readonly ranking: readonly {
+    readonly variant_key: string
+    readonly rank: number
+    readonly score: number | null
+    readonly interval: Interval | null
+  }[]
+  readonly kill_list: readonly { readonly variant_key: string; readonly reason: string }[]
+  readonly persona_scores: readonly {
+    readonly persona_slug: string
+    readonly variant_key: string
+    readonly score: number | null
+    readonly interval: Interval | null
+    readonly draws: number
+  }[]
+  readonly failed_cells: readonly {
+    readonly persona_slug: string
+    readonly variant_key: string
+    readonly draw: number
+    readonly reason: string
+  }[]
+}
+
+export function panelRanking(cells: readonly Cell[], variants: readonly string[], personas: readonly string[]): PanelRanking {
+  const ofPersona = (variant: string, persona: string) =>
+    cells.flatMap((cell) => (cell.variant === variant && cell.persona === persona && cell.value !== null ? [cell.value] : []))
+  const persona_scores = variants.flatMap((variant_key) =>
+    personas.map((persona_slug) => {
+      const values = ofPersona(variant_key, persona_slug)
+      return { persona_slug, variant_key, score: mean(values), interval: intervalOf(values), draws: values.length }
+    }),
+  )
+  const means = (variant: string) => personas.map((persona) => mean(ofPersona(variant, persona)))
+  const scored = variants
+    .map((variant_key) => {
+      const values = means(variant_key).filter((value) => value !== null)
+      // One persona is too few for an interval over personas; it is then over its draws.
+      const sample = personas.length > 1 ? values : ofPersona(variant_key, personas[0] ?? "")
+      return { variant_key, score: mean(values), interval: intervalOf(sample) }
+    })
+    .sort((one, other) => (other.score ?? 0) - (one.score ?? 0))
+  const ranking = scored.map((one, place) => ({ ...one, rank: rankOf(scored, place) }))
+  const leader = ranking[0]
+  const kill_list = leader ? ranking.slice(1).flatMap((one) => worse(leader.variant_key, one.variant_key, means, cells)) : []
+  const failed_cells = cells
+    .filter(({ value }) => value === null)
+    .map(({ persona, variant, draw, reason }) => ({ persona_slug: persona, variant_key: variant, draw, reason }))
+  return { ranking, kill_list, persona_scores, failed_cells }
+}
+
+interface Scored {
+  readonly score: number | null
+  readonly interval: Interval | null
+}
+
+/** Variants whose intervals overlap with the one before them share its rank. */
+function rankOf(sorted: readonly Scored[], place: number): number {
+  let rank = 1
+  for (let at = 1; at <= place; at++) {
+    const [before, one] = [sorted[at - 1]?.interval, sorted[at]?.interval]
+    const overlaps = before && one ? one.high >= before.low : sorted[at - 1]?.score === sorted[at]?.score
+    if (!overlaps) rank = at + 1
+  }
+  return rank
+}
+
+/** To be dropped: the personas are less likely to act than on the leader, beyond chance. */
+function worse(
+  leader: string,
+  variant: string,
+  means: (variant: string) => (number | null)[],
+  cells: readonly Cell[],
+): { variant_key: string; reason: string }[] {
+  const [best, own] = [means(leader), means(variant)]
+  const differences = own.flatMap((value, place) => {
+    const other = best[place]
+    return value === null || other === null || other === undefined ? [] : [value - other]
+  })
+  const interval = intervalOf(differences)
+  if (!interval || interval.high >= 0) return []
+  const [lowest] = cells
+    .filter((cell) => cell.variant === variant && cell.value !== null)
+    .sort((one, other) => (one.value ?? 0) - (other.value ?? 0))
+  const by = Math.abs(mean(differences) ?? 0).toFixed(2)
+  return [
+    {
+      variant_key: variant,
+      reason: `${by} points below ${leader} over ${differences.length} personas. ${lowest?.persona ?? ""} said: ${lowest?.reason ?? ""}`,
+    },
+  ]
+}
+
+function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** 95 %, by Student's t; null of fewer than two values. */
+function intervalOf(values: readonly number[]): Interval | null {
+  const centre = mean(values)
+  if (centre === null || values.length < 2) return null
+  const variance = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1)
+  const half = (studentT[Math.min(values.length - 2, studentT.length - 1)] ?? 1.96) * Math.sqrt(variance / values.length)
+  return { low: centre - half, high: centre + half }
+}
+
+/** Two-sided 95 % quantiles for 1 to 30 degrees of freedom; the last one is used for more. */
+const studentT = [
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086,
+  2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
+]

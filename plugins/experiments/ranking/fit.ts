@@ -1,0 +1,139 @@
+// A ranking of what was compared in pairs: strengths with their standard errors, expected win rates and ranks.
+import { type Comparison, type Comparisons, sumByPair } from "./comparisons.ts"
+import { add, at, inverse, type Matrix, product, zeros } from "./matrix.ts"
+import { type Fitting, type RankingModel, type Strengths, strengthsOf } from "./strengths.ts"
+
+export interface Ranked {
+  readonly key: string
+  /** Log-strength, centred: the mean of all is 0. */
+  readonly strength: number
+  /** Standard error of the strength: robust (sandwich), so that it holds where the model does not; where regularised, the model's. */
+  readonly se: number
+  /** Expected win rate against the rest, each met equally often; a tie is half a win. */
+  readonly score: number
+  /** From 1; equal strengths share one. */
+  readonly rank: number
+}
+
+export interface Fit {
+  /** The strongest first. */
+  readonly ranking: readonly Ranked[]
+  /** Davidson's v: between equals, odds of a tie are v to 2. Only in that model, and where there are ties. */
+  readonly tie_parameter?: number
+  /** See `Strengths.regularised`. */
+  readonly regularised: boolean
+  readonly converged: boolean
+  readonly iterations: number
+}
+
+/** Strengths with the covariance of their errors, both of the centred strengths and by the keys' places. */
+export interface FittedStrengths extends Strengths {
+  readonly keys: readonly string[]
+  readonly covariance: Matrix
+}
+
+/** Strengths closer than this are equal: what the iteration leaves open. */
+const equalWithin = 1e-8
+
+/** At least one comparison, each of two keys. */
+export function fitRanking(given: readonly Comparison[], model: RankingModel): Fit {
+  const fitted = fitStrengths(given, model)
+  const sorted = fitted.keys
+    .map((key, place) => ({ key, strength: fitted.strengths[place] ?? 0, se: standardError(fitted, place), score: scoreOf(place, fitted) }))
+    .sort((one, other) => other.strength - one.strength)
+  let rank = 1
+  const ranking = sorted.map((one, index) => {
+    const before = sorted[index - 1]
+    if (!before || before.strength - one.strength > equalWithin) rank = index + 1
+    return { ...one, rank }
+  })
+  const { tieParameter, regularised, converged, iterations } = fitted
+  return { ranking, ...(tieParameter > 0 ? { tie_parameter: tieParameter } : {}), regularised, converged, iterations }
+}
+
+export function fitStrengths(given: readonly Comparison[], model: RankingModel, fitting: Fitting = {}): FittedStrengths {
+  const comparisons = sumByPair(given, fitting.keys)
+  const strengths = strengthsOf(comparisons, model, fitting)
+  return { ...strengths, keys: comparisons.keys, covariance: covarianceOf(comparisons, strengths) }
+}
+
+export function standardError({ covariance }: FittedStrengths, place: number): number {
+  return Math.sqrt(Math.max(0, at(covariance, place, place)))
+}
+
+/** Of the difference of two strengths. */
+export function standardErrorOfDifference({ covariance }: FittedStrengths, one: number, other: number): number {
+  return Math.sqrt(Math.max(0, at(covariance, one, one) + at(covariance, other, other) - 2 * at(covariance, one, other)))
+}
+
+export function scoreOf(place: number, { strengths, tieParameter }: Strengths): number {
+  const sum = strengths.reduce((total, other, index) => {
+    if (index === place) return total
+    const { win, tie } = chancesOf((strengths[place] ?? 0) - other, tieParameter)
+    return total + win + tie / 2
+  }, 0)
+  return sum / (strengths.length - 1)
+}
+
+function chancesOf(difference: number, v: number): { readonly win: number; readonly tie: number } {
+  const half = Math.exp(difference / 2)
+  const sum = half + 1 / half + v
+  return { win: half / sum, tie: v / sum }
+}
+
+/**
+ * Sandwich covariance (Huber 1967; White 1982) of the centred strengths: the inverse of the information, around the sum of the
+ * squared scores of the single comparisons. The models are exponential families in half-wins and ties, so that the information
+ * is the covariance of these. Davidson's tie parameter is one more parameter, by its logarithm.
+ */
+function covarianceOf({ keys, pairs }: Comparisons, { strengths, tieParameter: v, regularised, centre }: Strengths): Float64Array[] {
+  const size = keys.length + (v > 0 ? 1 : 0)
+  const ofTies = keys.length
+  const information = zeros(size)
+  const scores = zeros(size)
+  for (const { first, second, firstWins, secondWins, ties } of pairs) {
+    const { win, tie } = chancesOf((strengths[first] ?? 0) - (strengths[second] ?? 0), v)
+    const mean = win + tie / 2
+    const count = firstWins + secondWins + ties
+    addPair(information, first, second, count * (win + tie / 4 - mean * mean))
+    addPair(scores, first, second, firstWins * (1 - mean) ** 2 + secondWins * mean ** 2 + ties * (0.5 - mean) ** 2)
+    if (v === 0) continue
+    add(information, ofTies, ofTies, count * tie * (1 - tie))
+    add(scores, ofTies, ofTies, (firstWins + secondWins) * tie ** 2 + ties * (1 - tie) ** 2)
+    addWithTies(information, first, second, ofTies, count * (tie / 2 - mean * tie))
+    const mixed = -firstWins * (1 - mean) * tie + secondWins * mean * tie + ties * (0.5 - mean) * (1 - tie)
+    addWithTies(scores, first, second, ofTies, mixed)
+  }
+  for (const place of keys.keys()) {
+    const against = 1 / (1 + Math.exp(-((strengths[place] ?? 0) + centre)))
+    if (regularised) add(information, place, place, 2 * against * (1 - against))
+    // What moves all strengths alike is not determined by comparisons; any amount makes it so, and centring takes it out.
+    else for (const other of keys.keys()) add(information, place, other, 1 / keys.length)
+  }
+  const inverted = inverse(information)
+  // What was won by all or by none has scores near 0: around the prior's information they would say that it is certain.
+  return centred(regularised ? inverted : product(product(inverted, scores), inverted), keys.length)
+}
+
+/** Of strengths less the mean of all. */
+function centred(covariance: Matrix, keys: number): Float64Array[] {
+  const means = covariance.slice(0, keys).map((row) => row.slice(0, keys).reduce((sum, one) => sum + one, 0) / keys)
+  const ofMean = means.reduce((sum, one) => sum + one, 0) / keys
+  return means.map((rowMean, row) =>
+    Float64Array.from(means, (columnMean, column) => at(covariance, row, column) - rowMean - columnMean + ofMean),
+  )
+}
+
+function addPair(matrix: Matrix, first: number, second: number, value: number): void {
+  add(matrix, first, first, value)
+  add(matrix, second, second, value)
+  add(matrix, first, second, -value)
+  add(matrix, second, first, -value)
+}
+
+function addWithTies(matrix: Matrix, first: number, second: number, ofTies: number, value: number): void {
+  add(matrix, first, ofTies, value)
+  add(matrix, ofTies, first, value)
+  add(matrix, second, ofTies, -value)
+  add(matrix, ofTies, second, -value)
+}

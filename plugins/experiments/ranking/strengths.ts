@@ -1,0 +1,113 @@
+// The most likely strengths of the Bradley–Terry model, by Newman's iteration (arXiv 2207.00076), and of Davidson's, which
+// has a parameter for ties (Davidson 1970):
+//
+//   P(i beats j) = p_i / d,  P(tie) = v sqrt(p_i p_j) / d,  d = p_i + p_j + v sqrt(p_i p_j)
+//
+// Bradley–Terry counts a tie as half a win of each.
+import { type Comparisons, isStronglyConnected } from "./comparisons.ts"
+
+export const rankingModels = ["bradley-terry", "davidson"] as const
+export type RankingModel = (typeof rankingModels)[number]
+
+export interface Strengths {
+  /** By key's place: the logarithm of p, centred. */
+  readonly strengths: readonly number[]
+  /** v; 0 in the Bradley–Terry model. */
+  readonly tieParameter: number
+  /**
+   * Whether each key was given a win and a loss against a key of average strength, since few comparisons say little, or
+   * since without them no finite strengths are the most likely ones.
+   */
+  readonly regularised: boolean
+  /** Mean of the logarithms that were taken away. */
+  readonly centre: number
+  readonly converged: boolean
+  readonly iterations: number
+}
+
+export interface Fitting {
+  /** Keys to be ranked beside those that were compared. */
+  readonly keys?: readonly string[]
+  /** Regularises in any case; otherwise only where no finite strengths are the most likely ones. */
+  readonly regularise?: boolean
+  /** Largest change of a logarithm in one iteration. */
+  readonly tolerance?: number
+  readonly maxIterations?: number
+}
+
+interface Opponent {
+  readonly place: number
+  readonly wins: number
+  readonly losses: number
+}
+
+export function strengthsOf(
+  comparisons: Comparisons,
+  model: RankingModel,
+  { regularise = false, tolerance = 1e-10, maxIterations = 10_000 }: Fitting = {},
+): Strengths {
+  const regularised = regularise || !isStronglyConnected(comparisons)
+  const opponents = opponentsOf(comparisons)
+  const ties = comparisons.pairs.reduce((sum, pair) => sum + pair.ties, 0)
+  const withTies = model === "davidson" && ties > 0
+  const p = new Float64Array(comparisons.keys.length).fill(1)
+  let tieParameter = withTies ? 1 : 0
+  let iterations = 0
+  let change = Number.POSITIVE_INFINITY
+  while (change > tolerance && iterations < maxIterations) {
+    iterations++
+    change = 0
+    for (const [place, faced] of opponents.entries()) {
+      const next = strengthAgainst(p[place] ?? 1, faced, p, tieParameter, regularised)
+      change = Math.max(change, Math.abs(Math.log(next / (p[place] ?? 1))))
+      p[place] = next
+    }
+    if (!regularised) normalise(p)
+    if (!withTies) continue
+    const next = ties / expectedTiesPerUnit(comparisons, p, tieParameter)
+    change = Math.max(change, Math.abs(Math.log(next / tieParameter)))
+    tieParameter = next
+  }
+  const logarithms = Array.from(p, Math.log)
+  const centre = logarithms.reduce((sum, one) => sum + one, 0) / logarithms.length
+  return { strengths: logarithms.map((one) => one - centre), tieParameter, regularised, centre, converged: change <= tolerance, iterations }
+}
+
+/** One step of the iteration, with the newest strengths of all others. */
+function strengthAgainst(own: number, faced: readonly Opponent[], p: Float64Array, v: number, regularised: boolean): number {
+  let above = regularised ? 1 / (own + 1) : 0
+  let below = above
+  for (const { place, wins, losses } of faced) {
+    const other = p[place] ?? 1
+    const root = v * Math.sqrt(own * other)
+    const sum = own + other + root
+    above += (wins * (other + root / 2)) / sum
+    below += (losses * (1 + root / (2 * own))) / sum
+  }
+  return above / below
+}
+
+/** A tie as half a win and half a loss. */
+function opponentsOf({ keys, pairs }: Comparisons): Opponent[][] {
+  const opponents: Opponent[][] = keys.map(() => [])
+  for (const { first, second, firstWins, secondWins, ties } of pairs) {
+    const [ofFirst, ofSecond] = [firstWins + ties / 2, secondWins + ties / 2]
+    opponents[first]?.push({ place: second, wins: ofFirst, losses: ofSecond })
+    opponents[second]?.push({ place: first, wins: ofSecond, losses: ofFirst })
+  }
+  return opponents
+}
+
+/** The geometric mean becomes 1: only ratios count, and products of many iterations must not leave the range of numbers. */
+function normalise(p: Float64Array): void {
+  const mean = Math.exp(p.reduce((sum, one) => sum + Math.log(one), 0) / p.length)
+  for (const [place, one] of p.entries()) p[place] = one / mean
+}
+
+function expectedTiesPerUnit({ pairs }: Comparisons, p: Float64Array, v: number): number {
+  return pairs.reduce((sum, { first, second, firstWins, secondWins, ties }) => {
+    const [one, other] = [p[first] ?? 1, p[second] ?? 1]
+    const root = Math.sqrt(one * other)
+    return sum + ((firstWins + secondWins + ties) * root) / (one + other + v * root)
+  }, 0)
+}

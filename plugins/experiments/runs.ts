@@ -1,0 +1,97 @@
+// Runs of panels and tournaments: what was asked for, and how far it is. A run is found again by the id of the call that
+// began it, so that a repeat of the call joins it.
+import { AppError, type Clock, type Document, defineCollection, type Json, type Store, timestamp } from "#core"
+
+export interface PersonaSnapshot {
+  slug: string
+  name: string
+  description: string
+  goals: string[]
+  fears: string[]
+}
+
+export interface StoredRun extends Document {
+  kind: "panel" | "tournament"
+  experiment_id: string
+  /** What was asked for, as canonical JSON: a repeat with another input is refused. */
+  asked: string
+  variants: { key: string; page_variant: string }[]
+  /** Screenshots of the variants, by key: their job ids. Empty where the model sees no images. */
+  screenshots: Record<string, string>
+  status: "running" | "completed"
+  result: Json
+  created_at: string
+  finished_at: string | null
+  /** Of a panel. */
+  personas?: PersonaSnapshot[]
+  draws?: number
+  /** Of a tournament. */
+  criteria?: string
+  max_comparisons?: number
+  /** Variants that take part in it no more, since they read like another one. */
+  merges?: Json
+}
+
+export const RunCollection = defineCollection<StoredRun>()({
+  name: "experiment_runs",
+  scope: "organization",
+  times: ["created_at", "finished_at"],
+  indexes: [{ fields: ["experiment_id", "-id"] }],
+})
+
+/** What tells a call's run from another's. */
+export interface RunRef {
+  /** The call's id. */
+  readonly id: string
+  readonly asked: string
+}
+
+/** The run that this call began before, or the one that it begins now. Throws `invalid_argument` where it began another. */
+export async function beginOrJoin(store: Store, organization: string, ref: RunRef, begin: () => Promise<StoredRun>): Promise<StoredRun> {
+  const begun = await begunRun(store, organization, ref)
+  if (begun) return begun
+  try {
+    return await begin()
+  } catch (error) {
+    // Of two calls with one key at the same instant, one begins the run and the other joins it.
+    const isTaken = error instanceof AppError && error.code === "already_exists"
+    const other = isTaken ? await begunRun(store, organization, ref) : undefined
+    if (other) return other
+    throw error
+  }
+}
+
+async function begunRun(store: Store, organization: string, { id, asked }: RunRef): Promise<StoredRun | undefined> {
+  const run = await store.open(RunCollection, organization).get(id)
+  if (!run || run.asked === asked) return run
+  throw new AppError("invalid_argument", "The Idempotency-Key was used for another call; take a new key.", {
+    reason: "idempotency_key_reused",
+  })
+}
+
+/** How often a run is looked at that a call waits for; another node may be running it. */
+const lookMs = 200
+
+export async function requireRun(store: Store, organization: string, id: string): Promise<StoredRun> {
+  const run = await store.open(RunCollection, organization).get(id)
+  if (run) return run
+  throw new AppError("failed_precondition", `The run ${id} is gone.`, { reason: "run_gone", retryable: false })
+}
+
+/** Resolves to the run once it is completed, or to what it is at the deadline, or when nobody waits any more. */
+export async function awaitedRun(
+  { store, clock }: { store: Store; clock: Clock },
+  organization: string,
+  id: string,
+  { untilMs, signal }: { untilMs: number; signal: AbortSignal },
+): Promise<StoredRun> {
+  for (;;) {
+    const run = await requireRun(store, organization, id)
+    if (run.status === "completed" || clock.monotonic() >= untilMs || signal.aborted) return run
+    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+  }
+}
+
+export function finished(result: Json, now: number): { $set: Record<string, Json> } {
+  return { $set: { status: "completed", result, finished_at: timestamp(now) } }
+}

@@ -1,0 +1,113 @@
+// What a tournament answers: the comparisons, the ranking with its intervals, and how sure it is. Pure.
+import { type FittedStrengths, scoreOf, standardError } from "../ranking/fit.ts"
+import type { StoredRun } from "../runs.ts"
+import type { Merge } from "./clusters.ts"
+import { boundary, type Judged, type StopRule, standing } from "./stop.ts"
+
+export interface Seat {
+  readonly shown_as_a: string
+  readonly shown_as_b: string
+  /** "" where it could not be judged; the reasoning then says why. */
+  readonly winner: string
+  readonly reasoning: string
+  readonly confidence: number
+  /** Millicents. */
+  readonly cost: number
+}
+
+/** A pair, judged in both seats. */
+export interface Round {
+  readonly first: string
+  readonly second: string
+  /** 1: the first won; 0: the second; 0.5: the seats disagree; null: it could not be judged. */
+  readonly value: number | null
+  readonly seats: readonly Seat[]
+}
+
+export interface ResultArgs {
+  readonly run: StoredRun
+  readonly rounds: readonly Round[]
+  readonly fitted: FittedStrengths
+  readonly rule: StopRule
+  readonly judge: { readonly model: string; readonly prompt: { readonly name: string; readonly version: number } }
+  /** Why it ended, where that was not the ranking's doing. */
+  readonly stopped: string
+}
+
+export function tournamentResult({ run, rounds, fitted, rule, judge, stopped }: ResultArgs) {
+  const judged = rounds.filter(({ value }) => value !== null)
+  const { outcome, leader, roundsNeeded } = standing(fitted, judgedOf(rounds), rule)
+  const cost = rounds.flatMap(({ seats }) => seats).reduce((sum, seat) => sum + seat.cost, 0)
+  const more = roundsNeeded * 2
+  const perComparison = judged.length > 0 ? cost / (judged.length * 2) : 0
+  const merges = (run.merges ?? []) as unknown as readonly Merge[]
+  return {
+    cluster_method: merges[0]?.method ?? "none",
+    converged: fitted.converged,
+    iterations: fitted.iterations,
+    judge_slug: `model:${judge.model}@${judge.prompt.name}-v${judge.prompt.version}`,
+    persisted: rounds.length * 2,
+    skipped_pairs: rounds.length - judged.length,
+    comparisons: judged.flatMap(({ seats }) =>
+      seats.map(({ shown_as_a, shown_as_b, winner, reasoning, confidence }) => ({
+        confidence,
+        loser_key: winner === shown_as_a ? shown_as_b : shown_as_a,
+        persisted: true,
+        reasoning,
+        shown_as_a,
+        shown_as_b,
+        winner_key: winner,
+      })),
+    ),
+    merges,
+    ranking: ranked(fitted, judged, merges, boundary(Math.max(judged.length, 1), rule.alpha)),
+    outcome,
+    leader_key: outcome === "leader" ? leader : "",
+    comparisons_to_decision: more,
+    millicents_to_decision: Math.ceil(more * perComparison),
+    cost_millicents: cost,
+    position_effect: positionEffect(judged),
+    flip_rate: judged.length > 0 ? judged.filter(({ value }) => value === 0.5).length / judged.length : null,
+    note: stopped,
+  }
+}
+
+/** Rounds that came to a verdict. */
+export function judgedOf(rounds: readonly Round[]): Judged[] {
+  return rounds.flatMap(({ first, second, value }) => (value === null ? [] : [{ first, second, value }]))
+}
+
+function ranked(fitted: FittedStrengths, judged: readonly Round[], merges: readonly Merge[], widening: number) {
+  const sorted = fitted.keys
+    .map((key, place) => {
+      const strength = fitted.strengths[place] ?? 0
+      const half = standardError(fitted, place) * widening
+      const comparisons = judged.filter(({ first, second }) => first === key || second === key).length * 2
+      const represents = [key, ...merges.filter(({ representative_key }) => representative_key === key).map(({ merged_key }) => merged_key)]
+      return {
+        comparisons,
+        key,
+        represents,
+        score: fitted.keys.length > 1 ? scoreOf(place, fitted) : 0.5,
+        strength,
+        variant_key: key,
+        low: strength - half,
+        high: strength + half,
+      }
+    })
+    .sort((one, other) => other.strength - one.strength)
+  let rank = 1
+  return sorted.map((one, place) => {
+    const before = sorted[place - 1]
+    if (before && one.high < before.low) rank = place + 1
+    return { ...one, rank }
+  })
+}
+
+/** By how much more often than every other time the page shown first wins; each pair is shown both ways, so quality cancels out. */
+function positionEffect(judged: readonly Round[]): { readonly share_of_first: number; readonly se: number } | null {
+  const seats = judged.flatMap((round) => round.seats)
+  if (seats.length === 0) return null
+  const share = seats.filter(({ shown_as_a, winner }) => winner === shown_as_a).length / seats.length
+  return { share_of_first: share, se: Math.sqrt(Math.max(share * (1 - share), 1 / (4 * seats.length)) / seats.length) }
+}

@@ -1,0 +1,109 @@
+// One call of a model: the answer that was kept to the same question, or a new one in its turn and within its budget, which
+// is kept together with what it cost.
+import { createHash } from "node:crypto"
+import { AppError, type Clock, derivedUuid, type Json, type Store, timestamp, type UnitsOfWork } from "#core"
+import type { FairLimiter } from "#core/engine"
+import type { Budget, Usage } from "./budget.ts"
+import { AnswerCollection } from "./collections.ts"
+import { failureOf } from "./failures.ts"
+import type { ModelMeters } from "./meters.ts"
+import type { ModelSettings } from "./settings.ts"
+
+export interface CallDeps {
+  readonly settings: ModelSettings
+  readonly store: Store
+  readonly clock: Clock
+  readonly works: UnitsOfWork
+  readonly budget: Budget
+  readonly meters: ModelMeters
+  readonly limiter: FairLimiter
+}
+
+const dayMs = 86_400_000
+
+export interface Answered<T> {
+  readonly value: T
+  /** `<model>@<prompt>-v<version>`: what a record made of this names. */
+  readonly madeBy: string
+  /** 0 where it was kept from an earlier call. */
+  readonly costMillicents: number
+  readonly kept: boolean
+}
+
+export interface Call {
+  readonly organization: string
+  /** All that the answer depends on. */
+  readonly parts: readonly string[]
+  readonly madeBy: string
+  readonly purpose: string
+  readonly model: string
+  /** Millicents, from above. */
+  readonly estimate: number
+  /** Millicents that so many tokens cost. */
+  readonly costOf: (usage: Usage) => number
+  readonly signal: AbortSignal | undefined
+}
+
+/** What was paid for, and the answer, or why it is of no use. */
+export type Outcome<T> = { readonly paid: Usage } & ({ readonly value: T } | { readonly error: AppError })
+
+/** The kept answer to the same question, or a new one, which is kept; what it cost is committed with it. */
+export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: AbortSignal) => Promise<Outcome<T>>): Promise<Answered<T>> {
+  const { store, settings, budget, meters, clock } = deps
+  const { organization, madeBy, purpose, model, signal } = call
+  const id = derivedUuid(`${organization}\n${digestOf(call.parts)}`)
+  const kept = settings.cache_days > 0 ? await store.open(AnswerCollection, organization).get(id) : undefined
+  if (kept) {
+    meters.kept(purpose, model)
+    return { value: kept.value as T, madeBy, costMillicents: 0, kept: true }
+  }
+  return budget.reserve(organization, call.estimate, () =>
+    deps.limiter.run({ organization, ...(signal ? { signal } : {}) }, async () => {
+      const outcome = await attempt(deps, call, run)
+      const cost = call.costOf(outcome.paid)
+      await deps.works.run((work) => {
+        budget.pay(work, organization, cost, outcome.paid)
+        if (!("value" in outcome) || settings.cache_days === 0) return
+        const expires_at = timestamp(clock.now() + settings.cache_days * dayMs)
+        const answer = { id, value: outcome.value as Json, model: madeBy, expires_at }
+        work.in(AnswerCollection, organization).insert(answer, { ifPresent: "keep" })
+      })
+      meters.paid(purpose, model, outcome.paid, cost, "value" in outcome ? "answered" : "unusable")
+      if ("error" in outcome) throw outcome.error
+      return { value: outcome.value, madeBy, costMillicents: cost, kept: false }
+    }),
+  )
+}
+
+/** What cost something is returned, an unusable answer too; what did not is thrown. */
+async function attempt<T>(
+  { settings, meters }: CallDeps,
+  { model, purpose, signal }: Call,
+  run: (signal: AbortSignal) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  const late = AbortSignal.timeout(settings.timeout_ms)
+  try {
+    return await run(signal ? AbortSignal.any([signal, late]) : late)
+  } catch (error) {
+    const failure = await failureOf(error, { model, canceled: signal?.aborted ?? false, timeoutMs: settings.timeout_ms })
+    const paid = await paidFor(error)
+    if (paid && failure instanceof AppError) return { paid, error: failure }
+    meters.failed(purpose, model, failure instanceof AppError ? String(failure.details.reason ?? failure.code) : "internal")
+    throw failure
+  }
+}
+
+async function paidFor(error: unknown): Promise<Usage | undefined> {
+  const { NoObjectGeneratedError } = await import("ai")
+  return NoObjectGeneratedError.isInstance(error) && error.usage ? usageOf(error.usage) : undefined
+}
+
+export function usageOf({ inputTokens, outputTokens }: { inputTokens: number | undefined; outputTokens: number | undefined }): Usage {
+  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 }
+}
+
+function digestOf(parts: readonly string[]): string {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
+  return hash.digest("hex")
+}

@@ -1,0 +1,54 @@
+// Language models and embeddings for the plugins that need them: one queue, one budget, one memory of answers.
+import { AppError, Clock, definePlugin, Store, UnitsOfWork } from "#core"
+import { FairLimiter, Metrics, measureWaiting, Outgoing } from "#core/engine"
+import { Integrations } from "../integrations/index.ts"
+import { Budget } from "./budget.ts"
+import { AnswerCollection, DayCostCollection } from "./collections.ts"
+import { ModelMeters } from "./meters.ts"
+import { createModels, Models } from "./models.ts"
+import { reasons } from "./reasons.ts"
+import { ModelSettings } from "./settings.ts"
+import { listModels, ModelsConfigured } from "./usage.ts"
+
+export type { Answered } from "./calls.ts"
+export { Models, type Prompt, type Question } from "./models.ts"
+
+export default definePlugin({
+  id: "models",
+  reasons,
+  needs: ["integrations"],
+  config: ModelSettings,
+  register(registrar, config) {
+    registrar.collections(DayCostCollection, AnswerCollection)
+    registrar.operations(listModels)
+    registrar.provide(ModelsConfigured, { create: () => config })
+    registrar.provide(Models, {
+      inject: {
+        outgoing: Outgoing,
+        settings: ModelsConfigured,
+        store: Store,
+        clock: Clock,
+        works: UnitsOfWork,
+        integrations: Integrations,
+        metrics: Metrics,
+      },
+      create({ metrics, outgoing, ...deps }) {
+        const { concurrency, max_waiting } = config
+        const limiter = new FairLimiter({ slots: concurrency, maxWaiting: max_waiting, refusal: () => queueFull(max_waiting) })
+        measureWaiting(metrics, "models", () => limiter.shares())
+        return createModels({
+          ...deps,
+          capture: outgoing.capture,
+          limiter,
+          budget: new Budget({ ...deps, limits: config }),
+          meters: new ModelMeters(metrics),
+        })
+      },
+    })
+  },
+})
+
+function queueFull(waiting: number): AppError {
+  const message = `${waiting} calls of models wait on this node, the most that may; try again later.`
+  return new AppError("resource_exhausted", message, { reason: "model_queue_full" }, { retryAfterS: 10 })
+}

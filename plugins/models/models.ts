@@ -1,0 +1,177 @@
+// The port through which plugins use models, and what each kind of call is made of.
+import { createHash } from "node:crypto"
+import type { z } from "zod"
+import { AppError, token } from "#core"
+import type { Usage } from "./budget.ts"
+import { type Answered, type CallDeps, keptOrNew, usageOf } from "./calls.ts"
+import { unusable } from "./failures.ts"
+import { embeddingModel, languageModel, type ProviderDeps } from "./provider.ts"
+import type { EmbeddingModelSettings, LanguageModelSettings, ModelSettings, Purpose } from "./settings.ts"
+
+/** Instructions for a model, with the version that records name. A changed text is a new version. */
+export interface Prompt {
+  readonly name: string
+  readonly version: number
+  readonly text: string
+}
+
+export interface Question {
+  readonly purpose: Purpose
+  readonly prompt: Prompt
+  /** What the prompt is about, such as a page. Not trusted: it is kept apart from the instructions. */
+  readonly input: string
+  /** PNG, JPEG or WebP; left out where the model sees none. */
+  readonly images?: readonly Uint8Array[]
+  /** Which of several askings of the same question this is (a draw, a seat), so that each gets an answer of its own. */
+  readonly seat?: string
+  /** 0 unless given. */
+  readonly temperature?: number
+  /** 2,000 unless given. */
+  readonly maxOutputTokens?: number
+  readonly signal?: AbortSignal
+}
+
+export interface ModelInfo {
+  readonly model: string
+  readonly images: boolean
+}
+
+/** The language models and the embedding model that an operator configured. Each call throws AppError with a `model_…` reason. */
+export interface Models {
+  /** Throws `failed_precondition`, reason `model_not_configured`, naming the setting. */
+  language(purpose: Purpose): ModelInfo
+  embedding(): ModelInfo | undefined
+  /** What a call may cost at most, millicents. */
+  estimate(question: Question): number
+  /** Throws `resource_exhausted`, reason `model_day_budget`, where so many millicents are not left of the day. */
+  afford(organization: string, millicents: number): Promise<void>
+  text(organization: string, question: Question): Promise<Answered<string>>
+  /** An answer of the schema's form, held against it. */
+  object<T>(organization: string, question: Question & { readonly schema: z.ZodType<T> }): Promise<Answered<T>>
+  /** A vector for each text. */
+  embed(organization: string, texts: readonly string[], signal?: AbortSignal): Promise<Answered<number[][]>>
+}
+
+export const Models = token<Models>("Models")
+
+interface ModelsDeps extends CallDeps, ProviderDeps {}
+
+/** From above: a token of English is about four bytes, of other scripts fewer. */
+const bytesPerToken = 2
+/** From above, of what providers publish for a picture of a page. */
+const tokensPerImage = 3_000
+
+export function createModels(deps: ModelsDeps): Models {
+  const { settings } = deps
+  return {
+    language: (purpose) => infoOf(configured(settings, purpose)),
+    embedding: () => (settings.embedding ? { model: settings.embedding.model, images: false } : undefined),
+    estimate: (question) => estimateOf(configured(settings, question.purpose), question),
+    afford: (organization, millicents) => deps.budget.check(organization, millicents),
+    text: (organization, question) => ask<string>(deps, organization, question),
+    object: (organization, question) => ask(deps, organization, question),
+    embed: (organization, texts, signal) => embed(deps, organization, texts, signal),
+  }
+}
+
+function configured(settings: ModelSettings, purpose: Purpose): LanguageModelSettings {
+  const model = settings[purpose] ?? settings.default
+  if (model) return model
+  const setting = `plugins.settings.models.${purpose}`
+  throw new AppError(
+    "failed_precondition",
+    `This needs a language model, and none is configured: set ${setting}, or plugins.settings.models.default.`,
+    { reason: "model_not_configured", setting },
+  )
+}
+
+function infoOf({ model, images }: LanguageModelSettings): ModelInfo {
+  return { model, images }
+}
+
+function estimateOf(model: LanguageModelSettings, { prompt, input, images = [], maxOutputTokens = 2_000 }: Question): number {
+  const tokens =
+    (Buffer.byteLength(prompt.text) + Buffer.byteLength(input)) / bytesPerToken + (model.images ? images.length * tokensPerImage : 0)
+  return costOf(model, { inputTokens: tokens, outputTokens: maxOutputTokens })
+}
+
+function costOf({ prices }: LanguageModelSettings | EmbeddingModelSettings, { inputTokens, outputTokens }: Usage): number {
+  return (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000
+}
+
+async function ask<T>(
+  deps: ModelsDeps,
+  organization: string,
+  question: Question & { readonly schema?: z.ZodType<T> },
+): Promise<Answered<T>> {
+  const model = configured(deps.settings, question.purpose)
+  const { prompt, input, images = [], seat = "", temperature = 0, maxOutputTokens = 2_000, schema, purpose } = question
+  const madeBy = `${model.model}@${prompt.name}-v${prompt.version}`
+  const seen = model.images ? images : []
+  const parts = [reachedAt(model), madeBy, seat, String(temperature), String(maxOutputTokens), input, ...seen.map(digest)]
+  const price = { model: model.model, estimate: estimateOf(model, question), costOf: (usage: Usage) => costOf(model, usage) }
+  return keptOrNew(deps, { organization, parts, madeBy, purpose, ...price, signal: question.signal }, async (signal) => {
+    const { generateText, Output } = await import("ai")
+    const result = await generateText({
+      model: await languageModel(model, organization, deps),
+      instructions: prompt.text,
+      messages: [
+        {
+          role: "user",
+          content: [{ type: "text", text: input }, ...seen.map((data) => ({ type: "file" as const, mediaType: "image", data }))],
+        },
+      ],
+      temperature,
+      maxOutputTokens,
+      maxRetries: deps.settings.max_retries,
+      abortSignal: signal,
+      ...(schema ? { output: Output.object({ schema }) } : {}),
+    })
+    const { finishReason, text } = result
+    const paid = usageOf(result.usage)
+    const isUnusable = finishReason === "content-filter" || (finishReason === "length" && schema !== undefined)
+    if (isUnusable) return { paid, error: unusable(model.model, finishReason, text) }
+    return { paid, value: (schema ? result.output : text) as T }
+  })
+}
+
+async function embed(
+  deps: ModelsDeps,
+  organization: string,
+  texts: readonly string[],
+  signal?: AbortSignal,
+): Promise<Answered<number[][]>> {
+  const model = deps.settings.embedding
+  if (!model) {
+    const setting = "plugins.settings.models.embedding"
+    throw new AppError("failed_precondition", `This needs an embedding model, and none is configured: set ${setting}.`, {
+      reason: "model_not_configured",
+      setting,
+    })
+  }
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const estimate = costOf(model, { inputTokens: bytes / bytesPerToken, outputTokens: 0 })
+  const parts = [reachedAt(model), "embedding", model.model, ...texts]
+  const price = { model: model.model, estimate, costOf: (usage: Usage) => costOf(model, usage) }
+  return keptOrNew(deps, { organization, parts, madeBy: model.model, purpose: "embedding", ...price, signal }, async (abortSignal) => {
+    const { embedMany } = await import("ai")
+    const { embeddings, usage } = await embedMany({
+      model: await embeddingModel(model, organization, deps),
+      values: [...texts],
+      maxRetries: deps.settings.max_retries,
+      abortSignal,
+    })
+    return {
+      paid: { inputTokens: Number.isFinite(usage.tokens) ? usage.tokens : Math.ceil(bytes / 4), outputTokens: 0 },
+      value: embeddings,
+    }
+  })
+}
+
+function reachedAt({ base_url, integration }: LanguageModelSettings | EmbeddingModelSettings): string {
+  return integration === undefined ? (base_url ?? "") : `connection ${integration}`
+}
+
+function digest(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex")
+}

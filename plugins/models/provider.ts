@@ -1,0 +1,91 @@
+// Models as the package `ai` has them: by the OpenAI protocol or Anthropic's, at an address that the operator configured, or
+// through a connection of the organization, whose credentials are never seen here.
+import type { Json } from "#core"
+import type { OutgoingCapture } from "#core/engine"
+import type { Integrations } from "../integrations/index.ts"
+import type { EmbeddingModelSettings, LanguageModelSettings } from "./settings.ts"
+
+/** A provider's answer is a few pages of text, or the numbers of a few hundred vectors. */
+const maxAnswerBytes = 32 * 1_048_576
+
+export interface ProviderDeps {
+  readonly integrations: Integrations
+  /** Set where nothing is sent. */
+  readonly capture: OutgoingCapture | undefined
+}
+
+type Configured = LanguageModelSettings | EmbeddingModelSettings
+
+/** Loaded at the first use: a service that uses no model does not pay for it. */
+export async function languageModel(settings: LanguageModelSettings, organization: string, deps: ProviderDeps) {
+  const given = connection(settings, organization, deps)
+  if (settings.protocol === "anthropic") {
+    const { createAnthropic } = await import("@ai-sdk/anthropic")
+    return createAnthropic({ ...given, apiKey: given.apiKey ?? "none" })(settings.model)
+  }
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
+  return createOpenAICompatible({ ...given, name: "models", supportsStructuredOutputs: settings.structured }).chatModel(settings.model)
+}
+
+export async function embeddingModel(settings: EmbeddingModelSettings, organization: string, deps: ProviderDeps) {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
+  return createOpenAICompatible({ ...connection(settings, organization, deps), name: "models" }).embeddingModel(settings.model)
+}
+
+function connection({ base_url = "", api_key, integration }: Configured, organization: string, { integrations, capture }: ProviderDeps) {
+  if (integration !== undefined) {
+    return { baseURL: placeholder, fetch: throughConnection(integrations, organization, integration) as typeof fetch }
+  }
+  return {
+    baseURL: base_url.replace(/\/$/, ""),
+    fetch: (capture ? captured(capture) : bounded) as typeof fetch,
+    ...(api_key === undefined ? {} : { apiKey: api_key }),
+  }
+}
+
+/** An address that no request goes to: the connection has its own. */
+const placeholder = "https://connection.invalid"
+
+/** The operator's own address, which may be of this machine: without redirects, and no longer an answer than anybody needs. */
+async function bounded(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, { ...init, redirect: "error" })
+  if (response.body === null) return response
+  let left = maxAnswerBytes
+  const counted = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        left -= chunk.byteLength
+        if (left < 0) controller.error(new Error(`The model's provider answered with more than ${maxAnswerBytes} bytes.`))
+        else controller.enqueue(chunk)
+      },
+    }),
+  )
+  return new Response(counted, { status: response.status, headers: response.headers })
+}
+
+function captured(capture: OutgoingCapture) {
+  return async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const headers = Object.fromEntries(new Headers(init.headers))
+    const call = { method: init.method ?? "POST", url: String(input), headers, body: String(init.body) }
+    const { status, headers: answered, body } = await capture.call(call, init.signal ?? undefined)
+    return new Response(body, { status, headers: { "content-type": "application/json", ...answered } })
+  }
+}
+
+function throughConnection(integrations: Integrations, organization: string, ref: string) {
+  return async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const { pathname } = new URL(String(input))
+    const body = JSON.parse(String(init.body)) as Json
+    const request = { method: init.method ?? "POST", path: pathname, body }
+    const { status, headers, text } = await integrations.call(organization, ref, request, init.signal ? { signal: init.signal } : {})
+    return new Response(text, {
+      status,
+      headers: { "content-type": headers["content-type"] ?? "application/json", ...retryAfter(headers) },
+    })
+  }
+}
+
+function retryAfter(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const wait = headers["retry-after"]
+  return wait === undefined ? {} : { "retry-after": wait }
+}

@@ -1,0 +1,66 @@
+// What models the service has, and what the organization spent on them.
+import { z } from "zod"
+import { defineOperation, Store, token } from "#core"
+import { DayCostCollection } from "./collections.ts"
+import { type ModelSettings, type Purpose, purposes } from "./settings.ts"
+
+export const ModelsConfigured = token<ModelSettings>("models configured")
+
+const Model = z.object({
+  purpose: z.enum([...purposes, "embedding"]),
+  model: z.string().describe("Its name at the provider; empty where none is configured for the purpose."),
+  images: z.boolean().describe("Whether it sees images."),
+  setting: z.string().describe("Where it is configured."),
+})
+
+const Day = z.object({
+  day: z.string().describe("UTC, YYYY-MM-DD."),
+  calls: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  millicents: z.number().describe("By the configured prices; 1/100,000 of a dollar."),
+})
+
+export const listModels = defineOperation({
+  name: "models.list",
+  summary: "Show which models serve what, and what the organization spent on them in the last 30 days.",
+  http: { method: "GET", path: "/v1/models" },
+  access: { scope: "models:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({}),
+  output: z.object({
+    models: z.array(Model),
+    days: z.array(Day).describe("The newest first; days without a call are left out."),
+    max_day_millicents: z.number().describe("What the organization's calls may cost in a day."),
+  }),
+  errors: [],
+  inject: { store: Store, settings: ModelsConfigured },
+  async handle({ caller, deps: { store, settings } }) {
+    const days = await store.open(DayCostCollection, caller.organization.id).find({}, { sort: { day: -1 }, limit: 30 })
+    const models = [...purposes.map((purpose) => languageModel(settings, purpose)), embeddingModel(settings)]
+    return {
+      models,
+      days: days.map(({ day, calls, input_tokens, output_tokens, millicents }) => ({
+        day,
+        calls,
+        input_tokens,
+        output_tokens,
+        millicents,
+      })),
+      max_day_millicents: settings.max_day_millicents,
+    }
+  },
+})
+
+function languageModel(settings: ModelSettings, purpose: Purpose): z.input<typeof Model> {
+  const { model = "", images = false } = settings[purpose] ?? settings.default ?? {}
+  return { purpose, model, images, setting: settingOf(settings[purpose] || !settings.default ? purpose : "default") }
+}
+
+function embeddingModel({ embedding }: ModelSettings): z.input<typeof Model> {
+  return { purpose: "embedding", model: embedding?.model ?? "", images: false, setting: settingOf("embedding") }
+}
+
+function settingOf(name: string): string {
+  return `plugins.settings.models.${name}`
+}

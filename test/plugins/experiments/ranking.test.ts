@@ -1,0 +1,151 @@
+// The ranking mathematics against published results, against the models' own equations, and against a known truth.
+import { expect } from "chai"
+import fc from "fast-check"
+import type { Comparison } from "../../../plugins/experiments/ranking/comparisons.ts"
+import { type Fit, fitRanking } from "../../../plugins/experiments/ranking/fit.ts"
+import type { RankingModel } from "../../../plugins/experiments/ranking/strengths.ts"
+import { randomFrom } from "./random.ts"
+
+/** Seven teams of the American League's East, 1987, each against each 13 times (Agresti, Categorical Data Analysis, 1990, table 10.10). */
+const teams = ["Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore"]
+const wins = [
+  [0, 7, 9, 7, 7, 9, 11],
+  [6, 0, 7, 5, 11, 9, 9],
+  [4, 6, 0, 7, 7, 8, 12],
+  [6, 8, 6, 0, 6, 7, 10],
+  [6, 2, 6, 7, 0, 7, 12],
+  [4, 4, 5, 6, 6, 0, 6],
+  [2, 4, 1, 3, 1, 7, 0],
+]
+const baseball: Comparison[] = teams.flatMap((a, row) =>
+  teams.flatMap((b, column) => {
+    const count = wins[row]?.[column] ?? 0
+    return count > 0 ? [{ a, b, winner: "a" as const, count }] : []
+  }),
+)
+
+const strengthIn = (fit: Fit, key: string) => fit.ranking.find((one) => one.key === key)?.strength ?? Number.NaN
+
+/** What the most likely parameters make equal: half-wins of each key, and ties, as they were and as the model expects them. */
+function sufficient(given: readonly Comparison[], fit: Fit, model: RankingModel) {
+  const [seen, expected] = [new Map<string, number>(), new Map<string, number>()]
+  const count = (into: Map<string, number>, what: string, value: number) => into.set(what, (into.get(what) ?? 0) + value)
+  for (const { a, b, winner, count: times } of given) {
+    const ratio = Math.exp((strengthIn(fit, a) - strengthIn(fit, b)) / 2)
+    const v = fit.tie_parameter ?? 0
+    const sum = ratio + 1 / ratio + v
+    for (const [key, wins] of [
+      [a, ratio / sum],
+      [b, 1 / ratio / sum],
+    ] as const) {
+      count(expected, key, times * (wins + v / sum / 2))
+      count(seen, key, winner === "tie" ? times / 2 : key === (winner === "a" ? a : b) ? times : 0)
+    }
+    if (model === "bradley-terry") continue
+    count(expected, "ties", (times * v) / sum)
+    count(seen, "ties", winner === "tie" ? times : 0)
+  }
+  return { seen, expected }
+}
+
+describe("ranking", () => {
+  it("gives the strengths that are published for the baseball teams of 1987", () => {
+    const fit = fitRanking(baseball, "bradley-terry")
+    const published = [1.581, 1.436, 1.294, 1.248, 1.108, 0.684, 0]
+    const aboveBaltimore = teams.map((team) => strengthIn(fit, team) - strengthIn(fit, "Baltimore"))
+    for (const [at, value] of published.entries()) expect(aboveBaltimore[at], teams[at]).to.be.closeTo(value, 0.0006)
+    expect(fit).to.include({ converged: true, regularised: false })
+    expect(fit.ranking.map(({ key }) => key)).to.deep.equal(teams)
+    expect(fit.ranking.map(({ rank }) => rank)).to.deep.equal([1, 2, 3, 4, 5, 6, 7])
+  })
+
+  for (const model of ["bradley-terry", "davidson"] as const) {
+    it(`meets the equations of the most likely strengths, with any data (${model})`, () => {
+      const comparison = fc.record({
+        a: fc.constantFrom("a", "b", "c", "d"),
+        b: fc.constantFrom("e", "f", "g", "a2"),
+        winner: fc.constantFrom("a" as const, "b" as const, "tie" as const),
+        count: fc.integer({ min: 1, max: 30 }),
+      })
+      // A ring in which each beats the next: finite strengths exist.
+      const ring = ["a", "b", "c", "d", "e", "f", "g", "a2"]
+      const round = ring.map((a, at) => ({ a, b: ring[(at + 1) % ring.length] as string, winner: "a" as const, count: 1 }))
+      fc.assert(
+        fc.property(fc.array(comparison, { maxLength: 40 }), (some) => {
+          const given = [...round, ...some]
+          const fit = fitRanking(given, model)
+          expect(fit).to.include({ converged: true, regularised: false })
+          expect(fit.ranking.reduce((sum, one) => sum + one.strength, 0)).to.be.closeTo(0, 1e-9)
+          const { seen, expected } = sufficient(given, fit, model)
+          expect([...seen.keys()]).to.have.members([...expected.keys()])
+          for (const [what, value] of seen) expect(expected.get(what), what).to.be.closeTo(value, 1e-6)
+        }),
+        { numRuns: 60, seed: 1 },
+      )
+    })
+  }
+
+  it("says where no finite strengths exist, and still ranks", () => {
+    const unbeaten = fitRanking(
+      [
+        { a: "x", b: "y", winner: "a", count: 3 },
+        { a: "y", b: "z", winner: "a", count: 3 },
+      ],
+      "bradley-terry",
+    )
+    expect(unbeaten).to.include({ converged: true, regularised: true })
+    expect(unbeaten.ranking.map(({ key }) => key)).to.deep.equal(["x", "y", "z"])
+    const apart = fitRanking(
+      [
+        { a: "a", b: "b", winner: "tie", count: 2 },
+        { a: "c", b: "d", winner: "tie", count: 2 },
+      ],
+      "bradley-terry",
+    )
+    expect(apart.regularised).to.equal(true)
+    expect(apart.ranking.map(({ rank }) => rank)).to.deep.equal([1, 1, 1, 1])
+    for (const { strength, se } of apart.ranking) {
+      expect(strength).to.be.closeTo(0, 1e-9)
+      expect(se).to.be.greaterThan(0.3)
+    }
+  })
+
+  it("counts ties as half wins in the one model and as ties in the other", () => {
+    const ties: Comparison[] = [...baseball, ...teams.slice(1).map((b) => ({ a: "Milwaukee", b, winner: "tie" as const, count: 6 }))]
+    const halves = fitRanking(ties, "bradley-terry")
+    const davidson = fitRanking(ties, "davidson")
+    expect(halves.tie_parameter).to.equal(undefined)
+    expect(davidson.tie_parameter).to.be.greaterThan(0)
+    expect(strengthIn(davidson, "Milwaukee"))
+      .to.be.greaterThan(strengthIn(halves, "Milwaukee") - 1)
+      .and.not.equal(strengthIn(halves, "Milwaukee"))
+    expect(fitRanking(baseball, "davidson").tie_parameter).to.equal(undefined)
+  })
+
+  it("gives scores that are the win rates which were seen where each met each equally often", () => {
+    const fit = fitRanking(baseball, "bradley-terry")
+    for (const [row, team] of teams.entries()) {
+      const won = (wins[row] ?? []).reduce((sum, one) => sum + one, 0)
+      expect(fit.ranking.find(({ key }) => key === team)?.score, team).to.be.closeTo(won / 78, 1e-8)
+    }
+  })
+
+  it("has intervals that hold the truth 93 to 97 times in a hundred", () => {
+    const random = randomFrom(7)
+    const truth = [0.9, 0.4, 0, -0.3, -1]
+    let [held, all] = [0, 0]
+    for (let run = 0; run < 400; run++) {
+      const given = Array.from({ length: 400 }, (): Comparison => {
+        const one = Math.floor(random() * truth.length)
+        const other = (one + 1 + Math.floor(random() * (truth.length - 1))) % truth.length
+        const chance = 1 / (1 + Math.exp((truth[other] ?? 0) - (truth[one] ?? 0)))
+        return { a: String(one), b: String(other), winner: random() < chance ? "a" : "b", count: 1 }
+      })
+      for (const { key, strength, se } of fitRanking(given, "bradley-terry").ranking) {
+        all++
+        if (Math.abs(strength - (truth[Number(key)] ?? 0)) <= 1.96 * se) held++
+      }
+    }
+    expect(held / all).to.be.within(0.93, 0.97)
+  })
+})

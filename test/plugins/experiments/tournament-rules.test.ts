@@ -1,0 +1,113 @@
+// The rules of tournaments against a known truth: which pair is next, when the leader is named, and what reads the same.
+import { expect } from "chai"
+import type { Comparison } from "../../../plugins/experiments/ranking/comparisons.ts"
+import { fitStrengths } from "../../../plugins/experiments/ranking/fit.ts"
+import { choosePairs } from "../../../plugins/experiments/tournament/choose.ts"
+import { mergesOf, shingleSimilarity } from "../../../plugins/experiments/tournament/clusters.ts"
+import { evidence, standing } from "../../../plugins/experiments/tournament/stop.ts"
+import { randomFrom } from "./random.ts"
+
+interface Played {
+  readonly outcome: string
+  readonly leader: string
+  readonly rounds: number
+  readonly order: readonly string[]
+}
+
+/** Plays a tournament of variants `0`, `1`, … with these strengths; a judge errs as the model says. */
+function play(
+  truth: readonly number[],
+  {
+    maxRounds,
+    random,
+    chosen = true,
+    equalMargin = 0,
+  }: { maxRounds: number; random: () => number; chosen?: boolean; equalMargin?: number },
+): Played {
+  const keys = truth.map((_, place) => String(place))
+  const comparisons: Comparison[] = []
+  const fitted = () => fitStrengths(comparisons, "bradley-terry", { regularise: true, keys })
+  const at = (key: string) => truth[Number(key)] ?? 0
+  const any = () => {
+    const one = Math.floor(random() * keys.length)
+    const other = (one + 1 + Math.floor(random() * (keys.length - 1))) % keys.length
+    return { first: String(one), second: String(other) }
+  }
+  for (;;) {
+    const now = fitted()
+    const judged = comparisons.map(({ a: first, b: second, winner }) => ({ first, second, value: winner === "a" ? 1 : 0 }))
+    const state = standing(now, judged, { alpha: 0.05, equalMargin })
+    const { outcome, leader } = state
+    if (outcome !== "undecided" || comparisons.length >= maxRounds) {
+      const order = [...keys].sort((one, other) => (now.strengths[Number(other)] ?? 0) - (now.strengths[Number(one)] ?? 0))
+      return { outcome, leader, rounds: comparisons.length, order }
+    }
+    const { first, second } = (chosen ? choosePairs(now, state, comparisons.length, 1)[0] : any()) ?? any()
+    comparisons.push({ a: first, b: second, winner: random() < 1 / (1 + Math.exp(at(second) - at(first))) ? "a" : "b", count: 1 })
+  }
+}
+
+describe("tournament rules", () => {
+  it("name a leader among equals in at most one tournament of twenty, though they look after every round", () => {
+    const random = randomFrom(11)
+    const runs = 150
+    const wrong = Array.from({ length: runs }, () => play([0, 0, 0], { maxRounds: 100, random })).filter(
+      ({ outcome }) => outcome === "leader",
+    ).length
+    expect(wrong / runs).to.be.at.most(0.05)
+  })
+
+  it("name the right leader where there is one, mostly before the bound", () => {
+    const random = randomFrom(12)
+    const played = Array.from({ length: 40 }, () => play([2, 0, -0.5], { maxRounds: 250, random }))
+    const named = played.filter(({ outcome }) => outcome === "leader")
+    expect(named.length).to.be.at.least(36)
+    expect(named.filter(({ leader }) => leader === "0")).to.have.length(named.length)
+  })
+
+  it("rank better with chosen pairs than with pairs at random", () => {
+    const truth = [1.5, 1, 0.5, 0, -0.5, -1]
+    const agreement = (chosen: boolean) => {
+      const random = randomFrom(13)
+      const runs = Array.from({ length: 40 }, () => play(truth, { maxRounds: 40, random, chosen }))
+      return runs.reduce((sum, { order }) => sum + order.filter((key, place) => key === String(place)).length, 0)
+    }
+    expect(agreement(true)).to.be.greaterThan(agreement(false))
+  })
+
+  it("call the rest equal within the caller's margin, and say what a decision needs otherwise", () => {
+    const random = randomFrom(14)
+    expect(play([0, 0], { maxRounds: 2_000, random, equalMargin: 0.2 }).outcome).to.equal("equal")
+    const even = Array.from({ length: 20 }, (_, place) => ({ first: "a", second: "b", value: place < 11 ? 1 : 0 }))
+    const comparisons = even.map(({ first, second, value }) => ({
+      a: first,
+      b: second,
+      winner: value === 1 ? ("a" as const) : ("b" as const),
+      count: 1,
+    }))
+    const fitted = fitStrengths(comparisons, "bradley-terry", { regularise: true })
+    const { outcome, roundsNeeded } = standing(fitted, even, { alpha: 0.05, equalMargin: 0 })
+    expect(outcome).to.equal("undecided")
+    expect(roundsNeeded).to.be.greaterThan(200)
+  })
+
+  it("hold the bet against an even judge to what it began with, and let it grow with wins alone", () => {
+    expect(evidence([])).to.be.closeTo(1, 1e-9)
+    expect(evidence([0.5, 0.5, 0.5])).to.be.closeTo(1, 1e-9)
+    // Mixed over all stakes, n wins have grown to (2^(n+1) - 1) / (n + 1).
+    expect(evidence(Array.from({ length: 8 }, () => 1))).to.be.closeTo(511 / 9, 0.1)
+    expect(evidence([0, 0, 0])).to.be.lessThan(0.3)
+  })
+
+  it("merge what reads the same, and nothing else", () => {
+    const text = "Save an hour a day with software that reads your invoices and books them for you while you sleep"
+    const texts = new Map([
+      ["a", text],
+      ["copy", ` ${text}! `],
+      ["other", "We are a leading provider of solutions for the enterprise of today"],
+    ])
+    expect(mergesOf(texts, "shingles", shingleSimilarity)).to.deep.equal([
+      { merged_key: "copy", method: "shingles", representative_key: "a", similarity: 1 },
+    ])
+  })
+})

@@ -1,0 +1,173 @@
+// A provider of models on loopback: it speaks chat completions, embeddings and Anthropic's messages, answers as a test
+// says, and remembers what it was asked.
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+/** What was asked, whatever the protocol. */
+export interface Asked {
+  readonly protocol: "openai" | "anthropic"
+  readonly model: string
+  /** Instructions. */
+  readonly system: string
+  /** What the user's message holds as text. */
+  readonly text: string
+  /** How many images it holds. */
+  readonly images: number
+  readonly temperature: number | undefined
+  /** Whether an answer by a JSON Schema was asked for. */
+  readonly schema: unknown
+  readonly headers: IncomingHttpHeaders
+}
+
+/** An answer as text or as an object, which becomes its JSON; a refusal; a status; or silence. */
+export type Said =
+  | string
+  | { readonly json: unknown }
+  | { readonly declines: string }
+  | { readonly status: number; readonly retryAfterMs?: number }
+  | "silent"
+
+export interface ModelServer {
+  /** Of the OpenAI protocol. */
+  readonly url: string
+  readonly asked: readonly Asked[]
+  /** Texts that were to be embedded, in the order of the requests. */
+  readonly embedded: readonly string[]
+  answer(say: (asked: Asked, place: number) => Said): void
+  /** Answers are kept back until then. */
+  hold(until: Promise<void>): void
+  embedBy(vector: (text: string) => number[]): void
+  forget(): void
+  close(): Promise<void>
+}
+
+interface Wire {
+  readonly model: string
+  readonly system?: string | readonly { readonly text: string }[]
+  readonly messages?: readonly { readonly role: string; readonly content: string | readonly Part[] }[]
+  readonly temperature?: number
+  readonly response_format?: { readonly json_schema?: unknown }
+  readonly output_config?: { readonly format?: unknown }
+  readonly tools?: readonly unknown[]
+  readonly input?: readonly string[]
+}
+
+interface Part {
+  readonly type: string
+  readonly text?: string
+}
+
+const tokensIn = 100
+const tokensOut = 20
+
+export async function modelServer(): Promise<ModelServer> {
+  const asked: Asked[] = []
+  const embedded: string[] = []
+  let say: (asked: Asked, place: number) => Said = () => "Fine."
+  let held: Promise<void> = Promise.resolve()
+  let vectorOf = (text: string): number[] => [text.length, 1]
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const wire = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Wire
+      if (request.url?.endsWith("/embeddings")) {
+        const input = wire.input ?? []
+        embedded.push(...input)
+        const data = input.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text) }))
+        return send(response, { object: "list", model: wire.model, data, usage: { prompt_tokens: tokensIn, total_tokens: tokensIn } })
+      }
+      const one = readAsked(wire, request.headers, request.url?.endsWith("/messages") ? "anthropic" : "openai")
+      asked.push(one)
+      const place = asked.length - 1
+      held.then(() => answer(response, one, say(one, place)))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    asked,
+    embedded,
+    answer: (by) => {
+      say = by
+    },
+    hold: (until) => {
+      held = until
+    },
+    embedBy: (by) => {
+      vectorOf = by
+    },
+    forget: () => {
+      asked.length = 0
+      embedded.length = 0
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function readAsked(wire: Wire, headers: IncomingHttpHeaders, protocol: "openai" | "anthropic"): Asked {
+  const messages = wire.messages ?? []
+  const parts = messages.filter(({ role }) => role === "user").flatMap(({ content }) => partsOf(content))
+  const systems = [wire.system ?? "", ...messages.filter(({ role }) => role === "system").map(({ content }) => content)]
+  return {
+    protocol,
+    model: wire.model,
+    system: systems
+      .flatMap((one) => partsOf(one as Wire["system"] & string))
+      .map(({ text = "" }) => text)
+      .join("\n")
+      .trim(),
+    text: parts.flatMap(({ text }) => text ?? []).join("\n"),
+    images: parts.filter(({ type }) => type !== "text").length,
+    temperature: wire.temperature,
+    schema: wire.response_format?.json_schema ?? wire.output_config?.format ?? wire.tools?.[0],
+    headers,
+  }
+}
+
+function partsOf(content: string | readonly Part[]): readonly Part[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content
+}
+
+function answer(response: ServerResponse, { protocol, model }: Asked, said: Said): void {
+  if (said === "silent") return
+  if (typeof said === "object" && "status" in said) {
+    const wait = said.retryAfterMs === undefined ? {} : { "retry-after-ms": String(said.retryAfterMs) }
+    response.writeHead(said.status, { "content-type": "application/json", ...wait })
+    response.end(JSON.stringify({ error: { message: "sk-secret-of-the-provider is over its limit", type: "error" } }))
+    return
+  }
+  const declines = typeof said === "object" && "declines" in said ? said.declines : undefined
+  const text = declines ?? (typeof said === "string" ? said : JSON.stringify((said as { json: unknown }).json))
+  if (protocol === "anthropic") {
+    send(response, {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model,
+      content: [{ type: "text", text }],
+      stop_reason: declines === undefined ? "end_turn" : "refusal",
+      stop_sequence: null,
+      usage: { input_tokens: tokensIn, output_tokens: tokensOut },
+    })
+    return
+  }
+  const message = declines === undefined ? { role: "assistant", content: text } : { role: "assistant", content: null, refusal: text }
+  send(response, {
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1,
+    model,
+    choices: [{ index: 0, message, finish_reason: "stop" }],
+    usage: { prompt_tokens: tokensIn, completion_tokens: tokensOut, total_tokens: tokensIn + tokensOut },
+  })
+}
+
+function send(response: ServerResponse, body: unknown): void {
+  response.writeHead(200, { "content-type": "application/json" })
+  response.end(JSON.stringify(body))
+}
