@@ -73,10 +73,11 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   /** Input fields that hold contents, such as rows or an event: the audit log keeps their count and size alone. */
   readonly auditSize?: readonly string[]
   /**
-   * A repeat with the same Idempotency-Key is handled as the first call was, while that one runs and after it: the handler
-   * finds by `callId` what was begun, joins it, and refuses another input. For calls that take minutes and outlive their caller.
+   * For calls that take minutes and outlive their caller: a repeat with the same Idempotency-Key is handled as the first call
+   * was until there is an answer of which this returns true, which is then given to all repeats. The handler finds by `callId`
+   * what was begun, joins it, and refuses another input.
    */
-  readonly joinsRepeats?: boolean
+  readonly joinsRepeats?: (output: z.input<O>) => boolean
   /** Answers a stream (`contentType`) instead of JSON; `handle` then returns a Streamed. REST and CLI only. */
   readonly streams?: boolean
   handle(args: HandleArgs<z.output<I>, R>): Promise<z.input<O>> | z.input<O>

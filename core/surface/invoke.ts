@@ -15,7 +15,7 @@ import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { audit, changesOf } from "./call/audit.ts"
 import { authorise } from "./call/authorise.ts"
-import { type Claim, callIdOf, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
+import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
 import { type Quota, RateLimits } from "./call/rate-limit.ts"
 
@@ -74,8 +74,6 @@ interface Call {
   readonly caller: Caller
   readonly input: unknown
   readonly claim: Claim | undefined
-  /** Where repeats of the call join it. */
-  readonly callId?: string
   readonly signal: AbortSignal
 }
 
@@ -113,7 +111,6 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const key = operation.http.method === "POST" && !operation.hints.readOnly ? options.idempotencyKey : undefined
     const call = { operation, caller, input, signal: options.signal ?? never }
     if (key === undefined) return await handle({ ...call, claim: undefined })
-    if (operation.joinsRepeats) return await handle({ ...call, claim: undefined, callId: callIdOf(operation, caller, key) })
     return await once(call, idempotency.claim(operation, caller, key, raw))
   }
 
@@ -122,7 +119,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     try {
       const first = await claim.first()
       if (first) return repeated(first)
-      if (call.operation.hints.openWorld) await claim.reserve()
+      if (call.operation.hints.openWorld && !call.operation.joinsRepeats) await claim.reserve()
       return await handle({ ...call, claim })
     } catch (error) {
       const winner = error instanceof AppError && collisions.has(error.code) ? await claim.first() : undefined
@@ -156,7 +153,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
       deps: depsOf(operation),
       work,
       signal,
-      callId: call.callId ?? claim?.id ?? work.id,
+      callId: claim?.id ?? work.id,
     })
     const status = operation.http.status ?? 200
     if (operation.streams) {
@@ -164,7 +161,8 @@ export function createInvoker(deps: InvokerDeps): Invoker {
       return { kind: "stream", status, stream: result as Streamed }
     }
     const answer = jsonAnswer(status, await checkedOutput(operation, result))
-    await commit(work, call, answer)
+    const isFinal = operation.joinsRepeats?.(result) ?? true
+    await commit(work, call, isFinal ? answer : undefined)
     return answer
   }
 

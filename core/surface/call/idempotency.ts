@@ -56,14 +56,6 @@ interface Deps {
   readonly digestKey: Buffer
 }
 
-/** The id of every call of the operation with this key, of this organization. Throws `invalid_argument` for a malformed key. */
-export function callIdOf({ name }: AnyOperation, { organization }: Caller, key: string): string {
-  if (keyPattern.test(key)) return derivedUuid("idempotency", organization.id, name, key)
-  throw new AppError("invalid_argument", "An Idempotency-Key is 1 to 255 visible ASCII characters without spaces, such as a UUID.", {
-    reason: "invalid_idempotency_key",
-  })
-}
-
 export class Idempotency {
   readonly #deps: Deps
   readonly #running = new Map<string, string>()
@@ -74,13 +66,20 @@ export class Idempotency {
 
   /** Throws `aborted` while the first call is still running on this node, `invalid_argument` for an invalid key. */
   claim(operation: AnyOperation, caller: Caller, key: string, input: unknown): Claim {
+    if (!keyPattern.test(key)) {
+      throw new AppError("invalid_argument", "An Idempotency-Key is 1 to 255 visible ASCII characters without spaces, such as a UUID.", {
+        reason: "invalid_idempotency_key",
+      })
+    }
     const organization = caller.organization.id
-    const id = callIdOf(operation, caller, key)
+    const id = derivedUuid("idempotency", organization, operation.name, key)
     const digest = createHmac("sha256", this.#deps.digestKey).update(canonicalJson(input)).digest("base64url")
+    const held = { id, organization, operation: operation.name, key, digest }
+    if (operation.joinsRepeats) return new Claim(this.#deps, held, () => undefined)
     const inFlight = this.#running.get(id)
     if (inFlight !== undefined) throw inFlight === digest ? stillRunning(key) : otherInput(key, operation.name)
     this.#running.set(id, digest)
-    return new Claim(this.#deps, { id, organization, operation: operation.name, key, digest }, () => this.#running.delete(id))
+    return new Claim(this.#deps, held, () => this.#running.delete(id))
   }
 }
 

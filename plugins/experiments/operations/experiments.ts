@@ -141,7 +141,12 @@ export const updateExperiment = defineOperation({
   }),
   output: ExperimentResource,
   errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
-  examples: [{ ...madeExperiment, input: { ...madeExperiment.input, name: "Shortest headline" } }],
+  examples: [
+    {
+      ...madeExperiment,
+      input: { ...madeExperiment.input, name: "Shortest headline", expected_revision: resultOf("experiment.revision") },
+    },
+  ],
   inject: { experiments: Experiments, pages: Pages },
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, page: pageRef, ...given } = input

@@ -68,7 +68,7 @@ export const startPanel = defineOperation({
   http: { method: "POST", path: "/v1/experiments/{slug}/panel" },
   access: { scope: "experiments:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  joinsRepeats: true,
+  joinsRepeats: ({ completed }) => completed,
   input: z.strictObject({
     ...bySlug,
     draws: z.int().min(1).max(20).default(3).describe("How often each persona reads each variant."),

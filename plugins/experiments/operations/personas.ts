@@ -147,7 +147,12 @@ export const updatePersona = defineOperation({
   }),
   output: PersonaResource,
   errors: ["invalid_argument", "not_found", "aborted"],
-  examples: [{ ...madePersona, input: { ...madePersona.input, goals: ["Save two hours a day"] } }],
+  examples: [
+    {
+      ...madePersona,
+      input: { ...madePersona.input, goals: ["Save two hours a day"], expected_revision: resultOf("persona.revision") },
+    },
+  ],
   inject: { store: Store, clock: Clock },
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, ...given } = input

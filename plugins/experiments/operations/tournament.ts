@@ -89,7 +89,7 @@ export const runTournament = defineOperation({
   http: { method: "POST", path: "/v1/experiments/{slug}/tournament" },
   access: { scope: "experiments:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
-  joinsRepeats: true,
+  joinsRepeats: () => true,
   input: z.strictObject({
     ...bySlug,
     kind: z.enum(kinds).default("conversion").describe("What is asked of the judge, unless `criteria` says it."),
