@@ -1,5 +1,6 @@
 // Models as the package `ai` has them: by the OpenAI protocol or Anthropic's, at an address that the operator configured, or
 // through a connection of the organization, whose credentials are never seen here.
+import type { EmbeddingModel, LanguageModel } from "ai"
 import type { Json } from "#core"
 import type { OutgoingCapture } from "#core/engine"
 import type { Integrations } from "../integrations/index.ts"
@@ -17,7 +18,7 @@ export interface ProviderDeps {
 type Configured = LanguageModelSettings | EmbeddingModelSettings
 
 /** Loaded at the first use: a service that uses no model does not pay for it. */
-export async function languageModel(settings: LanguageModelSettings, organization: string, deps: ProviderDeps) {
+export async function languageModel(settings: LanguageModelSettings, organization: string, deps: ProviderDeps): Promise<LanguageModel> {
   const given = connection(settings, organization, deps)
   if (settings.protocol === "anthropic") {
     const { createAnthropic } = await import("@ai-sdk/anthropic")
@@ -27,7 +28,7 @@ export async function languageModel(settings: LanguageModelSettings, organizatio
   return createOpenAICompatible({ ...given, name: "models", supportsStructuredOutputs: settings.structured }).chatModel(settings.model)
 }
 
-export async function embeddingModel(settings: EmbeddingModelSettings, organization: string, deps: ProviderDeps) {
+export async function embeddingModel(settings: EmbeddingModelSettings, organization: string, deps: ProviderDeps): Promise<EmbeddingModel> {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible")
   return createOpenAICompatible({ ...connection(settings, organization, deps), name: "models" }).embeddingModel(settings.model)
 }

@@ -255,8 +255,8 @@ describe("the contract of action types", () => {
       await said((key) => {
         throw new AppError("unavailable", `${key} is refused`)
       }),
-    ).to.include("stands in the journal")
-    expect(await said((key) => ({ ok: true, key }))).to.include("stands in the journal")
+    ).to.include("appears in the journal")
+    expect(await said((key) => ({ ok: true, key }))).to.include("appears in the journal")
   })
 
   it("is broken by what is kept of one organization and shown to another", async () => {
