@@ -24,7 +24,8 @@ async function build(): Promise<void> {
     const text = javaScriptOf(join(root, path), readFileSync(join(root, path), "utf8"))
     write(path.replace(/\.ts$/, ".js"), text)
   }
-  for (const path of globSync(`{${sources.join()}}/**/*.css`, { cwd: root })) write(path, readFileSync(join(root, path), "utf8"))
+  for (const path of globSync(`{${sources.join()}}/**/*.{css,json,yaml}`, { cwd: root }))
+    write(path, readFileSync(join(root, path), "utf8"))
   for (const folder of data) cpSync(join(root, folder), join(entryPoints, folder), { recursive: true })
   write("package.json", `${JSON.stringify(manifest(), null, 2)}\n`)
 }

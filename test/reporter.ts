@@ -3,13 +3,15 @@
 // what the list in MILLRACE_TEST_ALLOWED_SKIPS does not name, or whose count of failures is not mocha's.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join, relative } from "node:path"
+import { dirname, join, relative } from "node:path"
 import Mocha from "mocha"
-import { readTimes, timesVariable } from "./times.ts"
+import { type FileTime, readTimes, timesVariable } from "./times.ts"
 
 const { EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Mocha.Runner.constants
 
 const maxCostliest = 15
+/** Of one core. */
+const maxAreaSeconds = 15
 /** Titles shown of each file with skipped tests, where no list says which may be skipped. */
 const maxTitles = 3
 
@@ -65,6 +67,16 @@ function printCostliest(path: string): void {
   )
   for (const { file, seconds, cpuSeconds } of times.slice(0, maxCostliest))
     console.log(`  ${cpuSeconds.toFixed(1)} (${seconds.toFixed(1)}) ${file}`)
+  if (process.env["MILLRACE_TEST_TIER"] === "fast") printAreas(times)
+}
+
+/** Those of the fast tier that take more than an area may (README.md). */
+function printAreas(times: readonly FileTime[]): void {
+  const areas = new Map<string, number>()
+  for (const { file, cpuSeconds } of times) areas.set(dirname(file), (areas.get(dirname(file)) ?? 0) + cpuSeconds)
+  const costly = [...areas].filter(([, seconds]) => seconds > maxAreaSeconds).sort(([, a], [, b]) => b - a)
+  if (costly.length > 0)
+    console.log(`areas over ${maxAreaSeconds}: ${costly.map(([area, seconds]) => `${area} ${seconds.toFixed(1)}`).join(", ")}`)
 }
 
 /** Returns how many skipped tests are not on the list of those that may be; 0 where there is no list. */

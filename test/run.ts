@@ -44,7 +44,7 @@ const longest = [
 ]
 
 const environment: Readonly<Record<Tier, () => Readonly<Record<string, string>>>> = {
-  fast: () => ({ MILLRACE_TEST_RUNS: "6" }),
+  fast: () => ({ MILLRACE_TEST_RUNS: "3" }),
   slow: () => ({ MILLRACE_TEST_RUNS: "16" }),
   soak: () => ({ MILLRACE_TEST_RUNS: "200", MILLRACE_TEST_SEED: String(randomInt(2 ** 31)), MILLRACE_TEST_KILLS: "100" }),
 }
@@ -66,7 +66,8 @@ function rankOf(file: string): number {
   return rank === -1 ? longest.length : rank
 }
 
-function run(tier: Tier, more: readonly string[]): number {
+/** Returns the exit code. */
+export function runTier(tier: Tier, more: readonly string[]): number {
   const given = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
   if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${given["MILLRACE_TEST_SEED"]}`)
   // Times are measured in the soak: one file at a time.
@@ -80,9 +81,11 @@ function run(tier: Tier, more: readonly string[]): number {
   return status ?? 1
 }
 
-const [tier = "fast", ...more] = process.argv.slice(2)
-if (!tiers.includes(tier as Tier)) {
-  console.error(`There is no tier "${tier}": ${tiers.join(", ")}.`)
-  process.exit(2)
+if (import.meta.main) {
+  const [tier = "fast", ...more] = process.argv.slice(2)
+  if (tiers.includes(tier as Tier)) process.exitCode = runTier(tier as Tier, more)
+  else {
+    console.error(`"${tier}" is not a tier: ${tiers.join(", ")}.`)
+    process.exitCode = 2
+  }
 }
-process.exitCode = run(tier as Tier, more)

@@ -9,7 +9,7 @@ export const timesVariable = "MILLRACE_TEST_TIMES_FILE"
 export interface FileTime {
   readonly file: string
   readonly seconds: number
-  /** Of this process and its children that have ended; 0 where the system does not say. */
+  /** Of this process and its children; 0 where the system does not say. */
   readonly cpuSeconds: number
 }
 
@@ -35,11 +35,23 @@ export function readTimes(path: string): FileTime[] {
   return lines.map((line) => JSON.parse(line) as FileTime).sort((a, b) => b.cpuSeconds - a.cpuSeconds || b.seconds - a.seconds)
 }
 
-/** utime, stime, cutime and cstime of proc_pid_stat(5), in ticks of 10 ms. */
 function cpuSeconds(): number {
   if (process.platform !== "linux") return 0
-  const fields = readFileSync("/proc/self/stat", "utf8")
-    .replace(/^.*\) /s, "")
-    .split(" ")
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
+  const file = `/proc/self/task/${process.pid}/children`
+  const children = existsSync(file) ? readFileSync(file, "utf8").split(" ").filter(Boolean) : []
+  return ["self", ...children].reduce((sum, process) => sum + secondsOf(process), 0)
+}
+
+/** utime, stime, cutime and cstime of proc_pid_stat(5), in ticks of 10 ms: its own, and of its children that have ended. */
+function secondsOf(process: string): number {
+  try {
+    const [, fields = ""] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${process}/stat`, "utf8")) ?? []
+    return fields
+      .split(" ")
+      .slice(11, 15)
+      .reduce((sum, ticks) => sum + Number(ticks) / 100, 0)
+  } catch {
+    // It has ended meanwhile.
+    return 0
+  }
 }

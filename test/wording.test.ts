@@ -34,4 +34,10 @@ describe("wording", () => {
       const found = lines.filter(({ text }) => pattern.test(text)).map(({ at, text }) => `${at}: ${text}`)
       expect(found, found.join("\n")).to.deep.equal([])
     })
+
+  it('says "does not exist", or "No … is", in messages, in place of "There is no"', () => {
+    const message = /^(?!\/\/|\/?\*).*["'`][^"'`]*\b[Tt]here (?:is|are) no\b/
+    const found = lines.filter(({ at, text }) => !/\.md:\d+$/.test(at) && message.test(text)).map(({ at, text }) => `${at}: ${text}`)
+    expect(found, found.join("\n")).to.deep.equal([])
+  })
 })

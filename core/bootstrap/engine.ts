@@ -21,6 +21,7 @@ import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
 import { compile, declared } from "../pipeline/compile.ts"
 import { journalCollections } from "../pipeline/journal/collections.ts"
+import { ErasureMarkCollection } from "../pipeline/journal/erasure.ts"
 import { deferredJob } from "../pipeline/run/deferred.ts"
 import { createSandbox, type SandboxSight } from "../pipeline/sandbox/create-sandbox.ts"
 import { Sandbox } from "../pipeline/sandbox/sandbox.ts"
@@ -31,25 +32,22 @@ import { provideEngine } from "./pipeline.ts"
 const Queue = token<DurableQueue>("DurableQueue")
 const DueSchedules = token<DurableScheduler>("DurableScheduler")
 
-/** `compileAs` as the sandbox has it (create-sandbox.ts); a service has its sandbox warm before the first event. */
+/** `sandbox` in place of one of its own, which a service has warm before the first event. */
 export function provideWork(
   container: Container,
   registry: Registry,
   node: string,
-  { compileAs, warmSandbox = true }: { readonly compileAs?: string | undefined; readonly warmSandbox?: boolean },
+  { sandbox: given, warmSandbox = true }: { readonly sandbox?: Sandbox | undefined; readonly warmSandbox?: boolean },
 ): void {
-  for (const collection of [...journalCollections, JobCollection, ScheduleCollection]) registry.add(Collections, collection, "core")
+  for (const collection of [...journalCollections, ErasureMarkCollection, JobCollection, ScheduleCollection])
+    registry.add(Collections, collection, "core")
   registry.add(Jobs, deferredJob, "core")
   container.provide(Sandbox, {
     inject: { config: Settings, clock: Clock, log: Log, metrics: Metrics },
     create: ({ config, metrics, ...deps }) => {
-      const sandbox = createSandbox({
-        ...deps,
-        config: config.sandbox,
-        observe: sandboxObserver(metrics),
-        cacheFolder: join(config.data_dir, "cache", "programs"),
-        compileAs,
-      })
+      const observe = sandboxObserver(metrics)
+      const cacheFolder = join(config.data_dir, "cache", "programs")
+      const sandbox = given ?? createSandbox({ ...deps, config: config.sandbox, observe, cacheFolder })
       measureWaiting(metrics, "sandbox", () => sandbox.shares().sandbox)
       measureWaiting(metrics, "compiler", () => sandbox.shares().compiler)
       return sandbox

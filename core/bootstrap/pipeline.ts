@@ -4,14 +4,16 @@ import type { AnyAction } from "../contract/action.ts"
 import { AuthModes, type InboundRequest } from "../contract/auth-mode.ts"
 import { allKeys, CacheInvalidation } from "../contract/cache-invalidation.ts"
 import { Live } from "../contract/channel.ts"
+import { Gatekeeper } from "../contract/gate.ts"
 import { InboundHandler } from "../contract/inbound.ts"
 import { JobQueue } from "../contract/job.ts"
+import { Leases } from "../contract/lease.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Store } from "../contract/store.ts"
 import { noUserAgent, UserAgents } from "../contract/user-agents.ts"
 import { clientAddressReader } from "../kernel/client-address.ts"
 import { Clock } from "../kernel/clock.ts"
-import { type CoreConfig, Settings } from "../kernel/config.ts"
+import { Settings } from "../kernel/config.ts"
 import type { Container, Deps, TokenRecord } from "../kernel/di.ts"
 import { token } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
@@ -22,16 +24,17 @@ import { Vault } from "../kernel/vault.ts"
 import { AcceptedEvents, createAcceptedEvents } from "../pipeline/accepted-events.ts"
 import type { CompileEnvironment } from "../pipeline/compile/environment.ts"
 import { type Compilation, PipelineEngine, type ReceivedResponse } from "../pipeline/engine.ts"
-import type { Answer } from "../pipeline/event/answer.ts"
+import type { HttpAnswer } from "../pipeline/event/answer.ts"
 import { StoreCommitter } from "../pipeline/event/commit.ts"
 import { Dedupe } from "../pipeline/event/dedupe.ts"
 import { LoadedPipelines } from "../pipeline/event/loaded-pipelines.ts"
 import { EventProcessor, type ProcessorServices } from "../pipeline/event/process.ts"
 import { createIntakes, Intakes } from "../pipeline/intake.ts"
 import { announcementOf } from "../pipeline/journal/announcement.ts"
+import { PayloadErasure } from "../pipeline/journal/erasure.ts"
 import { Rejections } from "../pipeline/journal/rejections.ts"
 import { meters } from "../pipeline/meters.ts"
-import { DeferredServices } from "../pipeline/run/deferred-payload.ts"
+import { DeferredServices, deferredJobId } from "../pipeline/run/deferred-payload.ts"
 import { runImmediate } from "../pipeline/run/immediate.ts"
 import { storedIntents } from "../pipeline/run/intents.ts"
 import { retryDeferred } from "../pipeline/run/retry-deferred.ts"
@@ -159,6 +162,7 @@ class Engine {
       ...step,
       slots: new StepSlots({ slots: config.jobs.concurrency, clock, metrics }),
       vault: args.vault,
+      keeper: () => (container.has(Gatekeeper) ? container.get(Gatekeeper) : undefined),
       pipelineAt: async (organization, id, revision) => {
         const stored = await source().atRevision(organization, id, revision)
         return stored ? this.pipelines.of(stored) : null
@@ -176,14 +180,14 @@ class Engine {
   async receive(endpointId: string, request: InboundRequest): Promise<ReceivedResponse> {
     const loaded = await this.pipelines.byEndpoint(endpointId)
     if (loaded?.stored.document.state !== "active" || loaded.intake)
-      throw new AppError("not_found", "There is no active pipeline at this address.", { reason: "no_active_pipeline" })
+      throw new AppError("not_found", "No active pipeline is at this address.", { reason: "no_active_pipeline" })
     const answer = await this.http.receive(loaded, request)
     return { status: answer.status, headers: answer.headers ?? {}, body: answer.body, byDefault: isDefault(answer) }
   }
 }
 
 /** True for the answer of an accepted event whose pipeline does not `respond`. */
-function isDefault({ status, body }: Answer): boolean {
+function isDefault({ status, body }: HttpAnswer): boolean {
   return status === 200 && /^\{"status":"accepted","execution_id":"[0-9a-f-]{36}"\}$/.test(body)
 }
 
@@ -191,18 +195,21 @@ function takenAtItsEndpoint(slug: string): AppError {
   return new AppError("failed_precondition", `The pipeline "${slug}" takes events at its own endpoint only.`, { reason: "endpoint_only" })
 }
 
-interface EngineArgs {
-  readonly intakes: Intakes
-  readonly accepted: AcceptedEvents
-  readonly store: Store
-  readonly vault: Vault
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly log: Deps<{ log: typeof Log }>["log"]
-  readonly sandbox: Sandbox
-  readonly invalidation: CacheInvalidation
-  readonly metrics: Metrics
-  readonly config: CoreConfig
+const needs = {
+  store: Store,
+  clock: Clock,
+  ids: Ids,
+  log: Log,
+  sandbox: Sandbox,
+  invalidation: CacheInvalidation,
+  metrics: Metrics,
+  config: Settings,
+  intakes: Intakes,
+  accepted: AcceptedEvents,
+  vault: Vault,
+}
+
+interface EngineArgs extends Deps<typeof needs> {
   readonly container: Container
   readonly registry: Registry
   readonly node: string
@@ -216,6 +223,7 @@ interface EngineArgs {
 }
 
 const EngineToken = token<Engine>("Engine")
+const ErasureToken = token<PayloadErasure>("PayloadErasure")
 
 /** Registers the engine's services; `compile` and `backoff` come from other modules. */
 export function provideEngine(
@@ -225,19 +233,7 @@ export function provideEngine(
   container.provide(Intakes, { create: createIntakes })
   container.provide(AcceptedEvents, { create: createAcceptedEvents })
   container.provide(EngineToken, {
-    inject: {
-      store: Store,
-      clock: Clock,
-      ids: Ids,
-      log: Log,
-      sandbox: Sandbox,
-      invalidation: CacheInvalidation,
-      metrics: Metrics,
-      config: Settings,
-      intakes: Intakes,
-      accepted: AcceptedEvents,
-      vault: Vault,
-    },
+    inject: needs,
     create: (deps) => new Engine({ ...deps, ...lent, container }),
     stop: async (engine) => {
       engine.stopping.abort()
@@ -266,6 +262,18 @@ export function provideEngine(
         retry: engine.retry,
       }
     },
+  })
+  container.provide(ErasureToken, {
+    inject: { store: Store, leases: Leases, clock: Clock, ids: Ids, log: Log, config: Settings, queue: JobQueue },
+    create: ({ config, queue, ...deps }) =>
+      new PayloadErasure({
+        ...deps,
+        days: config.retention.payloads_days,
+        pipelines: () => container.get(PipelineSource).all(),
+        discardWork: (work, executionId) => queue.discard(work, deferredJobId(executionId)),
+      }),
+    start: (erasure) => erasure.start(),
+    stop: (erasure) => erasure.stop(),
   })
   container.provide(InboundHandler, { inject: { engine: EngineToken }, create: ({ engine }) => engine.http })
   container.provide(DeferredServices, { inject: { engine: EngineToken }, create: ({ engine }) => engine.step })

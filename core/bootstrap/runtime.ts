@@ -14,6 +14,7 @@ import { Container } from "../kernel/di.ts"
 import { Ids, timeOrderedIds } from "../kernel/ids.ts"
 import { Log, type Logger } from "../kernel/log.ts"
 import { Registry } from "../kernel/registry.ts"
+import type { Sandbox } from "../pipeline/sandbox/sandbox.ts"
 import type { LiveMessageDocument } from "../surface/live/messages.ts"
 import { provideRunner, provideWork } from "./engine.ts"
 import { ListeningHooks } from "./listening.ts"
@@ -39,8 +40,8 @@ export interface BuildArgs {
   readonly worker?: WorkerPlace
   /** False: no HTTP server is made, and nothing listens. */
   readonly serve?: boolean
-  /** Compiles the programs of all organizations in one process: only where all of them are one user's. */
-  readonly compileAs?: string | undefined
+  /** To use in place of one of its own; it is stopped with the rest. */
+  readonly sandbox?: Sandbox | undefined
   /** False: the sandbox's process starts with the first program that runs, which saves it where none does. */
   readonly warmSandbox?: boolean
 }

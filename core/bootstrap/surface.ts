@@ -1,12 +1,13 @@
 // The surfaces: REST with its documents, live updates, and the HTTP server that starts last and stops first.
-
 import { LocalRateLimiter } from "../cluster/local-rate-limiter.ts"
 import type { WorkerPlace } from "../cluster/worker.ts"
 import { CacheInvalidation } from "../contract/cache-invalidation.ts"
 import { Authenticator } from "../contract/caller.ts"
 import { Channels, Live } from "../contract/channel.ts"
 import { Collections } from "../contract/collection.ts"
+import { Gatekeeper } from "../contract/gate.ts"
 import { InboundHandler, PublicUrl } from "../contract/inbound.ts"
+import { JobQueue, Jobs } from "../contract/job.ts"
 import { Listening } from "../contract/listening.ts"
 import { Metrics } from "../contract/metrics.ts"
 import { Operations } from "../contract/operation.ts"
@@ -25,6 +26,7 @@ import { Log } from "../kernel/log.ts"
 import type { Registry } from "../kernel/registry.ts"
 import { Vault } from "../kernel/vault.ts"
 import { PipelineSource, pipelineTopic } from "../pipeline/source.ts"
+import { approvedCall } from "../surface/approved-call.ts"
 import { AddressLimits } from "../surface/call/address-limits.ts"
 import { AuditLog } from "../surface/call/audit.ts"
 import { IdempotencyRecords } from "../surface/call/idempotency.ts"
@@ -59,6 +61,7 @@ export function provideCalls(
 ): void {
   for (const collection of [AuditLog, IdempotencyRecords, LiveMessages, LiveNodes, LiveOutboxes])
     registry.add(Collections, collection, "surface")
+  registry.add(Jobs, approvedCall, "surface")
   container.value(Listening, listening)
   container.provide(UnitsOfWork, { inject: { store: Store, ids: Ids }, create: createUnitsOfWork })
   container.provide(Pager, { inject: { vault: Vault }, create: ({ vault }) => createPager({ key: vault.keyFor("cursors") }) })
@@ -93,6 +96,7 @@ export function provideCalls(
         auditDays: config.retention.audit_days,
         digestKey: vault.keyFor("idempotency"),
         resolve: (inject) => container.all(inject),
+        gating: () => ({ queue: container.get(JobQueue), keeper: container.has(Gatekeeper) ? container.get(Gatekeeper) : undefined }),
       }),
   })
   container.provide(Sockets, {

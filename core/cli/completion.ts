@@ -2,7 +2,7 @@
 import type { Command } from "commander"
 import { CommandProblem } from "../kernel/command.ts"
 
-interface Place {
+interface CompletionContext {
   /** Words that lead here: `datasets list-rows`. */
   readonly path: string
   readonly commands: readonly { readonly name: string; readonly summary: string }[]
@@ -22,7 +22,7 @@ export function completionScript(shell: string, program: Command): string {
   return write(placesOf(program, ""))
 }
 
-function placesOf(command: Command, path: string): Place[] {
+function placesOf(command: Command, path: string): CompletionContext[] {
   const below = command.commands.map((one) => ({ name: one.name(), summary: firstLine(one.summary() || one.description()) }))
   const flags = [...command.options.filter(({ hidden }) => !hidden), command.createOption("--help", "display help")].map((option) => ({
     name: option.long ?? option.flags,
@@ -34,12 +34,12 @@ function placesOf(command: Command, path: string): Place[] {
 }
 
 /** Deepest first, so that the longest path matches. */
-function deepestFirst(places: readonly Place[]): Place[] {
-  const depth = ({ path }: Place) => path.split(" ").filter(Boolean).length
+function deepestFirst(places: readonly CompletionContext[]): CompletionContext[] {
+  const depth = ({ path }: CompletionContext) => path.split(" ").filter(Boolean).length
   return [...places].sort((left, right) => depth(right) - depth(left))
 }
 
-function bash(places: readonly Place[]): string {
+function bash(places: readonly CompletionContext[]): string {
   return `# millrace completion for bash: eval "$(millrace completion bash)", or a file in ~/.local/share/bash-completion/completions/millrace
 _millrace() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at="" word words=""
@@ -54,7 +54,7 @@ complete -o default -F _millrace millrace
 `
 }
 
-function zsh(places: readonly Place[]): string {
+function zsh(places: readonly CompletionContext[]): string {
   return `#compdef millrace
 # millrace completion for zsh: source <(millrace completion zsh), or a file _millrace in a folder of $fpath
 _millrace() {
@@ -72,7 +72,7 @@ compdef _millrace millrace
 }
 
 /** The words that may come, by where the line stands and what stands before the cursor; bash and zsh read it alike. */
-function casesOf(places: readonly Place[], indent: string, variable: string): string {
+function casesOf(places: readonly CompletionContext[], indent: string, variable: string): string {
   const cases = deepestFirst(places).map(({ path, commands, flags }) => {
     const pattern = path === "" ? "*" : `"${path}"|"${path} "*`
     const values = flags
@@ -86,7 +86,7 @@ function casesOf(places: readonly Place[], indent: string, variable: string): st
   return [`${indent}case "$at" in`, ...cases, `${indent}esac`].join("\n")
 }
 
-function fish(places: readonly Place[]): string {
+function fish(places: readonly CompletionContext[]): string {
   const lines = places.flatMap(({ path, commands, flags }) => [
     ...commands.map(({ name, summary }) => `complete -c millrace -f -n '__millrace_at "${path}"' -a '${name}' -d '${quoted(summary)}'`),
     ...flags.map(({ name, summary, choices, takesValue }) => {

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs"
 import { CommandProblem } from "../kernel/command.ts"
 
 const causes: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  ENOTDIR: "there is no such file",
+  ENOENT: "the file does not exist",
+  ENOTDIR: "the file does not exist",
   EISDIR: "it is a folder; name a file in it",
   EACCES: "it may not be read",
   EPERM: "it may not be read",

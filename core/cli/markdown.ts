@@ -1,4 +1,5 @@
 // Markdown of declarations: a table of the fields that a zod schema takes, and the small things that pages share.
+import { readFileSync } from "node:fs"
 import { z } from "zod"
 
 export type JsonSchema = { [key: string]: unknown }
@@ -15,6 +16,11 @@ export function generatedNote(from: string): string {
 /** Blocks with an empty line between them. */
 export function pageOf(blocks: readonly string[]): string {
   return `${blocks.join("\n\n")}\n`
+}
+
+/** The text of a file in reference/examples. */
+export function example(name: string): string {
+  return readFileSync(new URL(`./reference/examples/${name}`, import.meta.url), "utf8")
 }
 
 export function fenced(language: string, text: string): string {

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path"
 import { z } from "zod"
 import { CommandProblem } from "../kernel/command.ts"
 import { didYouMean } from "../kernel/guess.ts"
+import { parsedJson } from "../kernel/json.ts"
 import { configFolder } from "../kernel/terminal.ts"
 
 const Profile = z.object({ url: z.string(), key: z.string(), organization: z.string().optional() })
@@ -45,7 +46,7 @@ export function readProfiles(env: NodeJS.ProcessEnv): Profiles {
   }
   // Others on this machine have no business with the keys in it.
   if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
-  const parsed = ProfilesFile.safeParse(jsonOf(text))
+  const parsed = ProfilesFile.safeParse(parsedJson(text))
   if (!parsed.success) throw new CommandProblem(`${file} is not what \`millrace login\` writes; correct it, or remove it and log in again.`)
   return parsed.data
 }
@@ -78,7 +79,7 @@ export function targetOf(env: NodeJS.ProcessEnv, asked: AskedTarget): ChosenTarg
   const preferred = name === undefined && asked.own?.runs ? (here ?? kept) : (kept ?? here)
   const url = givenUrl ?? preferred?.url ?? defaultUrl
   const key = givenKey ?? preferred?.key
-  if (key === undefined) throw new CommandProblem(`There is no key for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`, 3)
+  if (key === undefined) throw new CommandProblem(`No key is stored for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`, 3)
   const ofProfile = givenKey === undefined && preferred === kept ? kept : undefined
   return {
     url,
@@ -116,14 +117,6 @@ function profileNamed(env: NodeJS.ProcessEnv, name: string | undefined): Profile
 export function unknownProfile(name: string, profiles: Profiles["profiles"]): CommandProblem {
   const names = Object.keys(profiles)
   const known =
-    names.length === 0 ? " There is none yet: run `millrace login`." : didYouMean(name, names) || ` There are: ${names.join(", ")}.`
-  return new CommandProblem(`There is no profile "${name}".${known}`)
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+    names.length === 0 ? " None exists yet: run `millrace login`." : didYouMean(name, names) || ` There are: ${names.join(", ")}.`
+  return new CommandProblem(`The profile "${name}" does not exist.${known}`)
 }

@@ -1,17 +1,19 @@
 // The commands. Each reads declarations and files only; `start` alone opens a store and a port. Plugins add commands of
 // their own, which are looked up when a name is none of these.
+import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { Command, CommanderError } from "commander"
 import { type Declarations, frameworkRoot, type LoadedPlugin, loadDeclarations, loadPlugins } from "../bootstrap/plugins.ts"
 import { CommandProblem, type CommandContext as PluginCommandContext } from "../kernel/command.ts"
 import { BootError, type LoadedConfig, loadConfig } from "../kernel/config.ts"
+import { leaves, originOf, type Tree, valueAt } from "../kernel/config-tree.ts"
 import { AppError } from "../kernel/errors.ts"
+import { isRecord } from "../kernel/json.ts"
 import type { GeneratedFile } from "../kernel/plugin.ts"
+import { shownSetting } from "../kernel/setting-problems.ts"
 import { print, printError, processTerminal, type Terminal } from "../kernel/terminal.ts"
 import { addBackupCommands } from "./backup.ts"
 import { addClientCommands } from "./client-commands.ts"
-import { describeConfig } from "./describe-config.ts"
-import { addDev } from "./dev.ts"
 import { addGenerate, projectFiles, writeGenerated } from "./generate.ts"
 import { generatedFiles } from "./generated-files.ts"
 import { addOperationCommands, type CommandContext as CallContext } from "./operations/commands.ts"
@@ -21,6 +23,7 @@ import { addPluginCommand } from "./plugin-command.ts"
 import { addRotateMasterKey } from "./rotate-master-key.ts"
 import { addScaffoldCommands } from "./scaffold/commands.ts"
 import { schemaFiles } from "./schema-files.ts"
+import { startedAgain } from "./started-again.ts"
 
 const defaults = join(frameworkRoot, "config/default.yaml")
 
@@ -144,4 +147,34 @@ async function addDeclaredCommands(program: Command, context: Omit<PluginCommand
 
 function addPluginCommands(program: Command, plugins: readonly LoadedPlugin[], context: Omit<PluginCommandContext, "args">): void {
   for (const command of plugins.flatMap(({ plugin }) => plugin.commands ?? [])) addPluginCommand(program, command, context)
+}
+
+// What `millrace config` prints: one line a value, secrets masked, with its origin.
+
+function describeConfig({ config, origins }: LoadedConfig, plugins: readonly LoadedPlugin[]): string {
+  const { settings: _, ...ownPlugins } = config.plugins
+  const settings = Object.fromEntries(plugins.map(({ plugin, config: own }) => [plugin.id, own]))
+  const tree: Tree = { ...config, plugins: { ...ownPlugins, settings } }
+  const rows = leaves(tree).flatMap((path) => {
+    const value = valueAt(tree, path)
+    if (isRecord(value)) return []
+    const origin =
+      origins.get(path) ?? (path.startsWith("plugins.settings.") ? "the plugin's default" : originOf(path, origins)) ?? "nowhere"
+    return [{ path, value: origin.includes("from_env") ? "[set]" : shownSetting(path, value), origin }]
+  })
+  const width = Math.max(...rows.map(({ path }) => path.length))
+  return rows.map(({ path, value, origin }) => `${path.padEnd(width)}  ${value}  # ${origin}`).join("\n")
+}
+
+// `millrace dev`: the service of a project, started again when a plugin or a setting changes; pipeline files are applied
+// as they change.
+
+function addDev(program: Command, root: string, end: (exitCode: number) => void): void {
+  program
+    .command("dev")
+    .description("Start the service, restart it when plugins/ or config/ change, and apply pipeline files when they change.")
+    .action(async () => {
+      const folders = ["plugins", "config"].map((folder) => join(root, folder)).filter((folder) => existsSync(folder))
+      end(await startedAgain({ folders, command: [join(frameworkRoot, "core/dev.js")], cwd: root }))
+    })
 }

@@ -28,10 +28,10 @@ export async function rotateMasterKey(config: CoreConfig): Promise<string> {
   const keys = runtime.container.get(MasterKeys)
   const inFile = config.master_key === null
   if (inFile && keys.source === undefined)
-    throw new BootError([`There is no master key to replace: MILLRACE_MASTER_KEY is not set, and there is no ${keys.file}.`])
+    throw new BootError([`The master key to replace is missing: MILLRACE_MASTER_KEY is not set, and ${keys.file} does not exist.`])
   if (!inFile && keys.retired.length === 0)
     throw new BootError([
-      "There is no other master key to rotate to: set MILLRACE_MASTER_KEY to the new key, and MILLRACE_RETIRED_MASTER_KEYS to the former one.",
+      "The master key to rotate to is missing: set MILLRACE_MASTER_KEY to the new key, and MILLRACE_RETIRED_MASTER_KEYS to the former one.",
     ])
   const vault = inFile ? createVault(nextMasterKey(keys.file), [keys.current, ...keys.retired]) : createVault(keys.current, keys.retired)
   const store = runtime.container.get(Opened)

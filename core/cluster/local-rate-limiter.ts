@@ -1,7 +1,6 @@
 // Counts in the memory of this process.
-import type { Consumed, FirstValue, Limit, RateLimiter } from "../contract/rate-limiter.ts"
+import { type Consumed, type FirstValue, type Limit, type RateLimiter, windowSeconds } from "../contract/rate-limiter.ts"
 import type { Clock } from "../kernel/clock.ts"
-import { Buckets } from "./token-buckets.ts"
 
 /** Of one kind, so that a flood from many addresses does not push out the buckets of keys. */
 const maxBuckets = 50_000
@@ -59,6 +58,54 @@ export class LocalRateLimiter implements RateLimiter {
       const left = (this.#held.get(id) ?? 1) - 1
       if (left > 0) this.#held.set(id, left)
       else this.#held.delete(id)
+    }
+  }
+}
+
+// Token buckets that refill evenly over a minute, a bounded number of them in this process's memory.
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+export class Buckets {
+  readonly #clock: Clock
+  readonly #max: number
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(clock: Clock, max: number) {
+    this.#clock = clock
+    this.#max = max
+  }
+
+  get size(): number {
+    return this.#buckets.size
+  }
+
+  /** The bucket as it stands now; a new one is full. */
+  refilled(id: string, limit: number): Bucket {
+    const now = this.#clock.monotonic()
+    let bucket = this.#buckets.get(id)
+    if (bucket) this.#buckets.delete(id)
+    else {
+      if (this.#buckets.size >= this.#max) this.#forget(now)
+      bucket = { tokens: limit, at: now }
+    }
+    // Last in the map: the ones asked for longest ago stand first.
+    this.#buckets.set(id, bucket)
+    bucket.tokens = Math.min(limit, bucket.tokens + ((now - bucket.at) / 1_000) * (limit / windowSeconds))
+    bucket.at = now
+    return bucket
+  }
+
+  /** Buckets untouched for a window are full again, so nothing is lost with them; if there is none, the oldest tenth goes. */
+  #forget(now: number): void {
+    let least = Math.ceil(this.#max / 10)
+    for (const [id, bucket] of this.#buckets) {
+      if (least <= 0 && now - bucket.at < windowSeconds * 1_000) return
+      this.#buckets.delete(id)
+      least -= 1
     }
   }
 }

@@ -2,11 +2,13 @@
 // event's commit will write; `deferred` ones run from the durable queue, at least once, with an idempotency key.
 import type { z } from "zod"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
+import type { AppError } from "../kernel/errors.ts"
 import { didYouMean } from "../kernel/guess.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Json } from "./collection.ts"
 import type { Envelope } from "./envelope.ts"
+import type { Risk } from "./gate.ts"
 import type { LintRule } from "./lint-rule.ts"
 import type { Rendered } from "./template.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
@@ -78,6 +80,13 @@ export interface KnownEvent {
   readonly exact: boolean
 }
 
+/** A place in an event, as it was sent, that a step cannot take. */
+export interface EventFault {
+  /** Keys and indexes from the body's root. */
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
 /** An action type, as `defineAction` takes it. */
 export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType, R extends TokenRecord = TokenRecord> {
   /** `<noun>.<verb>`, or one word. */
@@ -85,6 +94,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   readonly summary: string
   readonly description?: string
   readonly timing: "commit" | "deferred"
+  /** Of a deferred action: how much harm is done where a step of it was wrong; `medium` unless given. People who approve steps see it. */
+  readonly risk?: Risk
   /** A strict object of the action's own fields; the common ones (`id`, `needs`, `when`, ...) are not listed. */
   readonly config: C
   /** Of one run; what `steps.<id>` shows. */
@@ -107,6 +118,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   lint?(config: z.output<C>, event?: KnownEvent): readonly ActionFinding[]
   /** For commit actions returns at once or a promise; throws AppError or any error to fail the step. An error with `retryable: false` in its details is not retried. */
   run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
+  /** Asked where a step before the reply failed with `invalid_argument`: what of the event, as it was sent, is at fault. The sender is then answered 400 with these places; without any, 500. Pure. */
+  faultsIn?(sent: Json, refused: AppError): readonly EventFault[]
   /** Dry run: what a deferred action would send, shown instead of being done. Absent: the rendered config. */
   preview?(config: Rendered<z.output<C>>): Json
 }

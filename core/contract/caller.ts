@@ -1,5 +1,4 @@
 // Who is calling: resolved once from the bearer credential, before anything else happens, and handed to every handler.
-
 import { token } from "../kernel/di.ts"
 import type { Logger } from "../kernel/log.ts"
 

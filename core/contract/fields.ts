@@ -5,6 +5,7 @@ import { z } from "zod"
 import { timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
 import { isUuid } from "../kernel/ids.ts"
+import type { Json } from "./collection.ts"
 
 /** A name for documents and URLs: lower-case letters, digits and `-`. */
 export const Slug = z
@@ -26,6 +27,20 @@ export const Timestamp = z.iso
   .datetime({ offset: true })
   .overwrite(inUtc)
   .describe("RFC 3339; stored and returned in UTC with milliseconds.")
+
+/** Any JSON value, looked at in one pass: `z.json()` tries six schemas for each value within. */
+export const AnyJson = z.unknown().superRefine((value, { addIssue }) => {
+  if (!isJson(value)) addIssue({ code: "invalid_type", expected: "json", input: value })
+}) as unknown as z.ZodType<Json, Json>
+
+function isJson(value: unknown): boolean {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true
+  if (typeof value === "number") return Number.isFinite(value)
+  if (Array.isArray(value)) return value.every(isJson)
+  if (typeof value !== "object") return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return (prototype === Object.prototype || prototype === null) && Object.values(value).every(isJson)
+}
 
 const earliest = Date.parse("0000-01-01T00:00:00.000Z")
 const latest = Date.parse("9999-12-31T23:59:59.999Z")

@@ -91,6 +91,10 @@ export interface JobQueue {
   enqueue<P extends z.ZodType>(work: UnitOfWork, job: JobRef<P>, payload: z.input<P>, options?: EnqueueOptions): string
   /** Stages that a dead job is retried, from its first try. The commit fails as `aborted` or `not_found` where there is none. */
   revive(work: UnitOfWork, jobId: string): void
+  /** Stages that a dead job goes; nothing where it is not dead. */
+  discard(work: UnitOfWork, jobId: string): void
+  /** Stages that a job which waits for its time is due now. Nothing where it runs already, or is done. */
+  hasten(work: UnitOfWork, jobId: string): void
 }
 
 /** How far a job is that counts its tries itself, as people see it. */

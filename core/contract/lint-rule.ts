@@ -30,8 +30,8 @@ export interface LintedDocument {
 /** A rule that a document breaks only beside others. */
 export interface CrossDocumentRule extends LintRule {
   readonly id: string
-  /** `others` are those that lie beside it. undefined where the document keeps the rule. Pure. */
-  check(document: LintedDocument, others: readonly LintedDocument[]): { readonly message: string; readonly pointer: string } | undefined
+  /** For each of the documents that lie beside each other, in their order, what it breaks the rule by. Pure. */
+  check(documents: readonly LintedDocument[]): readonly ({ readonly message: string; readonly pointer: string } | undefined)[]
 }
 
 export const CrossDocumentRules: ExtensionPoint<CrossDocumentRule> = { kind: "lint rule", nameOf: ({ id }) => id }

@@ -6,6 +6,7 @@ import type { AppError, ErrorCode } from "../kernel/errors.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
 import type { Caller, Role } from "./caller.ts"
 import type { OperationExample } from "./example.ts"
+import type { OperationGate } from "./gate.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
 export interface Access {
@@ -68,6 +69,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly resource?: ResourceSpec
   /** Of a list: the fields that people look for, first those they look for first. `error.message` is a field within one. */
   readonly columns?: readonly string[]
+  /** A call waits for a person's approval where the organization asks for it; it is performed as a job then, with the caller's rights as they were. */
+  readonly gate?: OperationGate<z.output<I>, z.input<O>>
   /** Output fields that hold a secret shown once: kept out of idempotency records, audit and logs. */
   readonly secretOutput?: readonly string[]
   /** Input fields that hold contents, such as rows or an event: the audit log keeps their count and size alone. */
@@ -78,8 +81,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
    * what was begun, joins it, and refuses another input.
    */
   readonly joinsRepeats?: (output: z.input<O>) => boolean
-  /** Answers a stream (`contentType`) instead of JSON; `handle` then returns a Streamed. REST and CLI only. */
-  readonly streams?: boolean
+  /** Media types of the stream that is answered instead of JSON; `handle` then returns a Streamed. REST and CLI only. */
+  readonly streams?: readonly string[]
   handle(args: HandleArgs<z.output<I>, R>): Promise<z.input<O>> | z.input<O>
   /**
    * Set where the handler may be retried once after a conflict with a concurrent change (`aborted` or `already_exists`,

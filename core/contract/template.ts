@@ -3,6 +3,7 @@
 // config turns them into slots, which the compiler renders once per event; `run` sees plain, checked values.
 import { z } from "zod"
 import type { Json } from "./collection.ts"
+import { AnyJson } from "./fields.ts"
 
 /** A value that may hold templates, found by walking a parsed config. */
 export class TemplateSlot<T = unknown> {
@@ -47,28 +48,16 @@ export function template<T>(inner: z.ZodType<T>) {
   return z.union([inner, templated]).transform((value): TemplateSlot<T> => new TemplateSlot(value as Json, inner))
 }
 
-/** Checked in one go: `z.json()` tries six schemas for each value within, and documents are full of these. */
-const anyJson = z.unknown().refine(isJson, "expected JSON") as unknown as z.ZodType<Json>
-
-function isJson(value: unknown): boolean {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return true
-  if (typeof value === "number") return Number.isFinite(value)
-  if (Array.isArray(value)) return value.every(isJson)
-  if (typeof value !== "object") return false
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return (prototype === Object.prototype || prototype === null) && Object.values(value).every(isJson)
-}
-
 /** Any JSON value; templates may stand in any of its strings. */
 export function templateJson() {
-  return anyJson.transform((value): TemplateSlot<Json> => new TemplateSlot(value, anyJson, true))
+  return AnyJson.transform((value): TemplateSlot<Json> => new TemplateSlot(value, AnyJson, true))
 }
 
 /** An object of columns or fields; templates may stand in any string within its values, not in its keys. */
-export function templateRecord<T extends Json>(value: z.ZodType<T> = anyJson as unknown as z.ZodType<T>) {
+export function templateRecord<T extends Json>(value: z.ZodType<T> = AnyJson as unknown as z.ZodType<T>) {
   const record = z.record(z.string(), value)
-  const takesAny = (value as unknown) === anyJson
+  const takesAny = (value as unknown) === AnyJson
   return z
-    .record(z.string(), anyJson)
+    .record(z.string(), AnyJson)
     .transform((given): TemplateSlot<Record<string, T>> => new TemplateSlot(given as Json, record, takesAny))
 }

@@ -55,8 +55,8 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
   }
   const told = (outcome: "done" | "retried" | "dead") => observe?.(outcome, doc.type, clock.monotonic() - started)
   try {
-    if (!known)
-      throw new AppError("unimplemented", `No plugin declares the job "${doc.type}".`, { reason: "undeclared_job", retryable: false })
+    // Jobs are claimed by the types that plugins declare.
+    if (!known) throw new Error(`No plugin declares the job "${doc.type}".`)
     const payload: unknown = known.job.payload.parse(doc.payload)
     const attributes = () => ({ "millrace.job": doc.type, "millrace.job_id": doc.id, "millrace.attempt": number })
     const run = () => abortable(known.job.run({ ...handed, payload, deps: known.deps() }), stop.signal)

@@ -1,6 +1,7 @@
 // Where jobs wait: one document a job, gone when it is done, kept as `dead` when its tries are used up.
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
 import { type JobProgress, type RetryPolicy, sealContext } from "../contract/job.ts"
+import { isRecord } from "../kernel/json.ts"
 import type { Sealed } from "../kernel/vault.ts"
 
 /** A job that waits, runs, or has used up its tries (`dead`). */
@@ -38,7 +39,7 @@ export const JobCollection = defineCollection<JobDocument>()({
     { fields: ["organization", "state", "created_at"] },
   ],
   sealed({ id, payload }) {
-    const held = typeof payload === "object" && payload !== null && !Array.isArray(payload) ? payload["sealed"] : undefined
+    const held = isRecord(payload) ? payload["sealed"] : undefined
     return held === undefined ? [] : [{ path: "payload.sealed", sealed: held as unknown as Sealed, context: sealContext(id) }]
   },
 })

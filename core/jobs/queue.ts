@@ -1,7 +1,6 @@
 // The durable queue. A job is a document, staged with the commit that asks for it. The node that commits a job holds it
 // from birth (its lease is part of the insert) and runs it at once; a job whose lease has run out, because its node died
 // or had no room, is claimed by whichever node has room first. At least once: a job may run twice, never not at all.
-
 import type { z } from "zod"
 import type { Json } from "../contract/collection.ts"
 import { defaultRetry, type EnqueueOptions, type JobQueue, type JobRef, Postponed } from "../contract/job.ts"
@@ -105,6 +104,16 @@ export class DurableQueue implements JobQueue {
     const run_at = timestamp(this.#args.clock.now())
     const $set = { state: "queued", run_at, held_by: "", attempts: 0, last_error: null }
     work.in(JobCollection).update(jobId, { $set, $unset: { progress: true } }, { where: { state: "dead" } })
+    work.afterCommit(() => this.#pollSoon(0))
+  }
+
+  discard(work: UnitOfWork, jobId: string): void {
+    work.in(JobCollection).remove(jobId, { where: { state: "dead" }, optional: true })
+  }
+
+  hasten(work: UnitOfWork, jobId: string): void {
+    const $set = { run_at: timestamp(this.#args.clock.now()) }
+    work.in(JobCollection).update(jobId, { $set }, { where: { state: "queued", held_by: "" }, optional: true })
     work.afterCommit(() => this.#pollSoon(0))
   }
 

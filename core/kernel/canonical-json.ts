@@ -1,4 +1,5 @@
 // JSON with object keys in order (RFC 8785's) and nothing undefined, so that two spellings of one value are equal.
+/** The text that every spelling of an equal value has. */
 export function canonicalJson(value: unknown): string {
   return textOf(value) ?? "null"
 }

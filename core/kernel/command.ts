@@ -28,6 +28,17 @@ export interface CommandOption {
   readonly default?: string
 }
 
+/** Options of commands that call a running service. */
+export const serviceOptions: readonly CommandOption[] = [
+  {
+    flags: "--profile <name>",
+    summary: "of `millrace login`; MILLRACE_PROFILE, or the running service of this folder, or the current one",
+  },
+  { flags: "--url <url>", summary: "the service; MILLRACE_URL, or that of the profile" },
+  { flags: "--key <key>", summary: "an API key; MILLRACE_KEY, or that of the profile" },
+  { flags: "--organization <slug>", summary: "the organization; MILLRACE_ORGANIZATION, or that of the profile or the key" },
+]
+
 /** What a command is given beside its options. */
 export interface CommandContext {
   /** Positional arguments as given. */

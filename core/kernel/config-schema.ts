@@ -89,7 +89,7 @@ export const CoreConfig = z.strictObject({
   }),
   retention: z.strictObject({
     entries_days: z.int().min(1).describe("Retention of journal entries."),
-    payloads_days: z.int().min(1).describe("Retention of payloads, for replay."),
+    payloads_days: z.int().min(1).describe("Retention of payloads, for replay, and of what journal entries hold of them."),
     audit_days: z.int().min(1).max(36_500).describe("Retention of audit records, from the time of the change."),
   }),
   metrics: z.strictObject({

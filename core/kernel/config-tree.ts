@@ -2,15 +2,12 @@
 // each came from.
 import { existsSync, readFileSync } from "node:fs"
 import { parse } from "yaml"
+import { isRecord } from "./json.ts"
 
 export type Tree = { [key: string]: unknown }
 
 /** Dotted path of each leaf, to the file or variable it came from. */
 export type Origins = Map<string, string>
-
-export function isTree(value: unknown): value is Tree {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-}
 
 /** What is wrong with the file goes to `problems`; the tree is then empty. */
 export function readTree(file: string, problems: string[]): Tree {
@@ -21,7 +18,7 @@ export function readTree(file: string, problems: string[]): Tree {
   try {
     const value: unknown = parse(readFileSync(file, "utf8"), { prettyErrors: true })
     if (value === null || value === undefined) return {}
-    if (isTree(value)) return value
+    if (isRecord(value)) return value
     problems.push(`${file}: a configuration is an object of sections, not ${Array.isArray(value) ? "a list" : `a ${typeof value}`}.`)
   } catch (error) {
     problems.push(`${file}: ${(error as Error).message.trimEnd()}`)
@@ -34,7 +31,7 @@ export function merge(into: Tree, over: Tree, origin: string, origins: Origins, 
   for (const [key, value] of Object.entries(over)) {
     const path = prefix + key
     const standing = Object.hasOwn(into, key) ? into[key] : undefined
-    if (isTree(value) && isTree(standing)) merge(standing, value, origin, origins, `${path}.`)
+    if (isRecord(value) && isRecord(standing)) merge(standing, value, origin, origins, `${path}.`)
     else replace(into, key, value, path, origin, origins)
   }
 }
@@ -42,8 +39,8 @@ export function merge(into: Tree, over: Tree, origin: string, origins: Origins, 
 function replace(into: Tree, key: string, value: unknown, path: string, origin: string, origins: Origins): void {
   Object.defineProperty(into, key, { value, enumerable: true, writable: true, configurable: true })
   for (const known of [...origins.keys()]) if (known === path || known.startsWith(`${path}.`)) origins.delete(known)
-  for (const leaf of isTree(value) ? leaves(value, `${path}.`) : [path]) origins.set(leaf, origin)
-  if (isTree(value) && Object.keys(value).length === 0) origins.set(path, origin)
+  for (const leaf of isRecord(value) ? leaves(value, `${path}.`) : [path]) origins.set(leaf, origin)
+  if (isRecord(value) && Object.keys(value).length === 0) origins.set(path, origin)
 }
 
 /** Sets one value, making the sections on the way. False where something that is not a section stands in the way. */
@@ -53,7 +50,7 @@ export function put(tree: Tree, path: string, value: unknown, origin: string, or
   let at = tree
   for (const key of keys) {
     const next = Object.hasOwn(at, key) ? at[key] : undefined
-    if (!isTree(next)) return false
+    if (!isRecord(next)) return false
     at = next
   }
   replace(at, last, value, path, origin, origins)
@@ -61,13 +58,13 @@ export function put(tree: Tree, path: string, value: unknown, origin: string, or
 }
 
 export function valueAt(tree: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>((value, key) => (isTree(value) && Object.hasOwn(value, key) ? value[key] : undefined), tree)
+  return path.split(".").reduce<unknown>((value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined), tree)
 }
 
 /** Dotted paths of everything that is not a section with something in it. */
 export function leaves(tree: Tree, prefix = ""): string[] {
   return Object.entries(tree).flatMap(([key, value]) =>
-    isTree(value) && Object.keys(value).length > 0 ? leaves(value, `${prefix}${key}.`) : [prefix + key],
+    isRecord(value) && Object.keys(value).length > 0 ? leaves(value, `${prefix}${key}.`) : [prefix + key],
   )
 }
 

@@ -4,8 +4,9 @@
 import { existsSync } from "node:fs"
 import { join, relative } from "node:path"
 import { CoreConfig } from "./config-schema.ts"
-import { isTree, leaves, merge, type Origins, originOf, put, readTree, type Tree, valueAt } from "./config-tree.ts"
+import { leaves, merge, type Origins, originOf, put, readTree, type Tree, valueAt } from "./config-tree.ts"
 import { didYouMean } from "./guess.ts"
+import { isRecord, jsonOrText } from "./json.ts"
 import { settingProblems } from "./setting-problems.ts"
 
 export { type CoreConfig, Settings } from "./config-schema.ts"
@@ -101,7 +102,7 @@ interface Reading {
 /** Puts the variable's value in place of each `{ from_env: NAME }`; returns path and name of each. */
 function takeReferences(tree: Tree, prefix: string, reading: Reading): [path: string, name: string][] {
   return Object.entries(tree).flatMap(([key, value]): [string, string][] => {
-    if (!isTree(value)) return []
+    if (!isRecord(value)) return []
     const path = prefix + key
     const name = value["from_env"]
     if (typeof name !== "string" || Object.keys(value).length !== 1) return takeReferences(value, `${path}.`, reading)
@@ -157,14 +158,5 @@ function fromText(text: string, standing: unknown): unknown {
       .map((part) => part.trim())
       .filter((part) => part !== "")
   }
-  if (isTree(standing)) return fromJson(text)
-  return text
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  return isRecord(standing) ? jsonOrText(text) : text
 }

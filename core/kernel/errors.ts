@@ -1,7 +1,6 @@
 // Every error the service answers with, in one place: the closed set of codes and the HTTP status each maps to
 // (Connect's table, https://connectrpc.com/docs/protocol#error-codes, plus three statuses of HTTP's own).
 // Code throws AppError; surfaces turn it into their own shape; anything else becomes `internal`.
-
 import type { Reason } from "./reasons.ts"
 
 /** The closed set of error codes, each with its HTTP status. */
@@ -37,9 +36,9 @@ export interface FieldProblem {
   message: string
 }
 
-/** Always an object. `reason` is a stable word a program can switch on, registered in reasons.ts or by a plugin; `fields` names what was wrong where. */
+/** Details as they are read: always an object. `reason` is a stable word a program can switch on, registered in reasons.ts or by a plugin; `fields` names what was wrong where. */
 export interface ErrorDetails {
-  reason?: Reason
+  reason?: string
   fields?: FieldProblem[]
   [key: string]: unknown
 }
@@ -57,20 +56,33 @@ export interface AppErrorOptions {
   retryAfterS?: number
 }
 
-/** The one error that handlers throw. The message says what was wrong, with what value, and what to do. */
-export class AppError extends Error {
+type CodeOf<R extends Reason> = MillraceReasons[R]["code"]
+
+/** Details as they are given: those that the reason declares, and `retryable: false` where a job must not try again. */
+type DetailsOf<R extends Reason> = { readonly reason: R; readonly retryable?: boolean } & MillraceReasons[R]["details"]
+
+/**
+ * The one error that handlers throw. The message says what was wrong, with what value, and what to do. The reason is a
+ * declared one; code and details are those that it declares.
+ */
+export class AppError<R extends Reason = Reason> extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
   readonly status: number
   readonly retryAfterS: number | undefined
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options: AppErrorOptions = {}) {
+  constructor(code: CodeOf<R>, message: string, details: DetailsOf<R>, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = "AppError"
     this.code = code
     this.details = details
     this.status = options.status ?? httpStatusOf[code]
     this.retryAfterS = options.retryAfterS
+  }
+
+  /** An error that another thread, node or service made, or one that is told again in other words. */
+  static from({ code, message, details }: ErrorBody, options: AppErrorOptions = {}): AppError {
+    return new AppError(code as CodeOf<Reason>, message, details as DetailsOf<Reason>, options)
   }
 
   toBody(): ErrorBody {

@@ -2,13 +2,12 @@
 // problem is gathered; the caller refuses to boot with the whole list.
 import { existsSync, readdirSync } from "node:fs"
 import { createRequire } from "node:module"
-import { isAbsolute, join, resolve } from "node:path"
-import { pathToFileURL } from "node:url"
-import { isTree } from "./config-tree.ts"
+import { dirname, isAbsolute, join, resolve } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { didYouMean } from "./guess.ts"
+import { isRecord } from "./json.ts"
 import type { Plugin } from "./plugin.ts"
 import { settingProblems } from "./setting-problems.ts"
-import { thrownAtLoad } from "./thrown-at-load.ts"
 
 export interface FoundPlugin<R> {
   readonly plugin: Plugin<R>
@@ -167,8 +166,36 @@ function checkSettings<R>(plugin: Plugin<R>, given: unknown, problems: string[],
 function without(value: unknown, issues: readonly { readonly path: readonly PropertyKey[] }[]): unknown {
   const copy: unknown = structuredClone(value)
   for (const { path } of issues) {
-    const holder = path.slice(0, -1).reduce<unknown>((at, key) => (isTree(at) ? at[String(key)] : undefined), copy)
-    if (isTree(holder)) delete holder[String(path.at(-1))]
+    const holder = path.slice(0, -1).reduce<unknown>((at, key) => (isRecord(at) ? at[String(key)] : undefined), copy)
+    if (isRecord(holder)) delete holder[String(path.at(-1))]
   }
   return copy
+}
+
+// What went wrong while a module was loaded, with the file and line that its author has to look at.
+
+/** `specifier` is what was imported: a file URL, or a package's name. */
+function thrownAtLoad(error: unknown, specifier: string): string {
+  if (!(error instanceof Error)) return String(error)
+  const place = placeOf(error, specifier)
+  return place === undefined ? error.message : `${error.message} (${place})`
+}
+
+/** `file:line`: of a text that does not parse its own, else the first call in the module's folder. */
+function placeOf({ name, stack = "" }: Error, specifier: string): string | undefined {
+  const [first = "", ...rest] = stack.split("\n")
+  // Node writes the place of a syntax error above the error itself, and no call of the module stands below.
+  const parsed = name === "SyntaxError" ? /^(file:\/\/\S+|\/.*):(\d+)$/.exec(first) : null
+  if (parsed) return shown(parsed[1] ?? "", parsed[2] ?? "")
+  if (!specifier.startsWith("file:")) return undefined
+  const folder = dirname(specifier)
+  for (const line of rest) {
+    const [, file = "", at = ""] = /(file:\/\/[^\s)]+?):(\d+)(?::\d+)?\)?$/.exec(line) ?? []
+    if (file.startsWith(`${folder}/`)) return shown(file, at)
+  }
+  return undefined
+}
+
+function shown(file: string, line: string): string {
+  return `${file.startsWith("file:") ? fileURLToPath(file.replace(/\?.*$/, "")) : file}:${line}`
 }

@@ -1,8 +1,9 @@
 // Logs: pino, one JSON object a line on stdout (text where that is a terminal), with the request id and organization that the caller binds. Secrets are
 // cut by field name at any depth, so that an object logged by mistake does not carry one out.
+import { styleText } from "node:util"
 import pino, { type Logger as PinoLogger } from "pino"
 import { token } from "./di.ts"
-import { logText } from "./log-text.ts"
+import { isRecord, parsedJson } from "./json.ts"
 import { isSecretName } from "./secret-names.ts"
 
 /** A logger, as pino has it. */
@@ -80,4 +81,43 @@ function withoutSecrets(value: unknown, depth: number): unknown {
 /** Message, type and stack of an error, its causes and its own fields; anything else as it is. */
 function serialized(error: unknown): object {
   return error instanceof Error ? { ...pino.stdSerializers.err(error) } : { value: error }
+}
+
+// Log lines for a person at a terminal: time, level, message, then what else was logged.
+
+const levels: Readonly<Record<number, readonly [string, Parameters<typeof styleText>[0]]>> = {
+  10: ["trace", "dim"],
+  20: ["debug", "dim"],
+  30: ["info", "green"],
+  40: ["warn", "yellow"],
+  50: ["error", "red"],
+  60: ["fatal", "red"],
+}
+
+/** One JSON line of the log as text, with its line break; other text is left unchanged. */
+export function logText(line: string): string {
+  const logged = parsedJson(line)
+  if (!isRecord(logged)) return line
+  const { level, time, msg = "", err, ...rest } = logged
+  const [name, style] = levels[Number(level)] ?? [String(level), "dim"]
+  const fields = Object.entries(rest).filter(([, value]) => !isList(value))
+  const lists = Object.values(rest).filter(isList)
+  const pairs = fields.map(([key, value]) => styleText("dim", `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`))
+  const head = [styleText("dim", String(time).slice(11, 19)), styleText(style, name.padEnd(5)), String(msg), ...pairs].join(" ")
+  return `${[head, ...lists.flat(), ...traceOf(err)].map((text, index) => (index === 0 ? text : indented(text))).join("\n")}\n`
+}
+
+/** A line each, as problems are listed. */
+function isList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string")
+}
+
+function traceOf(err: unknown): string[] {
+  if (typeof err !== "object" || err === null) return []
+  const { stack, message } = err as { stack?: unknown; message?: unknown }
+  return [String(stack ?? message ?? JSON.stringify(err))]
+}
+
+function indented(text: string): string {
+  return text.replace(/^/gm, "         ")
 }

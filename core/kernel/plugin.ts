@@ -2,7 +2,7 @@
 // (contract/registrar.ts), so that the kernel knows no operation, action or collection.
 import type { z } from "zod"
 import type { PluginCommand } from "./command.ts"
-import type { Reasons } from "./reasons.ts"
+import type { ReasonSpecs } from "./reasons/define.ts"
 
 export interface Plugin<R, C extends z.ZodType = z.ZodType> {
   /** Unique among the loaded plugins; kebab-case. Its settings stand under this name in the configuration. */
@@ -10,7 +10,7 @@ export interface Plugin<R, C extends z.ZodType = z.ZodType> {
   /** Ids of plugins whose exports this one uses. They register, start and migrate first. */
   readonly needs?: readonly string[]
   /** The words that its errors hold in `details.reason` beside core's, made with `defineReasons`. */
-  readonly reasons?: Reasons
+  readonly reasons?: ReasonSpecs
   /** Settings an operator may give; checked at boot, all problems in one report. */
   readonly config: C
   register(registrar: R, config: z.output<C>): void

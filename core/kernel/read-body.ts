@@ -4,7 +4,7 @@ import { AppError } from "./errors.ts"
 
 export const empty = Buffer.alloc(0)
 
-export interface Refused {
+export interface RefusedBody {
   readonly refused: AppError
   readonly size: number | undefined
 }
@@ -29,7 +29,7 @@ export class BufferBudget {
   }
 }
 
-export type Read = Buffer | Refused | "no_capacity" | "aborted"
+export type Read = Buffer | RefusedBody | "no_capacity" | "aborted"
 
 interface Bounds {
   /** Bytes of one body. */

@@ -8,5 +8,8 @@ export function tooComplex({ of, limit, isDeep = false }: Excess): AppError {
 }
 
 export function tooDeep(): AppError {
-  return new AppError("invalid_argument", `The input is nested more than ${maxLevels} levels deep.`, { reason: "body_too_deep" })
+  return new AppError("invalid_argument", `The input is nested more than ${maxLevels} levels deep.`, {
+    reason: "body_too_deep",
+    limit: maxLevels,
+  })
 }

@@ -14,7 +14,7 @@ export interface ZodProblem {
   readonly hint?: string
 }
 
-export interface Refused {
+export interface RefusedValue {
   readonly schema: z.core.$ZodType
   /** What was checked, as it was given. */
   readonly value: unknown
@@ -32,14 +32,14 @@ export const maxProblems = 100
 const maxShownName = 100
 
 /** The first hundred problems, and how many there are. */
-export function zodProblems(refused: Refused): { readonly problems: readonly ZodProblem[]; readonly count: number } {
+export function zodProblems(refused: RefusedValue): { readonly problems: readonly ZodProblem[]; readonly count: number } {
   const found = new Problems(refused)
   found.add(refused.issues, [])
   return found
 }
 
 /** The same with dotted paths below `at`, as `details.fields` of an error has them. */
-export function fieldProblems(refused: Refused, at: Path = []): FieldProblem[] {
+export function fieldProblems(refused: RefusedValue, at: Path = []): FieldProblem[] {
   return zodProblems(refused).problems.map(({ path, message }) => ({ path: dotted([...at, ...path]), message }))
 }
 
@@ -50,9 +50,9 @@ export function dotted(path: Path): string {
 class Problems {
   readonly problems: ZodProblem[] = []
   count = 0
-  readonly #refused: Refused
+  readonly #refused: RefusedValue
 
-  constructor(refused: Refused) {
+  constructor(refused: RefusedValue) {
     this.#refused = refused
   }
 
@@ -155,6 +155,7 @@ function named(kind: string): string {
   if (kind === "array") return "a list"
   if (kind === "record") return "an object"
   if (kind === "int") return "a whole number"
+  if (kind === "json") return "a JSON value"
   return `${/^[aeiou]/.test(kind) ? "an" : "a"} ${kind}`
 }
 

@@ -1,6 +1,5 @@
 // The compiler: a document becomes a graph, or findings that say all that is wrong with it at once. Pure but for what
 // its environment lends; for any input, it throws only where the sandbox cannot compile now (`unavailable`).
-
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { buildStep } from "./compile/build.ts"
 import { compileDedupe } from "./compile/dedupe.ts"

@@ -1,7 +1,7 @@
 // The pipeline document: the shape that REST, MCP, the CLI and files share (specification 2.11 and 4.18). Only the
 // shape; whether it makes sense is the compiler's business.
 import { z } from "zod"
-import { Name, Slug } from "../contract/fields.ts"
+import { AnyJson, Name, Slug } from "../contract/fields.ts"
 import { defaultRetry } from "../contract/job.ts"
 
 /** Whether a pipeline takes events. */
@@ -43,6 +43,10 @@ export const CommonActionFields = z.object({
   on_error: z.string().optional().describe("`fail` (default), `continue`, or an id under `handlers`."),
   retry: Retry.partial().optional().describe("Retry policy of the step."),
   timeout_ms: z.int().min(1).max(600_000).optional().describe("Deadline of this step."),
+  gate: z
+    .boolean()
+    .optional()
+    .describe("Wait for a person's approval before the step, where the organization asks for it at the gate of this action type."),
   await: z.boolean().optional().describe("Run a deferred action before the reply."),
 })
 export type CommonActionFields = z.infer<typeof CommonActionFields>
@@ -70,9 +74,9 @@ export const documentFields = {
     "Source of events; an `internal` pipeline has no endpoint, other pipelines send to it.",
   ),
   auth_mode: z.string().min(1).max(64).default("hmac_sha256").describe("How senders of events are verified."),
-  auth_config: z.record(z.string(), z.json()).default({}).describe("Fields of the auth mode, and its `secret`."),
+  auth_config: z.record(z.string(), AnyJson).default({}).describe("Fields of the auth mode, and its `secret`."),
   request_schema: z
-    .union([z.record(z.string(), z.json()), z.boolean()])
+    .union([z.record(z.string(), AnyJson), z.boolean()])
     .nullable()
     .default(null)
     .describe("JSON Schema (2020-12, or draft-07 if `$schema` says so) of the body; a body that does not match is answered 400."),

@@ -1,6 +1,5 @@
 // The engine as plugins see it: compile a document, put an event through a pipeline from inside the service, try one
 // dry, run a journalled one again.
-
 import type { Reply } from "../contract/action.ts"
 import type { InboundRequest } from "../contract/auth-mode.ts"
 import type { Caller } from "../contract/caller.ts"

@@ -37,6 +37,8 @@ export interface Step {
   readonly timeoutMs: number
   /** Renders and checks the action's config; a constant where it holds no template. */
   readonly config: Evaluate<unknown>
+  /** Waits for a person's approval, where the organization asks for it. */
+  readonly gated: boolean
 }
 
 /** A compiled pipeline. */

@@ -16,16 +16,15 @@ import {
 } from "yaml"
 import type { Finding } from "./findings.ts"
 import { keysOf } from "./pointer.ts"
-import { finding } from "./rules/finding.ts"
-import type { RuleId } from "./rules/rules.ts"
+import { finding, type RuleId } from "./rules/rules.ts"
 
-export interface Place {
+export interface SourcePosition {
   readonly line: number
   readonly column: number
 }
 
 /** Where a pointer stands, or a line and column (from 1) inside the text value there. The nearest known part answers for a missing one. */
-export type Locate = (pointer: string, inside?: Place) => Place | undefined
+export type Locate = (pointer: string, inside?: SourcePosition) => SourcePosition | undefined
 
 export interface ParsedText {
   /** undefined when the text could not be read. */
@@ -40,7 +39,10 @@ export interface ParseOptions {
 }
 
 const maxLength = 2 * 1_048_576
-const maxAliases = 100
+/** Uses of one anchor, what it repeats in turn included. */
+const maxAliasCount = 100
+/** Aliases of one text: the library looks through all anchors for each. */
+const maxAliases = 1_000
 
 /** Reads a YAML or JSON text as a value whose every part knows its line. What is wrong with it is findings; nothing is thrown. */
 export function parseText(text: string, { refuseLiteralSecrets = false }: ParseOptions = {}): ParsedText {
@@ -60,15 +62,22 @@ export function parseText(text: string, { refuseLiteralSecrets = false }: ParseO
     const locate = locator(text, document, lines)
     const problems = syntaxFindings(document, lines)
     if (problems.length > 0) return { value: undefined, findings: problems, locate }
-    const value: unknown = document.toJS({ maxAliasCount: maxAliases })
-    // Anchors that hold themselves throw here, and what aliases repeat counts in full.
+    const value: unknown = document.toJS({ maxAliasCount })
+    // What aliases repeat counts in full.
     if (JSON.stringify(value).length > maxLength) throw new Error(`With its aliases the document has more than ${maxLength} characters`)
     return { value, findings: refuseLiteralSecrets ? secretFindings(value, locate) : [], locate }
   } catch (error) {
-    // Nesting that exhausts the stack, aliases that multiply.
-    const message = error instanceof RangeError ? "The text is nested too deeply." : sentence((error as Error).message)
+    const message = thrownProblem(error as Error)
     return { value: undefined, findings: [finding("invalid-syntax", "", message, { line: 1, column: 1 })], locate: () => undefined }
   }
+}
+
+/** Nesting that exhausts the stack, aliases that multiply. */
+function thrownProblem({ name, message }: Error): string {
+  if (name === "RangeError") return "The text is nested too deeply."
+  return name === "ReferenceError"
+    ? `An anchor is repeated more than ${maxAliasCount} times by its aliases and by theirs; use fewer aliases.`
+    : sentence(message)
 }
 
 /** What follows a fault of syntax follows from it: a tab, or else the first fault. Keys that stand twice are faults each. */
@@ -93,19 +102,23 @@ function syntaxFindings(document: Document.Parsed, lines: LineCounter): Finding[
     else add(sentence(problem.message), problem.pos[0])
   }
   if (found.length > 0) return found
+  const aliases = new Aliases()
   // By hand: the library's own walk costs a tenth of what parsing does.
   const look = (node: unknown): void => {
-    if (isSeq(node)) node.items.forEach(look)
+    if (isSeq(node)) aliases.within(node.anchor, () => node.items.forEach(look))
     else if (isMap(node)) {
-      for (const { key, value } of node.items) {
-        const problem = keyProblem(key)
-        if (problem !== undefined) add(problem, startOf(key as Node))
-        look(key)
-        look(value)
-      }
+      aliases.within(node.anchor, () => {
+        for (const { key, value } of node.items) {
+          const problem = keyProblem(key)
+          if (problem !== undefined) add(problem, startOf(key as Node))
+          look(key)
+          look(value)
+        }
+      })
     } else if (isScalar(node) || isAlias(node)) {
-      const problem = isAlias(node) ? aliasProblem(node, document) : numberProblem(node)
+      const problem = isAlias(node) ? aliases.problem(node) : numberProblem(node)
       if (problem !== undefined) add(problem, startOf(node))
+      if (isScalar(node)) aliases.within(node.anchor, () => {})
     }
   }
   look(document.contents)
@@ -119,8 +132,31 @@ function keyProblem(key: unknown): string | undefined {
   return key === null || (isScalar(key) && typeof key.value !== "object") ? undefined : "A key must be plain text."
 }
 
-function aliasProblem(alias: Alias, document: Document.Parsed): string | undefined {
-  return alias.resolve(document) ? undefined : `There is no anchor "${alias.source}" for this alias.`
+/** The aliases of a text against the anchors before them, in the order of the text. */
+class Aliases {
+  readonly #anchors = new Set<string>()
+  /** Anchors of what is being looked at. */
+  readonly #open = new Set<string>()
+  #count = 0
+
+  within(anchor: string | undefined, look: () => void): void {
+    if (anchor === undefined) {
+      look()
+      return
+    }
+    const isAgain = this.#open.has(anchor)
+    this.#anchors.add(anchor)
+    this.#open.add(anchor)
+    look()
+    if (!isAgain) this.#open.delete(anchor)
+  }
+
+  problem({ source }: Alias): string | undefined {
+    this.#count++
+    if (this.#count > maxAliases) return this.#count === maxAliases + 1 ? `A text has at most ${maxAliases} aliases.` : undefined
+    if (this.#open.has(source)) return `The alias "${source}" stands within its own anchor; a value cannot hold itself.`
+    return this.#anchors.has(source) ? undefined : `The alias "${source}" has no anchor before it.`
+  }
 }
 
 function numberProblem({ value, source = "This" }: Scalar): string | undefined {
@@ -147,7 +183,7 @@ function locator(text: string, document: Document.Parsed, lines: LineCounter): L
 }
 
 /** Lines of a block scalar start below its header and keep their length; in a quoted one only the line it starts on is sure. */
-function placeInside(text: string, node: Scalar, inside: Place, lines: LineCounter): Place {
+function placeInside(text: string, node: Scalar, inside: SourcePosition, lines: LineCounter): SourcePosition {
   const start = lines.linePos(startOf(node))
   if (node.type === Scalar.BLOCK_LITERAL) return { line: start.line + inside.line, column: inside.column + blockIndent(text, node) }
   return { line: start.line, column: inside.line === 1 && node.type === Scalar.PLAIN ? start.col + inside.column - 1 : start.col }

@@ -2,7 +2,8 @@
 
 /** The pointer to a field or element of what `parent` points to. */
 export function childPointer(parent: string, key: PropertyKey): string {
-  return `${parent}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
+  const name = String(key)
+  return `${parent}/${/[~/]/.test(name) ? name.replaceAll("~", "~0").replaceAll("/", "~1") : name}`
 }
 
 export function pointerTo(path: readonly PropertyKey[], parent = ""): string {

@@ -17,8 +17,16 @@ export interface StoredPipeline {
   readonly secrets: readonly VerificationSecret[]
 }
 
+export interface PipelineRef {
+  readonly id: string
+  /** The organization's id. */
+  readonly organization: string
+}
+
 /** Where the engine finds the pipelines that it runs. */
 export interface PipelineSource {
+  /** Of every organization, in any state. */
+  all(): AsyncIterable<PipelineRef>
   byEndpoint(endpointId: string): Promise<StoredPipeline | undefined>
   byId(organization: string, id: string): Promise<StoredPipeline | undefined>
   bySlug(organization: string, slug: string): Promise<StoredPipeline | undefined>

@@ -3,14 +3,12 @@
 import { authFacts } from "../bootstrap/auth-facts.ts"
 import { type Declarations, loadDeclarations } from "../bootstrap/plugins.ts"
 import { CrossDocumentRules } from "../contract/lint-rule.ts"
-import { systemClock } from "../kernel/clock.ts"
 import type { CoreConfig } from "../kernel/config.ts"
-import { createLog } from "../kernel/log.ts"
 import { type CompileEnvironment, compileText, declared } from "../pipeline/compile.ts"
 import type { Compilation } from "../pipeline/engine.ts"
 import type { Finding } from "../pipeline/findings.ts"
 import { type FileAmongOthers, findingsAcross } from "../pipeline/lint/across.ts"
-import { createSandbox } from "../pipeline/sandbox/create-sandbox.ts"
+import { sharedSandbox } from "../pipeline/sandbox/shared-sandbox.ts"
 
 export interface CompiledText {
   readonly compilation: Compilation
@@ -40,7 +38,7 @@ export async function openCompiler({ config, root, env }: LocalCompilerArgs): Pr
 
 /** `organization` is the slug that the documents are for; without one, datasets of any are taken. */
 export function compilerFor(declarations: Declarations, config: CoreConfig, organization?: string): LocalCompiler {
-  const sandbox = createSandbox({ config: config.sandbox, log: createLog("silent"), clock: systemClock })
+  const sandbox = sharedSandbox(config.sandbox)
   const environment: CompileEnvironment = {
     ...declared(declarations.registry),
     authFacts,

@@ -10,6 +10,7 @@ import type { RehearsedConnection } from "../contract/rehearsal.ts"
 import { Store } from "../contract/store.ts"
 import type { DurableQueue } from "../jobs/queue.ts"
 import { AppError } from "../kernel/errors.ts"
+import { jsonOrText } from "../kernel/json.ts"
 import type { PipelineDocument } from "../pipeline/document.ts"
 import { PipelineEngine } from "../pipeline/engine.ts"
 import { EntryCollection } from "../pipeline/journal/collections.ts"
@@ -51,7 +52,7 @@ export interface Broadcast {
 }
 
 /** What one event left behind; `rows` are those of every event of the harness so far, in the order of their first write. */
-export interface Outcome {
+export interface EventOutcome {
   readonly entry: JournalEntry
   readonly response: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: Json }
   readonly rows: readonly HarnessRow[]
@@ -121,7 +122,7 @@ export class PipelineHarness {
   }
 
   /** Sends one event and waits until nothing of it is left to do. */
-  async send(pipeline: MadePipeline, event: SentEvent): Promise<Outcome> {
+  async send(pipeline: MadePipeline, event: SentEvent): Promise<EventOutcome> {
     const { outgoing, runtime } = this.rehearsal
     outgoing.mails.length = 0
     outgoing.calls.length = 0
@@ -181,12 +182,12 @@ export class PipelineHarness {
     return { ...plain, url: parts.query ? address(query) : plain.url, query, headers: { ...parts.headers, ...event.headers } }
   }
 
-  async #receive(engine: PipelineEngine, endpoint: string, request: InboundRequest): Promise<Outcome["response"]> {
+  async #receive(engine: PipelineEngine, endpoint: string, request: InboundRequest): Promise<EventOutcome["response"]> {
     const { status, headers, body } = await engine.receive(endpoint, request)
     return { status, headers, body: asJson(body) }
   }
 
-  async #submit({ stored }: MadePipeline, event: SentEvent): Promise<Outcome["response"]> {
+  async #submit({ stored }: MadePipeline, event: SentEvent): Promise<EventOutcome["response"]> {
     const payload = asJson(event.body.toString("utf8"))
     const { reply } = await this.rehearsal.runtime.container.get(PipelineEngine).submit(stored, { payload, headers: event.headers })
     return { status: reply.status, headers: reply.headers, body: reply.body }
@@ -248,9 +249,5 @@ function isOpen({ state }: { readonly state: string }): boolean {
 }
 
 export function asJson(text: string): Json {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
+  return jsonOrText(text) as Json
 }

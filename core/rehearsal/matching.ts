@@ -83,7 +83,7 @@ function matcherOf(expected: Json): Matcher | undefined {
     case "$exactly":
       return (actual) => isDeepStrictEqual(value, actual)
     default:
-      throw new Error(`There is no matcher ${name}.`)
+      throw new Error(`The matcher ${name} does not exist.`)
   }
 }
 

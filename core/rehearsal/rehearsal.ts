@@ -16,6 +16,7 @@ import { BootError } from "../kernel/config.ts"
 import { Ids } from "../kernel/ids.ts"
 import { createLog, type Logger } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
+import { sharedSandbox } from "../pipeline/sandbox/shared-sandbox.ts"
 import { Invoker } from "../surface/invoke.ts"
 import { CapturedBroadcasts } from "./captured-broadcasts.ts"
 import { CapturedOutgoing } from "./captured-outgoing.ts"
@@ -57,6 +58,7 @@ export class Rehearsal {
     const broadcasts = new CapturedBroadcasts()
     const logged: string[] = []
     const log = createLog(logLevel, { write: (line) => void logged.push(line) })
+    const sandbox = sharedSandbox(config.sandbox)
     try {
       const runtime = await buildRuntime({
         config: tried(config, folder),
@@ -67,13 +69,14 @@ export class Rehearsal {
         capture: outgoing,
         onBroadcast: broadcasts.hear,
         serve: false,
-        compileAs: defaultOrganization,
+        sandbox,
         warmSandbox: false,
         production: false,
       })
       await runtime.start()
       return new Rehearsal({ runtime, clock, outgoing, broadcasts, logged }, folder)
     } catch (error) {
+      await sandbox.stop()
       rmSync(folder, { recursive: true, force: true })
       throw error
     }
@@ -118,7 +121,7 @@ export class Rehearsal {
   /** One call of an operation by its name; throws AppError as the operation does. */
   async invoke<T = Record<string, Json>>(caller: Caller, name: string, input: unknown): Promise<T> {
     const operation = this.runtime.registry.get(Operations, name)
-    if (!operation) throw new BootError([`There is no operation "${name}": its plugin is not loaded.`])
+    if (!operation) throw new BootError([`The operation "${name}" does not exist: its plugin is not loaded.`])
     return (await this.#perform(caller, operation, input)) as T
   }
 

@@ -1,5 +1,4 @@
 // The sender of a tried event: it signs, by the auth mode's own rules, as the real one would.
-
 import type { Runtime } from "../bootstrap/runtime.ts"
 import { AuthModes, type InboundRequest, type SignArgs, type SignedParts } from "../contract/auth-mode.ts"
 import type { TokenRecord } from "../kernel/di.ts"
@@ -29,7 +28,7 @@ export function senderOf(
     async sign(secret, request, pipeline) {
       if (mode.sign) return mode.sign({ config, secret, request, pipeline, deps: container.all(mode.inject) })
       const message = `The auth mode ${mode.mode} cannot sign for tests; give captured signed headers.`
-      throw new AppError("unimplemented", message, { reason: "signing_unsupported" })
+      throw new AppError("unimplemented", message, { reason: "cannot_sign" })
     },
   }
 }

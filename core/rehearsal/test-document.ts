@@ -1,16 +1,17 @@
 // The document of a pipeline's tests, `NAME.test.yaml` beside `NAME.yaml`: events as their senders send them, and what
 // must be left behind. The JSON Schema that editors use is generated from here.
 import { z } from "zod"
+import { AnyJson } from "../contract/fields.ts"
 import { matchers } from "./matching.ts"
 
 const Text = z.record(z.string(), z.string())
-const Value = z.json()
+const Value = AnyJson
 
 const Matcher = `Objects match where they hold at least these fields; lists match as a whole. ${Object.values(matchers)
   .map(({ written }) => written)
   .join(", ")} stand for values.`
 
-export const Answer = z
+export const CannedAnswer = z
   .strictObject({
     status: z.int().min(100).max(599).default(200).describe("HTTP status."),
     headers: Text.default({}).describe("Headers, by name."),
@@ -19,13 +20,13 @@ export const Answer = z
     fails: z.string().min(1).optional().describe("The call fails with this message."),
   })
   .describe("The response.")
-export type Answer = z.output<typeof Answer>
+export type CannedAnswer = z.output<typeof CannedAnswer>
 
 export const Fixture = z.strictObject({
   method: z.string().optional().describe("Any method when absent."),
   url: z.string().describe("Whole URL or its beginning; for an integration the path below its base."),
-  answers: z.array(Answer).min(1).optional().describe("One per call, in order; further calls get the last one."),
-  answer: Answer.optional().describe("The response to every call; 200 without a body when neither is given."),
+  answers: z.array(CannedAnswer).min(1).optional().describe("One per call, in order; further calls get the last one."),
+  answer: CannedAnswer.optional().describe("The response to every call; 200 without a body when neither is given."),
 })
 export type Fixture = z.output<typeof Fixture>
 
@@ -130,7 +131,7 @@ export const Test = z.strictObject({
   http: z
     .array(Fixture)
     .default([])
-    .describe("Responses of other systems; there is no network, and a call that matches none of these fails."),
+    .describe("Responses of other systems; calls do not leave the test, and one that matches none of these fails."),
   mail: MailServer.optional().describe("A mail server that refuses at first; absent: it accepts everything."),
   event: EventDocument.optional().describe("The event as its sender sends it."),
   expect: Expect.optional(),

@@ -72,13 +72,13 @@ const operators: Record<keyof Update, Change> = {
   },
 }
 
-interface Place {
+interface Slot {
   readonly parent: Stored | Json[]
   readonly key: string
 }
 
 /** Where the last part of a path stands. Objects missing on the way are made, or the place is undefined. */
-function placeOf(document: Stored, path: string, make: boolean): Place | undefined {
+function placeOf(document: Stored, path: string, make: boolean): Slot | undefined {
   if (!path.includes(".")) return { parent: document, key: path }
   const segments = path.split(".")
   const key = segments.pop() ?? ""
@@ -96,7 +96,7 @@ function placeOf(document: Stored, path: string, make: boolean): Place | undefin
         "failed_precondition",
         `${path} cannot be changed: ${JSON.stringify(segment)} holds ${JSON.stringify(next)}, no object.`,
         {
-          reason: "not_an_object",
+          reason: "value_type_mismatch",
           fields: [{ path, message: "passes through a value that is not an object" }],
         },
       )
@@ -114,7 +114,7 @@ function checkPosition(parent: Stored | Json[], key: string, path: string): void
     "failed_precondition",
     `${path} cannot be changed: ${JSON.stringify(key)} is not a position in a list of ${parent.length}.`,
     {
-      reason: "invalid_position",
+      reason: "value_type_mismatch",
       fields: [{ path, message: "is not a position in the list" }],
     },
   )

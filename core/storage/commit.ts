@@ -224,7 +224,7 @@ function settle(waiting: Waiting | undefined, result: CommitResult | AppError | 
     waiting?.resolve(result)
     return false
   }
-  waiting?.reject(result ?? new AppError("internal", "The storage driver returned no result for a commit.", { reason: "no_result" }))
+  waiting?.reject(result ?? new AppError("internal", "The storage driver returned no result for a commit.", { reason: "internal" }))
   return true
 }
 

@@ -141,7 +141,7 @@ function contextOf(keyId: string): string {
 function wrongKey({ vault, source, file }: OwnKey, needed: string): AppError {
   const message =
     source === undefined
-      ? `The store holds secrets that are encrypted with the master key ${needed}, and this node has none: MILLRACE_MASTER_KEY is not set, and there is no ${file}. Set MILLRACE_MASTER_KEY to the key of the other nodes, or restore the file; it is not in backups. No key was generated.`
+      ? `The store holds secrets that are encrypted with the master key ${needed}, and this node has none: MILLRACE_MASTER_KEY is not set, and ${file} does not exist. Set MILLRACE_MASTER_KEY to the key of the other nodes, or restore the file; it is not in backups. No key was generated.`
       : `The store holds secrets that are encrypted with the master key ${needed}, and ${source} holds another, ${vault.keyId}. Give this node that key; to replace it, set the new one and name the old one in MILLRACE_RETIRED_MASTER_KEYS, then run \`millrace rotate-master-key\`.`
   return new AppError("failed_precondition", message, { reason: "wrong_master_key", needed, ...(source ? { given: vault.keyId } : {}) })
 }

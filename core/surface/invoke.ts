@@ -5,7 +5,7 @@ import type { Json } from "../contract/collection.ts"
 import type { AnyOperation, Streamed } from "../contract/operation.ts"
 import type { RateLimiter } from "../contract/rate-limiter.ts"
 import type { Store } from "../contract/store.ts"
-import { StagedWork } from "../contract/unit-of-work.ts"
+import { StagedWork, type UnitOfWork } from "../contract/unit-of-work.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
@@ -15,6 +15,7 @@ import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { audit, changesOf } from "./call/audit.ts"
 import { authorise } from "./call/authorise.ts"
+import { type Gating, heldBack } from "./call/gated.ts"
 import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
 import { type Quota, RateLimits } from "./call/rate-limit.ts"
@@ -29,7 +30,7 @@ export interface InvokeOptions {
   readonly authorised?: boolean
 }
 
-export type Answer = JsonAnswer | { readonly kind: "stream"; readonly status: number; readonly stream: Streamed }
+export type CallAnswer = JsonAnswer | { readonly kind: "stream"; readonly status: number; readonly stream: Streamed }
 
 export interface JsonAnswer {
   readonly kind: "json"
@@ -43,11 +44,13 @@ export interface JsonAnswer {
 
 export interface Invoker {
   /** Throws AppError, always; causes that callers must not see have been logged. */
-  invoke(operation: AnyOperation, input: unknown, credentials: Credentials, options?: InvokeOptions): Promise<Answer>
+  invoke(operation: AnyOperation, input: unknown, credentials: Credentials, options?: InvokeOptions): Promise<CallAnswer>
   /** The first half alone, for surfaces that carry several calls in one exchange: who it is, counted against their limits. */
   admit(credentials: Credentials, options?: Pick<InvokeOptions, "quotas">): Promise<Caller>
   /** The second half: one call of a caller who was admitted. */
-  perform(operation: AnyOperation, input: unknown, caller: Caller, options?: Omit<InvokeOptions, "quotas">): Promise<Answer>
+  perform(operation: AnyOperation, input: unknown, caller: Caller, options?: Omit<InvokeOptions, "quotas">): Promise<CallAnswer>
+  /** A call that was approved: handled and audited in the unit of work of the job that performs it, which commits. */
+  performApproved(operation: AnyOperation, input: unknown, caller: Caller, job: ApprovedCall): Promise<Json>
 }
 
 export const Invoker = token<Invoker>("Invoker")
@@ -67,6 +70,15 @@ export interface InvokerDeps {
   readonly digestKey: Buffer
   /** What an operation injects; the container's `all`. */
   readonly resolve: (inject: TokenRecord | undefined) => Deps<TokenRecord>
+  /** Asked when a call of a gated operation comes. */
+  readonly gating?: () => Gating
+}
+
+export interface ApprovedCall {
+  readonly work: UnitOfWork
+  /** The approval's id. */
+  readonly callId: string
+  readonly signal: AbortSignal
 }
 
 interface Call {
@@ -104,7 +116,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     return caller
   }
 
-  async function perform(operation: AnyOperation, given: unknown, caller: Caller, options: InvokeOptions): Promise<Answer> {
+  async function perform(operation: AnyOperation, given: unknown, caller: Caller, options: InvokeOptions): Promise<CallAnswer> {
     if (options.authorised !== true) authorise(operation.access, caller, operation.name)
     const raw = cleared(operation, given, caller)
     const input: unknown = await parseInput(operation.input, raw)
@@ -115,7 +127,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
   }
 
   /** Handles a call with an idempotency key, or gives the answer of the one that was first. */
-  async function once(call: Omit<Call, "claim">, claim: Claim): Promise<Answer> {
+  async function once(call: Omit<Call, "claim">, claim: Claim): Promise<CallAnswer> {
     try {
       const first = await claim.first()
       if (first) return repeated(first)
@@ -130,7 +142,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     }
   }
 
-  async function handle(call: Call): Promise<Answer> {
+  async function handle(call: Call): Promise<CallAnswer> {
     const { operation, caller } = call
     const { onConflict } = operation
     if (!onConflict) return await attempt(call)
@@ -144,17 +156,12 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     })
   }
 
-  async function attempt(call: Call): Promise<Answer> {
+  async function attempt(call: Call): Promise<CallAnswer> {
     const { operation, caller, input, signal, claim } = call
     const work = new StagedWork(deps.ids.uuid())
-    const result: unknown = await operation.handle({
-      input,
-      caller,
-      deps: depsOf(operation),
-      work,
-      signal,
-      callId: claim?.id ?? work.id,
-    })
+    const callId = claim?.id ?? work.id
+    const held = operation.gate ? await heldBack({ operation, caller, input, callId, work }, deps.gating?.()) : undefined
+    const result: unknown = held ?? (await operation.handle({ input, caller, deps: depsOf(operation), work, signal, callId }))
     const status = operation.http.status ?? 200
     if (operation.streams) {
       await commit(work, call, undefined)
@@ -166,21 +173,33 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     return answer
   }
 
+  async function performApproved(operation: AnyOperation, given: unknown, caller: Caller, job: ApprovedCall): Promise<Json> {
+    const input: unknown = await parseInput(operation.input, given)
+    const result: unknown = await operation.handle({ input, caller, deps: depsOf(operation), ...job })
+    const { body } = jsonAnswer(200, await checkedOutput(operation, result))
+    await audited(job.work, { operation, caller, input })
+    return body
+  }
+
+  async function audited(work: UnitOfWork, { operation, caller, input }: Pick<Call, "operation" | "caller" | "input">): Promise<void> {
+    const changes = await changesOf(deps.store, work.writes, caller.organization.id)
+    audit({ work, operation, caller, input, changes, id: deps.ids.uuid(), now: deps.clock.now(), keptDays: deps.auditDays ?? 365 })
+  }
+
   async function commit(work: StagedWork, call: Call, answer: KeptAnswer | undefined): Promise<void> {
-    const { operation, caller, input, claim } = call
+    const { operation, claim } = call
     if (operation.hints.readOnly) {
       if (work.writes.length > 0) throw new Error(`${operation.name} is declared read-only, but staged ${work.writes.length} writes.`)
       return await work.committed({ created: [] })
     }
-    const changes = await changesOf(deps.store, work.writes, caller.organization.id)
-    audit({ work, operation, caller, input, changes, id: deps.ids.uuid(), now: deps.clock.now(), keptDays: deps.auditDays ?? 365 })
+    await audited(work, call)
     if (claim && answer) claim.record(work, answer, operation.secretOutput ?? [])
     const result = await deps.store.commit(work.commit)
     try {
       await work.committed(result)
     } catch (cause) {
       const error = asAppError(cause)
-      throw new AppError(error.code, error.message, { ...error.details, committed: true }, { cause })
+      throw AppError.from({ ...error.toBody(), details: { ...error.details, committed: true } }, { cause })
     }
   }
 
@@ -203,6 +222,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     invoke: (operation, input, credentials, options = {}) =>
       told(operation.name, credentials, async () => await perform(operation, input, await admit(credentials, options), options)),
     admit: (credentials, options = {}) => told("admit", credentials, () => admit(credentials, options)),
+    performApproved,
     perform: (operation, input, caller, options = {}) => told(operation.name, caller, () => perform(operation, input, caller, options)),
   }
 }
@@ -214,7 +234,7 @@ function cameSecond(error: unknown): error is AppError {
 
 type CallContext = Pick<Credentials, "log" | "requestId" | "surface">
 
-function repeated({ status, body }: KeptAnswer): Answer {
+function repeated({ status, body }: KeptAnswer): CallAnswer {
   return jsonAnswer(status, JSON.stringify(body), true)
 }
 

@@ -1,12 +1,12 @@
 // The OpenAPI 3.1 document, read from the registered operations: nothing in it is written twice. Inputs and outputs are
 // the operations' own schemas, named after them.
 import type { AnyOperation } from "../contract/operation.ts"
-import type { AnyRoute } from "../contract/route.ts"
+import type { AnyRoute, RouteDocument } from "../contract/route.ts"
+import { pathParameters } from "./call/audit.ts"
 import { interfaceVersion } from "./interface-version.ts"
-import { answerComponents, ErrorSchema, headerComponents, parameterComponents } from "./openapi/components.ts"
+import { answerComponents, ErrorSchema, headerComponents, parameterComponents, ref } from "./openapi/components.ts"
 import { inboundPath, inboundTag } from "./openapi/inbound.ts"
 import { areaOf, operationEntry } from "./openapi/operation-entry.ts"
-import { routeEntry } from "./openapi/route-entry.ts"
 import { SchemaShelf } from "./openapi/schema-shelf.ts"
 import type { JsonObject } from "./wire-schema.ts"
 
@@ -49,8 +49,8 @@ export function openApi(operations: readonly AnyOperation[], args: { serverUrl: 
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "An API key (`mr_api_…`) or a scoped token (`mr_token_…`)." },
       },
-      parameters: parameterComponents(),
-      headers: headerComponents(),
+      parameters: parameterComponents,
+      headers: headerComponents,
       responses: answerComponents(),
       schemas: shelf.schemas,
     },
@@ -65,4 +65,27 @@ function tagsOf(named: readonly { readonly name: string }[]): { name: string; de
     const verbs = inArea.map((one) => one.name.slice(name.length + 1).replaceAll("_", " "))
     return { name, description: `${title.charAt(0).toUpperCase()}${title.slice(1)}: ${verbs.join(", ")}.` }
   })
+}
+
+// One public route in the OpenAPI document. It needs no key, and its responses are for people and browsers.
+
+function routeEntry(route: AnyRoute, document: RouteDocument): JsonObject {
+  const text = { type: "string" }
+  const inPath = pathParameters(route.path).map((name) => {
+    return { name, in: "path", required: true, description: document.path?.[name] ?? "", schema: text }
+  })
+  const inQuery = Object.entries(document.query ?? {}).map(([name, description]) => ({ name, in: "query", description, schema: text }))
+  const answers = Object.entries(document.answers).map(([status, { description, type }]) => {
+    return [status, { description, ...(type ? { content: { [type]: { schema: text } } } : {}) }]
+  })
+  return {
+    operationId: route.name,
+    summary: route.summary,
+    description: document.description,
+    tags: [areaOf(route)],
+    security: [{}],
+    parameters: [...inPath, ...inQuery, ref("parameters", "RequestId")],
+    ...(document.body ? { requestBody: { required: true, ...document.body } } : {}),
+    responses: Object.fromEntries(answers),
+  }
 }

@@ -19,10 +19,10 @@ import { idempotencyKeyOf } from "./http/idempotency-key.ts"
 import { heldToTag, readsBeside, refuseIfNoneMatch } from "./http/if-match.ts"
 import { methodNotAllowed } from "./http/methods.ts"
 import { openDocument, type ServedDocument } from "./http/open-document.ts"
+import { allowedMethods, routesOf } from "./http/path-pattern.ts"
 import { requestIdOf } from "./http/request-id.ts"
 import { readInput } from "./http/request-input.ts"
-import { allowedMethods, routesOf } from "./http/routes.ts"
-import type { Answer, Invoker } from "./invoke.ts"
+import type { CallAnswer, Invoker } from "./invoke.ts"
 
 export interface RestDeps {
   readonly operations: readonly AnyOperation[]
@@ -109,7 +109,7 @@ export function createRest(deps: RestDeps): RequestListener {
   app.use((request) => {
     const methods = methodsAt(request.path)
     if (methods.length > 0) throw methodNotAllowed(request.method, request.path, methods)
-    throw new AppError("not_found", `There is nothing at ${request.method} ${request.path}. GET /openapi.json lists the operations.`, {
+    throw new AppError("not_found", `No operation is at ${request.method} ${request.path}. GET /openapi.json lists the operations.`, {
       reason: "unknown_path",
     })
   })
@@ -136,7 +136,7 @@ async function answer(deps: RestDeps, called: Called, request: Request, response
 }
 
 /** Nothing of the query or the body is read before it is known who sends it, counted, and that they may. */
-async function perform(deps: RestDeps, { operation, read }: Called, request: Request, response: Response): Promise<Answer> {
+async function perform(deps: RestDeps, { operation, read }: Called, request: Request, response: Response): Promise<CallAnswer> {
   const { invoker } = deps
   const gone = new AbortController()
   response.once("close", () => gone.abort(new AppError("canceled", "The client disconnected.", { reason: "canceled" })))

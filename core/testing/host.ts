@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { buildRuntime, frameworkRoot, type Runtime } from "../bootstrap/runtime.ts"
+import { type BuildArgs, buildRuntime, frameworkRoot, type Runtime } from "../bootstrap/runtime.ts"
 import type { Json } from "../contract/collection.ts"
 import { Operations } from "../contract/operation.ts"
 import type { OutgoingCall, OutgoingMail } from "../contract/outgoing.ts"
@@ -11,8 +11,10 @@ import type { AnyPlugin } from "../contract/registrar.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { loadConfig } from "../kernel/config.ts"
 import type { Token } from "../kernel/di.ts"
+import { jsonOrText } from "../kernel/json.ts"
 import { createLog } from "../kernel/log.ts"
 import { MovableClock } from "../kernel/movable-clock.ts"
+import { sharedSandbox } from "../pipeline/sandbox/shared-sandbox.ts"
 import { CapturedBroadcasts } from "../rehearsal/captured-broadcasts.ts"
 import { CapturedOutgoing } from "../rehearsal/captured-outgoing.ts"
 import { Invoker } from "../surface/invoke.ts"
@@ -31,8 +33,8 @@ export interface TestHostOptions {
   readonly dataDir?: string
   /** Load the pipelines that ship with the project. */
   readonly shippedPipelines?: boolean
-  /** Compile the schemas and transforms of all organizations in one process, which is faster; otherwise each has one of its own, as in a service. */
-  readonly sharedCompiler?: boolean
+  /** Processes of its own for schemas and transforms, with logs and metrics, as a service has them; otherwise the test services of a process share theirs, which is faster. */
+  readonly ownSandbox?: boolean
 }
 
 /** A service that runs for a test, and what a test does with it. */
@@ -102,7 +104,8 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   const clock = new MovableClock()
   const outgoing = new CapturedOutgoing()
   const broadcasts = new CapturedBroadcasts()
-  const runtime = await buildRuntime({
+  const sandbox = options.ownSandbox ? undefined : sharedSandbox(config.sandbox)
+  const runtime = await started({
     config,
     log,
     plugins: options.plugins ?? [],
@@ -110,10 +113,9 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     clock: options.clock ?? clock,
     onBroadcast: broadcasts.hear,
     warmSandbox: false,
-    compileAs: options.sharedCompiler ? "all" : undefined,
+    sandbox,
     ...(options.capture === false ? {} : { capture: outgoing }),
   })
-  await runtime.start()
   const { url } = runtime.listening
   const bootstrap = JSON.parse(readFileSync(join(dataDir, "bootstrap.json"), "utf8")) as {
     admin_key: string
@@ -146,7 +148,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     },
     async invoke<T>(name: string, input: unknown, { key = bootstrap.admin_key }: { readonly key?: string } = {}) {
       const operation = runtime.registry.get(Operations, name)
-      if (!operation) throw new Error(`There is no operation "${name}".`)
+      if (!operation) throw new Error(`The operation "${name}" does not exist.`)
       const credentials = { bearer: key, organization: undefined, surface: "internal", requestId: "test", log } as const
       const answer = await runtime.container.get(Invoker).invoke(operation, input, credentials)
       if (answer.kind === "stream") throw new Error(`${name} answers a stream; call it over HTTP.`)
@@ -174,17 +176,18 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   }
 }
 
-async function answerOf<T>(response: Response): Promise<ApiResponse<T>> {
-  const text = await response.text()
-  return { status: response.status, headers: response.headers, body: parsed(text) as T }
+async function started(args: BuildArgs): Promise<Runtime> {
+  try {
+    const runtime = await buildRuntime(args)
+    await runtime.start()
+    return runtime
+  } catch (error) {
+    await args.sandbox?.stop()
+    throw error
+  }
 }
 
-/** An answer that is not JSON is its text. */
-function parsed(text: string): unknown {
-  if (text === "") return null
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+async function answerOf<T>(response: Response): Promise<ApiResponse<T>> {
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: (text === "" ? null : jsonOrText(text)) as T }
 }

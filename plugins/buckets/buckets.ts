@@ -63,7 +63,7 @@ export function createBuckets(driver: BucketDriver, limits: { readonly maxObject
         const life = expiresAt - limits.now()
         if (life <= 0) throw new AppError("failed_precondition", "The link would have expired already.", { reason: "already_expired" })
         if (life > maxLinkMs)
-          throw new AppError("out_of_range", "A link is valid for seven days at most.", { reason: "link_ttl_too_long", most_ms: maxLinkMs })
+          throw new AppError("out_of_range", "A link is valid for seven days at most.", { reason: "link_ttl_too_long", max_ms: maxLinkMs })
         return driver.signedUrl(organization, checkedKey(organization, key), expiresAt)
       },
       fileOf: (key) => driver.fileOf?.(organization, checkedKey(organization, key)),

@@ -20,7 +20,7 @@ export const readObject = defineRoute({
     if (verdict === "expired")
       throw new AppError("permission_denied", "The link has expired; ask for a new one.", { reason: "link_expired" })
     const found = await deps.buckets.open(organization).get(key)
-    if (!found) throw new AppError("not_found", "There is no such object.", { reason: "object_not_found" })
+    if (!found) throw new AppError("not_found", "The object does not exist.", { reason: "object_not_found" })
     const lifeS = Math.max(0, Math.floor(Number(request.query.get("expires")) - now / 1_000))
     return {
       headers: {

@@ -108,7 +108,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
     const what = reserved.get(slug)
     if (what === undefined) return
     const message = `"${slug}" is reserved for ${what}; choose another dataset.`
-    throw new AppError("invalid_argument", message, {
+    throw new AppError("failed_precondition", message, {
       reason: "dataset_reserved",
       fields: [{ path: "dataset_slug", message }],
       retryable: false,
@@ -195,7 +195,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
     async require(organization, slugOrId) {
       const found = await get(organization, slugOrId)
       if (found) return found
-      throw new AppError("not_found", `There is no dataset "${slugOrId}".`, { reason: "dataset_not_found" })
+      throw new AppError("not_found", `The dataset "${slugOrId}" does not exist.`, { reason: "dataset_not_found" })
     },
     update(work, organization, dataset, change) {
       if (change.status === "archived") refuseArchiving(dataset.slug)

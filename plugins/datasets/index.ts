@@ -13,9 +13,9 @@ import { splitLeads } from "./split-leads.ts"
 export type { Dataset, Row } from "./collections.ts"
 export { DatasetReference } from "./dataset-reference.ts"
 export { Datasets, type ReservedDataset } from "./datasets.ts"
-export { problemOfName } from "./row-values.ts"
+export { problemOfName, refusedNames } from "./row-values.ts"
 export type { RowWatcher } from "./row-writer.ts"
-export { bareDataset, type LeadCapture, leadTargets, splitLeadsWarning } from "./split-leads.ts"
+export { bareDataset, type LeadCapture, leadCapture, splitLeadsWarning } from "./split-leads.ts"
 
 export default definePlugin({
   id: "datasets",

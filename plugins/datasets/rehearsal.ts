@@ -1,5 +1,4 @@
 // The rows that a rehearsal of pipelines left behind.
-
 import type { Json } from "#core"
 import type { RehearsalContext } from "#core/engine"
 import { listRows } from "./operations/rows.ts"

@@ -1,6 +1,5 @@
 // Which part of what is asked of rows the store's indexes answer: conditions on `created_at` and `id`, values of the key
 // column where every row has one (its id follows from it), and the order of `created_at`. Pure.
-
 import type { Filter, Json } from "#core"
 import type { Sort } from "#core/engine"
 import type { Dataset } from "./collections.ts"

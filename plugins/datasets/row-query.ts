@@ -1,6 +1,5 @@
 // What callers may ask of rows: `filter`, JSON in the storage's filter subset over columns, and `sort`, a column with `-`
 // in front for descending. Both are turned into what the store takes; pure.
-
 import { AppError, type Filter, type Json } from "#core"
 import type { Sort } from "#core/engine"
 import type { Row } from "./collections.ts"

@@ -46,6 +46,13 @@ function problemOfValue(value: Json | undefined, level: number): string | undefi
   return Array.isArray(value) ? problemOfList(value, level + 1) : problemOfObject(value, level + 1)
 }
 
+/** Of a name inside a value, where more names will do than of columns. */
+function problemOfKey(key: string): string | undefined {
+  if (key.includes("\0")) return "holds a NUL character"
+  if (key === "__proto__") return "is reserved"
+  return key.isWellFormed() ? undefined : "holds half of a surrogate pair"
+}
+
 function problemOfList(list: readonly Json[], level: number): string | undefined {
   for (const element of list) {
     const problem = problemOfValue(element, level)
@@ -56,13 +63,29 @@ function problemOfList(list: readonly Json[], level: number): string | undefined
 
 function problemOfObject(object: Readonly<Record<string, Json>>, level: number): string | undefined {
   for (const key in object) {
-    if (key.includes("\0")) return "holds a key with a NUL character"
-    if (key === "__proto__") return "holds the key __proto__, which is reserved"
-    if (!key.isWellFormed()) return "holds a key with half of a surrogate pair"
-    const problem = problemOfValue(object[key], level)
-    if (problem) return problem
+    const problem = problemOfKey(key)
+    if (problem) return `holds a key that ${problem}`
+    const inside = problemOfValue(object[key], level)
+    if (inside) return inside
   }
   return undefined
+}
+
+const maxFaults = 20
+
+/** Where an event has a field of the name for which a row was refused, and what is wrong with that name. */
+export function refusedNames(
+  column: string,
+  sent: Json,
+  parent: readonly PropertyKey[] = [],
+): readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] {
+  if (typeof sent !== "object" || sent === null) return []
+  const found = Object.entries(sent).flatMap(([name, value]) => {
+    const path = [...parent, shortened(name)]
+    const problem = shortened(name) === column ? problemOfName(name) : undefined
+    return problem ? [{ path, message: `The name ${problem}.` }] : refusedNames(column, value, path)
+  })
+  return found.slice(0, maxFaults)
 }
 
 function refusal(name: string, message: string): AppError {

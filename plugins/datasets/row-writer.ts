@@ -77,7 +77,7 @@ export class RowWriter {
     if (known) return this.#stage(work, known, row)
     throw new AppError(
       "not_found",
-      `There is no dataset "${slug}". It is created when a pipeline that writes to it is saved, or by POST /v1/datasets.`,
+      `The dataset "${slug}" does not exist. It is created when a pipeline that writes to it is saved, or by POST /v1/datasets.`,
       {
         reason: "dataset_not_found",
         retryable: false,

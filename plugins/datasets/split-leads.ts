@@ -13,7 +13,8 @@ function isEmailName(name: string): boolean {
   return /^e?mail(addr(ess)?)?$/.test(last ?? "")
 }
 
-export interface LeadCapture {
+/** A pipeline that may capture leads. */
+export interface RecordWriter {
   readonly slug: string
   readonly upserts: readonly { readonly dataset: string; readonly key: string }[]
   /** Names of the datasets it writes to, all qualified by their organization or none. */
@@ -23,8 +24,25 @@ export interface LeadCapture {
   readonly request_schema: unknown
 }
 
-/** The datasets that a pipeline writes leads into, as it names them: by a key whose values are emails, or rows that hold one. */
-function leadDatasets({ upserts, pipeline, request_schema }: Omit<LeadCapture, "slug" | "targets">): string[] {
+/** A pipeline that captures leads. */
+export interface LeadCapture {
+  readonly slug: string
+  /** The datasets that it writes leads into, as it names them. */
+  readonly datasets: readonly string[]
+  /** The same among the targets of its writer. */
+  readonly targets: readonly string[]
+}
+
+/** undefined where it keeps no emails: what it writes are not leads. */
+export function leadCapture(writer: RecordWriter): LeadCapture | undefined {
+  const datasets = leadDatasets(writer)
+  const bare = new Set(datasets.map(bareDataset))
+  const targets = writer.targets.filter((target) => bare.has(bareDataset(target)))
+  return targets.length === 0 ? undefined : { slug: writer.slug, datasets, targets }
+}
+
+/** Those it writes by a key whose values are emails, or rows that hold one. */
+function leadDatasets({ upserts, pipeline, request_schema }: RecordWriter): string[] {
   const properties = propertiesOf(request_schema)
   const isEmail = (name: string) => isEmailName(name) || (properties[name] as { format?: unknown } | undefined)?.format === "email"
   const keyed = upserts.filter(({ key }) => isEmail(key)).map(({ dataset }) => dataset)
@@ -41,28 +59,32 @@ function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
   return typeof properties === "object" && properties !== null ? (properties as Record<string, unknown>) : {}
 }
 
-/** The same among `targets`: what a pipeline beside it writes to, when it captures the same leads. */
-export function leadTargets(saved: LeadCapture): string[] {
-  const bare = new Set(leadDatasets(saved).map(bareDataset))
-  return saved.targets.filter((target) => bare.has(bareDataset(target)))
-}
+/** Others that are named one by one. */
+const maxListed = 5
 
-/** What a save is told; `others` are the further active pipelines that capture records. undefined where all is well. */
+/** What a save is told; of `others`, the further active pipelines that capture leads, `saved` is left out. undefined where all is well. */
 export function splitLeadsWarning(
   saved: LeadCapture,
-  others: readonly Pick<LeadCapture, "slug" | "targets">[],
+  others: readonly LeadCapture[],
 ): { readonly rule: "split-leads-dataset"; readonly message: string } | undefined {
-  const byEmail = leadDatasets(saved)
-  const own = new Set(leadTargets(saved))
-  const split = others
-    .filter(({ targets }) => !targets.some((target) => own.has(target)))
-    .flatMap(({ slug, targets }) => targets.map((target) => ({ slug, target })))
-  if (own.size === 0 || split.length === 0) return undefined
-  const listed = split.slice(0, 5).map(({ slug, target }) => `"${slug}" to ${target}`)
-  const suffixed = split.find(({ target }) => byEmail.some((dataset) => differsBySuffix(bareDataset(target), bareDataset(dataset))))
-  const hint = suffixed ? ` ${suffixed.target} looks like the same dataset with a collision suffix.` : ""
+  const own = new Set(saved.targets)
+  const stems = saved.datasets.map(bareDataset).map((dataset) => ({ dataset, stem: stemOf(dataset) }))
+  const hasSuffix = (target: string) =>
+    stems.some(({ dataset, stem }) => target !== dataset && target.startsWith(stem) && stemOf(target) === stem)
+  const listed: string[] = []
+  let suffixed: string | undefined
+  for (const { slug, targets } of others) {
+    if (slug === saved.slug || targets.some((target) => own.has(target))) continue
+    for (const target of targets) {
+      if (listed.length < maxListed) listed.push(`"${slug}" to ${target}`)
+      if (suffixed === undefined && hasSuffix(bareDataset(target))) suffixed = target
+    }
+    if (listed.length >= maxListed && suffixed !== undefined) break
+  }
+  if (listed.length === 0) return undefined
+  const hint = suffixed === undefined ? "" : ` ${suffixed} looks like the same dataset with a collision suffix.`
   const message =
-    `"${saved.slug}" writes leads to ${byEmail.join(", ")}, while other active lead-capture pipelines write to other datasets: ${listed.join(", ")}.` +
+    `"${saved.slug}" writes leads to ${saved.datasets.join(", ")}, while other active lead-capture pipelines write to other datasets: ${listed.join(", ")}.` +
     `${hint} Point every lead-capture pipeline of one customer at one dataset, or disable the stale ones. If separate datasets are intended, name this rule in \`acknowledged_warnings\`.`
   return { rule: "split-leads-dataset", message }
 }
@@ -72,9 +94,9 @@ export function bareDataset(name: string): string {
   return name.slice(name.indexOf(".") + 1)
 }
 
-function differsBySuffix(a: string, b: string): boolean {
-  const stem = (slug: string) => slug.replace(/-\d+$/, "")
-  return a !== b && stem(a) === stem(b)
+/** `leads` of `leads-2`. */
+function stemOf(dataset: string): string {
+  return dataset.replace(/-\d+$/, "")
 }
 
 const write = (dataset: string, key: string) => `pipeline:\n  - { type: dataset.write, dataset_slug: ${dataset}, key: ${key} }`
@@ -88,23 +110,21 @@ export const splitLeads: CrossDocumentRule = {
     "Point every pipeline that upserts by an email column at one dataset, or disable the stale ones. Where separate datasets are intended (bookings, demo requests), name the rule in the document: `acknowledged_warnings: [split-leads-dataset]`.",
   bad: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads-2", "email")}`,
   good: `state: active\n${write("leads", "email")}\n---\nstate: active\n${write("leads", "email")}\n---\nstate: active\n${write("payments", "payment")}`,
-  check(document, others) {
-    const own = document.active ? captureOf(document) : undefined
-    if (!own || document.acknowledged.includes("split-leads-dataset")) return undefined
-    // One that stands apart on purpose is apart from all.
-    const captures = others
-      .filter(({ active, slug, acknowledged }) => active && slug !== own.slug && !acknowledged.includes("split-leads-dataset"))
-      .flatMap((other) => captureOf(other) ?? [])
-    const warning = splitLeadsWarning(own, captures)
-    return warning && { message: warning.message, pointer: pointerOf(document, leadDatasets(own)[0]) }
+  check(documents) {
+    const captures = documents.map(captureOf)
+    const all = captures.filter((capture) => capture !== undefined)
+    return documents.map((document, index) => {
+      const own = captures[index]
+      const warning = own && splitLeadsWarning(own, all)
+      return warning && { message: warning.message, pointer: pointerOf(document, own.datasets[0]) }
+    })
   },
 }
 
-/** undefined where it keeps no emails: what it writes are not leads. */
-function captureOf({ slug, upserts, writesTo, pipeline, request_schema }: LintedDocument): LeadCapture | undefined {
-  const capture = { slug, upserts, pipeline, request_schema, targets: writesTo.map(bareDataset) }
-  const targets = leadTargets(capture)
-  return targets.length === 0 ? undefined : { ...capture, targets }
+/** One that stands apart on purpose is apart from all. */
+function captureOf({ slug, active, acknowledged, upserts, writesTo, pipeline, request_schema }: LintedDocument): LeadCapture | undefined {
+  if (!active || acknowledged.includes("split-leads-dataset")) return undefined
+  return leadCapture({ slug, upserts, pipeline, request_schema, targets: writesTo.map(bareDataset) })
 }
 
 /** The field of the first step that names the dataset. */

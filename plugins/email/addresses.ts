@@ -85,7 +85,7 @@ function holds(enough: (count: number) => boolean) {
 
 function bad(field: string, problem: string): AppError {
   return new AppError("invalid_argument", `The mail was not sent: ${field} holds ${problem}.`, {
-    reason: "address_refused",
+    reason: "invalid_address",
     retryable: false,
     fields: [{ path: field, message: problem }],
   })

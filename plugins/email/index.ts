@@ -1,5 +1,4 @@
 // Mail that the service sends: one look, content supplied by the caller, through SMTP or into files.
-
 import { join } from "node:path"
 import { z } from "zod"
 import { definePlugin, Settings } from "#core"

@@ -1,7 +1,7 @@
 // Content becomes a message: subject, HTML in the standard look, and plain text that says the same. The caller supplies
 // values only; no value can bring markup, a header or a script along.
-import { escapeHtml, linkedHtml, plainHtml, safeUrl } from "./linkify.ts"
-import { parts } from "./template/parts.generated.ts"
+import { linkifyit } from "linkify-it"
+import parts from "./template/parts.generated.json" with { type: "json" }
 
 export interface MailContent {
   /** The heading when absent or empty. */
@@ -95,4 +95,60 @@ function block(text: string, most = maxValue): string {
     .replace(/[^\P{Cc}\n\t]/gu, "")
     .trim()
   return clean.length > most ? `${clean.slice(0, most).toWellFormed()}…` : clean.toWellFormed()
+}
+
+// Text as it arrived becomes HTML: everything escaped, and web addresses, mail addresses and international phone
+// numbers in it clickable. Nothing but http, https, mailto and tel becomes a link.
+
+const links = linkifyit({ fuzzyLink: true, fuzzyEmail: true, fuzzyIP: false, urlAuth: true, maxLength: 2_048 })
+  .add("ftp:", null)
+  .add("//", null)
+
+/** `+`, then 7 to 15 digits with the usual separators (E.164). */
+const phone = /(?<![\w+])\+\d(?:[ ().-]{0,2}\d){6,14}(?!\w)/g
+
+const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" }
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "")
+}
+
+/** Escaped, with line breaks kept and nothing clickable. */
+function plainHtml(text: string): string {
+  return escapeHtml(text).replace(/\r?\n|\r/g, "<br>")
+}
+
+/** Escaped, with line breaks kept. */
+export function linkedHtml(text: string): string {
+  let html = ""
+  let done = 0
+  for (const match of links.match(text) ?? []) {
+    const url = safeUrl(match.url)
+    if (!url) continue
+    html += withPhones(text.slice(done, match.index)) + anchor(url, text.slice(match.index, match.lastIndex))
+    done = match.lastIndex
+  }
+  return (html + withPhones(text.slice(done))).replace(/\r?\n|\r/g, "<br>")
+}
+
+/** The URL in its normal form, when a click on it does no more than open a page or a new message. */
+function safeUrl(text: string): string | undefined {
+  if (text.length > 2_048 || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  if (url.protocol === "mailto:") return url.href
+  return (url.protocol === "http:" || url.protocol === "https:") && !url.username && !url.password ? url.href : undefined
+}
+
+function withPhones(text: string): string {
+  let html = ""
+  let done = 0
+  for (const match of text.matchAll(phone)) {
+    html += escapeHtml(text.slice(done, match.index)) + anchor(`tel:+${match[0].replace(/\D/g, "")}`, match[0])
+    done = match.index + match[0].length
+  }
+  return html + escapeHtml(text.slice(done))
+}
+
+function anchor(url: string, text: string): string {
+  return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`
 }

@@ -1,6 +1,5 @@
 // Who a message is from. The configured sender unless a plugin (one that knows an organization's verified domains)
 // chooses another.
-
 import { token } from "#core"
 import type { Service } from "#core/engine"
 import type { MailAddress } from "./addresses.ts"

@@ -1,6 +1,5 @@
 // Mail over SMTP, connections pooled. A failure says whether the server refused permanently (5xx about the message or its
 // recipients) or something that may pass stood in the way.
-
 import { createTransport } from "nodemailer"
 import { AppError } from "#core"
 import { asNodemailer, type Transport } from "./transport.ts"

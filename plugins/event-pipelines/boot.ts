@@ -1,6 +1,5 @@
 // At start: the shipped and the user's pipeline files are applied, and the operator is told how to send a
 // first event, until there was one.
-
 import { existsSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import type { Logger, Store, UnitsOfWork } from "#core"

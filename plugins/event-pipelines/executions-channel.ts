@@ -1,5 +1,4 @@
 // The live channel `executions`. Its messages are not kept: clients that lost their connection get them again from the journal.
-
 import { defineChannel, timestamp } from "#core"
 import { EntryCollection, type HistoryArgs, type PastMessage, pastAnnouncement } from "#core/engine"
 import { Pipelines } from "./collections.ts"

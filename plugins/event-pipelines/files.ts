@@ -1,7 +1,6 @@
 // Pipelines from files: at start each document under the configured folders is applied to the first organization where
 // it differs from what was last applied from it. A change made on the server since is drift: kept, reported, never
 // overwritten. Nodes that start together race for the commit, and the one that loses finds it done.
-
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { basename, relative } from "node:path"

@@ -1,6 +1,5 @@
 // Event pipelines: the resource around the engine. Keeps documents and secrets, hands them to the engine, and shows what
 // became of events.
-
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, Log, Settings, Store, UnitsOfWork } from "#core"
 import { Listening, PipelineSource } from "#core/engine"
@@ -41,8 +40,7 @@ export default definePlugin({
         pipelines: EventPipelinesService,
         organizations: Organizations,
       },
-      create: ({ organizations, ...deps }) =>
-        pipelineSource({ ...deps, organizationSlug: async (id) => (await organizations.byId(id))?.slug ?? id }),
+      create: (deps) => pipelineSource(deps),
     })
     registrar.run("pipeline files", {
       inject: {

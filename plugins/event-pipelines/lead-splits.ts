@@ -1,7 +1,7 @@
 // Leads of one organization that lie in several places, because its pipelines write to several datasets: a
 // warning when one of them is saved.
 import type { Store } from "#core"
-import { type LeadCapture, leadTargets, splitLeadsWarning } from "../datasets/index.ts"
+import { type LeadCapture, leadCapture, splitLeadsWarning } from "../datasets/index.ts"
 import { type PipelineRecord, Pipelines } from "./collections.ts"
 
 const capturing = { purpose: "record_capture", state: "active" } as const
@@ -16,15 +16,11 @@ export class LeadSplits {
   /** Warnings by slug, for those of many saved together that put leads elsewhere than the organization's other pipelines do. */
   async among(organization: string, slugs: ReadonlySet<string>): Promise<{ slug: string; warning: string }[]> {
     const records = await this.#store.open(Pipelines, organization).find(capturing, { limit: 10_000 })
-    const captures = records.flatMap((record) => captureOf(record) ?? [])
-    const quiet = new Set(records.filter(acknowledges).map(({ slug }) => slug))
+    const captures = records.filter((record) => !acknowledges(record)).flatMap((record) => captureOf(record) ?? [])
     return captures
-      .filter(({ slug }) => slugs.has(slug) && !quiet.has(slug))
+      .filter(({ slug }) => slugs.has(slug))
       .flatMap((capture) => {
-        const warning = splitLeadsWarning(
-          capture,
-          captures.filter((other) => other !== capture && !quiet.has(other.slug)),
-        )
+        const warning = splitLeadsWarning(capture, captures)
         return warning ? [{ slug: capture.slug, warning: `${warning.rule}: ${warning.message}` }] : []
       })
   }
@@ -48,10 +44,7 @@ function acknowledges({ document }: PipelineRecord): boolean {
   return document.acknowledged_warnings?.includes("split-leads-dataset") ?? false
 }
 
-/** undefined where it keeps no emails: what it writes are not leads. */
 function captureOf({ slug, upserts, write_target_datasets: targets, document }: PipelineRecord): LeadCapture | undefined {
   const { pipeline, request_schema } = document
-  const capture = { slug, upserts, targets, pipeline, request_schema }
-  const leads = leadTargets(capture)
-  return leads.length === 0 ? undefined : { ...capture, targets: leads }
+  return leadCapture({ slug, upserts, targets, pipeline, request_schema })
 }

@@ -1,5 +1,4 @@
 // What a document needs before it is saved: that it compiles, its datasets, its page, a secret of the right form.
-
 import { AppError, type Caller, type UnitOfWork } from "#core"
 import type { Declarations, Finding, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { Datasets } from "../datasets/index.ts"
@@ -63,7 +62,7 @@ export class Needs {
   async checkOwner(organization: string, document: PipelineDocument): Promise<void> {
     if (document.owner_artifact_id !== null) {
       const page = await this.#deps.pages.get(organization, document.owner_artifact_id)
-      if (!page) throw invalid("owner_artifact_id", `there is no page ${document.owner_artifact_id}.`)
+      if (!page) throw invalid("owner_artifact_id", `the page ${document.owner_artifact_id} does not exist.`)
     } else if (document.auth_mode === "public_artifact") {
       throw invalid("owner_artifact_id", "public_artifact needs the published page that the pipeline belongs to.")
     }

@@ -1,6 +1,5 @@
 // Event pipelines as a service: create, change, rotate. Each change is one commit: the pipeline, its endpoint, its
 // revision, the datasets that its writes need, and the news for every node that holds it compiled.
-
 import {
   AppError,
   CacheInvalidation,
@@ -209,11 +208,9 @@ export class EventPipelines extends PipelineRecords {
     const stored = await this.get(organization, reference)
     const { mode, config, need } = secretNeed(this.#deps.declared, stored.document)
     if (need === "none") {
-      throw new AppError(
-        "failed_precondition",
-        `The auth mode ${stored.document.auth_mode} carries no secret; there is nothing to rotate.`,
-        { reason: "no_secret" },
-      )
+      throw new AppError("failed_precondition", `The auth mode ${stored.document.auth_mode} carries no secret that could be rotated.`, {
+        reason: "no_secret",
+      })
     }
     if (need === "provided" && options.secret === undefined) {
       throw invalid("secret", 'this provider issues the secret itself; send it as { "secret": … }.')

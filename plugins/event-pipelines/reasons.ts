@@ -1,16 +1,61 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { z } from "zod"
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+
+/** `details.findings`: what the compiler found in a document. */
+const Findings = z.array(
+  z.object({
+    rule: z.string(),
+    level: z.enum(["error", "warning"]),
+    message: z.string(),
+    pointer: z.string(),
+    line: z.int().optional(),
+    column: z.int().optional(),
+  }),
+)
 
 export const reasons = defineReasons({
-  event_pipeline_not_found: { codes: ["not_found"], summary: "There is no such event pipeline." },
-  stale_plan: { codes: ["aborted"], summary: "Pipelines changed between planning and applying; plan again." },
-  documents_refused: { codes: ["failed_precondition"], summary: "Documents are not valid; findings tell why." },
-  drift: { codes: ["failed_precondition"], summary: "The stored pipeline was changed since the file was applied." },
-  invalid_document: { codes: ["invalid_argument"], summary: "The document is not a pipeline document." },
-  literal_secret: { codes: ["invalid_argument"], summary: "A file holds a secret in plain text." },
-  no_fields: { codes: ["invalid_argument"], summary: "No field to change was given." },
-  read_only_field: { codes: ["invalid_argument"], summary: "A read-only field was given another value." },
-  reserved_pipeline: { codes: ["invalid_argument"], summary: "This field of a pipeline that the service made is read-only." },
-  duplicate_slug: { codes: ["invalid_argument"], summary: "Two documents have one slug." },
-  unreachable: { codes: ["unavailable"], summary: "The server could not be reached." },
+  compile_failed: {
+    code: "invalid_argument",
+    summary: "The pipeline's document does not compile.",
+    remedy: "Correct what the findings name.",
+    details: { fields: FieldProblems, findings: Findings.describe("What was found, as `validate` gives it.") },
+  },
+  event_pipeline_not_found: { code: "not_found", summary: "The event pipeline does not exist.", remedy: "List the pipelines." },
+  stale_plan: { code: "aborted", summary: "Pipelines changed between planning and applying; plan again.", remedy: "Apply again." },
+  documents_refused: {
+    code: "failed_precondition",
+    summary: "Documents are not valid; findings tell why.",
+    remedy: "Correct what the findings name.",
+    details: { pipelines: z.array(z.string()).describe("Slugs of the pipelines.") },
+  },
+  drift: {
+    code: "failed_precondition",
+    summary: "The stored pipeline was changed since the file was applied.",
+    remedy: "Apply with `force`, or take the change into the file.",
+    details: { pipelines: z.array(z.string()).describe("Slugs of the pipelines.") },
+  },
+  invalid_document: { code: "invalid_argument", summary: "The document is not a pipeline document.", details: { fields: FieldProblems } },
+  literal_secret: {
+    code: "invalid_argument",
+    summary: "A file holds a secret in plain text.",
+    remedy: "Write `{ from_env: NAME }`, and set the variable.",
+  },
+  no_fields: { code: "invalid_argument", summary: "No field to change was given.", remedy: "Give a field to change." },
+  reserved_pipeline: {
+    code: "invalid_argument",
+    summary: "This field of a pipeline that the service made is read-only.",
+    remedy: "Leave these fields as they are.",
+    details: { fields: FieldProblems },
+  },
+  duplicate_slug: {
+    code: "invalid_argument",
+    summary: "Two documents have one slug.",
+    remedy: "Give each document a slug of its own.",
+    details: { slug: z.string().describe("The slug.") },
+  },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

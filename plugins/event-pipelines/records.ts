@@ -1,5 +1,4 @@
 // Stored pipelines as they are looked up: one by what names it, the one that serves a page, a page of a list.
-
 import { AppError, isUuid, type Pager, type Store } from "#core"
 import type { Page } from "#core/engine"
 import { type PipelineRecord, Pipelines } from "./collections.ts"
@@ -24,7 +23,7 @@ export class PipelineRecords {
   /** By slug or UUID; throws `not_found`. */
   async get(organization: string, reference: string): Promise<PipelineRecord> {
     const found = await this.find(organization, reference)
-    if (!found) throw new AppError("not_found", `There is no event pipeline "${reference}".`, { reason: "event_pipeline_not_found" })
+    if (!found) throw new AppError("not_found", `The event pipeline "${reference}" does not exist.`, { reason: "event_pipeline_not_found" })
     return found
   }
 

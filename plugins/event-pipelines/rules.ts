@@ -1,9 +1,16 @@
 // Rules of a save that the compiler cannot know: purposes and promotion (specification 2.11), what is fixed at creation,
 // what the auth mode says about secrets.
-
 import { z } from "zod"
-import { AppError, type Caller, roleAtLeast } from "#core"
-import { AuthModes, type Declarations, type PipelineDocument } from "#core/engine"
+import { AppError, type Caller, roleAtLeast, type Store } from "#core"
+import {
+  AuthModes,
+  type Declarations,
+  EntryCollection,
+  type JournalEntry,
+  type PipelineDocument,
+  type PipelineSource,
+  type StoredPipeline,
+} from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 import { redactedSecret } from "./wire.ts"
 
@@ -121,4 +128,18 @@ export const Force = z.boolean().default(false).describe("Run it even if the pip
 export function refuseForce(force: boolean, { role }: Caller): void {
   if (!force || roleAtLeast(role, "admin")) return
   throw new AppError("permission_denied", `force requires the role admin; this key has the role ${role}.`, { reason: "role_too_low" })
+}
+
+/** By slug or UUID, as the engine runs it; throws `not_found`. */
+export async function requirePipeline(source: PipelineSource, organization: string, reference: string): Promise<StoredPipeline> {
+  const stored = await source.bySlug(organization, reference)
+  if (!stored) throw new AppError("not_found", `The event pipeline "${reference}" does not exist.`, { reason: "event_pipeline_not_found" })
+  return stored
+}
+
+/** An execution of the pipeline; throws `not_found`. */
+export async function requireEntry(store: Store, organization: string, pipeline: PipelineRecord, id: string): Promise<JournalEntry> {
+  const entry = await store.open(EntryCollection, organization).get(id)
+  if (entry?.pipeline_id === pipeline.id) return entry
+  throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${id}.`, { reason: "execution_not_found" })
 }

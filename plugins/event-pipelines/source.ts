@@ -1,6 +1,7 @@
 // Hands the engine the pipelines it runs: by endpoint, by id, by slug, and as they were at an earlier revision.
 import { AppError, type CacheInvalidation, type Clock, type Store, timestamp, type UnitsOfWork } from "#core"
 import { type PipelineDocument, type PipelineSource, pipelineTopic, type StoredPipeline } from "#core/engine"
+import type { Organizations } from "../organizations/index.ts"
 import { Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import type { EventPipelines } from "./pipelines.ts"
 import { stillApplied } from "./rules.ts"
@@ -11,10 +12,11 @@ interface SourceDeps {
   readonly works: UnitsOfWork
   readonly invalidation: CacheInvalidation
   readonly pipelines: EventPipelines
-  readonly organizationSlug: (id: string) => Promise<string>
+  readonly organizations: Pick<Organizations, "all" | "byId">
 }
 
-export function pipelineSource({ store, clock, works, invalidation, pipelines, organizationSlug }: SourceDeps): PipelineSource {
+export function pipelineSource({ store, clock, works, invalidation, pipelines, organizations }: SourceDeps): PipelineSource {
+  const organizationSlug = async (id: string) => (await organizations.byId(id))?.slug ?? id
   const stored = (organization: StoredPipeline["organization"], record: PipelineRecord, document = record.document): StoredPipeline => ({
     id: record.id,
     organization,
@@ -28,6 +30,10 @@ export function pipelineSource({ store, clock, works, invalidation, pipelines, o
   const inOrganization = async (organization: string, record: PipelineRecord | undefined) =>
     record && stored({ id: organization, slug: await organizationSlug(organization) }, record)
   return {
+    async *all() {
+      for await (const { id: organization } of organizations.all())
+        for await (const { id } of store.open(Pipelines, organization).stream({})) yield { id, organization }
+    },
     async byEndpoint(endpointId) {
       const endpoint = await store.open(Endpoints).get(endpointId)
       if (!endpoint) return undefined

@@ -1,13 +1,12 @@
 // The resource as callers see it (specification 2.11 and 4.18): flat, and without secrets.
-
 import { z } from "zod"
-import { Timestamp, Uuid } from "#core"
+import { AnyJson, Timestamp, Uuid } from "#core"
 import { documentFields, PipelineState, Purpose, SourceKind } from "#core/engine"
 import type { PipelineRecord } from "./collections.ts"
 
 export const redactedSecret = "[redacted]"
 
-const ActionWire = z.record(z.string(), z.json())
+const ActionWire = z.record(z.string(), AnyJson)
 
 export const EventPipeline = z
   .object({
@@ -18,8 +17,8 @@ export const EventPipeline = z
     state: PipelineState,
     source_kind: SourceKind,
     auth_mode: z.string(),
-    auth_config: z.record(z.string(), z.json()).describe("The stored secret is redacted."),
-    request_schema: z.union([z.record(z.string(), z.json()), z.boolean()]).nullable(),
+    auth_config: z.record(z.string(), AnyJson).describe("The stored secret is redacted."),
+    request_schema: z.union([z.record(z.string(), AnyJson), z.boolean()]).nullable(),
     transform_js: z.string().nullable(),
     pipeline: z.array(ActionWire),
     handlers: z.record(z.string(), ActionWire),

@@ -16,6 +16,23 @@ export interface Guardrail {
   max_increase_percent: number
 }
 
+/** Of the statistics of real visitors. */
+export interface ExperimentPlan {
+  alpha: number
+  power: number
+  minimum_effect_percent: number
+  cost_per_visitor_millicents: number | null
+}
+
+/** Has the page's weights follow how likely each variant is the best. */
+export interface AllocationRule {
+  kind: "thompson"
+  /** Least share of each variant. */
+  floor: number
+  prior: "tournament" | "none"
+  interval: "1h" | "6h" | "1d"
+}
+
 export interface ExperimentVariant {
   key: string
   /** Key of the variant of the page that it is. */
@@ -23,6 +40,7 @@ export interface ExperimentVariant {
 }
 
 export interface Decision {
+  /** "" where none was chosen. */
   variant_key: string
   reason: string
   decided_by: string
@@ -38,18 +56,24 @@ export interface StoredExperiment extends Document {
   variants: ExperimentVariant[]
   goal: Goal
   guardrails: Guardrail[]
+  /** Absent in experiments of earlier versions, as are `allocation` and `ended_at`. */
+  plan?: ExperimentPlan
+  /** Null, or absent: the page's weights stay as they are set. */
+  allocation?: AllocationRule | null
   status: ExperimentStatus
   decision: Decision | null
   revision: number
   created_at: string
   updated_at: string
   started_at: string | null
+  /** When it was decided or archived. */
+  ended_at?: string | null
 }
 
 export const ExperimentCollection = defineCollection<StoredExperiment>()({
   name: "page_experiments",
   scope: "organization",
-  times: ["created_at", "updated_at", "started_at"],
+  times: ["created_at", "updated_at", "started_at", "ended_at"],
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["status"] }],
 })
 
@@ -80,11 +104,12 @@ export const ObservationCollection = defineCollection<StoredObservation>()({
   scope: "organization",
   times: ["created_at"],
   indexes: [
-    { fields: ["experiment_id", "-id"] },
-    { fields: ["experiment_id", "kind", "-id"] },
-    { fields: ["experiment_id", "variant_key", "-id"] },
-    { fields: ["experiment_id", "judge_slug", "-id"] },
-    { fields: ["experiment_id", "run_id", "-id"] },
+    { fields: ["experiment_id", "-created_at"] },
+    { fields: ["kind", "-created_at"] },
+    { fields: ["experiment_id", "kind", "-created_at"] },
+    { fields: ["experiment_id", "variant_key", "-created_at"] },
+    { fields: ["experiment_id", "judge_slug", "-created_at"] },
+    { fields: ["experiment_id", "run_id", "-created_at"] },
   ],
 })
 

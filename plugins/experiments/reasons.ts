@@ -1,30 +1,59 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { z } from "zod"
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  experiment_not_found: { codes: ["not_found"], summary: "The organization has no such experiment." },
-  persona_not_found: { codes: ["not_found"], summary: "The organization has no such persona." },
-  observation_not_found: { codes: ["not_found"], summary: "The experiment has no such observation." },
+  experiment_not_found: { code: "not_found", summary: "The organization has no such experiment.", remedy: "List the experiments." },
+  persona_not_found: { code: "not_found", summary: "The organization has no such persona.", remedy: "List the personas." },
+  observation_not_found: {
+    code: "not_found",
+    summary: "The experiment has no such observation.",
+    remedy: "List the experiment's observations.",
+  },
   wrong_status: {
-    codes: ["failed_precondition"],
+    code: "failed_precondition",
     summary: "The experiment's status does not allow this.",
-    details: { status: "The status." },
+    remedy: "Change the experiment's status first.",
+    details: { status: z.string().describe("The status.") },
   },
-  variant_unknown: {
-    codes: ["invalid_argument"],
-    summary: "The experiment has no such variant.",
-    details: { fields: "Path and message of each." },
+  variant_unknown: { code: "invalid_argument", summary: "The experiment has no such variant.", details: { fields: FieldProblems } },
+  variants_missing: {
+    code: "failed_precondition",
+    summary: "Too few variants of the experiment are variants of its page.",
+    remedy: "Give the page the variants of the experiment.",
   },
-  variants_missing: { codes: ["failed_precondition"], summary: "Too few variants of the experiment are variants of its page." },
-  page_not_published: { codes: ["failed_precondition"], summary: "The experiment's page is not published." },
-  panel_too_large: { codes: ["invalid_argument"], summary: "The panel has more cells than a panel may." },
-  persona_unknown: {
-    codes: ["invalid_argument"],
-    summary: "The organization has no such persona.",
-    details: { fields: "Path and message of each." },
+  page_not_published: { code: "failed_precondition", summary: "The experiment's page is not published.", remedy: "Publish the page." },
+  panel_too_large: {
+    code: "invalid_argument",
+    summary: "The panel has more cells than a panel may.",
+    remedy: "Ask for fewer personas, variants or draws.",
+    details: { fields: FieldProblems },
   },
-  personas_missing: { codes: ["failed_precondition"], summary: "A panel needs personas, and the organization has none." },
-  run_gone: { codes: ["failed_precondition"], summary: "The panel or tournament is gone." },
-  feedback_needs_user: { codes: ["failed_precondition"], summary: "Feedback is a person's, and the key is of a service." },
-  image_not_found: { codes: ["invalid_argument"], summary: "The organization has no image under this bucket key." },
+  persona_unknown: { code: "invalid_argument", summary: "The organization has no such persona.", details: { fields: FieldProblems } },
+  personas_missing: {
+    code: "failed_precondition",
+    summary: "A panel needs personas, and the organization has none.",
+    remedy: "Create personas.",
+  },
+  feedback_needs_user: {
+    code: "failed_precondition",
+    summary: "Feedback is a person's, and the key is of a service.",
+    remedy: "Use a key that a person owns.",
+  },
+  image_not_found: {
+    code: "invalid_argument",
+    summary: "The organization has no image under this bucket key.",
+    details: { fields: FieldProblems },
+  },
+  floor_too_high: {
+    code: "invalid_argument",
+    summary: "The least shares of all variants together are more than all visitors.",
+    details: { fields: FieldProblems },
+  },
+  too_many_counts: { code: "resource_exhausted", summary: "The experiment's counts are too many for one query." },
+  decision_needs_user: { code: "failed_precondition", summary: "A decision is a person's, and the key is of a service." },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,6 +1,7 @@
 // Runs of panels and tournaments: what was asked for, and how far it is. A run is found again by the id of the call that
 // began it, so that a repeat of the call joins it.
 import { AppError, type Clock, type Document, defineCollection, type Json, type Store, timestamp } from "#core"
+import { sleep } from "#core/engine"
 
 export interface PersonaSnapshot {
   slug: string
@@ -16,7 +17,9 @@ export interface StoredRun extends Document {
   /** What was asked for, as canonical JSON: a repeat with another input is refused. */
   asked: string
   variants: { key: string; page_variant: string }[]
-  /** Screenshots of the variants, by key: their job ids. Empty where the model sees no images. */
+  /** Texts of the variants' HTML as the run began, by key: shown where the browser could not render them. */
+  texts: Record<string, string>
+  /** Jobs that render the variants, by key; none where there is no browser. */
   screenshots: Record<string, string>
   status: "running" | "completed"
   result: Json
@@ -26,9 +29,10 @@ export interface StoredRun extends Document {
   personas?: PersonaSnapshot[]
   draws?: number
   /** Of a tournament. */
+  judge_slug?: string
   criteria?: string
   max_comparisons?: number
-  /** Variants that take part in it no more, since they read like another one. */
+  /** Variants that are not judged, since they read like another one; absent until that is known. */
   merges?: Json
 }
 
@@ -75,7 +79,7 @@ const lookMs = 200
 export async function requireRun(store: Store, organization: string, id: string): Promise<StoredRun> {
   const run = await store.open(RunCollection, organization).get(id)
   if (run) return run
-  throw new AppError("failed_precondition", `The run ${id} is gone.`, { reason: "run_gone", retryable: false })
+  throw new AppError("failed_precondition", `The run ${id} does not exist.`, { reason: "job_failed", retryable: false })
 }
 
 /** Resolves to the run once it is completed, or to what it is at the deadline, or when nobody waits any more. */
@@ -88,7 +92,7 @@ export async function awaitedRun(
   for (;;) {
     const run = await requireRun(store, organization, id)
     if (run.status === "completed" || clock.monotonic() >= untilMs || signal.aborted) return run
-    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+    await sleep(clock, lookMs)
   }
 }
 

@@ -1,5 +1,4 @@
 // How inbound events prove where they come from: the auth modes, and what others may ask about known providers.
-
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { Outgoing, type OutgoingCapture } from "#core/engine"

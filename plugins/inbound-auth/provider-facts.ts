@@ -41,11 +41,11 @@ export function providerFacts(): ProviderFacts[] {
     event_type: row.eventType ?? [],
     answers_handshake: row.handshake !== undefined,
     ack_timeout_s: row.ack_timeout_s ?? null,
-    retries: row.retries ?? true,
+    retries: row.retries,
     covers_body: coversBody(row.scheme),
-    required_settings: row.settings?.required ?? [],
-    optional_settings: row.settings?.optional ?? [],
-    experimental: row.experimental ?? false,
+    required_settings: row.settings.required,
+    optional_settings: row.settings.optional,
+    experimental: row.experimental,
     note: row.note ?? null,
   }))
 }

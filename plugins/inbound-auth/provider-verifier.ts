@@ -11,17 +11,15 @@ import { guarded } from "./request/guarded.ts"
 import { compileLift } from "./request/lift.ts"
 import { RequestView } from "./request/view.ts"
 import { prepareAdyenItems } from "./schemes/adyen-items.ts"
-import { prepareBasicAuth } from "./schemes/basic-auth.ts"
 import type { SchemeContext } from "./schemes/context.ts"
 import { prepareDigest } from "./schemes/digest.ts"
 import { prepareFetchedCertificate } from "./schemes/fetched-certificate.ts"
 import { prepareJwt } from "./schemes/jwt.ts"
-import { prepareOpen } from "./schemes/open.ts"
 import { preparePublicKey } from "./schemes/public-key.ts"
 import type { Scheme } from "./schemes/scheme.ts"
 import type { Match, Matcher } from "./schemes/signed-request.ts"
 import { prepareStandardWebhooks } from "./schemes/standard-webhooks.ts"
-import { prepareToken } from "./schemes/token.ts"
+import { prepareBasicAuth, prepareOpen, prepareToken } from "./schemes/token.ts"
 
 interface ProviderVerifierArgs {
   readonly row: ProviderRow
@@ -59,7 +57,7 @@ export function providerVerifier({ row, config, secrets: given, fetcher, firstSe
     }),
     coversBody: coversBody(row.scheme),
     ...(row.ack_timeout_s !== undefined && { ackTimeoutS: row.ack_timeout_s }),
-    retries: row.retries ?? true,
+    retries: row.retries,
   }
 }
 

@@ -1,9 +1,20 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  cannot_sign: { codes: ["invalid_argument", "unimplemented"], summary: "Only the sender can sign such an event." },
-  invalid_auth_config: { codes: ["invalid_argument"], summary: "The auth mode's configuration is not valid." },
-  unknown_provider: { codes: ["invalid_argument"], summary: "There is no such provider." },
-  unusable_secret: { codes: ["invalid_argument"], summary: "The secret's format is not valid." },
+  invalid_auth_config: {
+    code: "invalid_argument",
+    summary: "The auth mode's configuration is not valid.",
+    details: { fields: FieldProblems },
+  },
+  unusable_secret: {
+    code: "invalid_argument",
+    summary: "The secret's format is not valid.",
+    details: { fields: FieldProblems.optional() },
+  },
+  request_not_signable: { code: "invalid_argument", summary: "The request lacks what its signature covers." },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,6 +1,5 @@
 // An app that can be connected: what its credentials look like and how a request to it is made. Plugins add apps; this
 // one brings `http`, for any API that takes fixed headers.
-
 import type { z } from "zod"
 import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
 
@@ -67,7 +66,7 @@ export function createIntegrationApps(...first: AnyIntegrationApp[]): Integratio
       const app = apps.get(name)
       if (app) return app
       const known = [...apps.keys()].sort()
-      const message = `There is no app ${JSON.stringify(name.slice(0, 100))}. Apps that can be connected: ${known.join(", ")}.`
+      const message = `The app ${JSON.stringify(name.slice(0, 100))} does not exist. Apps that can be connected: ${known.join(", ")}.`
       throw new AppError("invalid_argument", message, {
         reason: "unknown_app",
         apps: known,

@@ -1,6 +1,5 @@
 // Connecting an app (specification 4.4): a new connection, or new credentials for the one there is. Everything is staged
 // in the call's own commit; nothing of the credentials is left anywhere but sealed.
-
 import type { z } from "zod"
 import {
   AppError,
@@ -84,7 +83,11 @@ async function checkedCredentials(
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "unavailable") throw error
     const fields = (error.details.fields ?? []).map(({ path, message }) => ({ path: `credentials.${path}`, message }))
-    throw new AppError("invalid_argument", error.message, { reason: error.details.reason ?? "invalid_credentials", fields })
+    throw AppError.from({
+      code: "invalid_argument",
+      message: error.message,
+      details: { reason: "invalid_credentials", ...error.details, fields },
+    })
   }
   return credentials
 }
@@ -137,7 +140,7 @@ async function rotate(
   const meant = input.name ? visible.filter(({ name, slug }) => name === input.name || slug === input.name) : visible
   const [old, another] = meant
   if (!old) {
-    const which = input.name ? `no ${app.name} connection is named "${input.name}"` : `there is no ${app.name} connection`
+    const which = input.name ? `no ${app.name} connection is named "${input.name}"` : `no ${app.name} connection exists`
     throw new AppError("not_found", `Nothing to rotate: ${which}. Leave rotate_credentials out to add one.`, {
       reason: "nothing_to_rotate",
     })
@@ -161,9 +164,15 @@ async function rotate(
   return { connection: { ...old, ...change, revision: old.revision + 1 }, connectUrl: "", rotated: true }
 }
 
-function invalid(field: string, problem: string): AppError {
+const refusals = {
+  credentials: "credentials_refused",
+  managed_access: "managed_access_refused",
+  rotate_credentials: "rotate_credentials_refused",
+} as const
+
+function invalid(field: keyof typeof refusals, problem: string): AppError {
   return new AppError("invalid_argument", `${field} is refused: ${problem}.`, {
-    reason: `${field}_refused`,
+    reason: refusals[field],
     fields: [{ path: field, message: problem }],
   })
 }

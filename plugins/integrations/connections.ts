@@ -1,6 +1,5 @@
 // What is kept of a connection. Its credentials are sealed to the organization and the connection, so that a sealed text
 // copied to another document opens nothing.
-
 import { z } from "zod"
 import { type Caller, type Document, defineCollection, type Sealed, type Vault } from "#core"
 

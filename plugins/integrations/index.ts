@@ -1,5 +1,4 @@
 // Connections to other services: credentials kept sealed, used by pipelines and never shown again.
-
 import { z } from "zod"
 import { definePlugin, OutgoingHttp, Store, Vault } from "#core"
 import { Organizations } from "../organizations/index.ts"

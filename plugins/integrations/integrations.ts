@@ -65,5 +65,5 @@ export function byRef(connections: Collection<Connection>, ref: string, filter: 
 
 function missing(ref: string): AppError {
   const message = `No integration ${JSON.stringify(ref.slice(0, 100))} is connected for the organization. Connect one with share_with_org; pipelines do not use private connections.`
-  return new AppError("failed_precondition", message, { reason: "integration_not_found", retryable: false })
+  return new AppError("not_found", message, { reason: "integration_not_found", retryable: false })
 }

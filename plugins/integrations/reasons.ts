@@ -1,12 +1,51 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { z } from "zod"
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  ambiguous_connection: { codes: ["failed_precondition"], summary: "Several connections match; name one." },
-  integration_unusable: { codes: ["failed_precondition"], summary: "The integration cannot be used now." },
-  invalid_credentials: { codes: ["invalid_argument"], summary: "The credentials are not valid for the app." },
-  integration_not_found: { codes: ["failed_precondition", "not_found"], summary: "There is no such integration." },
-  nothing_to_rotate: { codes: ["not_found"], summary: "There is no connection to rotate credentials of." },
-  request_refused: { codes: ["failed_precondition"], summary: "The app refused the request." },
-  unknown_app: { codes: ["invalid_argument"], summary: "There is no such app." },
+  ambiguous_connection: {
+    code: "failed_precondition",
+    summary: "Several connections match.",
+    remedy: "Name one.",
+    details: { candidates: z.array(z.string()).describe("Slugs of those that match.") },
+  },
+  credentials_refused: {
+    code: "invalid_argument",
+    summary: "The app needs credentials and got none, or takes none and got some.",
+    details: { fields: FieldProblems },
+  },
+  managed_access_refused: {
+    code: "invalid_argument",
+    summary: "Access to the app cannot be lent.",
+    remedy: "Leave `managed_access` out.",
+    details: { fields: FieldProblems },
+  },
+  rotate_credentials_refused: {
+    code: "invalid_argument",
+    summary: "The app has no credentials to rotate.",
+    remedy: "Connect it again.",
+    details: { fields: FieldProblems },
+  },
+  integration_unusable: { code: "failed_precondition", summary: "The integration cannot be used now.", remedy: "Connect it again." },
+  invalid_credentials: {
+    code: "invalid_argument",
+    summary: "The credentials are not valid for the app.",
+    details: { fields: FieldProblems },
+  },
+  integration_not_found: { code: "not_found", summary: "The integration does not exist.", remedy: "Connect it with `share_with_org`." },
+  nothing_to_rotate: {
+    code: "not_found",
+    summary: "The integration has no connection whose credentials could be rotated.",
+    remedy: "Connect it first.",
+  },
+  request_refused: { code: "invalid_argument", summary: "The request to the app is not valid.", details: { fields: FieldProblems } },
+  unknown_app: {
+    code: "invalid_argument",
+    summary: "The app does not exist.",
+    details: { apps: z.array(z.string()).describe("The apps that there are."), fields: FieldProblems },
+  },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,7 +1,7 @@
 // The operations over an organization's jobs. A job that is done is gone; one that used up its tries is kept as `dead`
 // until someone has it retried.
 import { z } from "zod"
-import { AppError, defineOperation, type Filter, JobQueue, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import { AnyJson, AppError, defineOperation, type Filter, JobQueue, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
 import { JobCollection, type JobDocument, PipelineEngine, PipelineSource } from "#core/engine"
 import { executionOf, stageRetry } from "./retry.ts"
 
@@ -35,7 +35,7 @@ const jobShape = z.object({
 })
 
 const Job = jobShape.meta({ id: "Job" })
-const JobDetail = jobShape.extend({ payload: z.json().describe("Input of the job.") }).meta({ id: "JobDetail" })
+const JobDetail = jobShape.extend({ payload: AnyJson.describe("Input of the job.") }).meta({ id: "JobDetail" })
 
 export const listJobs = defineOperation({
   name: "jobs.list",
@@ -159,7 +159,7 @@ async function matching(
   const created = { ...(since === undefined ? {} : { $gte: since }), ...(until === undefined ? {} : { $lt: until }) }
   const found = pipeline === undefined ? undefined : await source.bySlug(organization, pipeline)
   if (pipeline !== undefined && !found)
-    throw new AppError("not_found", `There is no pipeline "${pipeline}".`, { reason: "event_pipeline_not_found" })
+    throw new AppError("not_found", `The pipeline "${pipeline}" does not exist.`, { reason: "event_pipeline_not_found" })
   return {
     organization,
     state: "dead",
@@ -173,7 +173,7 @@ async function matching(
 async function jobOf(store: Store, organization: string, id: string): Promise<JobDocument> {
   const job = await store.open(JobCollection).get(id)
   if (job?.organization !== organization)
-    throw new AppError("not_found", `There is no job ${id}: it never existed, or is done.`, { reason: "job_not_found" })
+    throw new AppError("not_found", `The job ${id} does not exist: it never did, or is done.`, { reason: "job_not_found" })
   return job
 }
 

@@ -1,8 +1,11 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  job_not_found: { codes: ["not_found"], summary: "There is no such job; it never was, or it is done." },
-  not_dead: { codes: ["failed_precondition"], summary: "The job is not dead." },
-  pipeline_gone: { codes: ["failed_precondition"], summary: "The job's pipeline is gone." },
+  job_not_found: { code: "not_found", summary: "The job does not exist: it never did, or is done.", remedy: "List the jobs." },
+  not_dead: { code: "failed_precondition", summary: "The job is not dead.", remedy: "Wait until the job is done or dead." },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

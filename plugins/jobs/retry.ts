@@ -29,7 +29,7 @@ export async function stageRetry(services: Services, organization: string, job: 
   const pipeline = await services.source.byId(organization, execution.pipeline_id)
   if (!pipeline) {
     const message = `The pipeline of job ${job.id} was deleted; its deferred steps cannot be retried.`
-    throw new AppError("failed_precondition", message, { reason: "pipeline_gone" })
+    throw new AppError("failed_precondition", message, { reason: "execution_gone" })
   }
   return services.engine.retry(pipeline, execution.execution_id, work)
 }

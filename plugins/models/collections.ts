@@ -26,7 +26,7 @@ export interface KeptAnswer extends Document {
   expires_at: string
 }
 
-/** `id` follows from the organization, the model, the prompt's version, the seat and the input. */
+/** `id` follows from the organization, the model, the prompt (its text too), the answer's form, the seat and the input. */
 export const AnswerCollection = defineCollection<KeptAnswer>()({
   name: "model_answers",
   scope: "organization",

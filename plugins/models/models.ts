@@ -1,14 +1,14 @@
 // The port through which plugins use models, and what each kind of call is made of.
 import { createHash } from "node:crypto"
-import type { z } from "zod"
+import { z } from "zod"
 import { AppError, token } from "#core"
 import type { Usage } from "./budget.ts"
 import { type Answered, type CallDeps, keptOrNew, usageOf } from "./calls.ts"
 import { unusable } from "./failures.ts"
 import { embeddingModel, languageModel, type ProviderDeps } from "./provider.ts"
-import type { EmbeddingModelSettings, LanguageModelSettings, ModelSettings, Purpose } from "./settings.ts"
+import { type EmbeddingModelSettings, type LanguageModelSettings, type ModelSettings, type Purpose, purposes } from "./settings.ts"
 
-/** Instructions for a model, with the version that records name. A changed text is a new version. */
+/** Instructions for a model, with the version that records name. The text may hold what differs from call to call, such as a persona. */
 export interface Prompt {
   readonly name: string
   readonly version: number
@@ -17,6 +17,8 @@ export interface Prompt {
 
 export interface Question {
   readonly purpose: Purpose
+  /** Name of one of the configured models, in place of the purpose's own. */
+  readonly model?: string
   readonly prompt: Prompt
   /** What the prompt is about, such as a page. Not trusted: it is kept apart from the instructions. */
   readonly input: string
@@ -39,7 +41,7 @@ export interface ModelInfo {
 /** The language models and the embedding model that an operator configured. Each call throws AppError with a `model_…` reason. */
 export interface Models {
   /** Throws `failed_precondition`, reason `model_not_configured`, naming the setting. */
-  language(purpose: Purpose): ModelInfo
+  language(purpose: Purpose, model?: string): ModelInfo
   embedding(): ModelInfo | undefined
   /** What a call may cost at most, millicents. */
   estimate(question: Question): number
@@ -64,9 +66,9 @@ const tokensPerImage = 3_000
 export function createModels(deps: ModelsDeps): Models {
   const { settings } = deps
   return {
-    language: (purpose) => infoOf(configured(settings, purpose)),
+    language: (purpose, model) => infoOf(configured(settings, purpose, model)),
     embedding: () => (settings.embedding ? { model: settings.embedding.model, images: false } : undefined),
-    estimate: (question) => estimateOf(configured(settings, question.purpose), question),
+    estimate: (question) => estimateOf(configured(settings, question.purpose, question.model), question),
     afford: (organization, millicents) => deps.budget.check(organization, millicents),
     text: (organization, question) => ask<string>(deps, organization, question),
     object: (organization, question) => ask(deps, organization, question),
@@ -74,8 +76,9 @@ export function createModels(deps: ModelsDeps): Models {
   }
 }
 
-function configured(settings: ModelSettings, purpose: Purpose): LanguageModelSettings {
+function configured(settings: ModelSettings, purpose: Purpose, name?: string): LanguageModelSettings {
   const model = settings[purpose] ?? settings.default
+  if (name !== undefined && model?.model !== name) return named(settings, name)
   if (model) return model
   const setting = `plugins.settings.models.${purpose}`
   throw new AppError(
@@ -83,6 +86,16 @@ function configured(settings: ModelSettings, purpose: Purpose): LanguageModelSet
     `This needs a language model, and none is configured: set ${setting}, or plugins.settings.models.default.`,
     { reason: "model_not_configured", setting },
   )
+}
+
+function named(settings: ModelSettings, name: string): LanguageModelSettings {
+  const known = [settings.default, ...purposes.map((purpose) => settings[purpose]), ...settings.others].flatMap((one) => one ?? [])
+  const found = known.find(({ model }) => model === name)
+  if (found) return found
+  const names = [...new Set(known.map(({ model }) => model))].join(", ") || "none"
+  const setting = "plugins.settings.models.others"
+  const message = `The model ${JSON.stringify(name.slice(0, 200))} is not configured (configured: ${names}): name one of them, or add it to ${setting}.`
+  throw new AppError("failed_precondition", message, { reason: "model_not_configured", setting })
 }
 
 function infoOf({ model, images }: LanguageModelSettings): ModelInfo {
@@ -104,11 +117,13 @@ async function ask<T>(
   organization: string,
   question: Question & { readonly schema?: z.ZodType<T> },
 ): Promise<Answered<T>> {
-  const model = configured(deps.settings, question.purpose)
+  const model = configured(deps.settings, question.purpose, question.model)
   const { prompt, input, images = [], seat = "", temperature = 0, maxOutputTokens = 2_000, schema, purpose } = question
   const madeBy = `${model.model}@${prompt.name}-v${prompt.version}`
   const seen = model.images ? images : []
-  const parts = [reachedAt(model), madeBy, seat, String(temperature), String(maxOutputTokens), input, ...seen.map(digest)]
+  const form = schema ? JSON.stringify(z.toJSONSchema(schema)) : ""
+  const asked = [madeBy, prompt.text, form, seat, String(temperature), String(maxOutputTokens), input]
+  const parts = [reachedAt(model), ...asked, ...seen.map(digest)]
   const price = { model: model.model, estimate: estimateOf(model, question), costOf: (usage: Usage) => costOf(model, usage) }
   return keptOrNew(deps, { organization, parts, madeBy, purpose, ...price, signal: question.signal }, async (signal) => {
     const { generateText, Output } = await import("ai")

@@ -50,6 +50,11 @@ export const ModelSettings = z.strictObject({
   judge: LanguageModelSettings.optional().describe("Compares page variants and judges results."),
   persona: LanguageModelSettings.optional().describe("Answers as a simulated visitor."),
   digest: LanguageModelSettings.optional().describe("Sums up."),
+  others: z
+    .array(LanguageModelSettings)
+    .max(20)
+    .default([])
+    .describe("Further language models, for callers that name one, such as eval suites; those above can be named too."),
   embedding: EmbeddingModelSettings.optional().describe("Measures how alike texts are."),
   timeout_ms: z.int().min(1_000).max(600_000).default(60_000).describe("Of one call, retries included."),
   max_retries: z.int().min(0).max(10).default(2).describe("After 408, 409, 429 and 5xx, after the time that the provider asks for."),

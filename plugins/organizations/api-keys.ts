@@ -1,6 +1,5 @@
 // Keys as things that are made, found, listed and revoked. What is kept of a key is its hash; the key itself leaves once,
 // in the answer of the call that made it.
-
 import { AppError, type CacheInvalidation, type Clock, type Ids, isUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { credentialsTopic, type Role } from "#core/engine"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
@@ -65,7 +64,7 @@ export function createApiKeys({ store, invalidation, clock, ids }: ApiKeysDeps):
       const uuid = id.toLowerCase()
       const found = isUuid(uuid) ? await keys.get(uuid) : await keys.first({ key_id: id })
       if (found) return found
-      throw new AppError("not_found", `There is no key "${id}" in this organization.`, { reason: "key_not_found" })
+      throw new AppError("not_found", `This organization has no key "${id}".`, { reason: "key_not_found" })
     },
     revoke(work, organization, key) {
       const revoked_at = key.revoked_at ?? timestamp(clock.now())

@@ -1,6 +1,5 @@
 // From a bearer credential to a caller. Found keys are kept in memory and dropped when they change anywhere, so that a
 // call costs one hash and no read, and a revocation holds when the call that asked for it is answered.
-
 import { AppError, allKeys, type CacheInvalidation, type Caller, type Clock, roleAtLeast, type Store, sameBytes } from "#core"
 import { type Authenticator, type Credentials, credentialsTopic, type Role } from "#core/engine"
 import { KeyOwnersCollection, KeysCollection, type Organization, type StoredKey } from "./collections.ts"
@@ -73,7 +72,7 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
       if (!organization || !role) {
         if (wanted === owner)
           throw unauthenticated("owner_not_a_member", "The key's owner is no longer a member of its organization; use another key.")
-        throw new AppError("not_found", `X-Organization-ID: there is no organization "${wanted}" that this key can act in.`, {
+        throw new AppError("not_found", `X-Organization-ID: the organization "${wanted}" does not exist, or this key cannot act in it.`, {
           reason: "organization_not_accessible",
         })
       }
@@ -121,6 +120,15 @@ function lesser(a: Role, b: Role): Role {
   return roleAtLeast(a, b) ? b : a
 }
 
-function unauthenticated(reason: string, message: string): AppError {
+type Refusal =
+  | "credential_checksum_mismatch"
+  | "credential_expired"
+  | "credential_revoked"
+  | "malformed_credential"
+  | "missing_credential"
+  | "owner_not_a_member"
+  | "unknown_credential"
+
+function unauthenticated(reason: Refusal, message: string): AppError {
   return new AppError("unauthenticated", message, { reason })
 }

@@ -1,5 +1,4 @@
 // What is kept of organizations, the people in them, and their keys.
-
 import { type Document, defineCollection, type Sealed } from "#core"
 import type { Role } from "#core/engine"
 import type { KeyKind } from "./key-format.ts"
@@ -7,6 +6,8 @@ import type { KeyKind } from "./key-format.ts"
 export interface Organization extends Document {
   slug: string
   name: string
+  /** IANA name; what is scheduled for it at times of day is scheduled in this zone. */
+  time_zone: string
   created_at: string
   /** The organization that manages this one, and the most its keys may do here; null: nobody does. */
   managed_by: { id: string; role: Role; since: string } | null
@@ -66,6 +67,7 @@ export const OrganizationsCollection = defineCollection<Organization>()({
   scope: "global",
   times: ["created_at", "managed_by.since"],
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["managed_by.id"], sparse: true }, { fields: ["created_at"] }],
+  restore: (organization) => ({ ...organization, time_zone: organization.time_zone ?? "UTC" }),
 })
 
 export const UsersCollection = defineCollection<User>()({

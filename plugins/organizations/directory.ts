@@ -1,7 +1,5 @@
 // The organizations there are and who belongs to them, read through a cache that other nodes' changes empty.
-
 import {
-  AppError,
   type CacheInvalidation,
   type Clock,
   derivedUuid,
@@ -25,6 +23,7 @@ import {
 import { GenerationCache } from "./generation-cache.ts"
 
 export interface Organizations {
+  all(): AsyncIterable<Organization>
   byId(id: string): Promise<Organization | undefined>
   bySlug(slug: string): Promise<Organization | undefined>
   /** By UUID or slug. */
@@ -34,16 +33,33 @@ export interface Organizations {
   /** Organizations that this one manages. */
   managedBy(id: string): Promise<Organization[]>
   membership(organization: string, user: string): Promise<Membership | undefined>
+  /** Users who are admins or owners. */
+  admins(organization: string): Promise<User[]>
+  /** `staff` is set where the user is marked so, or named by the configuration. */
   user(id: string): Promise<User | undefined>
+  /** Whether the user is marked as staff, or named by the configuration. */
+  isStaff(user: Pick<User, "email" | "staff">): boolean
   /** Stages an organization; a taken slug fails the commit as `already_exists`. */
   create(work: UnitOfWork, given: { name: string; slug?: string }): Organization
   /** Stages a user; a taken email fails the commit as `already_exists`. */
   addUser(work: UnitOfWork, given: { email: string; name?: string; staff?: boolean }): User
   /** Stages a membership, or the new role of one there is. */
   addMember(work: UnitOfWork, organization: string, user: string, role: Role): void
+  /** Stages new settings of an organization. */
+  update(work: UnitOfWork, organization: Organization, change: OrganizationChange): Promise<Organization>
+  /** Stages whether a user is staff. */
+  setStaff(work: UnitOfWork, user: string, staff: boolean): void
+  /** Runs when an organization's time zone changes, in the same unit of work. To be called while services are created. */
+  onTimeZone(hook: TimeZoneHook): void
   /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. */
   setManager(work: UnitOfWork, managed: string, manager: { id: string; role: Role } | null): void
 }
+
+/** As many as one mail has recipients. */
+const maxAdmins = 50
+
+export type OrganizationChange = Partial<Pick<Organization, "name" | "time_zone">>
+export type TimeZoneHook = (work: UnitOfWork, organization: Organization) => Promise<void> | void
 
 export const Organizations = token<Organizations>("Organizations")
 
@@ -55,9 +71,13 @@ interface DirectoryDeps {
   readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly ids: Ids
+  /** Emails of users who are staff by configuration, in lower case. */
+  readonly staff: ReadonlySet<string>
 }
 
-export function createOrganizations({ store, invalidation, clock, ids }: DirectoryDeps): Organizations {
+export function createOrganizations({ store, invalidation, clock, ids, staff }: DirectoryDeps): Organizations {
+  const hooks: TimeZoneHook[] = []
+  const isStaff = (user: Pick<User, "email" | "staff">) => user.staff || staff.has(user.email)
   const organizations = new GenerationCache<Organization>(10_000)
   const memberships = new GenerationCache<Membership>(10_000)
   const users = new GenerationCache<User>(10_000)
@@ -73,39 +93,48 @@ export function createOrganizations({ store, invalidation, clock, ids }: Directo
   const bySlug = (slug: string) => organizations.load(`slug:${slug}`, () => stored().first({ slug }))
 
   return {
+    all: () => stored().stream({}),
     byId,
     bySlug,
     find: (reference) => (isUuid(reference.toLowerCase()) ? byId(reference.toLowerCase()) : bySlug(reference)),
     async first() {
       const first = await stored().first({}, { sort: { created_at: 1 } })
       if (first) return first
-      throw new AppError("failed_precondition", "There is no organization yet; the service's first start creates one.", {
-        reason: "no_organization",
-      })
+      throw new Error("No organization exists yet; the first start of the service creates one.")
     },
     managedBy: (id) => stored().find({ "managed_by.id": id }, { sort: { slug: 1 } }),
     membership(organization, user) {
       const id = membershipId(organization, user)
       return memberships.load(id, () => store.open(MembershipsCollection, organization).get(id))
     },
-    user: (id) => users.load(id, () => store.open(UsersCollection).get(id)),
+    async admins(organization) {
+      const found = await store.open(MembershipsCollection, organization).find({ role: { $in: ["admin", "owner"] } }, { limit: maxAdmins })
+      return await store.open(UsersCollection).find({ id: { $in: found.map(({ user_id }) => user_id) } }, { sort: { email: 1 } })
+    },
+    isStaff,
+    user: (id) =>
+      users.load(id, async () => {
+        const user = await store.open(UsersCollection).get(id)
+        return user && { ...user, staff: isStaff(user) }
+      }),
     create(work, { name, slug }) {
       const made: Organization = {
         id: ids.uuid(),
         slug: slug ?? slugOf(name, "organization"),
         name,
+        time_zone: "UTC",
         created_at: timestamp(clock.now()),
         managed_by: null,
       }
       work.in(OrganizationsCollection).insert(made)
       return made
     },
-    addUser(work, { email, name, staff }) {
+    addUser(work, { email, name, staff: isMarked = false }) {
       const made: User = {
         id: ids.uuid(),
         email: email.trim().toLowerCase(),
         name: name ?? "",
-        staff: staff ?? false,
+        staff: isMarked,
         organization_ids: [],
         created_at: timestamp(clock.now()),
       }
@@ -120,9 +149,20 @@ export function createOrganizations({ store, invalidation, clock, ids }: Directo
       work.in(UsersCollection).update(user, { $addToSet: { organization_ids: organization } })
       changed(work, organization)
     },
+    async update(work, organization, change) {
+      const updated = { ...organization, ...change }
+      work.in(OrganizationsCollection).update(organization.id, { $set: change })
+      if (updated.time_zone !== organization.time_zone) for (const hook of hooks) await hook(work, updated)
+      changed(work, organization.id)
+      return updated
+    },
+    setStaff(work, user, isMarked) {
+      work.in(UsersCollection).update(user, { $set: { staff: isMarked } })
+      changed(work, user)
+    },
+    onTimeZone: (hook) => void hooks.push(hook),
     setManager(work, managed, manager) {
-      if (manager?.id === managed)
-        throw new AppError("invalid_argument", "An organization cannot manage itself.", { reason: "self_management" })
+      if (manager?.id === managed) throw new Error("An organization cannot manage itself.")
       const managed_by = manager ? { ...manager, since: timestamp(clock.now()) } : null
       work.in(OrganizationsCollection).update(managed, { $set: { managed_by } })
       changed(work, managed)

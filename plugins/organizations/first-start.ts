@@ -1,12 +1,12 @@
 // The first start: an organization, its owner and an admin key, made when there is no organization yet. Outside
 // production they are also written to data/bootstrap.json; the file is written before the commit and its key taken up
 // again by a start that finds no organization, so that no crash leaves a key that nobody has.
-
-import { mkdirSync, rmSync } from "node:fs"
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { z } from "zod"
 import { AppError, type Logger, type Store, token, type UnitsOfWork } from "#core"
 import type { CoreConfig } from "#core/engine"
 import type { ApiKeys } from "./api-keys.ts"
-import { bootstrapFileIn, readBootstrapFile, writeBootstrapFile } from "./bootstrap-file.ts"
 import { KeyOwnersCollection, type Organization, OrganizationsCollection } from "./collections.ts"
 import type { Organizations } from "./directory.ts"
 import { generateKey, type KeyText, keyFormat, parseKey } from "./key-format.ts"
@@ -61,7 +61,7 @@ export class FirstStart implements Bootstrap {
     }
     if (this.#production && !configured) {
       throw new Error(
-        `There is no organization yet, and in production the first key is not generated. Set MILLRACE_BOOTSTRAP_KEY to a key of the form ${keyFormat}; \`${makeKey}\` prints one.`,
+        `No organization exists yet, and in production the first key is not generated. Set MILLRACE_BOOTSTRAP_KEY to a key of the form ${keyFormat}; \`${makeKey}\` prints one.`,
       )
     }
     await this.#make(configured)
@@ -144,4 +144,45 @@ function readConfigured(text: string): KeyText {
 
 function baseUrlOf({ server }: CoreConfig): string {
   return server.public_url ?? `http://${server.host.includes(":") ? `[${server.host}]` : server.host}:${server.port}`
+}
+
+// data/bootstrap.json: what a first start leaves for the operator, readable by their account alone.
+
+const BootstrapFile = z.object({
+  base_url: z.string(),
+  organization: z.object({ id: z.string(), slug: z.string() }),
+  admin_key: z.string(),
+  /** There until a start that listened has printed the key. */
+  printed: z.literal(false).optional(),
+})
+type BootstrapFile = z.infer<typeof BootstrapFile>
+
+function bootstrapFileIn(dataDir: string): string {
+  return join(dataDir, "bootstrap.json")
+}
+
+/** undefined: there is none. Throws where there is one that cannot be read as such: it may hold the only key. */
+function readBootstrapFile(file: string): BootstrapFile | undefined {
+  let text: string
+  try {
+    text = readFileSync(file, "utf8")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
+    throw error
+  }
+  try {
+    return BootstrapFile.parse(JSON.parse(text))
+  } catch (cause) {
+    throw new Error(`${file} does not hold what a first start writes ({ base_url, organization, admin_key }); move it away to continue.`, {
+      cause,
+    })
+  }
+}
+
+/** Whole or not at all, also when the process ends half way. */
+function writeBootstrapFile(file: string, content: BootstrapFile): void {
+  const draft = `${file}.${process.pid}`
+  rmSync(draft, { force: true })
+  writeFileSync(draft, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flag: "wx", flush: true })
+  renameSync(draft, file)
 }

@@ -1,5 +1,4 @@
 // Organizations, the people in them, and the keys by which they and their programs are known.
-
 import { z } from "zod"
 import { CacheInvalidation, Clock, definePlugin, Ids, Log, Settings, Store, token, UnitsOfWork, Vault } from "#core"
 import { Authenticator, Listening, ViewerTokens } from "#core/engine"
@@ -20,6 +19,8 @@ import { generateKey } from "./key-format.ts"
 import { createKeyUse, type KeyUse } from "./key-use.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
 import { getMe, listManaged, listMembers } from "./operations/identity.ts"
+import { getOrganization, updateOrganization } from "./operations/organization.ts"
+import { setStaff } from "./operations/staff.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
@@ -36,12 +37,20 @@ export { ViewerSessions } from "./viewer-sessions.ts"
 const Directory = token<Organizations>("organizations directory")
 const KeyUses = token<KeyUse>("last use of keys")
 
+const OrganizationSettings = z.strictObject({
+  staff: z
+    .array(z.email().toLowerCase())
+    .max(1_000)
+    .default([])
+    .describe("Emails of users who are staff of the service, beside those whom an owner of its own organization marks."),
+})
+
 export default definePlugin({
   id: "organizations",
   reasons,
-  config: z.strictObject({}),
+  config: OrganizationSettings,
   commands: [{ name: "make-key", summary: "Print a new API key, for MILLRACE_BOOTSTRAP_KEY.", run: () => generateKey("api_key").text }],
-  register(reg) {
+  register(reg, settings) {
     const production = process.env["NODE_ENV"] === "production"
     reg.collections(
       OrganizationsCollection,
@@ -53,10 +62,11 @@ export default definePlugin({
     )
     reg.rehearsal({ name: "organization", run: rehearsedOrganization })
     reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
+    reg.operations(getOrganization, updateOrganization, setStaff)
 
     reg.provide(Directory, {
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids },
-      create: createOrganizations,
+      create: (deps) => createOrganizations({ ...deps, staff: new Set(settings.staff) }),
     })
     reg.provide(ApiKeys, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createApiKeys })
     reg.provide(Bootstrap, {

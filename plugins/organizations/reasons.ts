@@ -1,15 +1,43 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  credential_expired: { codes: ["unauthenticated"], summary: "The key expired." },
-  credential_revoked: { codes: ["unauthenticated"], summary: "The key was revoked." },
-  key_not_found: { codes: ["not_found"], summary: "The organization has no such key." },
-  owner_not_a_member: { codes: ["unauthenticated"], summary: "The key's owner is no longer a member of the organization." },
-  malformed_credential: { codes: ["unauthenticated"], summary: "The key is not one of this service's." },
-  credential_checksum_mismatch: { codes: ["unauthenticated"], summary: "The key's checksum does not match." },
-  no_organization: { codes: ["failed_precondition"], summary: "There is no organization to act in." },
-  organization_not_accessible: { codes: ["not_found"], summary: "This credential has no access to the organization." },
-  self_management: { codes: ["invalid_argument"], summary: "An organization cannot manage itself." },
-  unknown_credential: { codes: ["unauthenticated"], summary: "The key is not known." },
+  credential_expired: { code: "unauthenticated", summary: "The key expired.", remedy: "Create a new key." },
+  credential_revoked: { code: "unauthenticated", summary: "The key was revoked.", remedy: "Use another key." },
+  key_not_found: { code: "not_found", summary: "The organization has no such key.", remedy: "List the keys." },
+  owner_not_a_member: {
+    code: "unauthenticated",
+    summary: "The key's owner is no longer a member of the organization.",
+    remedy: "Use the key of a member.",
+  },
+  malformed_credential: {
+    code: "unauthenticated",
+    summary: "The key is not one of this service's.",
+    remedy: "Send a key of this service.",
+  },
+  credential_checksum_mismatch: {
+    code: "unauthenticated",
+    summary: "The key's checksum does not match.",
+    remedy: "Copy the whole key again.",
+  },
+  member_not_found: {
+    code: "not_found",
+    summary: "The user does not exist, or is out of the caller's reach.",
+    remedy: "List the members.",
+  },
+  not_service_owner: {
+    code: "permission_denied",
+    summary: "Only an owner of the service's own organization marks users as staff.",
+    remedy: "Ask an owner of the service's own organization.",
+  },
+  organization_not_accessible: {
+    code: "not_found",
+    summary: "This credential has no access to the organization.",
+    remedy: "Choose an organization that the key can act in.",
+  },
+  unknown_credential: { code: "unauthenticated", summary: "The key is not known.", remedy: "Create a key with `POST /v1/api-keys`." },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,5 +1,4 @@
 // The organization of a rehearsal. A fresh one each time; an earlier one of its slug gives way.
-
 import { timestamp } from "#core"
 import { type RehearsalContext, StagedWork } from "#core/engine"
 import { OrganizationsCollection } from "./collections.ts"
@@ -9,6 +8,6 @@ export async function rehearsedOrganization({ caller: { organization }, store, n
   const organizations = work.in(OrganizationsCollection)
   const earlier = await store.open(OrganizationsCollection).first({ slug: organization.slug })
   if (earlier) organizations.remove(earlier.id)
-  organizations.insert({ ...organization, created_at: timestamp(now), managed_by: null })
+  organizations.insert({ ...organization, time_zone: "UTC", created_at: timestamp(now), managed_by: null })
   await store.commit(work.commit)
 }

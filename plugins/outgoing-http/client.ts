@@ -1,6 +1,5 @@
 // The client: one call out, its redirects followed by hand so that every hop is checked like the first, one deadline
 // over all of it. Trying again is the job queue's business.
-
 import { Agent } from "undici"
 import { AppError, type OutgoingHttp, type OutgoingRequest, type OutgoingResponse } from "#core"
 import { type CoreConfig, type OutgoingCapture, traceHeaders } from "#core/engine"

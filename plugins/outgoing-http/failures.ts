@@ -25,14 +25,14 @@ export function explain(error: unknown, origin: string, signal: AbortSignal): Ap
   }
   const code = codeOf(error)
   if (code.startsWith("Z_") || code.startsWith("ERR__ERROR_FORMAT") || code.startsWith("ERR_BROTLI")) {
-    const details = { reason: "invalid_encoding", retryable: false }
-    return new AppError("failed_precondition", `${origin} sent a body that cannot be decompressed (${code}).`, details, { cause: error })
+    const message = `${origin} sent a body that cannot be decompressed (${code}).`
+    return new AppError("failed_precondition", message, { reason: "invalid_encoding", retryable: false }, { cause: error })
   }
   if (own.has(code)) {
     const message = `${origin} was not called: this service has no file descriptor left (${code}). Raise its limit of open files.`
     return new AppError("unavailable", message, { reason: "no_descriptors" }, { cause: error })
   }
-  const details = { reason: "connection_failed", cause: code, ...(lasting.has(code) ? { retryable: false } : {}) }
+  const details = { reason: "connection_failed" as const, cause: code, ...(lasting.has(code) ? { retryable: false } : {}) }
   return new AppError("unavailable", `The call to ${origin} failed (${code}).`, details, { cause: error })
 }
 

@@ -1,6 +1,5 @@
 // Everything that leaves the service over HTTP goes through the one client offered here, so that no pipeline, app or
 // page can be talked into reaching what only this machine can reach.
-
 import { z } from "zod"
 import { definePlugin, OutgoingHttp, Settings, token } from "#core"
 import { Outgoing } from "#core/engine"

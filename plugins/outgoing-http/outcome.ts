@@ -1,6 +1,5 @@
 // What a step makes of an answer: 2xx becomes a bounded result, anything else a failure that says whether trying again
 // makes sense. The answer's text stays out of the error, which ends up in logs and journals.
-
 import { AppError, type OutgoingResponse } from "#core"
 import type { OutgoingResult } from "#core/engine"
 
@@ -16,8 +15,8 @@ export function outcomeOf(response: OutgoingResponse): OutgoingResult {
   }
   const retryable = worthRetrying.has(status) || status >= 500
   const message = `${response.origin} answered ${status}${retryable ? "" : "; a retry would not help"}.`
-  const details = { reason: "unexpected_status", status, retryable }
+  if (!retryable) throw new AppError("failed_precondition", message, { reason: "unexpected_status", status, retryable })
   const after = Number(response.headers["retry-after"])
-  const options = retryable && Number.isFinite(after) && after > 0 ? { retryAfterS: Math.min(after, 86_400) } : {}
-  throw new AppError(retryable ? "unavailable" : "failed_precondition", message, details, options)
+  const options = Number.isFinite(after) && after > 0 ? { retryAfterS: Math.min(after, 86_400) } : {}
+  throw new AppError("unavailable", message, { reason: "receiver_unavailable", status, retryable }, options)
 }

@@ -39,6 +39,8 @@ export function nextHop(
   return { url, method: "GET", headers, body: undefined }
 }
 
-function refused(problem: string, reason: string): AppError {
+type Refusal = "cross_origin_redirect" | "invalid_redirect" | "redirect_downgrade" | "too_many_redirects"
+
+function refused(problem: string, reason: Refusal): AppError {
   return new AppError("failed_precondition", `Redirect refused: ${problem}.`, { reason, retryable: false })
 }

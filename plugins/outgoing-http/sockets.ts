@@ -1,6 +1,5 @@
 // Bare connections out, for what speaks more than one call at a time (the proxy in front of a browser), under the same
 // policy as every call: the check stands where the connection is made.
-
 import type { Socket } from "node:net"
 import { AppError, token } from "#core"
 import type { CoreConfig } from "#core/engine"

@@ -1,6 +1,5 @@
 // Page analytics: a columnar copy of each organization's page events, and SQL over it in a process that can do nothing
 // else. The dataset `page-events` stays the source of truth.
-
 import { join } from "node:path"
 import { Clock, definePlugin, Ids, Leases, Log, Settings, Store, token, UnitsOfWork } from "#core"
 import { Metrics, measureWaiting } from "#core/engine"

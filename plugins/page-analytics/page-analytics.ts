@@ -7,8 +7,9 @@ import type { Organizations } from "../organizations/index.ts"
 import type { Pages } from "../pages/index.ts"
 import { CopiedOrganizations, CopiesCollection, type Copy, type Segment } from "./collections.ts"
 import { schemaVersion } from "./event-columns.ts"
-import type { QueryTable } from "./query/protocol.ts"
+import type { QueryTable, QueryTask } from "./query/protocol.ts"
 import type { QueryPool } from "./query/query-pool.ts"
+import type { QueryOutcome } from "./query/query-process.ts"
 import { CopyStore, type CopyStoreDeps, liveSegments } from "./sealing/copy-store.ts"
 import { eventsDataset, passedAt } from "./sealing/passes.ts"
 import { type SegmentFiles, SegmentMissing } from "./segments/segment-files.ts"
@@ -31,6 +32,8 @@ export interface AnalyticsStatus {
 export interface PageAnalytics {
   /** Throws `invalid_argument` with the engine's own message, `deadline_exceeded`, `resource_exhausted`, `permission_denied`, `unavailable`. */
   query(caller: Caller, sql: string, signal: AbortSignal): Promise<AnalyticsResult>
+  /** The same for the service itself, which answers for what it does with the rows; it gets up to 50,000. */
+  read(organization: string, sql: string, signal: AbortSignal): Promise<AnalyticsResult>
   status(organization: string): Promise<AnalyticsStatus>
   /** Stages nothing: the copy is made again beside the live one, which answers until the new one has caught up. */
   rebuild(organization: string): Promise<void>
@@ -50,6 +53,11 @@ interface AnalyticsDeps extends CopyStoreDeps {
   readonly pool: QueryPool
   readonly settings: AnalyticsSettings
 }
+
+type Asked = Pick<QueryTask, "sql" | "limits">
+
+/** Of what the service itself reads. */
+const ownLimits = { rows: 50_000, bytes: 16_777_216 }
 
 interface Snapshot {
   /** Undefined where no copy was made yet. */
@@ -114,15 +122,14 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
       const sincePass = copy.caught_up && passed !== null && (copy.as_of === null || passed > copy.as_of)
       return { copy, segments, as_of: sincePass ? passed : copy.as_of }
     }
-    throw new AppError("unavailable", "The copy of the events keeps changing; retry.", { reason: "copy_changing" }, { retryAfterS: 1 })
+    throw new AppError("unavailable", "The copy of the events keeps changing; retry.", { reason: "copy_unavailable" }, { retryAfterS: 1 })
   }
 
-  async function run(organization: string, segments: readonly Segment[], sql: string, signal: AbortSignal): Promise<QueryTable> {
+  async function run(organization: string, segments: readonly Segment[], asked: Asked, signal: AbortSignal): Promise<QueryTable> {
     const task = {
-      sql,
+      ...asked,
       files: await files.local(organization, segments),
       mixed: segments.some(({ schema }) => schema !== schemaVersion),
-      limits: { rows: settings.max_rows, bytes: settings.max_result_bytes },
     }
     const outcome = await pool.run(organization, task, signal)
     if (outcome.kind === "table") return outcome.table
@@ -143,19 +150,24 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
     await works.run((work) => work.in(CopiesCollection, organization).update(copy.id, { $set: { missed: segment.id } }, { optional: true }))
   }
 
+  async function read(organization: string, asked: Asked, signal: AbortSignal): Promise<AnalyticsResult> {
+    const [on, { copy, segments, as_of }] = await Promise.all([enabled(organization), snapshot(organization)])
+    if (copy?.lost) throw copyLost()
+    try {
+      return { ...(await run(organization, segments, asked, signal)), enabled: on, as_of }
+    } catch (error) {
+      if (copy && error instanceof SegmentMissing) await noteMissed(organization, copy, error.segment)
+      throw error
+    }
+  }
+
   return {
     async query(caller, sql, signal) {
       await assertMember(caller)
-      const organization = caller.organization.id
-      const [on, { copy, segments, as_of }] = await Promise.all([enabled(organization), snapshot(organization)])
-      if (copy?.lost) throw copyLost()
-      try {
-        return { ...(await run(organization, segments, sql, signal)), enabled: on, as_of }
-      } catch (error) {
-        if (copy && error instanceof SegmentMissing) await noteMissed(organization, copy, error.segment)
-        throw error
-      }
+      const limits = { rows: settings.max_rows, bytes: settings.max_result_bytes }
+      return read(caller.organization.id, { sql, limits }, signal)
     },
+    read: (organization, sql, signal) => read(organization, { sql, limits: ownLimits }, signal),
     async status(organization) {
       const { segments, as_of } = await snapshot(organization)
       const { building } = await new CopyStore(deps, organization).copies()
@@ -178,11 +190,15 @@ export function createPageAnalytics(deps: AnalyticsDeps): PageAnalytics {
 
 function copyLost(): AppError {
   const message = "The copy of the events lost files, and is being rebuilt from the dataset; retry later."
-  return new AppError("unavailable", message, { reason: "copy_lost" }, { retryAfterS: 10 })
+  return new AppError("unavailable", message, { reason: "copy_unavailable" }, { retryAfterS: 10 })
 }
 
-function refusal(kind: "refused" | "memory" | "deadline" | "crashed", message: string): AppError {
+function refusal(kind: Exclude<QueryOutcome["kind"], "table">, message: string): AppError {
   if (kind === "deadline") return new AppError("deadline_exceeded", message, { reason: "query_timeout" })
-  const reason = { refused: "query_rejected", memory: "query_memory", crashed: "query_crashed" }[kind]
+  if (kind === "unstarted") {
+    const said = "No process for the query could be started; retry."
+    return new AppError("unavailable", said, { reason: "query_process_unavailable" }, { cause: new Error(message), retryAfterS: 5 })
+  }
+  const reason = ({ refused: "query_rejected", memory: "query_memory", crashed: "query_crashed" } as const)[kind]
   return new AppError("invalid_argument", message, { reason, fields: [{ path: "query", message }] })
 }

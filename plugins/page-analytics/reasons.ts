@@ -1,15 +1,58 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  copy_changing: { codes: ["unavailable"], summary: "The analytics copy is being changed; try again." },
-  copy_lost: { codes: ["unavailable"], summary: "The analytics copy is being rebuilt." },
-  not_a_member: { codes: ["permission_denied"], summary: "The key's owner is not a member of the organization." },
-  query_crashed: { codes: ["invalid_argument"], summary: "The query crashed its process." },
-  query_timeout: { codes: ["deadline_exceeded"], summary: "The query timed out." },
-  query_memory: { codes: ["invalid_argument"], summary: "The query exceeds its memory limit." },
-  query_rejected: { codes: ["invalid_argument"], summary: "The query is not allowed, or the engine refused it." },
-  segment_missing: { codes: ["unavailable"], summary: "A segment of the analytics copy is missing." },
-  segment_unreadable: { codes: ["unavailable"], summary: "A segment of the analytics copy cannot be read." },
-  too_many_queries: { codes: ["resource_exhausted"], summary: "Too many queries are running or waiting." },
+  copy_unavailable: {
+    code: "unavailable",
+    summary: "The analytics copy is being rebuilt or changed.",
+    remedy: "Retry after `Retry-After`.",
+  },
+  not_a_member: {
+    code: "permission_denied",
+    summary: "The key's owner is not a member of the organization.",
+    remedy: "Use a member's key.",
+  },
+  query_crashed: {
+    code: "invalid_argument",
+    summary: "The query crashed its process.",
+    remedy: "Ask for less; report it if it persists.",
+    details: { fields: FieldProblems },
+  },
+  query_timeout: {
+    code: "deadline_exceeded",
+    summary: "The query timed out.",
+    remedy: "Ask for less, or raise the limit in the settings.",
+  },
+  query_memory: {
+    code: "invalid_argument",
+    summary: "The query exceeds its memory limit.",
+    remedy: "Ask for less, or raise the limit in the settings.",
+    details: { fields: FieldProblems },
+  },
+  query_process_unavailable: { code: "unavailable", summary: "No process for the query could be started." },
+  query_rejected: {
+    code: "invalid_argument",
+    summary: "The query is not allowed, or the engine refused it.",
+    remedy: "Correct the query as the message says.",
+    details: { fields: FieldProblems },
+  },
+  segment_missing: {
+    code: "unavailable",
+    summary: "A segment of the analytics copy is missing.",
+    remedy: "Retry; rebuild the copy if it persists.",
+  },
+  segment_unreadable: {
+    code: "unavailable",
+    summary: "A segment of the analytics copy cannot be read.",
+    remedy: "Retry; rebuild the copy if it persists.",
+  },
+  too_many_queries: {
+    code: "resource_exhausted",
+    summary: "Too many queries are running or waiting.",
+    remedy: "Retry after `Retry-After`.",
+  },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -14,7 +14,12 @@ export const AnalyticsSettings = z.strictObject({
     .max(10_000)
     .default(32)
     .describe("Maximum waiting queries. Beyond it, a query of the organization with the most waiting queries is refused."),
-  deadline_ms: z.int().min(100).max(300_000).default(10_000).describe("Timeout of a query; its process is then killed."),
+  deadline_ms: z
+    .int()
+    .min(100)
+    .max(300_000)
+    .default(10_000)
+    .describe("Timeout of a query, without the start of its process; the process is then killed."),
   memory_mb: z.int().min(128).max(65_536).default(1_024).describe("Memory limit of one query."),
   threads: z.int().min(1).max(64).default(2).describe("Threads of one query."),
   idle_ms: z.int().min(0).max(3_600_000).default(30_000).describe("Idle time after which a query process ends."),

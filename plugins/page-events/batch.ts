@@ -1,6 +1,5 @@
 // What a browser sends: the page envelope, events, and beside them signals that make no row of their own (clicks,
 // touched form fields, the deepest scroll), from which the server derives friction. Pure.
-
 import { z } from "zod"
 import { AppError, type Json } from "#core"
 import { PageEnvelope } from "#core/engine"

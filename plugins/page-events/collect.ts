@@ -1,6 +1,5 @@
 // Takes what browsers send: each element gets its own verdict and its own entry, a bad one rejects itself only, and rows,
 // entries, the session and what follows from it are one commit.
-
 import { AppError, type Ids, type Json, type Live, timestamp } from "#core"
 import { type Arrival, type Intake, type ReplayArgs, type Reply, StagedWork, type StoredPipeline } from "#core/engine"
 import type { ReservedDataset } from "../datasets/index.ts"
@@ -77,7 +76,7 @@ export class Collector implements Intake {
 
   async #page({ organization, document }: StoredPipeline): Promise<StoredPage> {
     const page = await this.#deps.pages.get(organization.id, document.owner_artifact_id ?? "")
-    if (!page) throw new AppError("failed_precondition", "The page of this pipeline was deleted.", { reason: "page_gone" })
+    if (!page) throw new Error("The page of this pipeline does not exist.")
     return page
   }
 

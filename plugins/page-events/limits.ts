@@ -1,6 +1,5 @@
 // How many requests one address, and all of them together, may send to an organization's pages: a visitor who holds the
 // mouse down, or a script, must not crowd out the others. A refused request is refused whole, so that it can be sent again.
-
 import { AppError, type RateLimiter } from "#core"
 import { networkOf, rateLimitWindowSeconds } from "#core/engine"
 import type { PageEventSettings } from "./settings.ts"

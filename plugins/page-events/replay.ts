@@ -1,7 +1,6 @@
 // Runs one journalled event again, and vouches for it: a receipt is given only when exactly one keyed write went to the
 // shared dataset and the row is there afterwards. Anything else fails closed: no receipt, and an entry that failed and
 // says why. So the row is committed first (a second time it is the same row) and the entry once it is known to be there.
-
 import { createHmac } from "node:crypto"
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type Clock, type Json, type Store, timestamp, type UnitOfWork, type Vault } from "#core"

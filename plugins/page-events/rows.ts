@@ -1,5 +1,4 @@
 // Rows of the dataset, from events and from what is derived of them. Pure.
-
 import { type Json, timestamp } from "#core"
 import type { PageEnvelope } from "#core/engine"
 import { timeOf } from "./batch.ts"

@@ -1,6 +1,5 @@
 // Sessions across requests: which one a visitor is in, kept in the store so that a restart forgets nothing, and closed by
 // a durable job that is put off for as long as the visitor stays.
-
 import { z } from "zod"
 import { defineJob, derivedUuid, type Ids, type JobQueue, type Json, Postponed, token, type UnitOfWork } from "#core"
 import type { VisitorSessions } from "../pages/index.ts"

@@ -1,5 +1,4 @@
 // The verdict on each element of a request, with its journal entry, and the answer that lists them all.
-
 import { AppError, type Ids, type Json } from "#core"
 import type { Arrival, JournalEntry, Reply } from "#core/engine"
 import type { Batch } from "./batch.ts"
@@ -44,9 +43,9 @@ export function judge(arrival: Arrival, batch: Batch, { bot, authored, ids }: Ju
   })
 }
 
-type Refused = ReadEvent & { readonly ok: false }
+type RefusedEvent = ReadEvent & { readonly ok: false }
 
-const refusedBot: Refused = {
+const refusedBot: RefusedEvent = {
   ok: false,
   cause: "bot",
   error: new AppError("permission_denied", "Events of bots are not counted.", { reason: "bot" }),
@@ -58,7 +57,7 @@ export function refuseEmptyOfBot(arrival: Arrival, execution: string): Reply {
 }
 
 /** What the answer says of it. Those of bots are counted in the minute's one entry. */
-function refuse({ journal }: Arrival, entry: JournalEntry, { cause, error }: Refused, oneIsGood: boolean): Record<string, Json> {
+function refuse({ journal }: Arrival, entry: JournalEntry, { cause, error }: RefusedEvent, oneIsGood: boolean): Record<string, Json> {
   const { event_id } = entry.verdict
   const result = { event_id, status: "rejected", cause, message: error.message }
   entry.schema_errors = (error.details.fields ?? []).map(({ path, message }) => ({ pointer: `/${path}`, message }))
@@ -101,9 +100,7 @@ export function answer(judged: readonly Judged[]): Reply {
   if (judged.length === 0 || judged.some(({ event }) => event)) return { status: 200, headers: {}, body: { status: "accepted", results } }
   const first = judged[0]?.result
   const reason = String(first?.["cause"])
-  const error = new AppError(reason === "bot" ? "permission_denied" : "invalid_argument", String(first?.["message"]), {
-    reason,
-    results,
-  })
+  const code = reason === "bot" ? "permission_denied" : "invalid_argument"
+  const error = AppError.from({ code, message: String(first?.["message"]), details: { reason, results } })
   return { status: error.status, headers: {}, body: error.toBody() as unknown as Json }
 }

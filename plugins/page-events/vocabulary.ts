@@ -61,7 +61,10 @@ export interface SubmittedEvent {
 
 export type ReadEvent =
   | { readonly ok: true; readonly event: SubmittedEvent }
-  | { readonly ok: false; readonly cause: string; readonly error: AppError }
+  | { readonly ok: false; readonly cause: EventRefusal | "bot"; readonly error: AppError }
+
+/** Why an element is not a page event that can be submitted; each a reason of its own. */
+export type EventRefusal = "invalid_event" | "reserved_event" | "unknown_event"
 
 /** One element of a batch. `authored`: names that the page's author gave. Never throws; a refusal says which field and why. */
 export function readEvent(element: Json, authored: ReadonlySet<string>): ReadEvent {
@@ -108,7 +111,7 @@ export function looksGiven(name: string): boolean {
   return (name.match(/\p{Nd}/gu)?.length ?? 0) <= 6 && name.split(" ").length <= 4
 }
 
-function refused(cause: string, message: string, path: string): ReadEvent {
+function refused(cause: EventRefusal, message: string, path: string): ReadEvent {
   const fields = path === "" ? [] : [{ path, message }]
   return { ok: false, cause, error: new AppError("invalid_argument", message, { reason: cause, fields }) }
 }

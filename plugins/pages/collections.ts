@@ -31,3 +31,19 @@ export const PagesCollection = defineCollection<StoredPage>()({
   times: ["created_at", "updated_at", "published_at"],
   indexes: [{ fields: ["slug"], unique: true }],
 })
+
+/** That a page's weights changed: what visitors were shown follows from them. */
+export interface WeightChange extends Document {
+  page_id: string
+  at: string
+  /** Weights by key of the variant. */
+  before: Record<string, number>
+  after: Record<string, number>
+}
+
+export const WeightChangesCollection = defineCollection<WeightChange>()({
+  name: "page_weight_changes",
+  scope: "organization",
+  times: ["at"],
+  indexes: [{ fields: ["page_id", "at"] }],
+})

@@ -1,10 +1,9 @@
 // Pages: the artifacts that forms and experiments live on. Kept, published and served here; where their forms and events
 // go is said by the plugins that take them.
-
 import { CacheInvalidation, Clock, definePlugin, Ids, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { Authenticator } from "#core/engine"
 import { Organizations } from "../organizations/index.ts"
-import { PagesCollection } from "./collections.ts"
+import { PagesCollection, WeightChangesCollection } from "./collections.ts"
 import { createPage, getPage, listPages, publishPage, unpublishPage, updatePage } from "./operations/pages.ts"
 import { createPages, Pages } from "./pages.ts"
 import { reasons } from "./reasons.ts"
@@ -15,7 +14,8 @@ import { PageServing } from "./serving/serve.ts"
 import { PageSettings } from "./settings.ts"
 import { createVisitors, SaltsCollection, Visitors } from "./visitors.ts"
 
-export type { StoredPage } from "./collections.ts"
+export type { StoredPage, WeightChange } from "./collections.ts"
+export { pageText } from "./page-text.ts"
 export { Pages } from "./pages.ts"
 export { PageParts } from "./serving/parts.ts"
 export { Serving } from "./serving/routes.ts"
@@ -29,7 +29,7 @@ export default definePlugin({
   needs: ["organizations"],
   config: PageSettings,
   register(reg, settings) {
-    reg.collections(PagesCollection, SaltsCollection)
+    reg.collections(PagesCollection, SaltsCollection, WeightChangesCollection)
     reg.operations(createPage, listPages, getPage, updatePage, publishPage, unpublishPage)
     reg.rehearsal({ name: "page", run: rehearsedPage })
     reg.routes(servePage, sendForm)

@@ -5,6 +5,7 @@ import {
   allKeys,
   type CacheInvalidation,
   type Clock,
+  derivedUuid,
   type Ids,
   isUuid,
   type Json,
@@ -15,7 +16,7 @@ import {
   type UnitOfWork,
   uniqueSlug,
 } from "#core"
-import { PagesCollection, type StoredPage, type Variant } from "./collections.ts"
+import { PagesCollection, type StoredPage, type Variant, type WeightChange, WeightChangesCollection } from "./collections.ts"
 
 export interface NewPage {
   readonly title: string
@@ -42,6 +43,8 @@ export interface Pages {
   /** Stages a change made for the page as read; one made meanwhile has the commit `aborted`. */
   update(work: UnitOfWork, organization: string, page: StoredPage, change: PageChange): StoredPage
   publish(work: UnitOfWork, organization: { id: string; slug: string }, page: StoredPage): Promise<StoredPage>
+  /** How the weights of its variants changed after a time (milliseconds since the epoch), oldest first. */
+  weightChanges(organization: string, pageId: string, after: number): Promise<WeightChange[]>
   /** To be called while services are created. */
   onPublish(hook: PublishHook): void
 }
@@ -79,17 +82,35 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
     const $set: Record<string, Json> = {}
     for (const [field, value] of Object.entries(changed)) $set[field] = value as Json
     work.in(PagesCollection, organization).update(page.id, { $set }, { where: { revision: page.revision } })
+    noteWeights(work, organization, page, changed)
     invalidation.announce(work, pagesTopic, `${organization}/${page.id}`, { settled: true })
     return { ...page, ...changed }
+  }
+
+  /** Part of the change itself, so that no time of other weights is ever taken for one of these. */
+  function noteWeights(
+    work: UnitOfWork,
+    organization: string,
+    page: StoredPage,
+    changed: PageChange & { updated_at: string; revision: number },
+  ) {
+    if (!changed.variants) return
+    const [before, after] = [weightsOf(page.variants), weightsOf(changed.variants)]
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)])
+    if ([...keys].every((key) => before[key] === after[key])) return
+    const id = derivedUuid("page weights", page.id, String(changed.revision))
+    work.in(WeightChangesCollection, organization).insert({ id, page_id: page.id, at: changed.updated_at, before, after })
   }
 
   return {
     get,
     update,
+    weightChanges: (organization, pageId, after) =>
+      store.open(WeightChangesCollection, organization).find({ page_id: pageId, at: { $gt: timestamp(after) } }, { sort: { at: 1 } }),
     async require(organization, idOrSlug) {
       const found = await get(organization, idOrSlug)
       if (found) return found
-      throw new AppError("not_found", `There is no page "${idOrSlug}".`, { reason: "page_not_found" })
+      throw new AppError("not_found", `The page "${idOrSlug}" does not exist.`, { reason: "page_not_found" })
     },
     async published(organization, artifactId) {
       const key = `${organization}/${artifactId}`
@@ -157,4 +178,8 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
     },
     onPublish: (hook) => hooks.push(hook),
   }
+}
+
+function weightsOf(variants: readonly Variant[]): Record<string, number> {
+  return Object.fromEntries(variants.map(({ key, weight }) => [key, weight]))
 }

@@ -1,9 +1,22 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  form_not_connected: { codes: ["not_found"], summary: "No active pipeline takes the page's form." },
-  no_variants: { codes: ["failed_precondition"], summary: "The page has no variant to publish." },
-  page_not_found: { codes: ["not_found"], summary: "There is no such page." },
-  unknown_variant: { codes: ["invalid_argument", "not_found"], summary: "The page has no such variant." },
+  form_not_connected: {
+    code: "not_found",
+    summary: "No active pipeline takes the page's form.",
+    remedy: "Make a pipeline of purpose `record_capture` for the page.",
+  },
+  no_variants: { code: "failed_precondition", summary: "The page has no variant to publish.", remedy: "Give the page a variant." },
+  page_not_found: { code: "not_found", summary: "The page does not exist.", remedy: "List the pages." },
+  unknown_variant: { code: "invalid_argument", summary: "The page has no such variant.", details: { fields: FieldProblems } },
+  variant_not_found: {
+    code: "not_found",
+    summary: "The page does not show this variant.",
+    remedy: "Use a variant that the message names.",
+  },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

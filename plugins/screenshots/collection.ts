@@ -12,6 +12,7 @@ export interface StoredScreenshot extends Document {
     viewport: Viewport
     full_page: boolean
     instructions: Instruction[]
+    reads_text?: boolean
   }
   bucket_key: string
   media_type: string
@@ -21,6 +22,8 @@ export interface StoredScreenshot extends Document {
   /** Absent in records of earlier versions. */
   http_status?: number
   warnings?: string[]
+  /** What a visitor could read, where it was asked for and the page was rendered. */
+  text?: string
   created_at: string
   finished_at: string | null
   /** End of the image and of its link. */

@@ -28,11 +28,13 @@ export interface ScreenshotInput extends TargetInput {
   readonly viewport: Viewport
   readonly full_page: boolean
   readonly instructions: Instruction[]
+  /** Whether the text that a visitor could read is to be kept beside the image (`text` of the record). */
+  readonly reads_text?: boolean
 }
 
 export interface Screenshots {
   /** Stages the record and its job; returns the job's id. */
-  start(work: UnitOfWork, caller: Caller, input: ScreenshotInput): Promise<string>
+  start(work: UnitOfWork, caller: Pick<Caller, "organization">, input: ScreenshotInput): Promise<string>
   /** Throws `not_found`. */
   get(organization: string, id: string): Promise<StoredScreenshot>
   /** A link for the rest of the image's life. */
@@ -83,22 +85,24 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
   }
 
   async function orderOf(organization: string, { request }: StoredScreenshot): Promise<RenderOrder> {
-    const { viewport, full_page, instructions } = request
-    if (request.url !== null) return { url: request.url, viewport, full_page, instructions }
+    const { viewport, full_page, instructions, reads_text = false } = request
+    const how = { viewport, full_page, instructions, reads_text }
+    if (request.url !== null) return { url: request.url, ...how }
     const page = await args.pages.get(organization, request.page_id ?? "")
     const owner = await args.organizations.byId(organization)
     if (!page || !owner) throw new RenderFailure("The page no longer exists.")
     try {
-      return { ...(await pageAt(args.serving, owner, page, request.variant ?? "")), viewport, full_page, instructions }
+      return { ...(await pageAt(args.serving, owner, page, request.variant ?? "")), ...how }
     } catch (error) {
       throw new RenderFailure((error as Error).message)
     }
   }
 
   return {
-    async start(work, caller, { viewport, full_page, instructions, ...target }) {
+    async start(work, caller, { viewport, full_page, instructions, reads_text = false, ...target }) {
       const organization = caller.organization.id
-      const request = { ...(await checkTarget(args, caller.organization, target)), viewport, full_page, instructions }
+      const how = { viewport, full_page, instructions, ...(reads_text ? { reads_text } : {}) }
+      const request = { ...(await checkTarget(args, caller.organization, target)), ...how }
       const id = ids.uuid()
       await line.enter(work, organization, id)
       const now = clock.now()
@@ -121,7 +125,7 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
     },
     async get(organization, id) {
       const found = await store.open(ScreenshotCollection, organization).get(id)
-      if (!found) throw new AppError("not_found", `There is no screenshot job "${id}".`, { reason: "screenshot_not_found" })
+      if (!found) throw new AppError("not_found", `The screenshot job "${id}" does not exist.`, { reason: "screenshot_not_found" })
       const over = found.expires_at !== null && Date.parse(found.expires_at) <= clock.now()
       return found.status === "done" && over ? { ...found, status: "expired" } : found
     },
@@ -147,6 +151,7 @@ export function createScreenshots(args: ScreenshotsArgs): Screenshots {
           // A page of the organization's own is given to the browser, and not fetched.
           http_status: screenshot.request.url === null ? 0 : seen.httpStatus,
           warnings: [...seen.warnings],
+          ...(seen.text === undefined ? {} : { text: seen.text }),
           expires_at: timestamp(expires),
         })
         queue.enqueue(work, expireRef, { id }, { organization, runAt: expires })

@@ -30,7 +30,7 @@ export class WaitingLine {
     if (free >= 0 && (await this.#elsewhere(organization, places)) <= free) return
     accepting.delete(id)
     const message = `${this.#most} screenshots are in progress already, the limit; start this one when some are done.`
-    throw new AppError("resource_exhausted", message, { reason: "queue_full", most: this.#most }, { retryAfterS: 10 })
+    throw new AppError("resource_exhausted", message, { reason: "queue_full", max: this.#most }, { retryAfterS: 10 })
   }
 
   #elsewhere(organization: string, places: string[]): Promise<number> {

@@ -1,9 +1,9 @@
 // Device, browser family and in-app container from a User-Agent. Coarse on purpose (specification 2.11 names the values);
 // "" means no signal. Results are remembered, since few agents make most of the traffic.
 import { noUserAgent, type UserAgentClass } from "#core/engine"
-import { browserOf } from "./browser.ts"
 import { deviceOf } from "./device.ts"
 import { inAppOf } from "./in-app.ts"
+import { anyOf, firstOf, type Rule } from "./rule.ts"
 
 const maxRemembered = 4_096
 const remembered = new Map<string, UserAgentClass>()
@@ -19,4 +19,52 @@ export function classifyUserAgent(agent: string): UserAgentClass {
   if (remembered.size >= maxRemembered) remembered.clear()
   remembered.set(agent, classified)
   return classified
+}
+
+// The coarse browser family of a User-Agent (specification 2.11 names the values). Browsers built upon another's engine
+// carry its marks as well, and are looked for first; a webview's family is its engine's.
+
+/** Browsers with a name of their own upon Chromium's engine, WebKit, Gecko or none of these, by the words that they sign with. */
+const named = anyOf(`
+  YaBrowser Yowser YaApp_ YandexSearch UCWEB UCTurbo Vivaldi/ MetaSr Maxthon MxNitro MSIE Trident/
+  Whale/ Silk/ Puffin/ DuckDuckGo/ Ddg/ Brave/ Brave_Chrome/ Electron/ Quark/ Kiwi/ AlohaBrowser Ecosia Cake/ Via/ Lightning/
+  coc_coc CocCoc 360SE 360EE 360_Aphone Sleipnir Avast/ AvastSecure AVG/ CCleaner/ Comodo_ Chromodo Iron/ Torch/ Nichrome
+  RockMelt Kinza/ Blisk/ Colibri/ Wavebox Beamrise Chedot Freeu Uran/ Amigo/ MRCHROME ChromePlus CoolNovo Sunrise/ Flock/
+  SznProhlizec PHX/ ACHEETAHI Soul/ Odd/ Odin/ TV_Bro ABB/ Hawk/ mCent/ GoBrowser Quick_Search_TV wOSBrowser webOS/ hpwOS
+  SeaMonkey PaleMoon Pale_Moon Waterfox Iceweasel IceCat IceDragon Basilisk K-Meleon Camino/ Galeon/ Cyberfox Conkeror
+  Swiftfox LibreWolf Cliqz Netscape Firebird/ Phoenix/0 K-Ninja Kazehakase BonEcho_ Ordissimo MicroB Mobicip Orca/
+  Konqueror Falkon QupZilla Epiphany Midori Otter/ Arora/ rekonq Dooble qutebrowser QtWebEngine QtCarBrowser OmniWeb iCab
+  Shiira Fluid/ Cheshire/ Stainless/ PhantomJS BOLT/ NetNewsWire Lunascape Dolphin DolphinHD Mercury/ Skyfire Teashark
+  Dolfin Jasmine/ NokiaBrowser BrowserNG SymbianOS Series_40 Series_60 Series_80 Series40 Series60 Series80
+  BB10 PlayBook IEMobile XBLWP Kindle/ NetFront Obigo Teleca Polaris/ Openwave UP.Browser UP.Link Minimo
+  MAUI Bada/ PlayStation Nintendo NX/ Lynx/ Links_( ELinks w3m/ Dillo/ NetSurf Amaya Crazy_Browser AvantBrowser Avant_Browser
+  TheWorld 2345Explorer SE_2.X LieBaoFast baiduboxapp Tbrowser Stargon SnowHaze APUS Ghostery JioPages Instabridge AOLBuild
+  AOLShield AOL/ AOL_ Elements_Browser ValveSteam Valve_Steam Espial Vewd SurfBrowser QuickLook
+`)
+
+/** A product that calls itself a browser, by any name: `MiuiBrowser/`, `Mint Browser/`; not an app's webview that says so. */
+const selfNamed = /(?<!\bInApp|\bin-app-|Samsung)Browser(?:[_ ]?[A-Za-z]{0,9})?\/\d|\bUBrowser\b|QQBrowser|baidubrowser/i
+
+const browsers: readonly Rule[] = [
+  ["edge", /\bEdg(?:e|A|iOS|W)?\/|\bEdge \d+\.|\bEdgHTML\//],
+  ["samsung", /^(?!.*OculusBrowser).*(?:SamsungBrowser\/|Samsung ?Internet)/i],
+  ["opera", /\bOPR\/|\bOPRGX\/|\bOpera\b(?!.*(?:UCBrowser|Tbrowser))|\bOPiOS\/|\bOPT\/|\bOPX\/|\bCoast\/|\bOMI\/\d/],
+  ["other", named],
+  ["other", selfNamed],
+  [
+    "firefox",
+    /Firefox|\bFxiOS\/|\bFocus\/|\bKlar\/|\bFennec\/|\b(?:Namoroka|Shiretoko|Minefield|GranParadiso|BonEcho)\/|\((?:Mobile|Tablet); rv:/,
+  ],
+  ["chrome", /Chrome ?\/|\bCriOS\/|\bChromium[/_ ]|\bCrMo\//i],
+  // The old Android browser, BlackBerry's and Nokia's: WebKit with Safari's mark, without Chrome's.
+  ["other", /\bAndroid\b|\bLinux; U; Adr\b|\bBlackBerry|\bNokia/],
+  [
+    "safari",
+    /\bVersion\/[\d.]+.*Safari\/|(?:iPhone|iPad|iPod|Macintosh|Mac OS X)[^)]*\) AppleWebKit\/|\bMobileSafari\/|\bSafari\/?[\d.]+ CFNetwork/,
+  ],
+]
+
+/** "other" is a browser without a family of its own here, or a program that is not a browser. */
+function browserOf(agent: string): string {
+  return firstOf(browsers, agent) || "other"
 }

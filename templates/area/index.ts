@@ -3,9 +3,11 @@ import { z } from "zod"
 import { definePlugin } from "#core"
 import { Items } from "./collection.ts"
 import { create, get, list, remove } from "./operations.ts"
+import { reasons } from "./reasons.ts"
 
 export default definePlugin({
   id: "sample-name",
+  reasons,
   config: z.strictObject({}),
   register(registrar) {
     registrar.collections(Items)

@@ -85,7 +85,9 @@ export const remove = defineOperation({
 /** Another organization's is as if it were not there. */
 async function required(store: Store, organization: string, id: string): Promise<StoredItem> {
   const item = await store.open(Items, organization).get(id)
-  if (item === undefined) throw new AppError("not_found", `There is no "${id}" among the sample name.`)
+  if (item === undefined) {
+    throw new AppError("not_found", `No item of the sample name has the id "${id}".`, { reason: "sample_name_not_found" })
+  }
   return item
 }
 

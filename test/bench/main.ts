@@ -31,6 +31,8 @@ function suitesFor({ rows, peers }: BenchArguments): Entry[] {
     { area: "live/", load: async () => (await import("./live.ts")).liveRows },
     { area: "pages/", load: async () => (await import("./pages/collect.ts")).collectRows },
     { area: "pages/", load: async () => (await import("./pages/analytics.ts")).analyticsRows },
+    { area: "experiments/", load: async () => (await import("./experiments/live.ts")).liveRows },
+    { area: "experiments/", load: async () => (await import("./experiments/runs.ts")).experimentRows },
     {
       area: "pipelines/",
       load: async () => {

@@ -101,6 +101,23 @@ describe("operations as commands", () => {
     expect((await run(["datasets", "create", "--file", join(folder, "none.yaml")])).err).to.include("none.yaml cannot be read")
   })
 
+  it("refuse a file whose aliases multiply, hold themselves or are too many, in a line", async () => {
+    const file = join(folder, "aliases.yaml")
+    const refused = async (text: string) => {
+      writeFileSync(file, text)
+      const { code, out, err } = await run(["datasets", "create", "--file", file])
+      expect([code, out]).to.deep.equal([1, ""])
+      expect(err.trim().split("\n"), err).to.have.length(1)
+      return err
+    }
+    const levels = Array.from({ length: 12 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(10).fill(`*l${i}`).join(", ")}]`)
+    expect(await refused(`l0: &l0 x\n${levels.join("\n")}\n`)).to.include("repeated more than 100 times")
+    expect(await refused("name: &a { b: *a }\n"))
+      .to.include("stands within its own anchor")
+      .and.include("line 1, column 15")
+    expect(await refused(`name: &a x\nb: [${Array(50_000).fill("*a").join(", ")}]\n`)).to.include("at most 1000 aliases")
+  })
+
   it("show a list as a table that fits, an answer as YAML, and nothing that a terminal would obey", async () => {
     await run(["datasets", "create", "--name", "Shown"])
     await run(["datasets", "insert-rows", "shown", "--rows", '[{"who":"Ada\\u001b[31m\\u202e","note":"one\\ntwo"}]'])
@@ -166,7 +183,7 @@ describe("operations as commands", () => {
     expect(refused).to.deep.include({ code: 2, out: "" })
     expect(refused.err).to.match(/^The input is not valid \(invalid_argument\)\.\n {2}--name: Too small.*\n {2}--slug: Lower-case/)
     const cases: [string[], number, RegExp, Record<string, string>?][] = [
-      [["datasets", "get", "none"], 4, /There is no dataset "none"\. \(not_found\)/],
+      [["datasets", "get", "none"], 4, /The dataset "none" does not exist\. \(not_found\)/],
       [["datasets", "create", "--name", "Empty", "--slug", "shown"], 5, /already_exists/],
       [["datasets", "list"], 3, /millrace login/, { MILLRACE_KEY: "mr_api_wrong" }],
       [["datasets", "get"], 2, /^The input is not valid \(invalid_argument\)\.\n {2}<slug>: Required/],
@@ -193,6 +210,8 @@ describe("operations as commands", () => {
     }
     const asJson = await run(["datasets", "get", "none", "--json"])
     expect(JSON.parse(asJson.err)).to.include({ code: "not_found" })
+    const mistyped = await run(["datasets", "list", "--limit", "ten", "--json"])
+    expect(JSON.parse(mistyped.err)).to.deep.include({ code: "invalid_argument", details: { reason: "command_line" } })
     expect(Object.keys(exitCodeOf).sort()).to.deep.equal(Object.keys(httpStatusOf).sort())
   })
 

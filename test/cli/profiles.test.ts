@@ -61,7 +61,9 @@ describe("profiles", () => {
     expect(listed.out).to.not.include(host.adminKey)
     const secret = host.adminKey.split("_").at(-1) ?? ""
     expect(listed.out).to.not.include(secret)
-    expect((await run(["me", "get", "--profile", "thrid"])).err).to.match(/There is no profile "thrid".*"?third|first, second|Did you mean/)
+    expect((await run(["me", "get", "--profile", "thrid"])).err).to.match(
+      /The profile "thrid" does not exist.*"?third|first, second|Did you mean/,
+    )
     expect((await run(["logout"])).out).to.include('"first" is forgotten')
     expect((await run(["profiles"])).out).to.match(/^second +yes /m)
     expect((await run(["logout", "second"])).code).to.equal(0)
@@ -80,7 +82,7 @@ describe("profiles", () => {
     try {
       await run(["login", "--url", host.url], { stdin: host.adminKey })
       const ran = await run(["me", "get"], { env: { MILLRACE_URL: url } })
-      expect([ran.code, ran.err.trim()]).to.deep.equal([3, `There is no key for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`])
+      expect([ran.code, ran.err.trim()]).to.deep.equal([3, `No key is stored for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`])
       expect(heard).to.deep.equal([])
       await run(["me", "get"], { env: { MILLRACE_URL: url, MILLRACE_KEY: "given" } })
       expect(heard).to.deep.equal(["Bearer given"])

@@ -120,23 +120,28 @@ describe("client", () => {
     expect(refused).to.deep.include({ code: "invalid_argument", status: 400 })
     expect(refused.details.fields?.map(({ path }) => path)).to.deep.equal(["name", "slug"])
     expect(refused.requestId).to.match(/^[0-9a-f-]{36}$/)
-    const codes: [() => Promise<unknown>, ErrorCode][] = [
-      [() => client.datasets.get({ slug: "none" }), "not_found"],
-      [() => client.datasets.get({ slug: "" }), "invalid_argument"],
-      [() => client.datasets.get({ slug: ".." }), "invalid_argument"],
-      [() => client.datasets.get({ slug: "a/../b?c#d" }), "not_found"],
-      [() => client.datasets.get({ slug: "\ud800" }), "invalid_argument"],
-      [() => client.datasets.list({}, { organization: "somebody-else" }), "not_found"],
-      [() => clientOf({ key: "mr_api_no" }).me.get(), "unauthenticated"],
-      [() => clientOf({ baseUrl: "http://127.0.0.1:1", retries: { attempts: 1 } }).me.get(), "unavailable"],
-      [() => client.me.get({}, { signal: AbortSignal.abort() }), "canceled"],
-      [() => clientOf({ fetch: unanswered }).me.get({}, { timeoutMs: 1 }), "deadline_exceeded"],
-      [() => client.call("none.such" as "me.get", {}), "unimplemented"],
+    const proxied = async () => new Response("<h1>Bad Gateway</h1>", { status: 502 })
+    const codes: [() => Promise<unknown>, ErrorCode, string][] = [
+      [() => client.datasets.get({ slug: "none" }), "not_found", "dataset_not_found"],
+      [() => client.datasets.get({ slug: "" }), "invalid_argument", "invalid_fields"],
+      [() => client.datasets.get({ slug: ".." }), "invalid_argument", "invalid_fields"],
+      [() => client.datasets.get({ slug: "a/../b?c#d" }), "not_found", "dataset_not_found"],
+      [() => client.datasets.get({ slug: "\ud800" }), "invalid_argument", "invalid_fields"],
+      [() => client.datasets.list({}, { organization: "somebody-else" }), "not_found", "organization_not_accessible"],
+      [() => clientOf({ key: "mr_api_no" }).me.get(), "unauthenticated", "malformed_credential"],
+      [() => clientOf({ baseUrl: "http://127.0.0.1:1", retries: { attempts: 1 } }).me.get(), "unavailable", "no_response"],
+      [() => client.me.get({}, { signal: AbortSignal.abort() }), "canceled", "client_canceled"],
+      [() => clientOf({ fetch: unanswered }).me.get({}, { timeoutMs: 1 }), "deadline_exceeded", "client_timeout"],
+      [() => client.call("none.such" as "me.get", {}), "unimplemented", "unknown_operation"],
+      [() => clientOf({ fetch: proxied, retries: { attempts: 1 } }).me.get(), "unavailable", "unrecognized_response"],
     ]
-    for (const [call, code] of codes) expect((await failure(call())).code, String(call)).to.equal(code)
+    for (const [call, code, reason] of codes) {
+      const error = await failure(call())
+      expect([error.code, error.details.reason], String(call)).to.deep.equal([code, reason])
+    }
     expect(() => clientOf({ baseUrl: "millrace" }))
       .to.throw(ClientError)
-      .with.property("code", "invalid_argument")
+      .that.deep.includes({ code: "invalid_argument", details: { reason: "invalid_base_url" } })
   })
 
   it("sends a lost POST again with the same key, and it is done once", async () => {

@@ -128,7 +128,7 @@ describe("calls of the client", () => {
     "datasets.delete_row": { method: "DELETE", path: "/v1/datasets/{slug}/rows/{id}", repeatable: true },
     "datasets.create": { method: "POST", path: "/v1/datasets", keyed: true },
   } as const
-  const gone = () => Response.json({ code: "not_found", message: "There is no such row.", details: {} }, { status: 404 })
+  const gone = () => Response.json({ code: "not_found", message: "The row does not exist.", details: {} }, { status: 404 })
   const callerOver = (answers: (() => Response)[], options = {}) => {
     let calls = 0
     const send = async () => (answers[calls++] ?? gone)()

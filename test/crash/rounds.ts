@@ -1,6 +1,8 @@
 // Kills in rounds: each round starts the service on a fresh folder, and then again and again puts it under load, kills
 // its whole process group at a random instant with events unanswered, starts it on the same folder and checks the books.
+import { randomFrom } from "../random.ts"
 import { seed as fixedSeed } from "../tier.ts"
+import { until } from "../waiting.ts"
 import { checkBooks, type Findings, jobsSettled, type Shelves } from "./books.ts"
 import { startPeer } from "./peer.ts"
 import { Sender } from "./sender.ts"
@@ -68,17 +70,6 @@ export function makePipeline(api: Api, peerUrl: string): Promise<MadePipeline> {
   return api<{ endpoint_id: string; secret: string }>("POST", "/v1/event-pipelines", document(peerUrl))
 }
 
-/** Numbers from 0 to 1: mulberry32, https://gist.github.com/tommyettinger/46a874533244883189143505d203312c */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 export async function killRound({ kills, faults = [], seed = fixedSeed, connections = 64, observe }: RoundOptions): Promise<RoundReport> {
   const random = randomFrom(seed)
   const folder = freshFolder()
@@ -129,7 +120,8 @@ export async function killRound({ kills, faults = [], seed = fixedSeed, connecti
 async function killUnderLoad(service: ServiceProcess, sender: Sender, random: () => number): Promise<number> {
   sender.start()
   await new Promise((resolve) => setTimeout(resolve, 150 + random() * 600))
-  while (sender.inFlight < minUnanswered || sender.acknowledged.size === 0) await new Promise((resolve) => setImmediate(resolve))
+  const loaded = () => sender.inFlight >= minUnanswered && sender.acknowledged.size > 0
+  await until(`${minUnanswered} events being unanswered, and one acknowledged`, loaded, { everyMs: 1 })
   const unanswered = sender.inFlight
   await Promise.all([service.kill(), sender.stop()])
   return unanswered

@@ -110,7 +110,7 @@ describe("the job queue", () => {
 
   it("ends at once what cannot get better", async () => {
     behave = () => {
-      throw new AppError("failed_precondition", "never", { retryable: false })
+      throw new AppError("failed_precondition", "never", { reason: "job_failed", retryable: false })
     }
     const id = await enqueue("hopeless")
     await until(async () => (await jobs())[0]?.state === "dead")

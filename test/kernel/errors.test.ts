@@ -29,19 +29,27 @@ describe("errors", () => {
   })
 
   it("answer with code, message and details, details always an object", () => {
-    const error = new AppError("not_found", "There is no dataset leads.")
-    expect(error.toBody()).to.deep.equal({ code: "not_found", message: "There is no dataset leads.", details: {} })
+    const error = new AppError("not_found", "Nothing is at /v2.", { reason: "unknown_path" })
+    expect(error.toBody()).to.deep.equal({
+      code: "not_found",
+      message: "Nothing is at /v2.",
+      details: { reason: "unknown_path" },
+    })
     expect(error.status).to.equal(404)
     const fields = [{ path: "name", message: "is empty" }]
-    expect(new AppError("invalid_argument", "x", { reason: "bad_fields", fields }).toBody().details).to.deep.equal({
-      reason: "bad_fields",
+    expect(new AppError("invalid_argument", "x", { reason: "invalid_fields", fields }).toBody().details).to.deep.equal({
+      reason: "invalid_fields",
       fields,
     })
   })
 
   it("take one of HTTP's own statuses in place of the code's", () => {
-    expect(new AppError("resource_exhausted", "too large", {}, { status: 413 }).status).to.equal(413)
-    expect(new AppError("unimplemented", "no such method", {}, { status: 405 }).toBody()).to.not.have.property("status")
+    expect(new AppError("resource_exhausted", "too large", { reason: "body_too_large", max_bytes: 1 }, { status: 413 }).status).to.equal(
+      413,
+    )
+    expect(
+      new AppError("unimplemented", "no such method", { reason: "method_not_allowed" }, { status: 405 }).toBody(),
+    ).to.not.have.property("status")
   })
 
   it("keep the cause for the log and out of the answer", () => {
@@ -52,8 +60,27 @@ describe("errors", () => {
     for (const thrown of [undefined, null, "text", 7, { code: "not_found" }]) expect(asAppError(thrown).code).to.equal("internal")
   })
 
+  it("take declared reasons alone, with the code and the details that each declares", () => {
+    const made = [
+      new AppError("resource_exhausted", "x", { reason: "body_too_large", max_bytes: 1 }),
+      // @ts-expect-error: nobody declares this reason
+      new AppError("not_found", "x", { reason: "moon_not_found" }),
+      // @ts-expect-error: the reason has another code
+      new AppError("invalid_argument", "x", { reason: "body_too_large", max_bytes: 1 }),
+      // @ts-expect-error: a detail is of another type
+      new AppError("resource_exhausted", "x", { reason: "body_too_large", max_bytes: "1" }),
+      // @ts-expect-error: a detail is missing
+      new AppError("resource_exhausted", "x", { reason: "body_too_large" }),
+      // @ts-expect-error: the reason declares no such detail
+      new AppError("resource_exhausted", "x", { reason: "body_too_large", max_bytes: 1, min_bytes: 0 }),
+      // @ts-expect-error: an error has a reason
+      new AppError("not_found", "x", {}),
+    ]
+    expect(made.map(({ message }) => message)).to.deep.equal(made.map(() => "x"))
+  })
+
   it("pass through as they are", () => {
-    const error = new AppError("unavailable", "x", {}, { retryAfterS: 3 })
+    const error = new AppError("unavailable", "x", { reason: "unavailable" }, { retryAfterS: 3 })
     expect(asAppError(error)).to.equal(error)
     expect(error.retryAfterS).to.equal(3)
   })

@@ -271,10 +271,14 @@ handlers:
   it("names field and kind, never the value, when a rendered value does not fit", async () => {
     const graph = await graphOf([{ ...mail, to: "{{ event.name }}", button: { label: "{{ event.tags }}", url: "https://a.test" } }])
     const run = () => graph.byId.get("email_send_1")?.config({ ...scope, event: { name: "sk_live_123", tags: [] } })
-    expect(run).to.throw(AppError, /"to" rendered to a string, which is not valid/)
+    expect(run)
+      .to.throw(AppError, /"to" rendered to a string, which is not valid/)
+      .with.nested.property("details.reason", "invalid_rendered_value")
     expect(run).not.to.throw(/sk_live/)
     const failing = await graphOf([{ type: "respond", body: { at: "{{ 'now' | date: '%s' }}" } }])
-    expect(() => failing.byId.get("respond_1")?.config(scope)).to.throw(AppError, /"body" cannot be rendered/)
+    expect(() => failing.byId.get("respond_1")?.config(scope))
+      .to.throw(AppError, /"body" cannot be rendered/)
+      .with.nested.property("details.reason", "template_failed")
   })
 
   it("leaves out acknowledged warnings, by the id of the rule or one that it had before", async () => {
@@ -298,7 +302,9 @@ handlers:
     expect(() => step?.when?.(given({ a: "yes" }))).to.throw(AppError, /true or false; it gave a string/)
     expect(step?.forEach?.(given({}))).to.deep.equal([])
     expect(() => step?.forEach?.(given({ list: "x" }))).to.throw(AppError, /must give a list/)
-    expect(() => step?.forEach?.(given({ list: Array(1_001).fill(1) }))).to.throw(AppError, /1001 elements/)
+    expect(() => step?.forEach?.(given({ list: Array(1_001).fill(1) })))
+      .to.throw(AppError, /1001 elements/)
+      .with.nested.property("details.reason", "invalid_expression_value")
     expect(step?.config({ ...scope, item: { x: 5 } })).to.deep.equal({ dataset_slug: "leads", key: "email", row: { x: 5 } })
   })
 

@@ -44,6 +44,8 @@ const attempts: Record<string, Attempt> = {
   "binds internals": (name) => (process as unknown as { binding(name: string): unknown }).binding(name),
   "writes a report": () => process.report.writeReport("/tmp/millrace-escaped.json"),
   "finds its pipe": () => (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles().length,
+  "has permissions": () =>
+    ["fs.read", "fs.write", "child", "worker", "wasi", "inspector", "addon"].filter((one) => process.permission.has(one)),
   "reads its environment": () => Object.keys(process.env).sort(),
   "is of the user": () => process.getuid?.(),
 }

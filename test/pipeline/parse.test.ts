@@ -49,12 +49,24 @@ describe("parse", () => {
     const levels = Array.from({ length: 12 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(10).fill(`*l${i}`).join(", ")}]`)
     const bomb = parseText(`l0: &l0 x\n${levels.join("\n")}\n`)
     expect(bomb.value).to.equal(undefined)
-    expect(bomb.findings[0]?.message).to.match(/alias/i)
+    expect(bomb.findings.map(({ message }) => message)).to.deep.equal([
+      "An anchor is repeated more than 100 times by its aliases and by theirs; use fewer aliases.",
+    ])
     const circular = parseText("a: &a [*a, *a]\nb: &b { c: [*b, *a] }")
     expect(circular.value).to.equal(undefined)
-    expect(circular.findings).to.have.length(1)
+    const within = (anchor: string) => `The alias "${anchor}" stands within its own anchor; a value cannot hold itself.`
+    expect(circular.findings.map(({ message, line }) => [line, message])).to.deep.equal([
+      [1, within("a")],
+      [1, within("a")],
+      [2, within("b")],
+    ])
     const copies = parseText(`a: &a ${"x".repeat(100_000)}\nb: [${Array(50).fill("*a").join(", ")}]`)
     expect(copies.findings[0]?.message).to.match(/With its aliases/)
+    // Each alias is looked up once, and there is a bound before the library looks up any.
+    const many = parseText(`a: &a 1\nb: [${Array(50_000).fill("*a").join(", ")}]`)
+    expect(many.findings.map(({ message }) => message)).to.deep.equal(["A text has at most 1000 aliases."])
+    const distinct = Array.from({ length: 900 }, (_, n) => `a${n}: &a${n} ${n}\nb${n}: *a${n}`)
+    expect(parseText(distinct.join("\n")).value).to.include({ b0: 0, b899: 899 })
     const deep = parseText("[".repeat(20_000))
     expect(deep.value).to.equal(undefined)
     expect(deep.findings).to.have.length.at.least(1)

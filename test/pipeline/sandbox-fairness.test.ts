@@ -1,12 +1,14 @@
 // One organization's flood beside another's events and programs: by turns, counted in answers rather than in time.
 import { expect } from "chai"
+import { systemClock } from "../../core/kernel/clock.ts"
 import type { Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
 import { callOf, programOf, sandboxUnderTest } from "./sandbox-under-test.ts"
 
 describe("sandbox fairness", () => {
   let sandbox: Sandbox
   before(async () => {
-    sandbox = sandboxUnderTest()
+    // Its time stands, so that no event waits too long on a busy machine: the subject is the order.
+    sandbox = sandboxUnderTest({ clock: { ...systemClock, monotonic: () => 0 } })
     await sandbox.start()
   })
   after(() => sandbox.stop())
@@ -14,10 +16,10 @@ describe("sandbox fairness", () => {
   it("answers an organization between two groups of another's, however many pipelines that has", async () => {
     const slow = await programOf(sandbox, "function transform(event) { let n = 0; while (n < 1e7) n++; return { n } }")
     const quick = await programOf(sandbox, "function transform(event) { return event }")
-    const [pipelines, events] = [40, 3]
+    const [pipelines, events] = [30, 3]
     let answered = 0
     const flood = Array.from({ length: pipelines * events }, (_, i) =>
-      sandbox.run(callOf(slow, { i }, { organization: "hostile", pipelineId: `pipeline-${i % pipelines}` })).then((result) => {
+      sandbox.run(callOf(slow, { i }, { organization: "hostile", pipelineId: `pipeline-${Math.floor(i / events)}` })).then((result) => {
         answered++
         return result
       }),
@@ -29,9 +31,8 @@ describe("sandbox fairness", () => {
       before.push(answered - from)
     }
     expect(answered).to.be.below(pipelines * events)
-    // What is sent before anyone knows that it is slow: six groups.
-    expect(before[0]).to.be.at.most(6 * events)
-    for (const count of before.slice(1)) expect(count).to.be.at.most(2 * events)
+    // From the first on, when nobody knows yet that these are slow.
+    for (const count of before) expect(count).to.be.at.most(2 * events)
     expect(sandbox.shares().sandbox.map(({ organization }) => organization)).to.deep.equal(["hostile"])
     for (const result of await Promise.all(flood)) expect(result).to.include({ ok: true })
   })

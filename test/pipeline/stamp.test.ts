@@ -2,8 +2,7 @@
 // about what it does not know.
 import { expect } from "chai"
 import fc from "fast-check"
-import { geographyOf } from "../../core/pipeline/stamp/geography.ts"
-import { languageOf } from "../../core/pipeline/stamp/language.ts"
+import { geographyOf, languageOf } from "../../core/pipeline/stamp/stamp.ts"
 import { classifyUserAgent } from "../../plugins/user-agents/classify.ts"
 import { processorMs } from "../slowness.ts"
 

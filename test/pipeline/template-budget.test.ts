@@ -123,7 +123,9 @@ describe("the budget of templates", () => {
         await render("{{ event.text | upcase | size }}", { text }, budget(organization))
         order.push(organization)
       } catch (error) {
-        order.push(`${organization} ${(error as AppError).code}`)
+        const { code, details } = error as AppError
+        expect(details).to.deep.equal({ reason: "overloaded" })
+        order.push(`${organization} ${code}`)
       }
     }
     await Promise.all([...Array.from({ length: 100 }, () => ask("loud")), ask("quiet")])

@@ -100,7 +100,7 @@ describe("templates", () => {
       "a and": /ends with an operator/,
       "a b ==": /"b ==" after/,
       "a..b": /cannot be parsed/,
-      "a | upcas": /no filter "upcas".*"upcase"/,
+      "a | upcas": /filter "upcas" does not exist.*"upcase"/,
       "a | upcase |": /filter is missing/,
       "a | default: 3 4": /unexpected character/i,
       "event[a b]": /one value between/,

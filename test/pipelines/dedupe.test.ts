@@ -116,13 +116,13 @@ onBothStores("deduplication", ({ start }) => {
   })
 
   it("makes a repeat wait for the first, which is still in progress", async () => {
-    let arrived = 0
+    const arrived: string[] = []
     let letGo: () => void = () => {}
     const gate = new Promise<void>((resolve) => {
       letGo = resolve
     })
-    const peer = await listen((_asked, response) => {
-      arrived++
+    const peer = await listen(({ url }, response) => {
+      arrived.push(url)
       void gate.then(() => response.end("{}"))
     })
     try {
@@ -131,14 +131,20 @@ onBothStores("deduplication", ({ start }) => {
       const made = await desk.make({
         name: "Slow",
         dedupe: { key: "{{ payload.id }}" },
-        pipeline: [{ id: "call", type: "http.request", await: true, url: `${peer.origin}/x`, retry: { max_attempts: 1 } }],
+        pipeline: [{ id: "call", type: "http.request", await: true, url: `${peer.origin}/{{ payload.id }}`, retry: { max_attempts: 1 } }],
       })
       const first = post(made.inbound_url, { id: 1 })
-      await until(() => arrived === 1)
+      await until("the first call", () => arrived.length === 1)
       const repeat = post(made.inbound_url, { id: 1 })
+      // Each later event goes the same way as the repeat would, if it did not wait.
+      const others: ReturnType<typeof post>[] = []
+      for (const id of [2, 3]) {
+        others.push(post(made.inbound_url, { id }))
+        await until(`the call of event ${id}`, () => arrived.includes(`/${id}`))
+      }
       letGo()
-      const [one, two] = await Promise.all([first, repeat])
-      expect([one.status, two.status, arrived]).to.deep.equal([200, 200, 1])
+      const [one, two] = await Promise.all([first, repeat, ...others])
+      expect([one.status, two.status, [...arrived].sort()]).to.deep.equal([200, 200, ["/1", "/2", "/3"]])
       expect(two.text).to.equal(one.text)
     } finally {
       await peer.close()

@@ -196,14 +196,23 @@ onBothStores("deferred steps", ({ start }) => {
         { id: "late", type: "world.act", needs: [], says: "late", timeout_ms: 20, retry: { max_attempts: 1 }, on_error: "continue" },
       ],
     })
+    let stopped: unknown
     world.answer = ({ step, says }, signal) =>
-      step === "late" ? new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))) : says
+      step === "late"
+        ? new Promise((_resolve, reject) =>
+            signal.addEventListener("abort", () => {
+              stopped = signal.reason
+              reject(new Error("stopped"))
+            }),
+          )
+        : says
     const entry = await settled("each", await send("each", inbound_url, { list: [5, 6, 7] }))
     expect(entry.steps["act"]?.result).to.deep.equal([5, 6, 7])
     expect(new Set(world.acts.filter(({ step }) => step === "act").map(({ key }) => key)).size).to.equal(3)
     expect((await bench.rows("each")).map(({ values }) => values["n"]).sort()).to.deep.equal([5, 6, 7])
     expect(entry.rows).to.have.length(3)
     expect(entry.steps["late"]?.error?.code).to.equal("deadline_exceeded")
+    expect(stopped).to.be.instanceOf(AppError).with.nested.property("details.reason", "attempt_timeout")
   })
 
   it("run as the pipeline was when the event came", async () => {

@@ -43,5 +43,5 @@ export function outsideWorld(): OutsideWorld {
 
 /** Fails, to be retried unless told otherwise. */
 export function fails(message: string, retryable = true): never {
-  throw new AppError("unavailable", message, { retryable })
+  throw new AppError("unavailable", message, { reason: "unavailable", retryable })
 }

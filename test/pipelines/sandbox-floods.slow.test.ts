@@ -17,7 +17,8 @@ describe("a flood of many pipelines", () => {
 
   before(async function () {
     this.timeout(120_000)
-    host = await testHost()
+    // Turns are what is judged: with processes of its own, as a service has them.
+    host = await testHost({ ownSandbox: true })
     quietKey = await host.get(UnitsOfWork).run((work) => {
       const organizations = host.get(Organizations)
       const { id } = organizations.create(work, { name: "Quiet", slug: "quiet" })

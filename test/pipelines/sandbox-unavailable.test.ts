@@ -21,7 +21,7 @@ describe("a sandbox that cannot start", () => {
     broken = join(folder, "node")
     writeFileSync(broken, `#!/bin/sh\necho "error while loading shared libraries of ${folder}" >&2\nexit 127\n`)
     chmodSync(broken, 0o755)
-    host = await testHost({ dataDir })
+    host = await testHost({ dataDir, ownSandbox: true })
   })
   afterEach(() => {
     process.execPath = node
@@ -103,7 +103,7 @@ describe("a sandbox that cannot start", () => {
     const made = await bench.make(documentOf("Stored"))
     await host.stop()
     rmSync(join(dataDir, "cache"), { recursive: true, force: true })
-    host = await testHost({ dataDir })
+    host = await testHost({ dataDir, ownSandbox: true })
     const again = (await host.api<{ inbound_url: string }>("GET", `/v1/event-pipelines/${made.slug}`)).body.inbound_url
     process.execPath = broken
     const refused = await post(again, { n: 1 })

@@ -123,7 +123,7 @@ onBothStores("an event that", ({ start }) => {
     for (const { payload, cause, status } of faults) {
       const { body } = await host.api<{
         code?: string
-        details?: { reason?: string }
+        details?: { reason?: string; cause?: string }
         schema_errors?: unknown[]
         steps?: { id: string; state: string }[]
         effects?: unknown
@@ -135,7 +135,7 @@ onBothStores("an event that", ({ start }) => {
       } else if (cause === "action_failed") {
         expect(body.effects).to.deep.equal(nothing)
         expect(body.steps?.map(({ id, state }) => `${id} ${state}`)).to.deep.equal(["save done", "bad failed"])
-      } else expect([body.code, body.details?.reason]).to.deep.equal(["failed_precondition", cause])
+      } else expect([body.code, body.details]).to.deep.equal(["failed_precondition", { reason: "transform_failed", cause }])
     }
     expect(await bench.books()).to.deep.equal(books)
   })

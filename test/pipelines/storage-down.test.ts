@@ -75,7 +75,7 @@ onBothStores("an event and its commit", ({ start }) => {
   it("answers 503 with Retry-After while nothing can be committed, keeps nothing, and works again after", async () => {
     const before = await bench.books()
     await withCommit(
-      () => () => Promise.reject(new AppError("unavailable", "the disk of node-7 is full")),
+      () => () => Promise.reject(new AppError("unavailable", "the disk of node-7 is full", { reason: "storage_full" })),
       async () => {
         for (const body of [{ n: 2 }, "{"]) expectUnavailable(await post(url, body))
       },
@@ -90,7 +90,8 @@ onBothStores("an event and its commit", ({ start }) => {
   it("journals a commit that was refused, and drops what went with it", async () => {
     const before = await bench.books()
     await withCommit(
-      (real) => (commit) => (ofEvent(commit) ? Promise.reject(new AppError("aborted", "someone else was first")) : real(commit)),
+      (real) => (commit) =>
+        ofEvent(commit) ? Promise.reject(new AppError("aborted", "someone else was first", { reason: "still_running" })) : real(commit),
       async () => {
         const answer = await post(url, { n: 4 })
         expect([answer.status, answer.body.details.reason]).to.deep.equal([500, "commit_refused"])

@@ -6,9 +6,11 @@ import { type TestHost, testHost } from "#core/testing"
 import { CacheInvalidation } from "../../core/contract/cache-invalidation.ts"
 import { Sandbox } from "../../core/pipeline/sandbox/sandbox.ts"
 import { PipelineSource } from "../../core/pipeline/source.ts"
+import { until } from "../waiting.ts"
 import { Bench, type Made, post } from "./bench.ts"
+import { outsideWorld } from "./outside-world.ts"
 
-const down = (reason: string) => new AppError("unavailable", `node-7: ${reason}`, { reason })
+const down = (reason: string) => AppError.from({ code: "unavailable", message: `node-7: ${reason}`, details: { reason } })
 
 describe("requests that the service could not serve", () => {
   let host: TestHost
@@ -105,11 +107,61 @@ describe("requests that the service could not serve", () => {
     expect((await counted())["internal"]).to.equal(1)
   })
 
+  it("are none of those whose transform ran out of memory, which say so with their execution", async () => {
+    const before = await counted()
+    const failure = { ok: false, kind: "memory", message: "The transform ran out of memory." } as const
+    await instead(
+      host.get(Sandbox),
+      "run",
+      () => Promise.resolve(failure),
+      async () => {
+        const { status, body } = await post(made.inbound_url, {})
+        expect([status, body.code, body.details.reason]).to.deep.equal([500, "internal", "transform_memory"])
+        expect(body.details).to.have.property("execution_id")
+      },
+    )
+    expect(await counted()).to.deep.equal(before)
+  })
+
   it("are none of those that their sender got wrong", async () => {
     const before = await counted()
     for (const body of ["{", "[]"]) expect((await post(made.inbound_url, body)).status).to.equal(400)
     expect((await post(`${host.url}/v1/inbound/${unknown}`, {})).status).to.equal(404)
     expect((await post(made.inbound_url, "x".repeat(1_100_000))).status).to.equal(413)
     expect(await counted()).to.deep.equal(before)
+  })
+})
+
+describe("an event of a pipeline that is changed meanwhile", () => {
+  it("is answered 503 once the change waits no longer for it, and leaves nothing", async () => {
+    const world = outsideWorld()
+    const host = await testHost({ plugins: [world.plugin as never], env: { MILLRACE_SERVER_DRAIN_MS: "100" } })
+    try {
+      const bench = new Bench(host)
+      const steps = [
+        { id: "act", type: "world.act", says: "held", await: true },
+        { type: "dataset.write", dataset_slug: "held" },
+      ]
+      const { inbound_url } = await bench.make({ name: "Held", pipeline: steps })
+      let letGo: () => void = () => {}
+      world.answer = () =>
+        new Promise((resolve) => {
+          letGo = () => resolve("done")
+        })
+      const sent = post(inbound_url, { n: 1 })
+      await until("the step being run", () => world.acts.length > 0)
+      expect((await host.api("PUT", "/v1/event-pipelines/held", { state: "disabled" })).status).to.equal(200)
+      letGo()
+      const { status, body, headers } = await sent
+      expect([status, body.code, body.details.reason, headers.get("retry-after")]).to.deep.equal([
+        503,
+        "unavailable",
+        "pipeline_changed",
+        "1",
+      ])
+      expect(await bench.rows("held")).to.deep.equal([])
+    } finally {
+      await host.stop()
+    }
   })
 })

@@ -113,7 +113,7 @@ export class ServiceUnderTest {
   /** Calls an operation by name, as the surfaces do. */
   async call<T = Record<string, Json>>(name: string, input: unknown = {}, options: CallOptions = {}): Promise<T> {
     const operation = this.#registry.get(Operations, name) as AnyOperation | undefined
-    if (!operation) throw new Error(`There is no operation "${name}".`)
+    if (!operation) throw new Error(`The operation "${name}" does not exist.`)
     const invoker = createInvoker({
       authenticator: this.get(Authenticator),
       store: this.get(Store),

@@ -150,11 +150,11 @@ describe("group commit", () => {
     })
     const [a, b, c] = [group.commit(commitOf("a")), refusalOf(group.commit(commitOf("b"))), group.commit(commitOf("c"))]
     await driver.handed(1)
-    driver.groups[0]?.end([{ created: [true] }, new AppError("already_exists", "taken"), { created: [false] }])
+    driver.groups[0]?.end([{ created: [true] }, new AppError("already_exists", "taken", { reason: "slug_taken" }), { created: [false] }])
     expect([(await a).created, (await b).code, (await c).created]).to.deep.equal([[true], "already_exists", [false]])
     const down = ["d", "e"].map((id) => refusalOf(group.commit(commitOf(id))))
     await driver.handed(2)
-    driver.groups[1]?.fail(new AppError("unavailable", "down"))
+    driver.groups[1]?.fail(new AppError("unavailable", "down", { reason: "storage_unavailable" }))
     expect((await Promise.all(down)).map(({ code }) => code)).to.deep.equal(["unavailable", "unavailable"])
     const after = group.commit(commitOf("f"))
     await driver.handed(3)

@@ -3,6 +3,7 @@ import { expect } from "chai"
 import fc from "fast-check"
 import type { Json } from "../../core/contract/collection.ts"
 import type { Filter, FindOptions, Scalar, Sort } from "../../core/contract/store.ts"
+import { refusalOf } from "../refusal.ts"
 import type { Bench, Note } from "./contract.ts"
 import { matchesReference, sortReference } from "./reference.ts"
 
@@ -114,6 +115,15 @@ function paging(bench: Bench): void {
         expect(walked).to.deep.equal(whole)
       })
     }
+
+    it("refuses to page past a list", async () => {
+      await bench.insert(...Array.from({ length: 600 }, (_, n) => ({ id: bench.id("listed"), set: "listed", value: [n] })))
+      const walk = async () => {
+        for await (const _ of bench.notes().stream({ set: "listed" }, { sort: { value: 1 } }));
+      }
+      const error = await refusalOf(walk())
+      expect([error.code, error.details.reason]).to.deep.equal(["failed_precondition", "unsortable_value"])
+    })
 
     it("streams every match in order, and at most the limit", async () => {
       const whole = await bench.notes().find({ set }, { sort: { value: -1 }, limit: 100 })

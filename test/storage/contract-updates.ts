@@ -61,7 +61,8 @@ export function updateContract(bench: Bench): void {
       it(`refuses ${what} and leaves the document as it was`, async () => {
         const id = bench.id()
         await bench.insert({ ...doc, id })
-        expect((await refusalOf(bench.commit(update(id, change)))).code).to.equal("failed_precondition")
+        const { code, details } = await refusalOf(bench.commit(update(id, change)))
+        expect([code, details.reason]).to.deep.equal(["failed_precondition", "value_type_mismatch"])
         expect(await bench.notes().get(id)).to.deep.equal({ ...doc, id, organization_id: acme })
       })
     }

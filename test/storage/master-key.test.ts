@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
+import { AppError } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { frameworkRoot } from "../../core/bootstrap/runtime.ts"
 import { Opened } from "../../core/bootstrap/storage.ts"
@@ -48,7 +49,11 @@ onBothStores("master key of a store", ({ storage }) => {
   const refusal = (more: Record<string, string> = {}, dataDir = folder) =>
     start(more, dataDir).then(
       () => "",
-      (error: unknown) => (error as Error).message,
+      (error: unknown) => {
+        const known = [error, (error as Error).cause].find((one) => one instanceof AppError)
+        expect([known?.code, known?.details.reason]).to.deep.equal(["failed_precondition", "wrong_master_key"])
+        return (error as Error).message
+      },
     )
   const config = (more: Record<string, string> = {}) =>
     loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: { MILLRACE_DATA_DIR: folder, ...env, ...more } }).config
@@ -72,7 +77,7 @@ onBothStores("master key of a store", ({ storage }) => {
       expect(wrong).to.match(/encrypted with the master key [0-9a-f]{16}, and MILLRACE_MASTER_KEY holds another/)
       expect(wrong).to.include("rotate-master-key").and.not.include(other)
       rmSync(join(folder, "master.key"), { force: true })
-      expect(await refusal()).to.match(/this node has none: MILLRACE_MASTER_KEY is not set, and there is no .*master\.key/)
+      expect(await refusal()).to.match(/this node has none: MILLRACE_MASTER_KEY is not set, and .*master\.key does not exist/)
       expect(existsSync(join(folder, "master.key"))).to.equal(false)
     }
     await refused()
@@ -145,7 +150,7 @@ onBothStores("master key of a store", ({ storage }) => {
 
   it("has nothing replaced without an old and a new key", async () => {
     const failure = (more: Record<string, string>) => rotateMasterKey(config(more)).catch((error: Error) => error.message)
-    expect(await failure({})).to.include("There is no master key to replace")
+    expect(await failure({})).to.include("The master key to replace is missing")
     expect(await failure({ MILLRACE_MASTER_KEY: randomBytes(32).toString("hex") })).to.include("MILLRACE_RETIRED_MASTER_KEYS")
   })
 })

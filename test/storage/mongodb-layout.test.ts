@@ -4,6 +4,7 @@ import { type Db, MongoClient, MongoServerError } from "mongodb"
 import { defineCollection } from "../../core/contract/collection.ts"
 import { layOut } from "../../core/storage/mongodb/layout.ts"
 import { mongoAvailable, sharedMongo } from "../mongodb-server.ts"
+import { refusalOf } from "../refusal.ts"
 
 const specs = ["things", "others"].map((name) =>
   defineCollection<{ id: string; slug: string }>()({ name, scope: "global", times: [], indexes: [{ fields: ["slug"] }] }),
@@ -39,6 +40,18 @@ suite("storage: mongodb, its layout", () => {
   it("is gone on with after an election that interrupted it", async () => {
     expect(await layOut(interrupted(client.db(), 11_602), specs)).to.deep.equal([])
     for (const { name } of specs) expect(await client.db().collection(name).indexExists("mr:slug,_id")).to.equal(true)
+  })
+
+  it("is refused where its index is there under another name, with the server's own words", async () => {
+    const db = client.db("laid_out_otherwise")
+    await db.collection("things").createIndex({ slug: 1, _id: 1 }, { name: "by_hand" })
+    const error = await refusalOf(layOut(db, specs))
+    expect([error.code, error.details.reason]).to.deep.equal(["failed_precondition", "database_setup_failed"])
+    expect(error.details["problems"])
+      .to.have.length(1)
+      .and.match(/^things: /)
+    expect(await db.collection("things").indexExists("by_hand"), "the index that was there").to.equal(true)
+    await db.dropDatabase()
   })
 
   it("is refused at once for what does not pass", async () => {

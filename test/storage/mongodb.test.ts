@@ -158,7 +158,8 @@ suite("storage: mongodb, its own promises", () => {
       const huge = commit(insert({ id: draw("huge"), parts: [text, text, text, text, text] }))
       const outcomes = await driver.commitGroup([...group, huge])
       for (const outcome of outcomes.slice(0, -1)) expect(outcome).to.deep.equal({ created: [true] })
-      expect(outcomes.at(-1)).to.be.instanceOf(AppError).with.property("code", "invalid_argument")
+      const refused = outcomes.at(-1) as AppError
+      expect([refused.code, refused.details.reason]).to.deep.equal(["invalid_argument", "document_too_large"])
       await stored().deleteMany({ _id: { $regex: "/big-" } })
     })
 
@@ -342,7 +343,9 @@ suite("storage: mongodb, its own promises", () => {
     const standalone = await startStandalone()
     const refused = createMongoDriver({ url: standalone.url, clock: systemClock, log })
     const error = await refused.start([things]).then(String, (thrown: unknown) => thrown)
-    expect(error).to.be.instanceOf(AppError).with.property("code", "failed_precondition")
+    expect(error)
+      .to.be.instanceOf(AppError)
+      .that.deep.includes({ code: "failed_precondition", details: { reason: "unsupported_server" } })
     expect((error as AppError).message)
       .to.include("mongod --replSet rs0")
       .and.include("rs.initiate()")

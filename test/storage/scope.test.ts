@@ -1,8 +1,14 @@
 // Attempts to climb an organization's walls or to slip something past the checks of filters and updates.
+import { existsSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { expect } from "chai"
 import { type CollectionSpec, defineCollection } from "../../core/contract/collection.ts"
 import type { Filter, FindOptions, Update, Write } from "../../core/contract/store.ts"
+import { systemClock } from "../../core/kernel/clock.ts"
 import { AppError } from "../../core/kernel/errors.ts"
+import { createSqliteDriver } from "../../core/storage/sqlite/driver.ts"
+import { createStore } from "../../core/storage/store.ts"
 import { refusalOf } from "../refusal.ts"
 import { accounts, acme, type Note, notes, rival } from "./contract.ts"
 import { type OpenedFile, openFile } from "./opened.ts"
@@ -34,6 +40,14 @@ describe("organization walls", () => {
   }
   const ours = { collection: notes, organization: acme, id: "ours" }
 
+  it("reads nothing before the store was started", async () => {
+    const file = join(tmpdir(), "millrace-never-started.db")
+    const store = createStore({ driver: createSqliteDriver({ file }), collections: [notes], clock: systemClock })
+    const error = await refusalOf(Promise.resolve().then(() => store.open(notes, acme).get("ours")))
+    expect([error.code, error.details]).to.deep.equal(["unavailable", { reason: "not_started" }])
+    expect(existsSync(file)).to.equal(false)
+  })
+
   it("opens an organization's collection only with its id, and a global one only without", () => {
     for (const organization of [undefined, "", null, 5, {}, "a/b", "a\0b", "x".repeat(600)]) {
       expect(thrown(() => open(notes, organization)).code, String(organization)).to.equal("invalid_argument")
@@ -62,8 +76,11 @@ describe("organization walls", () => {
       { kind: "replace", collection: notes, organization: acme, doc },
     ]
     for (const write of writes) {
-      const { code } = await refusalOf(commit({ kind: "insert", collection: accounts, doc: { id: "neighbour" } }, write))
-      expect(code).to.be.oneOf(["invalid_argument", "permission_denied"])
+      const { code, details } = await refusalOf(commit({ kind: "insert", collection: accounts, doc: { id: "neighbour" } }, write))
+      const carries = "organization_id" in write.doc
+      expect([code, details.reason]).to.deep.equal(
+        carries ? ["permission_denied", "wrong_organization"] : ["invalid_argument", "invalid_fields"],
+      )
     }
     expect(await open(notes, acme).get("new")).to.equal(undefined)
     expect(await open(notes, rival).get("new")).to.equal(undefined)

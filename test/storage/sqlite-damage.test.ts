@@ -62,7 +62,7 @@ describe("data file", () => {
   }
   const failure = (run: Promise<unknown>) =>
     run.then(
-      () => new AppError("unknown", "nothing failed"),
+      () => new AppError("unknown", "nothing failed", { reason: "action_error" }),
       (error: unknown) => error as AppError,
     )
   /** Overwrites with what no page begins with. */
@@ -229,7 +229,8 @@ describe("data file", () => {
       expect(ids).to.deep.equal([0, 1, 2, 3, 5, 6, 7, 8, 9])
       expect((await store.open(notes).find({ text: { $exists: true } })).length).to.equal(9)
       expect(new Set(unreadable)).to.deep.equal(new Set(["notes"]))
-      expect((await failure(store.open(notes).get("note-4"))).code).to.equal("data_loss")
+      const unread = await failure(store.open(notes).get("note-4"))
+      expect([unread.code, unread.details.reason]).to.deep.equal(["data_loss", "document_unreadable"])
       const update = { kind: "update", collection: notes, id: "note-4", update: { $set: { n: 0 } } } as const
       const change = failure(store.commit({ id: "change", writes: [update] }))
       await put(11)

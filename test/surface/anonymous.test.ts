@@ -2,11 +2,11 @@
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { testHost } from "#core/testing"
-import { LocalRateLimiter } from "../../core/cluster/local-rate-limiter.ts"
-import { Buckets } from "../../core/cluster/token-buckets.ts"
+import { Buckets, LocalRateLimiter } from "../../core/cluster/local-rate-limiter.ts"
 import { clientAddressReader, networkOf } from "../../core/kernel/client-address.ts"
 import { systemClock } from "../../core/kernel/clock.ts"
 import { SocketLimits } from "../../core/surface/live/socket-limits.ts"
+import { refusalOf } from "../refusal.ts"
 import { until } from "../waiting.ts"
 import { orgA } from "./operations.ts"
 import { call, endpoint, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
@@ -92,7 +92,10 @@ describe("anonymous sockets", () => {
     sockets.push(socket)
     return new Promise<Socket | string>((resolve) => {
       socket.on("connect", () => resolve(socket))
-      socket.on("connect_error", (error) => resolve((error as Error & { data?: { code: string } }).data?.code ?? error.message))
+      socket.on("connect_error", (error) => {
+        const { code, details } = (error as Error & { data?: { code: string; details: { reason: string } } }).data ?? {}
+        resolve(code === undefined ? error.message : `${code} ${details?.reason}`)
+      })
     })
   }
   const closed = (socket: Socket | string) =>
@@ -101,9 +104,9 @@ describe("anonymous sockets", () => {
     )
 
   it("are let in for the endpoint of an active pipeline only", async () => {
-    expect(await dial({ endpoint_id: `in_${"Z".repeat(22)}` })).to.equal("not_found")
+    expect(await dial({ endpoint_id: `in_${"Z".repeat(22)}` })).to.equal("not_found unknown_endpoint")
     bench.endpoints.active = false
-    expect(await dial({ endpoint_id: endpoint })).to.equal("not_found")
+    expect(await dial({ endpoint_id: endpoint })).to.equal("not_found unknown_endpoint")
   })
 
   it("end when their pipeline is no longer active, and stay when another one changes", async () => {
@@ -120,14 +123,26 @@ describe("anonymous sockets", () => {
   it("are as many as an address may hold, and make room when they leave", async () => {
     const first = await dial({ endpoint_id: endpoint })
     await dial({ endpoint_id: endpoint })
-    expect(await dial({ endpoint_id: endpoint })).to.equal("resource_exhausted")
+    expect(await dial({ endpoint_id: endpoint })).to.equal("resource_exhausted too_many_sockets")
     expect(await dial({ token: "a-member" })).to.have.property("connected", true)
     ;(first as Socket).close()
     const again = await until("room for another socket", async () => {
       const answer = await dial({ endpoint_id: endpoint })
-      return answer !== "resource_exhausted" && answer
+      return answer !== "resource_exhausted too_many_sockets" && answer
     })
     expect(again).to.have.property("connected", true)
+  })
+
+  it("are no more on a node than it bears, wherever they come from", async () => {
+    const limits = new SocketLimits({ rateLimiter: new LocalRateLimiter(systemClock), perAddress: 1_000, perKey: 1 })
+    const viewer = { kind: "viewer", organization: orgA.id, endpoint, pipeline: "p" } as const
+    const enter = (n: number) => limits.enter(viewer, `192.0.${n % 250}.${n % 199}`)
+    const leave = await enter(0)
+    for (let n = 1; n < 20_000; n++) await enter(n)
+    const error = await refusalOf(enter(20_000))
+    expect([error.code, error.details.reason]).to.deep.equal(["resource_exhausted", "too_many_anonymous_sockets"])
+    leave()
+    await enter(20_000)
   })
 
   it("are counted down once, however they leave", async () => {
@@ -154,7 +169,10 @@ describe("anonymous sockets of a real pipeline", () => {
       const socket = io(host.url, { path: "/live", auth: { endpoint_id }, reconnection: false, forceNew: true, transports: ["websocket"] })
       return new Promise<Socket | string>((resolve) => {
         socket.on("connect", () => resolve(socket))
-        socket.on("connect_error", (error) => resolve((error as Error & { data?: { code: string } }).data?.code ?? error.message))
+        socket.on("connect_error", (error) => {
+          const { code, details } = (error as Error & { data?: { code: string; details: { reason: string } } }).data ?? {}
+          resolve(code === undefined ? error.message : `${code} ${details?.reason}`)
+        })
       })
     }
     try {
@@ -164,14 +182,14 @@ describe("anonymous sockets of a real pipeline", () => {
         pipeline: [],
       })
       const { endpoint_id } = made.body
-      expect(await dial(endpoint_id), "proposed").to.equal("not_found")
+      expect(await dial(endpoint_id), "proposed").to.equal("not_found unknown_endpoint")
       await host.api("PUT", "/v1/event-pipelines/ticker", { state: "active" })
       const socket = await dial(endpoint_id)
       if (typeof socket === "string") expect.fail(socket)
       const ended = new Promise<void>((resolve) => socket.on("disconnect", () => resolve()))
       await host.api("PUT", "/v1/event-pipelines/ticker", { state: "disabled" })
       await ended
-      expect(await dial(endpoint_id), "disabled").to.equal("not_found")
+      expect(await dial(endpoint_id), "disabled").to.equal("not_found unknown_endpoint")
     } finally {
       await host.stop()
     }

@@ -7,6 +7,7 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import { expect } from "chai"
 import { io, type Socket } from "socket.io-client"
 import { type TestHost, testHost } from "#core/testing"
+import type { ErrorBody } from "../../core/kernel/errors.ts"
 import { until } from "../waiting.ts"
 import { call, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
 
@@ -116,6 +117,10 @@ describe("/metrics", () => {
     opened({ token }, async ({ url }) => {
       const statuses = [await statusOf(url), await statusOf(url, { authorization: "Bearer another" })]
       expect(statuses).to.deep.equal([401, 401])
+      const { code, details } = (await (
+        await fetch(`${url}/metrics`, { headers: { authorization: "Bearer another" } })
+      ).json()) as ErrorBody
+      expect([code, details.reason]).to.deep.equal(["unauthenticated", "invalid_credential"])
       expect(await statusOf(url, { authorization: `Bearer ${token}`, "x-forwarded-for": "203.0.113.1" })).to.equal(200)
     }))
 

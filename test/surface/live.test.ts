@@ -7,6 +7,7 @@ import type { Json } from "../../core/contract/collection.ts"
 import { StagedWork } from "../../core/contract/unit-of-work.ts"
 import { LiveMessages, LiveOutboxes, type WireMessage } from "../../core/surface/live/messages.ts"
 import { type Deliver, Outbox } from "../../core/surface/live/outbox.ts"
+import { refusalOf } from "../refusal.ts"
 import { until } from "../waiting.ts"
 import { orgA, orgB } from "./operations.ts"
 import { endpoint, openSurfaceBench, type SurfaceBench } from "./surface-bench.ts"
@@ -64,7 +65,8 @@ describe("live updates", () => {
     try {
       await dial(auth)
     } catch (error) {
-      return (error as { data?: { code: string } }).data?.code
+      const { code, details } = (error as { data?: { code: string; details: { reason: string } } }).data ?? {}
+      return `${code} ${details?.reason}`
     }
     return "connected"
   }
@@ -72,11 +74,13 @@ describe("live updates", () => {
     bench.works.run((work) => bench.live.live.stage(work, organization, { channel: "leads", event: "lead", ...message }, id))
 
   it("connect with a token of the right scope only", async () => {
-    expect(await refusal({})).to.equal("unauthenticated")
-    expect(await refusal({ token: "nobody" })).to.equal("unauthenticated")
-    expect(await refusal({ token: "a-reader" })).to.equal("permission_denied")
-    expect(await refusal({ endpoint_id: "in_short" })).to.equal("invalid_argument")
-    expect(await refusal({ endpoint_id: `in_${"Z".repeat(22)}` })).to.equal("not_found")
+    expect(await refusal({})).to.equal("unauthenticated missing_credential")
+    expect(await refusal({ token: "a.viewers.token" })).to.equal("unauthenticated viewer_token")
+    expect(await refusal({ token: "nobody" })).to.equal("unauthenticated invalid_credential")
+    expect(await refusal({ token: "a-reader" })).to.equal("permission_denied missing_scope")
+    expect(await refusal({ endpoint_id: "in_short" })).to.equal("invalid_argument invalid_handshake")
+    expect(await refusal({ token: "a-live", organization: 7 })).to.equal("invalid_argument invalid_handshake")
+    expect(await refusal({ endpoint_id: `in_${"Z".repeat(22)}` })).to.equal("not_found unknown_endpoint")
     expect(await refusal({ token: "a-live" })).to.equal("connected")
     expect(await refusal({ token: "a-member" })).to.equal("connected")
   })
@@ -156,14 +160,20 @@ describe("live updates", () => {
     }
     const member = await dial({ token: "a-member" })
     const { code, details } = await member.subscribe("executions:made-up")
-    expect([code, details?.["reason"]]).to.deep.equal(["not_found", "reserved_channel"])
+    expect([code, details?.["reason"]]).to.deep.equal(["not_found", "channel_not_found"])
+  })
+
+  it("are refused for what is not the name of a channel", async () => {
+    const error = await refusalOf(tell(orgA.id, { channel: "a b", data: 1 }))
+    expect([error.code, error.details.reason]).to.deep.equal(["invalid_argument", "invalid_channel"])
   })
 
   it("answer a request that says nothing, or more than they read", async () => {
     const client = await dial({ token: "a-member" })
     const { socket } = client
     for (const request of ["subscribe", "unsubscribe"]) {
-      expect(await socket.emitWithAck(request)).to.deep.include({ code: "invalid_argument" })
+      const { code, details } = (await socket.emitWithAck(request)) as Acknowledgement
+      expect([code, details?.["reason"]]).to.deep.equal(["invalid_argument", "invalid_fields"])
       expect(await socket.emitWithAck(request, { channel: "leads" }, "more")).to.deep.equal({ ok: true })
       socket.emit(request)
     }
@@ -256,7 +266,7 @@ describe("live updates", () => {
       await bench.credentialChanged(change)
       expect(await gone).to.equal("io server disconnect")
       expect(other.socket.connected).to.equal(true)
-      expect(await refusal({ token })).to.equal("unauthenticated")
+      expect(await refusal({ token })).to.equal("unauthenticated invalid_credential")
     }
   })
 

@@ -63,7 +63,7 @@ export function notebook(stage: Stage): AnyOperation[] {
       stage.handled++
       stage.entered()
       await stage.gate
-      if (input.fail) throw new AppError("unavailable", "The other side is away.")
+      if (input.fail) throw new AppError("unavailable", "The other side is away.", { reason: "unavailable" })
       return { sent: stage.handled }
     },
   })
@@ -98,7 +98,7 @@ export function notebook(stage: Stage): AnyOperation[] {
     inject: { store: Store },
     async handle({ input, caller, deps }) {
       const note = await deps.store.open(Notes, caller.organization.id).get(input.id)
-      if (!note) throw new AppError("not_found", `There is no note "${input.id}".`)
+      if (!note) throw new AppError("not_found", `No note has the id "${input.id}".`, { reason: "unknown_path" })
       return note
     },
   })
@@ -151,7 +151,7 @@ export function notebook(stage: Stage): AnyOperation[] {
     input: z.strictObject({ lines: z.coerce.number().int(), fail_at: z.coerce.number().int().default(-1) }),
     output: z.unknown(),
     errors: [],
-    streams: true,
+    streams: ["text/csv"],
     handle: ({ input }) => ({
       contentType: "text/csv; charset=utf-8",
       fileName: "nötes.csv",
@@ -164,7 +164,7 @@ export function notebook(stage: Stage): AnyOperation[] {
 async function* lines(stage: Stage, count: number, failAt: number): AsyncGenerator<string> {
   try {
     for (let line = 0; line < count; line++) {
-      if (line === failAt) throw new AppError("unavailable", "The source is gone.")
+      if (line === failAt) throw new AppError("unavailable", "The source is gone.", { reason: "unavailable" })
       stage.produced++
       yield `${String(line).padStart(8, "0")},${"x".repeat(1_000)}\n`
     }
@@ -197,7 +197,7 @@ export class Keys implements Authenticator {
 
   async authenticate({ bearer, surface, requestId, log }: Parameters<Authenticator["authenticate"]>[0]): Promise<Caller> {
     const key = this.all.get(bearer ?? "")
-    if (!bearer || !key) throw new AppError("unauthenticated", "This credential is not known.")
+    if (!bearer || !key) throw new AppError("unauthenticated", "This credential is not known.", { reason: "invalid_credential" })
     return {
       organization: key.organization,
       role: key.role,

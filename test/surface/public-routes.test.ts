@@ -1,11 +1,13 @@
 // Public routes over HTTP: what reaches them, how they answer, and that they stand in nobody's way.
 
+import { gzipSync } from "node:zlib"
 import { expect } from "chai"
 import fc from "fast-check"
 import { z } from "zod"
 import { AppError, Clock, definePlugin, defineRoute, type RouteRequest } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import type { Route } from "../../core/contract/route.ts"
+import type { ErrorBody } from "../../core/kernel/errors.ts"
 import { until } from "../waiting.ts"
 
 type Given = Pick<RouteRequest, "method" | "url" | "params" | "headers" | "address">
@@ -14,6 +16,7 @@ describe("public routes", () => {
   const seen: Given[] = []
   const remember = ({ method, url, params, headers, address }: RouteRequest) => void seen.push({ method, url, params, headers, address })
   let closed = 0
+  let told = "the same for everybody. ".repeat(100)
   const base = { summary: "For a test.", method: "GET" } as const
   const routes = [
     defineRoute({
@@ -49,10 +52,16 @@ describe("public routes", () => {
     }),
     defineRoute({
       ...base,
+      name: "probe.shared",
+      path: "/probe-shared",
+      handle: () => ({ headers: { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "max-age=9" }, body: told, shared: true }),
+    }),
+    defineRoute({
+      ...base,
       name: "probe.fails",
       path: "/probe-fails/{how}",
       handle({ request }) {
-        if (request.params["how"] === "known") throw new AppError("failed_precondition", "Not now.", { reason: "not_now" })
+        if (request.params["how"] === "known") throw new AppError("failed_precondition", "Not now.", { reason: "not_active" })
         throw new Error("SECRET-CAUSE")
       },
     }),
@@ -127,7 +136,51 @@ describe("public routes", () => {
     expect(await (await post("0123456789")).text()).to.equal("0123456789")
     expect(await (await post("")).text()).to.equal("")
     const large = await post("0123456789x")
-    expect([large.status, ((await large.json()) as { code: string }).code]).to.deep.equal([413, "resource_exhausted"])
+    expect([large.status, await large.json()]).to.deep.equal([
+      413,
+      { code: "resource_exhausted", message: "The body is larger than 10 bytes.", details: { reason: "body_too_large", max_bytes: 10 } },
+    ])
+  })
+
+  it("refuses a body that is encoded with 415, before it reads it", async () => {
+    for (const encoding of ["gzip", "br", "zstd"]) {
+      const headers = { "content-encoding": encoding }
+      const packed = await fetch(`${host.url}/probe/a/b`, { method: "POST", headers, body: gzipSync("0123456789") })
+      const { code, message, details } = (await packed.json()) as ErrorBody
+      expect([packed.status, code, details]).to.deep.equal([415, "invalid_argument", { reason: "unsupported_content_encoding" }])
+      expect(message).to.include(`"${encoding}"`).and.include("unencoded")
+    }
+    const plain = await fetch(`${host.url}/probe/a/b`, { method: "POST", headers: { "content-encoding": "identity" }, body: "as it is" })
+    expect([plain.status, await plain.text()]).to.deep.equal([200, "as it is"])
+  })
+
+  it("tags and compresses what everybody gets, and answers 304 where the client has it until the text changes", async () => {
+    const get = (headers: Record<string, string> = {}, method = "GET") => fetch(`${host.url}/probe-shared`, { method, headers })
+    const first = await get({ "accept-encoding": "identity" })
+    const tag = first.headers.get("etag") ?? ""
+    expect(tag).to.match(/^(?:W\/)?"[^"]+"$/)
+    expect([first.status, await first.text()]).to.deep.equal([200, told])
+    expect(first.headers.get("cache-control")).to.equal("max-age=9")
+    expect(first.headers.get("content-type")).to.equal("text/plain; charset=utf-8")
+    expect(first.headers.get("vary")?.toLowerCase()).to.include("accept-encoding")
+    for (const encoding of ["gzip", "br"]) {
+      const packed = await get({ "accept-encoding": encoding })
+      expect([packed.headers.get("content-encoding"), packed.headers.get("etag"), await packed.text()]).to.deep.equal([encoding, tag, told])
+      expect(Number(packed.headers.get("content-length"))).to.be.below(told.length / 2)
+    }
+    const head = await get({}, "HEAD")
+    expect([head.status, head.headers.get("etag"), await head.text()]).to.deep.equal([200, tag, ""])
+    const had = await get({ "if-none-match": `"another", ${tag}` })
+    expect([had.status, had.headers.get("etag"), await had.text()]).to.deep.equal([304, tag, ""])
+    const before = told
+    told = "another text"
+    try {
+      const changed = await get({ "if-none-match": tag })
+      expect([changed.status, await changed.text()]).to.deep.equal([200, "another text"])
+      expect(changed.headers.get("etag")).to.not.equal(tag)
+    } finally {
+      told = before
+    }
   })
 
   it("streams as fast as the client reads, and stops when it leaves", async () => {
@@ -144,7 +197,7 @@ describe("public routes", () => {
     const known = await fetch(`${host.url}/probe-fails/known`)
     expect([known.status, await known.json()]).to.deep.equal([
       400,
-      { code: "failed_precondition", message: "Not now.", details: { reason: "not_now" } },
+      { code: "failed_precondition", message: "Not now.", details: { reason: "not_active" } },
     ])
     const unknown = await fetch(`${host.url}/probe-fails/unknown`)
     expect([unknown.status, await unknown.text()].join(" "))

@@ -80,7 +80,8 @@ describe("the contract of action types", () => {
     const bad = action({
       examples: [...["fine", "{{ nobody.there }}", "fail", "wrong", "more"].map(example), { title: "other", yaml: "type: respond" }],
       run({ config: { note } }) {
-        if (note === "fail") throw new AppError("failed_precondition", "The moon is in the wrong quarter.", { retryable: false })
+        if (note === "fail")
+          throw new AppError("failed_precondition", "The moon is in the wrong quarter.", { reason: "job_failed", retryable: false })
         return note === "wrong" ? { ok: "yes" } : note === "more" ? { ok: true, more: 1 } : { ok: true }
       },
     })
@@ -93,7 +94,7 @@ describe("the contract of action types", () => {
       "other",
     ])
     const [template, fail, wrong, more, other] = Object.values(failed)
-    expect(template).to.include('There is no "nobody" to read')
+    expect(template).to.include('"nobody" does not exist, so it cannot be read')
     expect(fail).to.include("The moon is in the wrong quarter.").and.include("`event`")
     expect(wrong).to.include("not as declared").and.include("/ok")
     expect(more).to.include("undeclared fields")
@@ -253,7 +254,7 @@ describe("the contract of action types", () => {
     ).to.include("appears in the logs")
     expect(
       await said((key) => {
-        throw new AppError("unavailable", `${key} is refused`)
+        throw new AppError("unavailable", `${key} is refused`, { reason: "unavailable" })
       }),
     ).to.include("appears in the journal")
     expect(await said((key) => ({ ok: true, key }))).to.include("appears in the journal")

@@ -1,7 +1,8 @@
 // `#core/testing`: mail, calls and broadcasts captured, a clock to move, events sent and operations called.
 import { expect } from "chai"
-import { AppError } from "#core"
+import { AppError, OutgoingHttp } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { refusalOf } from "../refusal.ts"
 
 interface Made {
   readonly slug: string
@@ -55,7 +56,7 @@ describe("a test host", () => {
   it("keeps what would be sent, answers calls, and moves on to a retry that is an hour away", async () => {
     let refused = 0
     host.outgoing.onMail = () => {
-      if (refused++ === 0) throw new AppError("unavailable", "not now")
+      if (refused++ === 0) throw new AppError("unavailable", "not now", { reason: "unavailable" })
     }
     host.outgoing.fixtures.push(({ url }) =>
       url.startsWith("https://hooks.example.com/") ? { status: 204, headers: {}, body: "" } : undefined,
@@ -77,6 +78,13 @@ describe("a test host", () => {
     ])
   })
 
+  it("refuses a call that no fixture answers, and sends nothing", async () => {
+    const before = host.calls.length
+    const error = await refusalOf(host.get(OutgoingHttp).fetch({ url: "https://elsewhere.example.com/", method: "GET" }))
+    expect([error.code, error.details]).to.deep.equal(["failed_precondition", { reason: "no_fixture", retryable: false }])
+    expect(host.calls.slice(before).map(({ url }) => url)).to.deep.equal(["https://elsewhere.example.com/"])
+  })
+
   it("sends as it is told: unsigned events are refused and leave nothing", async () => {
     const before = [host.mails.length, host.calls.length]
     const told = await host.broadcasts()
@@ -95,6 +103,6 @@ describe("a test host", () => {
       )
     expect(await fault(host.invoke("event_pipelines.get", { slug: "none" }))).to.match(/^not_found /)
     expect(await fault(host.invoke("event_pipelines.get", { slug: "tried" }, { key: "mr_api_wrong" }))).to.match(/^unauthenticated /)
-    expect(await fault(host.invoke("event_pipelines.none", {}))).to.include('There is no operation "event_pipelines.none"')
+    expect(await fault(host.invoke("event_pipelines.none", {}))).to.include('The operation "event_pipelines.none" does not exist')
   })
 })

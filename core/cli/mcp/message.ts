@@ -1,5 +1,5 @@
 // JSON-RPC messages as they stand on a line, as far as a relay has to look into them.
-
+import { parsedJson } from "../../kernel/json.ts"
 export interface OneMessage {
   readonly jsonrpc: "2.0"
   readonly id?: string | number
@@ -12,12 +12,7 @@ export type Message = OneMessage | readonly OneMessage[]
 
 /** undefined for a line that holds none. */
 export function messagesOf(line: string): Message | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch {
-    return undefined
-  }
+  const value = parsedJson(line)
   const all: unknown[] = Array.isArray(value) ? value : [value]
   return all.length > 0 && all.every(isMessage) ? (value as Message) : undefined
 }

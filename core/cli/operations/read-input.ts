@@ -1,7 +1,8 @@
 // The input of a call from a command line: the file given, then path parameters, then flags; the later wins.
-import { parse } from "yaml"
 import { CommandProblem } from "../../kernel/command.ts"
+import { isRecord, parsedJson } from "../../kernel/json.ts"
 import { readAll, type Terminal } from "../../kernel/terminal.ts"
+import { parseText } from "../../pipeline/parse.ts"
 import { readGiven } from "../given-file.ts"
 
 export interface GivenInput {
@@ -39,7 +40,7 @@ async function textOf(file: string, terminal: Terminal): Promise<string> {
 
 function objectOf(file: string, text: string): Record<string, unknown> {
   const value = documentOf(file, text)
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw new CommandProblem(`${file} must hold an object (JSON or YAML) with the fields of the input.`)
   }
   return { ...value }
@@ -47,21 +48,13 @@ function objectOf(file: string, text: string): Record<string, unknown> {
 
 /** JSON as it is, which YAML would read a little differently (keys beyond 1,024 characters, for one), else YAML. */
 function documentOf(file: string, text: string): unknown {
-  const json = jsonOf(text)
+  const json = parsedJson(text)
   if (json !== undefined) return json
-  try {
-    return parse(text)
-  } catch (error) {
-    throw new CommandProblem(`${file} is neither JSON nor YAML: ${(error as Error).message}`)
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const { value, findings } = parseText(text)
+  const [first] = findings
+  if (value !== undefined || !first) return value
+  const place = first.line === undefined ? "" : ` (line ${first.line}, column ${first.column ?? 1})`
+  throw new CommandProblem(`${file} is neither JSON nor YAML: ${first.message}${place}`)
 }
 
 function shortened(text: string): string {

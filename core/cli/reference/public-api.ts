@@ -71,7 +71,7 @@ function sourceOf(file: string): Source {
   const known = sources.get(file)
   if (known) return known
   const path = join(frameworkRoot, file)
-  if (!existsSync(path)) throw new Error(`There is no ${file} to read exports from.`)
+  if (!existsSync(path)) throw new Error(`${file} does not exist, so its exports cannot be read.`)
   const read = { file, text: readFileSync(path, "utf8") }
   sources.set(file, read)
   return read

@@ -1,11 +1,12 @@
 // `millrace init DIR`: a project of one's own that uses Millrace as a package, with a pipeline, an action type and their
 // tests, ready for `npm install`.
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
+import { frameworkIsSource, frameworkRoot } from "../../bootstrap/plugins.ts"
 import { slugOf } from "../../contract/fields.ts"
 import { BootError } from "../../kernel/config.ts"
-import type { Terminal } from "../../kernel/terminal.ts"
-import { dependencySpec, type Manifest, ownManifest } from "./depends-on.ts"
+import { print, type Terminal } from "../../kernel/terminal.ts"
 import { named } from "./name.ts"
 import { importsOf } from "./project.ts"
 import { type TemplateFile, templateFiles, writeNew } from "./template-files.ts"
@@ -73,4 +74,33 @@ function manifest(name: string, spec: string, { dependencies, devDependencies, e
     devDependencies: picked("@types/chai", "@types/mocha", "@types/node", "chai", "mocha", "typescript"),
     allowScripts,
   }
+}
+
+// What a new project depends on: the version that makes it; from a clone, the package made of the clone, put into the
+// project; or the given dependency.
+
+interface Manifest {
+  readonly version: string
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly engines: Readonly<Record<string, string>>
+  readonly allowScripts: Readonly<Record<string, boolean>>
+}
+
+function ownManifest(): Manifest {
+  return JSON.parse(readFileSync(join(frameworkRoot, "package.json"), "utf8")) as Manifest
+}
+
+/** As it stands in a package.json in `folder`. Throws BootError where there is no package to be had. */
+function dependencySpec(folder: string, given: string | undefined, terminal: Terminal): string {
+  if (given !== undefined) return existsSync(given) ? `file:${resolve(given)}` : given
+  if (!frameworkIsSource) return `^${ownManifest().version}`
+  print(terminal, `packing ${frameworkRoot} into ${folder}`)
+  const options = { cwd: frameworkRoot, encoding: "utf8", shell: process.platform === "win32" } as const
+  const { status, stdout, stderr, error } = spawnSync("npm", ["pack", "--json", "--loglevel=error", "--pack-destination", folder], options)
+  if (status !== 0) throw new BootError([`The package could not be made of ${frameworkRoot}: ${error?.message ?? stderr.trim()}`])
+  // What scripts print comes before the answer.
+  const file = /"filename": "([^"]+\.tgz)"/.exec(stdout)?.[1]
+  if (file === undefined) throw new BootError([`npm pack named no file; it said: ${stdout.trim()}`])
+  return `file:${file}`
 }

@@ -1,5 +1,4 @@
 // The kinds of plugin that can be made: where each goes, and which names are taken.
-
 import type { Declarations } from "../../bootstrap/plugins.ts"
 import { Actions } from "../../contract/action.ts"
 import { AuthModes } from "../../contract/auth-mode.ts"

@@ -35,6 +35,7 @@ export function buildStep(draft: Draft, needs: readonly string[], deferred: bool
     retry: retryOf(draft, deferred),
     timeoutMs: timeoutOf(draft, deferred),
     config: config.evaluate,
+    gated: common.gate === true,
   }
 }
 

@@ -1,13 +1,12 @@
 // An action's own fields, compiled: checked against the action's schema once, its template slots found and parsed, and
 // the whole turned into one function that renders a checked config for each event, or always gives the same one.
-
 import type { z } from "zod"
 import type { AnyAction } from "../../contract/action.ts"
 import { TemplateSlot } from "../../contract/template.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { kindOf } from "../../kernel/zod-problems.ts"
 import type { Evaluate } from "../graph.ts"
-import { childPointer, pointerTo } from "../pointer.ts"
+import { childPointer } from "../pointer.ts"
 import { compileJson, type PlacedRead, type TemplateProblem } from "../template.ts"
 import { type SchemaProblem, schemaProblems } from "./schema-problems.ts"
 
@@ -134,7 +133,8 @@ function renderField(evaluate: Evaluate<unknown>, scope: Parameters<Evaluate<unk
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const message = `The template of "${field}" cannot be rendered. ${error.message}`
-    throw new AppError(error.code, message, { ...error.details, fields: [{ path: field, message: error.message }] }, { cause: error })
+    const details = { ...error.details, fields: [{ path: field, message: error.message }] }
+    throw AppError.from({ code: error.code, message, details }, { cause: error })
   }
 }
 
@@ -142,15 +142,4 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
-}
-
-/** Whether a key named `__proto__` stands anywhere in the value; its pointer. */
-export function protoKey(value: unknown, path: readonly PropertyKey[] = []): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined
-  for (const [key, element] of Object.entries(value)) {
-    const below = [...path, key]
-    const found = key === "__proto__" ? pointerTo(below) : protoKey(element, below)
-    if (found !== undefined) return found
-  }
-  return undefined
 }

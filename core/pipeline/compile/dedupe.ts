@@ -1,6 +1,5 @@
 // The dedupe key, compiled: it is rendered before schema and transform, so it sees the parsed body, the query, the
 // headers and what the auth mode lifted, and nothing else.
-
 import type { z } from "zod"
 import type { Dedupe } from "../document.ts"
 import type { Graph } from "../graph.ts"

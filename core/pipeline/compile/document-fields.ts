@@ -2,10 +2,10 @@
 // does not fit is reported and stands as its default for the rest of the compilation.
 import type { z } from "zod"
 import { didYouMean } from "../../kernel/guess.ts"
+import { protoKey } from "../../kernel/proto-key.ts"
 import { kindOf } from "../../kernel/zod-problems.ts"
 import { CommonActionFields, documentFields, maxSteps, PipelineDocument } from "../document.ts"
-import { childPointer } from "../pointer.ts"
-import { protoKey } from "./config.ts"
+import { childPointer, pointerTo } from "../pointer.ts"
 import type { Report } from "./report.ts"
 import { schemaProblems } from "./schema-problems.ts"
 
@@ -82,7 +82,7 @@ function isReadable(given: unknown, report: Report): given is Record<string, unk
     return false
   }
   const proto = protoKey(given)
-  if (proto !== undefined) report.add("invalid-field", proto, 'A key cannot be named "__proto__".')
+  if (proto !== undefined) report.add("invalid-field", pointerTo(proto), 'A key cannot be named "__proto__".')
   return proto === undefined
 }
 

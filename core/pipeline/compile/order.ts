@@ -46,7 +46,7 @@ function reportUnknownNeeds(draft: Draft, ids: ReadonlySet<string>, report: Repo
   draft.common.needs?.forEach((need, index) => {
     if (ids.has(need)) return
     const pointer = childPointer(childPointer(draft.pointer, "needs"), index)
-    report.add("unknown-need", pointer, `There is no step "${need}".${didYouMean(need, [...ids])}`)
+    report.add("unknown-need", pointer, `The step "${need}" does not exist.${didYouMean(need, [...ids])}`)
   })
 }
 

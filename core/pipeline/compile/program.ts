@@ -6,7 +6,7 @@ import type { CheckedDocument } from "./document-fields.ts"
 import type { CompileEnvironment } from "./environment.ts"
 import type { Report } from "./report.ts"
 
-/** null when there is no program; why has been reported. Rejects with `unavailable` where the sandbox cannot compile now. */
+/** null where the pipeline has none, or where it does not compile, which is then reported. Rejects with `unavailable` where the sandbox cannot compile now. */
 export async function compileProgram(
   { document, sound }: CheckedDocument,
   environment: CompileEnvironment,
@@ -28,7 +28,7 @@ function inWords(problem: ProgramProblem, schema: unknown): ProgramProblem {
   if (part !== "schema" || !pointer?.endsWith("/type")) return problem
   const value = valueAt(schema, pointer)
   if (typeof value !== "string") return problem
-  const message = `There is no type ${JSON.stringify(value)}; types are ${schemaTypes.join(", ")}.${didYouMean(value, schemaTypes)}`
+  const message = `The type ${JSON.stringify(value)} does not exist; types are ${schemaTypes.join(", ")}.${didYouMean(value, schemaTypes)}`
   return { ...problem, message }
 }
 

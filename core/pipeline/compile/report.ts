@@ -1,8 +1,7 @@
 // Where the parts of the compiler put what they find; pointers get their line and column here, once for all.
 import type { Finding } from "../findings.ts"
-import type { Locate, Place } from "../parse.ts"
-import { finding } from "../rules/finding.ts"
-import type { RuleId } from "../rules/rules.ts"
+import type { Locate, SourcePosition } from "../parse.ts"
+import { finding, type RuleId } from "../rules/rules.ts"
 
 /** More findings than anybody reads are counted only, so that an answer stays small. */
 const maxFindings = 100
@@ -46,11 +45,11 @@ export class Report {
   }
 
   /** `inside` is a line and column within the text that stands at the pointer. */
-  add(rule: RuleId, pointer: string, message: string, inside?: Place): void {
+  add(rule: RuleId, pointer: string, message: string, inside?: SourcePosition): void {
     this.push(finding(rule, pointer, message), inside)
   }
 
-  push(found: Finding, inside?: Place): void {
+  push(found: Finding, inside?: SourcePosition): void {
     if (found.level === "error") this.#hasErrors = true
     else if (this.acknowledged.has(found.rule)) return
     if (this.isFull) {

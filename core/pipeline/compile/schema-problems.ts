@@ -1,5 +1,5 @@
 // What zod says of a value in a document, as findings with pointers.
-import { type Refused, zodProblems } from "../../kernel/zod-problems.ts"
+import { type RefusedValue, zodProblems } from "../../kernel/zod-problems.ts"
 import { pointerTo } from "../pointer.ts"
 
 export interface SchemaProblem {
@@ -9,7 +9,7 @@ export interface SchemaProblem {
 }
 
 /** `pointer` is where the checked value stands. */
-export function schemaProblems(refused: Refused, pointer: string): SchemaProblem[] {
+export function schemaProblems(refused: RefusedValue, pointer: string): SchemaProblem[] {
   const { problems, count } = zodProblems(refused)
   const found = problems.map(({ kind, path, message }): SchemaProblem => {
     const named = kind === "missing" && path.length > 0 ? `"${String(path.at(-1))}" is missing. ${message}` : message

@@ -1,5 +1,6 @@
 // Compile-time facts of where events come from: the auth mode and its config, and what the source kind demands of them.
 import { didYouMean } from "../../kernel/guess.ts"
+import { isRecord } from "../../kernel/json.ts"
 import type { CheckedDocument } from "./document-fields.ts"
 import type { AuthFacts, CompileEnvironment } from "./environment.ts"
 import type { Report } from "./report.ts"
@@ -19,7 +20,7 @@ export function checkSource({ document, sound }: CheckedDocument, environment: C
   if (!mode) {
     const known = environment.authModes.names()
     const hint = didYouMean(name, known) || ` There are: ${known.join(", ")}.`
-    report.add("unknown-auth-mode", "/auth_mode", `There is no auth mode "${name}".${hint}`)
+    report.add("unknown-auth-mode", "/auth_mode", `The auth mode "${name}" does not exist.${hint}`)
     return undefined
   }
   if (!sound("auth_config")) return undefined
@@ -40,7 +41,7 @@ export function checkSource({ document, sound }: CheckedDocument, environment: C
 
 function checkSecretShape(secret: unknown, report: Report): void {
   if (secret === undefined || (typeof secret === "string" && secret !== "")) return
-  const from = typeof secret === "object" && secret !== null && !Array.isArray(secret) ? (secret as Record<string, unknown>) : {}
+  const from = isRecord(secret) ? secret : {}
   if (Object.keys(from).length === 1 && typeof from["from_env"] === "string" && from["from_env"] !== "") return
   report.add("invalid-field", "/auth_config/secret", "A secret is a non-empty string, or { from_env: NAME }.")
 }

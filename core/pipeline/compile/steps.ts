@@ -62,6 +62,9 @@ export class StepDrafts {
     if (common.await && action?.timing === "commit") {
       this.#report.add("invalid-field", childPointer(pointer, "await"), `"${type}" runs before the reply anyway; remove "await".`)
     }
+    if (common.gate && (common.await || action?.timing === "commit")) {
+      this.#report.add("invalid-field", childPointer(pointer, "gate"), `Only a step that runs after the reply can wait for approval.`)
+    }
     const placed = (found: typeof when, field: string): PlacedRead[] =>
       (found?.reads ?? []).map((read) => ({ ...read, pointer: childPointer(pointer, field) }))
     return {
@@ -103,7 +106,7 @@ export class StepDrafts {
     if (!action) {
       const known = this.#environment.actions.names()
       const hint = didYouMean(type, known) || ` There are: ${known.join(", ")}.`
-      this.#report.add("unknown-action", childPointer(pointer, "type"), `There is no action type "${type}".${hint}`)
+      this.#report.add("unknown-action", childPointer(pointer, "type"), `The action type "${type}" does not exist.${hint}`)
     }
     return action
   }

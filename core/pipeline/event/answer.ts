@@ -1,20 +1,22 @@
 // What an inbound request is answered with: plain data until the last moment, so that the life of an event does not know
 // of sockets.
+import type { ServerResponse } from "node:http"
 import type { Reply } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
-import type { AppError } from "../../kernel/errors.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { jsonOrText } from "../../kernel/json.ts"
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string
 }
 
-export function answerError(error: AppError): Answer {
+export function answerError(error: AppError): HttpAnswer {
   return answerReply(errorReply(error))
 }
 
-export function answerReply(reply: Reply): Answer {
+export function answerReply(reply: Reply): HttpAnswer {
   const text = typeof reply.body === "string"
   const headers = { "content-type": text ? "text/plain; charset=utf-8" : "application/json", ...reply.headers }
   return { status: reply.status, headers, body: reply.body === null ? "" : text ? (reply.body as string) : JSON.stringify(reply.body) }
@@ -33,9 +35,44 @@ export function errorReply(error: AppError): Reply {
 /** The reply that a journal entry tells of. */
 export function parsedReply(response: { status: number; body: string } | null): Reply {
   const { status, body } = response ?? { status: 200, body: "" }
-  try {
-    return { status, headers: {}, body: JSON.parse(body) as Json }
-  } catch {
-    return { status, headers: {}, body }
+  return { status, headers: {}, body: jsonOrText(body) as Json }
+}
+
+// Answers as they are written to the socket, with what pages of other origins may do and read.
+
+export const preflight: HttpAnswer = {
+  status: 204,
+  headers: {
+    "access-control-allow-methods": "POST, OPTIONS",
+    "access-control-allow-headers": "content-type, authorization, x-request-id, x-service-test",
+    "access-control-max-age": "600",
+  },
+  body: "",
+}
+
+/** What pages may read of an answer, beside what the pipeline itself exposes. */
+const exposed = "x-request-id, retry-after"
+
+export function methodNotAllowed(method: string): HttpAnswer {
+  const answer = answerError(
+    new AppError("unimplemented", `Events are sent by POST, not ${method}.`, { reason: "method_not_allowed" }, { status: 405 }),
+  )
+  return { ...answer, headers: { ...answer.headers, allow: "POST, OPTIONS" } }
+}
+
+/** Any page may post to a pipeline that lets it; the answer carries no credentials' worth. */
+export function writeAnswer(response: ServerResponse, answer: HttpAnswer, requestId: string, origin: string | undefined): void {
+  if (response.destroyed) return
+  const headers: Record<string, string | number> = {
+    "X-Request-Id": requestId,
+    ...answer.headers,
+    "content-length": Buffer.byteLength(answer.body),
   }
+  if (origin !== undefined) {
+    headers["access-control-allow-origin"] = origin
+    headers["access-control-expose-headers"] = [exposed, answer.headers?.["access-control-expose-headers"] ?? []].flat().join(", ")
+    headers["vary"] = "origin"
+  }
+  response.writeHead(answer.status, headers)
+  response.end(answer.body)
 }

@@ -1,6 +1,5 @@
 // The pipelines in use, compiled and with a prepared verifier, by endpoint. A change drops one; the drop is confirmed when
 // no event that was verified under the old revision is still uncommitted.
-
 import type { AnyAuthMode, Verifier } from "../../contract/auth-mode.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../../kernel/di.ts"
@@ -80,7 +79,7 @@ export class LoadedPipelines {
     const loaded = await this.of(stored)
     if (loaded) return loaded
     throw new AppError("failed_precondition", `The pipeline "${stored.slug}" does not compile with the plugins that are loaded.`, {
-      reason: "compile_failed",
+      reason: "no_longer_compiles",
     })
   }
 

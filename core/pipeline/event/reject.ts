@@ -1,10 +1,12 @@
 // Every way in which an event ends other than by being carried out, mapped to its journal entry and to what its sender is
 // answered. A fault has one cause, one entry and one reason for every source.
 import type { Reply } from "../../contract/action.ts"
+import type { Json } from "../../contract/collection.ts"
 import { AppError, asAppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { noteOutcome, noteReply } from "../journal/draft.ts"
 import type { JournalEntry } from "../journal/entry.ts"
+import { pointerTo } from "../pointer.ts"
 import type { Failure } from "../run/execution.ts"
 import type { StoredPipeline } from "../source.ts"
 import { errorReply } from "./answer.ts"
@@ -95,7 +97,7 @@ export class Rejector {
     const line = "line" in result ? ` (line ${result.line})` : ""
     noteOutcome(entry, "failed", cause, { code: "failed_precondition", message: `${result.message}${line}` })
     entry.is_test = saysTest(event)
-    const reply = failedReply({ reason: cause, execution_id: entry.id })
+    const reply = errorReply(new AppError("internal", failed, { reason: cause, execution_id: entry.id }))
     noteReply(entry, reply)
     return this.#commit.entryOnly(event, true).then(() => reply)
   }
@@ -106,9 +108,7 @@ export class Rejector {
     const known = asAppError(error)
     if (isTransient(known)) {
       noteOutcome(entry, "failed", "unavailable")
-      const options = { retryAfterS: known.retryAfterS ?? 1, cause: error }
-      const message = "The event could not be stored now; send it again."
-      event.fault = new AppError("unavailable", message, { reason: reasonOf(known) }, options)
+      event.fault = sendAgain("The event could not be stored now; send it again.", known, known.retryAfterS)
       return errorReply(event.fault)
     }
     this.#log.error({ err: error, execution: entry.id }, "an event failed because of a defect of the service")
@@ -126,20 +126,34 @@ export class Rejector {
 /** An action before the reply failed, or was broken off because the service stops: then the event is to be sent again. */
 export function noteActionFailed(event: EventContext, failure: Failure, stopping: boolean): void {
   const { entry } = event
+  const { code, message: said, step } = failure
+  const noted = { code, message: said, step }
   if (stopping) {
     const message = "The service stopped before the event was processed; send it again."
     event.fault = new AppError("unavailable", message, { reason: "stopping", execution_id: entry.id }, { retryAfterS: 1 })
-    noteOutcome(entry, "failed", "stopping", failure)
+    noteOutcome(entry, "failed", "stopping", noted)
     event.failure = failure
     event.reply = errorReply(event.fault)
     return
   }
-  noteOutcome(entry, "failed", "action_failed", failure)
+  noteOutcome(entry, "failed", "action_failed", noted)
   event.failure = failure
-  const details = { execution_id: entry.id, step: failure.step }
-  event.reply = isReplyRefused(event, failure)
-    ? errorReply(new AppError("failed_precondition", replyRefused, { reason: "reply_refused", ...details }))
-    : failedReply({ reason: "action_failed", ...details })
+  const details = { execution_id: entry.id, step }
+  if (isReplyRefused(event, failure)) {
+    event.reply = errorReply(new AppError("failed_precondition", replyRefused, { reason: "reply_refused", ...details }))
+  } else
+    event.reply = contentRefused(event, failure) ?? errorReply(new AppError("internal", failed, { reason: "action_failed", ...details }))
+}
+
+/** What the sender can mend is told, in names of its own alone: nothing of the pipeline, whose steps may have others. */
+function contentRefused({ graph, visible, entry }: EventContext, { code, step, error }: Failure): Reply | undefined {
+  const action = graph.byId.get(step)?.action
+  if (code !== "invalid_argument" || !action?.faultsIn) return undefined
+  const faults = action.faultsIn(JSON.parse(visible.body) as Json, error)
+  if (faults.length === 0) return undefined
+  const fields = faults.map(({ path, message }) => ({ path: pointerTo(path), message }))
+  const message = "The event holds fields that cannot be stored, so nothing of it was carried out."
+  return errorReply(new AppError("invalid_argument", message, { reason: "event_not_storable", fields, execution_id: entry.id }))
 }
 
 const replyRefused = "The pipeline's answer cannot be made of what this event holds, so nothing of it was carried out."
@@ -154,14 +168,11 @@ export function noteCommitRefused(event: EventContext, error: AppError): void {
   const { entry } = event
   noteOutcome(entry, "failed", "commit_refused", { code: error.code, message: error.message })
   entry.rows = []
-  event.reply = failedReply({ reason: "commit_refused", execution_id: entry.id })
+  event.reply = errorReply(new AppError("internal", failed, { reason: "commit_refused", execution_id: entry.id }))
   noteReply(entry, event.reply)
 }
 
-/** What a sender is told where the pipeline failed: which execution, and no internals. */
-function failedReply(details: { reason: string; execution_id: string; step?: string }): Reply {
-  return errorReply(new AppError("internal", "The event was received, but could not be processed.", details))
-}
+const failed = "The event was received, but could not be processed."
 
 /** The verdict's own words, where it is what refuses, say more than the sender is told. */
 function noteRejection(entry: JournalEntry, error: AppError, cause: string): Reply {
@@ -171,6 +182,12 @@ function noteRejection(entry: JournalEntry, error: AppError, cause: string): Rep
   return reply
 }
 
-function reasonOf({ details, code }: AppError): string {
+/** What is told of a fault of ours that may pass: its own reason, where that is one of `unavailable`. */
+export function sendAgain(message: string, fault: AppError, retryAfterS = 1): AppError {
+  const reason = fault.code === "unavailable" ? reasonOf(fault) : "unavailable"
+  return AppError.from({ code: "unavailable", message, details: { reason } }, { retryAfterS, cause: fault })
+}
+
+export function reasonOf({ details, code }: AppError): string {
   return String(details.reason ?? code)
 }

@@ -1,5 +1,6 @@
 // Reading a request: its query and headers as plain records, with and without what was only there as proof.
 import type { InboundRequest } from "../../contract/auth-mode.ts"
+import { isRecord } from "../../kernel/json.ts"
 
 type Query = Record<string, string | string[]>
 
@@ -104,8 +105,4 @@ function remove(body: unknown, path: string): void {
   for (const name of names)
     at = typeof at === "object" && at !== null && Object.hasOwn(at, name) ? (at as Record<string, unknown>)[name] : undefined
   if (isRecord(at)) delete at[last]
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

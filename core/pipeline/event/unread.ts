@@ -1,6 +1,7 @@
 // What the journal shows of an event that ended before its body was read: as much as may be shown of what nobody vouches
 // for, cut short and without what is named like a secret.
 import type { InboundRequest } from "../../contract/auth-mode.ts"
+import { parsedJson } from "../../kernel/json.ts"
 import { previewOfText } from "../journal/preview.ts"
 import { toJsonText } from "./body.ts"
 import type { EventContext } from "./event.ts"
@@ -23,11 +24,7 @@ export function saysTest({ isTest, visible, request }: EventContext): boolean {
   if (isTest) return true
   const text = visible.body === "" ? request && textOf(request) : visible.body
   if (!text?.includes('"is_test"')) return false
-  try {
-    return (JSON.parse(text) as { is_test?: unknown } | null)?.is_test === true
-  } catch {
-    return false
-  }
+  return (parsedJson(text) as { is_test?: unknown } | null | undefined)?.is_test === true
 }
 
 /** As JSON text; undefined for what is too large, or is not text. */

@@ -13,6 +13,7 @@ export const EntryCollection = defineCollection<JournalEntry>()({
   expires: "expires_at",
   audit: "size",
   auditFields: ["pipeline_id"],
+  repairsText: true,
   restore: restoredEntry,
 })
 
@@ -32,6 +33,7 @@ export const PayloadCollection = defineCollection<KeptPayload>()({
   indexes: [],
   expires: "expires_at",
   audit: "size",
+  repairsText: true,
 })
 
 /** The intent to run an awaited action before the reply, and its outcome: what a retry or replay finds instead of acting twice unawares. `id` is the step's idempotency key. */

@@ -1,5 +1,4 @@
 // A journal entry while its event is in progress: filled in stage by stage, written once.
-
 import type { Reply } from "../../contract/action.ts"
 import type { Verdict } from "../../contract/auth-mode.ts"
 import type { Json } from "../../contract/collection.ts"

@@ -14,8 +14,10 @@ export interface StepRecord {
   error: { code: string; message: string } | null
   /** Of a skipped step: the failed one that it would have come after. Absent where its `when` was false. */
   skipped_after?: string
-  /** Deferred steps: when the next try is due. */
+  /** Deferred steps: when the next try is due; while it waits for approval, when it is looked for at the latest. */
   next_at?: string
+  /** Of a step that a person had to approve. While it is pending and was not tried, it waits for that. */
+  approval_id?: string
 }
 
 /** Something of the event that was left out; the rest was carried out. */

@@ -36,10 +36,27 @@ export async function storedPayload(
   days: number,
   now: number,
 ): Promise<(StoredPayload & { readonly body: string }) | undefined> {
-  if (Date.parse(entry.received_at) + days * dayMs <= now) return undefined
+  if (isOver(entry, days, now)) return undefined
   if (entry.request) return { ...entry.request, body: entry.payload_preview }
   const kept = await store.open(PayloadCollection, organization).get(entry.id)
   return kept?.body === null || kept === undefined ? undefined : { body: kept.body, headers: kept.headers, query: kept.query }
+}
+
+/** Whether its payload is over: then it is shown, and in time stored, without what it holds of the event. */
+function isOver({ received_at }: JournalEntry, days: number, now: number): boolean {
+  return Date.parse(received_at) + days * dayMs <= now
+}
+
+/** Whether an entry holds something of what its event carried; its answer may, where anything else does. */
+export function holdsPayload({ payload_preview, transformed, request }: JournalEntry): boolean {
+  return payload_preview !== "" || transformed !== null || request !== null
+}
+
+/** An entry as it may be shown: what it holds of the event goes when the payload does, if not yet from the disk. */
+export function retainedEntry(entry: JournalEntry, days: number, now: number): JournalEntry {
+  if (!isOver(entry, days, now) || !holdsPayload(entry)) return entry
+  const { response } = entry
+  return { ...entry, payload_preview: "", transformed: null, request: null, response: response && { ...response, body: "" } }
 }
 
 /** A header named like a secret is not stored, for any auth mode; most events have none. */

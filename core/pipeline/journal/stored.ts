@@ -2,6 +2,7 @@
 // happened; written out they were half of what an event costs on disk.
 import type { Json } from "../../contract/collection.ts"
 import { rowsIn, type WrittenRow } from "../../contract/row-result.ts"
+import { isRecord } from "../../kernel/json.ts"
 import type { JournalEntry, StepRecord } from "./entry.ts"
 
 type Stored = Omit<Partial<JournalEntry>, "steps" | "verdict"> & {
@@ -148,8 +149,4 @@ function storedEnvelope(envelope: { readonly [name: string]: Json }, entry: Jour
 function isEmpty(record: object): boolean {
   for (const _ in record) return false
   return true
-}
-
-function isRecord(value: Json): value is { [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

@@ -4,7 +4,7 @@ import type { CrossDocumentRule, LintedDocument } from "../../contract/lint-rule
 import type { PipelineDocument } from "../document.ts"
 import type { Finding } from "../findings.ts"
 import type { Graph } from "../graph.ts"
-import { finding } from "../rules/finding.ts"
+import { finding } from "../rules/rules.ts"
 
 /** A file that is checked beside others. */
 export interface FileAmongOthers {
@@ -18,8 +18,19 @@ export interface FileAmongOthers {
 /** Findings for each file, in the order of the files. */
 export function findingsAcross(files: readonly FileAmongOthers[], rules: readonly CrossDocumentRule[]): Finding[][] {
   const slugs = new Map<string, string>()
-  const documents = files.map(lintedOf)
-  return files.map((file, index) => [...twinFinding(file, slugs), ...ruleFindings(documents[index], documents, rules)])
+  const found = files.map((file) => twinFinding(file, slugs))
+  const linted = files.flatMap((file, index) => {
+    const document = lintedOf(file)
+    return document ? [{ document, findings: found[index] ?? [] }] : []
+  })
+  for (const rule of rules) {
+    const broken = rule.check(linted.map(({ document }) => document))
+    for (const [index, { findings }] of linted.entries()) {
+      const one = broken[index]
+      if (one) findings.push({ rule: rule.id, level: rule.level, ...one })
+    }
+  }
+  return found
 }
 
 function lintedOf({ document, graph }: FileAmongOthers): LintedDocument | undefined {
@@ -34,19 +45,6 @@ function lintedOf({ document, graph }: FileAmongOthers): LintedDocument | undefi
     upserts: graph.upserts,
     writesTo: graph.writesTo,
   }
-}
-
-function ruleFindings(
-  own: LintedDocument | undefined,
-  all: readonly (LintedDocument | undefined)[],
-  rules: readonly CrossDocumentRule[],
-): Finding[] {
-  if (!own) return []
-  const others = all.filter((other) => other !== undefined && other !== own) as LintedDocument[]
-  return rules.flatMap((rule) => {
-    const found = rule.check(own, others)
-    return found ? [{ rule: rule.id, level: rule.level, ...found }] : []
-  })
 }
 
 function twinFinding({ path, document }: FileAmongOthers, slugs: Map<string, string>): Finding[] {

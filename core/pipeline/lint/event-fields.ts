@@ -2,9 +2,10 @@
 // A field that no event can have is a mistake; one that is nearly a field listed most likely is.
 import type { KnownEvent } from "../../contract/action.ts"
 import { nearest } from "../../kernel/guess.ts"
+import { isRecord } from "../../kernel/json.ts"
 import type { Report } from "../compile/report.ts"
 import type { PipelineDocument } from "../document.ts"
-import { finding } from "../rules/finding.ts"
+import { finding } from "../rules/rules.ts"
 import type { ResultFields } from "../sandbox/sandbox.ts"
 import type { PlacedRead } from "../template.ts"
 import { hintOf } from "./reads.ts"
@@ -45,9 +46,9 @@ export function eventFieldsOf({ request_schema, transform_js }: PipelineDocument
 }
 
 function fieldsOfSchema(schema: unknown): KnownFields | undefined {
-  if (!isObject(schema)) return undefined
+  if (!isRecord(schema)) return undefined
   const { properties, additionalProperties, patternProperties, items } = schema
-  if (isObject(properties)) {
+  if (isRecord(properties)) {
     return {
       names: Object.keys(properties),
       exact: additionalProperties === false && patternProperties === undefined,
@@ -95,8 +96,4 @@ function unknownIn(
     known = known.within(field)
   }
   return undefined
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

@@ -14,7 +14,7 @@ export function lintHandlers(drafts: readonly Draft[], handlers: readonly Draft[
     const target = draft.common.on_error
     if (target === undefined || words.includes(target) || ids.includes(target)) continue
     const hint = didYouMean(target, [...words, ...ids])
-    report.add("unknown-handler", childPointer(draft.pointer, "on_error"), `There is no handler "${target}".${hint}`)
+    report.add("unknown-handler", childPointer(draft.pointer, "on_error"), `The handler "${target}" does not exist.${hint}`)
   }
   for (const handler of handlers) {
     if (!drafts.some((draft) => draft.common.on_error === handler.id)) {

@@ -36,7 +36,7 @@ export function lintReads(draft: Draft, scope: ReadScope, report: Report): void 
     else if (read.root === "item") lintItem(draft, read, report)
     else if (read.root === "headers") report.add("template-never-resolves", read.pointer, '"headers" can be read by the dedupe key only.')
     else if (!roots.includes(read.root)) {
-      report.add("template-never-resolves", read.pointer, `There is no "${read.root}" to read.${hintOf(read.root, roots)}`)
+      report.add("template-never-resolves", read.pointer, `"${read.root}" does not exist, so it cannot be read.${hintOf(read.root, roots)}`)
     } else lintField(read, name, report)
   }
 }

@@ -34,7 +34,7 @@ export function lintRequestSchema(schema: unknown, report: Report): void {
     const { format } = fields
     if (typeof format === "string" && !knownFormats.includes(format)) {
       const hint = format.length <= maxGuessedLength ? didYouMean(format, knownFormats) : ""
-      found.push(["unknown-format", `${pointer}/format`, `There is no format "${format}", so it would check nothing.${hint}`])
+      found.push(["unknown-format", `${pointer}/format`, `The format "${format}" does not exist, so it would check nothing.${hint}`])
     }
     for (const keyword of Object.keys(fields)) {
       const hint = known.has(keyword) ? "" : hintOf(keyword)

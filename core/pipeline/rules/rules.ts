@@ -1,19 +1,18 @@
-// All rules of the compiler, by id. Action types may add remarks of their own under ids of their own.
-
-import type { Rule } from "./rule.ts"
-import { actionRules } from "./rules-actions.ts"
-import { flowRules } from "./rules-flow.ts"
-import { sourceRules } from "./rules-source.ts"
-
-export type { Rule } from "./rule.ts"
-
-const all = { ...sourceRules, ...actionRules, ...flowRules }
+// The rules of the compiler, by id; their texts are in rules.json. Action types may add rules of their own.
+import type { LintRule } from "../../contract/lint-rule.ts"
+import type { Finding } from "../findings.ts"
+import texts from "./rules.json" with { type: "json" }
 
 /** The id of a rule of the compiler. */
-export type RuleId = keyof typeof all
+export type RuleId = keyof typeof texts
 
 /** Ids that rules had in earlier versions, as stored documents may still acknowledge them. */
 export const formerRuleIds: Readonly<Record<string, RuleId>> = { "several-responds": "multiple-responds" }
 
 /** The rules of the compiler, by id. */
-export const rules: Readonly<Record<RuleId, Rule>> = all
+export const rules = texts as Readonly<Record<RuleId, LintRule>>
+
+/** A finding of the rule; the level is the rule's. */
+export function finding(rule: RuleId, pointer: string, message: string, place?: { line: number; column: number }): Finding {
+  return { rule, level: rules[rule].level, message, pointer, ...(place && { line: place.line, column: place.column }) }
+}

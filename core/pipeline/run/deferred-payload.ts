@@ -1,6 +1,8 @@
 // What the job of an execution's deferred steps carries, and what it needs of the engine.
 import { z } from "zod"
 import type { Json } from "../../contract/collection.ts"
+import { AnyJson } from "../../contract/fields.ts"
+import type { Gatekeeper } from "../../contract/gate.ts"
 import { sealContext } from "../../contract/job.ts"
 import { token } from "../../kernel/di.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
@@ -19,13 +21,13 @@ export const DeferredPayload = z.object({
   origin_id: z.string(),
   identity: z.string(),
   received_at: z.string(),
-  event: z.json(),
-  payload: z.json(),
-  query: z.json(),
-  envelope: z.record(z.string(), z.json()),
-  stamp: z.record(z.string(), z.json()),
+  event: AnyJson,
+  payload: AnyJson,
+  query: AnyJson,
+  envelope: z.record(z.string(), AnyJson),
+  stamp: z.record(z.string(), AnyJson),
   depth: z.number(),
-  results: z.record(z.string(), z.json()),
+  results: z.record(z.string(), AnyJson),
   /** Of a job that holds what is named like a secret: the parts in clear, sealed. Those above are redacted then. */
   sealed: z.object({ key_id: z.string(), text: z.string() }).optional(),
 })
@@ -35,6 +37,8 @@ export type DeferredPayload = z.infer<typeof DeferredPayload>
 export interface DeferredServices extends StepServices {
   readonly slots: StepSlots
   readonly vault: Vault
+  /** Who is asked for approval of gated steps; undefined where no plugin keeps approvals. */
+  keeper(): Gatekeeper | undefined
   /** The pipeline as it was at that revision; null when it is gone or no longer compiles. */
   pipelineAt(organization: string, pipelineId: string, revision: number): Promise<Runnable | null>
   /** Announces that an entry has another status than was announced. */

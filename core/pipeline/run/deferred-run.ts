@@ -2,21 +2,27 @@
 // outcome into the journal entry in the commit of what the step staged, and comes back when the next try is due.
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
+import type { Receipt } from "../../contract/gate.ts"
 import { JobFailed, type JobProgress, Postponed } from "../../contract/job.ts"
 import type { Store } from "../../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
 import { timestamp } from "../../kernel/clock.ts"
+import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Step } from "../graph.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry, StepRecord } from "../journal/entry.ts"
-import type { DeferredPayload, DeferredServices } from "./deferred-payload.ts"
+import { type DeferredPayload, type DeferredServices, deferredJobId } from "./deferred-payload.ts"
 import { Execution, type Runnable } from "./execution.ts"
+import { type GateState, gateState } from "./gated-step.ts"
 import { behindHandled } from "./immediate.ts"
-import { attemptStep, recordOutcome, withDeadline } from "./step.ts"
+import { attemptStep, recordOutcome, type StepOutcome, withDeadline } from "./step.ts"
 
 /** Causes of a failed entry that running its deferred steps again can mend. */
 export const deferredCauses: ReadonlySet<string> = new Set(["action_failed", "deferred_failed"])
+
+/** A decision makes the job due at once, unless the job runs just then; so it looks by itself, too. */
+const lookAgainMs = 300_000
 
 export interface DeferredRunArgs {
   readonly payload: DeferredPayload
@@ -71,8 +77,9 @@ export class DeferredRun {
   /** Whether its needs are finished and its next try is due. */
   #ready(step: Step): boolean {
     const { steps } = this.#execution
-    const next = steps[step.id]?.next_at
-    if (next && Date.parse(next) > this.#args.services.clock.now()) return false
+    const { next_at: next, approval_id, attempts } = this.#record(step)
+    const asks = approval_id !== undefined && attempts === 0
+    if (next && !asks && Date.parse(next) > this.#args.services.clock.now()) return false
     return step.needs.every((need) => steps[need]?.state !== "pending" && steps[need]?.state !== "running")
   }
 
@@ -81,34 +88,77 @@ export class DeferredRun {
     const execution = this.#execution
     const earlier = execution.steps[step.id]?.attempts ?? 0
     const attempts = earlier + 1
-    let started = services.clock.monotonic()
-    const work = new StagedWork(`${execution.input.executionId}:${step.id}:${attempts}:${started}`)
+    const work = new StagedWork(`${execution.input.executionId}:${step.id}:${attempts}:${services.clock.monotonic()}`)
     const after = behindHandled(execution, step) ?? this.#behindFailed(step)
     if (after !== undefined) {
       execution.skipped(step, after)
       return this.#keep(step, work)
     }
-    const { organization, pipeline_id } = this.#args.payload
-    const outcome = await services.slots.run(step.action.type, { organization, key: pipeline_id, signal }, () => {
-      started = services.clock.monotonic()
-      return withDeadline(step, signal, services.clock, (stop) => attemptStep(execution, step, attempts, services, work, stop))
-    })
+    const gate: GateState = step.gated ? await this.#gate(step, work) : { kind: "open" }
+    if (gate.kind === "waits") return
+    const approval_id = execution.steps[step.id]?.approval_id
+    const { outcome, started } = await this.#attempt(step, attempts, work, gate)
     // Stopped, not failed: this try does not count.
     if (!outcome.ok && signal.aborted) return
     // Nor does one for which this process itself had no descriptor left.
     const tried = outcome.ok || outcome.error.details.reason !== "no_descriptors"
     const failure = recordOutcome(execution, step, outcome, tried ? attempts : earlier, started, services.clock)
-    if (outcome.ok) return this.#keep(step, work)
-    const over = tried && (attempts >= step.retry.max_attempts || outcome.error.details["retryable"] === false)
-    if (!over) {
-      const next_at = timestamp(services.clock.now() + services.backoff(step.retry, attempts))
-      execution.steps[step.id] = { ...this.#record(step), state: "pending", next_at }
-    }
-    const handler = over ? failure?.handler : undefined
+    const over = outcome.ok || (tried && (attempts >= step.retry.max_attempts || outcome.error.details["retryable"] === false))
+    const kept = outcome.ok ? work : new StagedWork(work.id)
+    if (approval_id !== undefined) await this.#keepApproval(step, approval_id, over && gate.kind === "approved" ? kept : undefined)
+    if (outcome.ok) return this.#keep(step, kept)
+    if (over) return this.#failed(step, kept, failure?.handler)
+    const next_at = timestamp(services.clock.now() + services.backoff(step.retry, attempts))
+    execution.steps[step.id] = { ...this.#record(step), state: "pending", next_at }
+    await this.#keep(step, kept)
+  }
+
+  /** For good: its handler runs, where it has one. */
+  async #failed(step: Step, work: StagedWork, handler: Step | undefined): Promise<void> {
     // Kept as pending with the failure itself, so that a node that dies in between leaves it to be found.
-    if (handler) execution.pending(handler)
-    await this.#keep(step, new StagedWork(work.id), handler)
+    if (handler) this.#execution.pending(handler)
+    await this.#keep(step, work, handler)
     if (handler) await this.#runStep(handler)
+  }
+
+  /** Where the step stands before its gate; where it waits, that is kept. */
+  async #gate(step: Step, work: StagedWork): Promise<GateState> {
+    const { services, payload } = this.#args
+    const record = this.#record(step)
+    const jobId = deferredJobId(payload.execution_id)
+    const args = { execution: this.#execution, step, record, keeper: services.keeper(), renderer: services.renderer, work, jobId }
+    const state = await gateState(args).catch((error: unknown): GateState => {
+      if (!(error instanceof AppError) || error.status >= 500) throw error
+      return { kind: "refused", error: AppError.from({ ...error.toBody(), details: { ...error.details, retryable: false } }) }
+    })
+    if (state.kind !== "waits") return state
+    const lookAt = Math.min(Date.parse(state.expiresAt), services.clock.now() + lookAgainMs)
+    this.#execution.steps[step.id] = { ...record, approval_id: state.approvalId, next_at: timestamp(lookAt) }
+    if (record.approval_id === undefined) await this.#keep(step, work)
+    return state
+  }
+
+  /** One try, in a slot of its action's type. */
+  async #attempt(step: Step, attempts: number, work: StagedWork, gate: GateState): Promise<{ outcome: StepOutcome; started: number }> {
+    const { services, signal, payload } = this.#args
+    let started = services.clock.monotonic()
+    if (gate.kind === "refused") return { outcome: { ok: false, error: gate.error }, started }
+    const approved = gate.kind === "approved" ? gate.configs : undefined
+    const turn = { organization: payload.organization, key: payload.pipeline_id, signal }
+    const outcome = await services.slots.run(step.action.type, turn, () => {
+      started = services.clock.monotonic()
+      const attempt = (stop: AbortSignal) => attemptStep(this.#execution, step, attempts, services, work, stop, approved)
+      return withDeadline(step, signal, services.clock, attempt)
+    })
+    return { outcome, started }
+  }
+
+  /** In the step's record, which its outcome has replaced; where `work` is given, with how it ended. */
+  async #keepApproval(step: Step, approval_id: string, work: StagedWork | undefined): Promise<void> {
+    const record = this.#record(step)
+    this.#execution.steps[step.id] = { ...record, approval_id }
+    const receipt: Receipt = record.error ? { ok: false, error: record.error } : { ok: true, result: record.result }
+    if (work) await this.#args.services.keeper()?.done(work, this.#args.payload.organization, approval_id, receipt)
   }
 
   /** A step that failed permanently takes its dependents along, and theirs. */

@@ -4,6 +4,7 @@ import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
 import { rowsIn, type WrittenRow } from "../../contract/row-result.ts"
 import { StagedWork } from "../../contract/unit-of-work.ts"
+import type { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
 import type { Logger } from "../../kernel/log.ts"
 import type { Graph, Step, TemplateScope } from "../graph.ts"
@@ -47,6 +48,8 @@ export interface Failure {
   readonly code: string
   readonly message: string
   readonly step: string
+  /** As the step threw it. */
+  readonly error: AppError
 }
 
 export class Execution implements Turn {

@@ -1,10 +1,9 @@
 // The part of a graph before the reply. Where every step only stages writes, it is a plain loop; where some wait for the
 // world outside, steps start as soon as what they need has finished, side by side.
-
 import type { Step } from "../graph.ts"
 import type { Execution, Failure } from "./execution.ts"
 import type { Intents } from "./intents.ts"
-import { attemptStep, isPromise, type Outcome, recordOutcome, runWithRetries, type StepServices } from "./step.ts"
+import { attemptStep, isPromise, recordOutcome, runWithRetries, type StepOutcome, type StepServices } from "./step.ts"
 
 export interface ImmediateServices extends StepServices {
   readonly intents: Intents
@@ -80,7 +79,7 @@ async function runAwaited(execution: Execution, step: Step, services: ImmediateS
 function settle(
   execution: Execution,
   step: Step,
-  outcome: Outcome,
+  outcome: StepOutcome,
   attempts: number,
   started: number,
   services: ImmediateServices,
@@ -88,7 +87,7 @@ function settle(
   const failure = recordOutcome(execution, step, outcome, attempts, started, services.clock)
   if (!failure) return null
   const { handler } = failure
-  if (!handler) return { code: failure.code, message: failure.message, step: failure.step }
+  if (!handler) return failure
   if (handler.deferred) {
     execution.pending(handler)
     return null

@@ -1,7 +1,6 @@
 // Before an awaited action acts on the world, its intent is on disk; so is its outcome, with the event. A replay, or the
 // provider's retry after a crash, finds the outcome and does not act again, or finds the intent alone and acts with the
 // same idempotency key.
-
 import type { Json } from "../../contract/collection.ts"
 import type { Store } from "../../contract/store.ts"
 import { StagedWork } from "../../contract/unit-of-work.ts"

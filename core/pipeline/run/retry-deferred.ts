@@ -4,6 +4,7 @@ import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { EntryCollection } from "../journal/collections.ts"
+import { holdsPayload } from "../journal/kept.ts"
 import type { StoredPipeline } from "../source.ts"
 import { stageAgain } from "./deferred.ts"
 import { type DeferredServices, deferredJobId } from "./deferred-payload.ts"
@@ -22,6 +23,10 @@ export async function retryDeferred(services: Services, stored: StoredPipeline, 
   const entry = await services.store.open(EntryCollection, organization).get(executionId)
   if (!entry || entry.pipeline_id !== stored.id)
     throw new AppError("not_found", `The pipeline "${stored.slug}" has no execution ${executionId}.`, { reason: "execution_not_found" })
+  if (!holdsPayload(entry))
+    throw new AppError("failed_precondition", "The event's payload has expired, and its deferred steps with it.", {
+      reason: "payload_expired",
+    })
   const pipeline = await services.at(organization, stored.id, entry.revision)
   const mendable = entry.status === "failed" && deferredCauses.has(entry.cause)
   const waits = Object.entries(entry.steps).some(

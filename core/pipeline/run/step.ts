@@ -1,6 +1,5 @@
 // One step: its condition, its list, its config, its action, tried as often as it may be. Commit actions that return at
 // once cost no promise: the hot path stays synchronous.
-
 import type { AnyAction, Reply } from "../../contract/action.ts"
 import type { Json } from "../../contract/collection.ts"
 import type { RetryPolicy } from "../../contract/job.ts"
@@ -20,17 +19,17 @@ export interface StepServices {
   readonly backoff: (retry: RetryPolicy, attempt: number) => number
   readonly renderer: TemplateRenderer
   /** Stands in for deferred actions in a dry run, which must not act. */
-  readonly rehearse?: (execution: Execution, step: Step) => Promise<Outcome>
+  readonly rehearse?: (execution: Execution, step: Step) => Promise<StepOutcome>
 }
 
-export type Outcome =
+export type StepOutcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: true; readonly skipped: true }
   /** Not run, but rehearsed. */
   | { readonly ok: true; readonly pending: true }
   | { readonly ok: false; readonly error: AppError }
 
-/** Runs the step once for each element it is for; `work` takes what it stages. */
+/** Runs the step once for each element it is for; `work` takes what it stages. `given`: configs that were approved, one for each. */
 export function attemptStep(
   execution: Execution,
   step: Step,
@@ -38,9 +37,10 @@ export function attemptStep(
   services: StepServices,
   work: UnitOfWork,
   signal: AbortSignal,
-): Outcome | Promise<Outcome> {
+  given?: readonly unknown[],
+): StepOutcome | Promise<StepOutcome> {
   if (services.rehearse && step.action.timing === "deferred") return services.rehearse(execution, step)
-  const run = new Attempt(execution, step, attempt, services, work, signal)
+  const run = new Attempt(execution, step, attempt, services, work, signal, given)
   try {
     const wanted = step.when === null || run.render(step.when, execution.scope)
     if (wanted instanceof Promise) return wanted.then((now) => (now ? run.all() : skipped)).catch(failed)
@@ -50,13 +50,13 @@ export function attemptStep(
   }
 }
 
-const skipped: Outcome = { ok: true, skipped: true }
+const skipped: StepOutcome = { ok: true, skipped: true }
 
-function done(result: unknown): Outcome {
+function done(result: unknown): StepOutcome {
   return { ok: true, result }
 }
 
-function failed(error: unknown): Outcome {
+function failed(error: unknown): StepOutcome {
   if (error instanceof AppError) return { ok: false, error }
   const message = error instanceof Error ? error.message : String(error)
   return { ok: false, error: new AppError("unknown", message.slice(0, 1_000), { reason: "action_error" }, { cause: error }) }
@@ -71,14 +71,24 @@ class Attempt {
   readonly #work: UnitOfWork
   readonly #signal: AbortSignal
   readonly #budget: StepBudget
+  readonly #given: readonly unknown[] | undefined
 
-  constructor(execution: Execution, step: Step, attempt: number, services: StepServices, work: UnitOfWork, signal: AbortSignal) {
+  constructor(
+    execution: Execution,
+    step: Step,
+    attempt: number,
+    services: StepServices,
+    work: UnitOfWork,
+    signal: AbortSignal,
+    given: readonly unknown[] | undefined,
+  ) {
     this.#execution = execution
     this.#step = step
     this.#attempt = attempt
     this.#services = services
     this.#work = work
     this.#signal = signal
+    this.#given = given
     this.#budget = new StepBudget(execution.input.stored.organization.id, execution)
   }
 
@@ -86,7 +96,7 @@ class Attempt {
     return this.#services.renderer.render(evaluate, scope, this.#budget)
   }
 
-  all(): Outcome | Promise<Outcome> {
+  all(): StepOutcome | Promise<StepOutcome> {
     const { forEach } = this.#step
     if (forEach) return this.#each(forEach).then(done, failed)
     const result = this.#once(undefined, 0)
@@ -95,17 +105,13 @@ class Attempt {
 
   async #each(forEach: Evaluate<Json[]>): Promise<unknown[]> {
     const items = await this.render(forEach, this.#execution.scope)
-    if (items.length > 1_000)
-      throw new AppError("failed_precondition", `for_each gave ${items.length} elements; at most 1,000 are allowed.`, {
-        reason: "too_many_elements",
-        retryable: false,
-      })
     const results: unknown[] = []
     for (const [index, item] of items.entries()) results.push(await this.#once(item, index))
     return results
   }
 
   #once(item: Json | undefined, index: number): unknown {
+    if (this.#given) return this.#run(this.#given[index], item, index)
     const { scope } = this.#execution
     const config = this.render(this.#step.config, item === undefined ? scope : { ...scope, item })
     return config instanceof Promise ? config.then((rendered) => this.#run(rendered, item, index)) : this.#run(config, item, index)
@@ -131,7 +137,7 @@ export async function runWithRetries(
   step: Step,
   services: StepServices,
   work: UnitOfWork,
-): Promise<{ outcome: Outcome; attempts: number }> {
+): Promise<{ outcome: StepOutcome; attempts: number }> {
   for (let attempt = 1; ; attempt++) {
     const outcome = await withDeadline(step, execution.signal, services.clock, (signal) =>
       attemptStep(execution, step, attempt, services, work, signal),
@@ -147,11 +153,11 @@ export async function withDeadline(
   step: Step,
   parent: AbortSignal,
   clock: Clock,
-  run: (signal: AbortSignal) => Outcome | Promise<Outcome>,
-): Promise<Outcome> {
+  run: (signal: AbortSignal) => StepOutcome | Promise<StepOutcome>,
+): Promise<StepOutcome> {
   const controller = new AbortController()
-  let expire: (outcome: Outcome) => void = () => {}
-  const expired = new Promise<Outcome>((resolve) => {
+  let expire: (outcome: StepOutcome) => void = () => {}
+  const expired = new Promise<StepOutcome>((resolve) => {
     expire = resolve
   })
   const abort = (reason: AppError) => {
@@ -180,7 +186,7 @@ export interface StepFailure extends Failure {
 export function recordOutcome(
   execution: Execution,
   step: Step,
-  outcome: Outcome,
+  outcome: StepOutcome,
   attempts: number,
   startedMs: number,
   clock: Clock,
@@ -192,11 +198,12 @@ export function recordOutcome(
     else execution.finished(step, attempts, duration, outcome.result)
     return undefined
   }
-  const { code, message } = outcome.error
+  const { error } = outcome
+  const { code, message } = error
   execution.failed(step, attempts, duration, { code, message })
   if (step.onError === "continue") return undefined
   const handler = step.onError === "fail" ? undefined : execution.input.graph.handlers.get(step.onError.handler)
-  return { code, message, step: step.id, handler }
+  return { code, message, step: step.id, error, handler }
 }
 
 export function isPromise(value: unknown): value is Promise<unknown> {

@@ -27,9 +27,12 @@ const maxOutPerPipeline = 2
 const maxWaiting = 20_000
 const maxWaitingPerOrganization = 10_000
 const maxWaitMs = 10_000
-/** An organization whose last group took longer has one out at a time, so that others wait for one of its groups, not six. */
-const slowGroupMs = 10
-const maxSlow = 10_000
+/**
+ * An organization has one group out at a time until one has come back as quickly, and again once one took longer: others
+ * wait for one of its groups, not six, from its first event on.
+ */
+const quickGroupMs = 10
+const maxQuick = 10_000
 
 export class CallGroups {
   readonly #clock: Clock
@@ -37,8 +40,8 @@ export class CallGroups {
   readonly #waiting: FairScheduler<Job>
   /** In the order in which they left, which is the order in which they run. */
   readonly #out = new Map<number, Group>()
-  /** Organizations whose last group was slow. */
-  readonly #slow = new Set<string>()
+  /** Organizations whose last group was quick. */
+  readonly #quick = new Set<string>()
   #strainedOut = 0
   #answeredAt = 0
   #lastId = 0
@@ -137,7 +140,7 @@ export class CallGroups {
   /** The size of a pipeline's next group; 0 where it waits for one that is out. */
   readonly #size = (waiting: readonly Job[], organization: string, key: string): number => {
     if (this.#strainedOut > 0 && this.#offenders.isStrained(key)) return 0
-    if (this.#slow.has(organization) && this.#countOut((turn) => turn.organization === organization) > 0) return 0
+    if (!this.#quick.has(organization) && this.#countOut((turn) => turn.organization === organization) > 0) return 0
     const out = this.#countOut((turn) => turn.key === key)
     if (out >= maxOutPerPipeline || (out > 0 && waiting.length < largeGroup)) return 0
     return sizeOf(waiting)
@@ -152,9 +155,15 @@ export class CallGroups {
   /** Groups run one after the other, so that a group's time begins with the answer before it. */
   #measure(organization: string): void {
     const now = performance.now()
-    if (now - this.#answeredAt <= slowGroupMs) this.#slow.delete(organization)
-    else if (this.#slow.size < maxSlow) this.#slow.add(organization)
+    if (now - this.#answeredAt > quickGroupMs) this.#quick.delete(organization)
+    else this.#quick.add(organization)
     this.#answeredAt = now
+    if (this.#quick.size <= maxQuick) return
+    // One that is still at work is back with its next group.
+    for (const oldest of this.#quick) {
+      this.#quick.delete(oldest)
+      return
+    }
   }
 }
 

@@ -1,5 +1,4 @@
 // One call to the sandbox while it waits and runs, and the text it travels as.
-
 import { wantsContext } from "./program.ts"
 import type { Program, SandboxCall, SandboxResult } from "./sandbox.ts"
 import { pack } from "./wire.ts"

@@ -40,7 +40,8 @@ function eachIn(schemas: object, visit: (fields: SchemaFields, pointer: string) 
 }
 
 export function childPointer(parent: string, key: PropertyKey): string {
-  return `${parent}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`
+  const name = String(key)
+  return `${parent}/${/[~/]/.test(name) ? name.replaceAll("~", "~0").replaceAll("/", "~1") : name}`
 }
 
 function isObject(value: unknown): value is SchemaFields {

@@ -8,11 +8,12 @@ import { EventContext } from "../event/event.ts"
 import { EventProcessor, type ProcessorServices } from "../event/process.ts"
 import type { Step } from "../graph.ts"
 import type { Execution, Failure } from "../run/execution.ts"
+import { renderedConfigs } from "../run/gated-step.ts"
 import { type ImmediateServices, runImmediate } from "../run/immediate.ts"
 import type { Intents } from "../run/intents.ts"
-import { type Outcome, recordOutcome } from "../run/step.ts"
+import { recordOutcome, type StepOutcome } from "../run/step.ts"
 import type { StoredPipeline } from "../source.ts"
-import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
+import type { TemplateRenderer } from "../template/renderer.ts"
 import { newEntry, type SourceServices } from "./source-services.ts"
 
 export interface DryEvent {
@@ -79,7 +80,7 @@ async function reportOf(event: EventContext, sends: Json[], renderer: TemplateRe
   const schema_errors = entry.schema_errors as unknown as Json[]
   const told = { verdict, schema_errors, warnings: entry.warnings as unknown as Json[], transformed: event.event }
   if (entry.status === "rejected") return { ...told, transformed: null, steps: [], effects: noEffects }
-  if (!execution) throw new AppError("failed_precondition", entry.error?.message ?? "", { reason: entry.cause })
+  if (!execution) throw new AppError("failed_precondition", entry.error?.message ?? "", { reason: "transform_failed", cause: entry.cause })
   const steps = Object.entries(execution.steps).map(([id, record]) => ({ id, ...record }) as unknown as Json)
   if (event.failure) return { ...told, steps, effects: noEffects }
   const broadcasts = await broadcastsOf(execution, renderer)
@@ -100,7 +101,7 @@ async function runRehearsed(execution: Execution, services: ImmediateServices): 
 }
 
 /** Instead of a deferred action: what it would do, once an element. */
-async function rehearsed(execution: Execution, step: Step, renderer: TemplateRenderer, sends: Json[]): Promise<Outcome> {
+async function rehearsed(execution: Execution, step: Step, renderer: TemplateRenderer, sends: Json[]): Promise<StepOutcome> {
   try {
     const shown = await previews(execution, step, renderer)
     if (!shown) return { ok: true, skipped: true }
@@ -108,23 +109,18 @@ async function rehearsed(execution: Execution, step: Step, renderer: TemplateRen
     return { ok: true, pending: true }
   } catch (error) {
     const { code, details } = error instanceof AppError ? error : { code: "unknown" as const, details: { reason: "action_error" } }
-    return { ok: false, error: new AppError(code, (error as Error).message, { ...details, retryable: false }, { cause: error }) }
+    const told = { code, message: (error as Error).message, details: { ...details, retryable: false } }
+    return { ok: false, error: AppError.from(told, { cause: error }) }
   }
 }
 
 /** undefined where its condition says no. */
 async function previews(execution: Execution, step: Step, renderer: TemplateRenderer): Promise<Json[] | undefined> {
-  const { scope, input } = execution
-  const budget = new StepBudget(input.stored.organization.id, execution)
-  if (step.when && !(await renderer.render(step.when, scope, budget))) return undefined
-  const items = step.forEach && (await renderer.render(step.forEach, scope, budget))
-  const shown: Json[] = []
-  for (const one of items ? items.map((item) => ({ ...scope, item })) : [scope]) {
-    const config: unknown = await renderer.render(step.config, one, budget)
+  const configs = await renderedConfigs(execution, step, renderer)
+  return configs?.map((config) => {
     const preview = step.action.preview ? step.action.preview(config as never) : (config as Json)
-    shown.push({ step: step.id, type: step.action.type, preview })
-  }
-  return shown
+    return { step: step.id, type: step.action.type, preview, ...(step.gated ? { gated: true } : {}) }
+  })
 }
 
 async function broadcastsOf(execution: Execution, renderer: TemplateRenderer): Promise<Json[]> {

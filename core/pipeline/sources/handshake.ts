@@ -1,12 +1,16 @@
 // Providers that first ask an endpoint to prove itself: the auth mode knows the answer; a secret that arrives with the
 // question is stored once.
 import type { HandshakeResponse, InboundRequest } from "../../contract/auth-mode.ts"
-import type { Answer } from "../event/answer.ts"
+import type { HttpAnswer } from "../event/answer.ts"
 import type { LoadedPipeline } from "../event/loaded-pipelines.ts"
 import type { PipelineSource } from "../source.ts"
 
 /** undefined, at once, for what is not a handshake. */
-export function takeHandshake(loaded: LoadedPipeline, request: InboundRequest, source: () => PipelineSource): Promise<Answer> | undefined {
+export function takeHandshake(
+  loaded: LoadedPipeline,
+  request: InboundRequest,
+  source: () => PipelineSource,
+): Promise<HttpAnswer> | undefined {
   const answer = loaded.verifier.handshake?.(request)
   return answer && keepAndAnswer(answer, loaded, request, source())
 }
@@ -16,7 +20,7 @@ async function keepAndAnswer(
   loaded: LoadedPipeline,
   request: InboundRequest,
   source: PipelineSource,
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   if (answer.deliveredSecret !== undefined) await source.keepDeliveredSecret(loaded.stored, answer.deliveredSecret)
   return {
     status: answer.status,

@@ -6,16 +6,15 @@ import type { InboundRequest } from "../../contract/auth-mode.ts"
 import { type InboundHandler, inboundPrefix } from "../../contract/inbound.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
-import { BufferBudget, empty, type Refused, readBody } from "../../kernel/read-body.ts"
+import { BufferBudget, empty, type RefusedBody, readBody } from "../../kernel/read-body.ts"
 import { fromHeaders, inSpan, isTracing, SpanKind } from "../../kernel/tracing.ts"
-import { type Answer, answerError, answerReply } from "../event/answer.ts"
+import { answerError, answerReply, type HttpAnswer, methodNotAllowed, preflight, writeAnswer } from "../event/answer.ts"
 import { EventContext } from "../event/event.ts"
 import type { LoadedPipeline } from "../event/loaded-pipelines.ts"
 import { headersAndSize, parseQuery } from "../event/request.ts"
 import type { PipelineSource, StoredPipeline } from "../source.ts"
 import { ConcurrencyLimiter, type ConcurrencyLimits } from "./concurrency-limiter.ts"
 import { takeHandshake } from "./handshake.ts"
-import { methodNotAllowed, preflight, writeAnswer } from "./http-answer.ts"
 import type { IntakeSource } from "./intake.ts"
 import { newEntry, type SourceServices } from "./source-services.ts"
 import type { UnservedRequests } from "./unserved-requests.ts"
@@ -37,7 +36,7 @@ export interface HttpServices extends SourceServices {
   readonly assertLease: () => void
 }
 
-const unknownEndpoint = new AppError("not_found", "There is no active pipeline at this address.", { reason: "no_active_pipeline" })
+const unknownEndpoint = new AppError("not_found", "No active pipeline is at this address.", { reason: "no_active_pipeline" })
 const tooMany = new AppError(
   "resource_exhausted",
   "Too many events are in flight; send it again.",
@@ -143,7 +142,7 @@ export class HttpSource implements InboundHandler {
     })
   }
 
-  #take(exchange: Exchange, loaded: LoadedPipeline | null, read: Buffer | Refused): void {
+  #take(exchange: Exchange, loaded: LoadedPipeline | null, read: Buffer | RefusedBody): void {
     if (!takesRequests(loaded, exchange.request.method)) {
       this.#unknown(exchange)
       return
@@ -168,7 +167,7 @@ export class HttpSource implements InboundHandler {
   }
 
   /** Not async, so that nothing comes between the look-up and the event's being counted. undefined where nothing is taken. */
-  #received(exchange: Exchange, loaded: LoadedPipeline, read: Buffer | Refused): Answer | Promise<Answer> | undefined {
+  #received(exchange: Exchange, loaded: LoadedPipeline, read: Buffer | RefusedBody): HttpAnswer | Promise<HttpAnswer> | undefined {
     const { request: from, query, receivedAt } = exchange
     const { source, intakes, addressOf } = this.#services
     const active = loaded.stored.document.state === "active"
@@ -190,7 +189,7 @@ export class HttpSource implements InboundHandler {
   }
 
   /** An event at the endpoint of an active pipeline. */
-  receive(loaded: LoadedPipeline, request: InboundRequest): Answer | Promise<Answer> {
+  receive(loaded: LoadedPipeline, request: InboundRequest): HttpAnswer | Promise<HttpAnswer> {
     const { processor } = this.#services
     const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
     const event = new EventContext({ loaded, entry, headers: request.headers, request })
@@ -199,7 +198,7 @@ export class HttpSource implements InboundHandler {
   }
 
   /** A request refused before its body was read: its headers and size are all that the entry holds. */
-  #refused(loaded: LoadedPipeline, request: InboundRequest, { refused, size }: Refused): Answer | Promise<Answer> {
+  #refused(loaded: LoadedPipeline, request: InboundRequest, { refused, size }: RefusedBody): HttpAnswer | Promise<HttpAnswer> {
     const { processor } = this.#services
     const entry = newEntry(this.#services, loaded, { receivedAtMs: request.receivedAt })
     entry.payload_preview = headersAndSize(request.headers, size)
@@ -240,7 +239,7 @@ export class HttpSource implements InboundHandler {
   }
 
   /** Every request ends here, once; without an answer where its sender is gone. */
-  #end(exchange: Exchange, answer: Answer | undefined): void {
+  #end(exchange: Exchange, answer: HttpAnswer | undefined): void {
     const { request, response, requestId, slot } = exchange
     if (slot) this.#limiter.release(slot)
     if (!answer) return
@@ -254,7 +253,7 @@ export class HttpSource implements InboundHandler {
   }
 }
 
-function answerOf(reply: Reply | Promise<Reply>): Answer | Promise<Answer> {
+function answerOf(reply: Reply | Promise<Reply>): HttpAnswer | Promise<HttpAnswer> {
   return "then" in reply ? reply.then(answerReply) : answerReply(reply)
 }
 
@@ -266,7 +265,7 @@ function takesRequests(loaded: LoadedPipeline | null, method: string | undefined
 }
 
 /** The span of an event, in the trace that its request carries: whose it is, and what became of it. Stages are its children. */
-function tracedEvent({ stored, entry, rawHeaders }: EventContext, run: () => Promise<Answer>): Promise<Answer> {
+function tracedEvent({ stored, entry, rawHeaders }: EventContext, run: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
   const attributes = () => ({
     "millrace.pipeline": stored.slug,
     "millrace.pipeline_id": stored.id,

@@ -5,6 +5,7 @@ import { BoundedLog } from "../../kernel/bounded-log.ts"
 import type { Clock } from "../../kernel/clock.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { reasonOf, sendAgain } from "../event/reject.ts"
 
 export class UnservedRequests {
   readonly #log: BoundedLog
@@ -38,15 +39,10 @@ export class UnservedRequests {
       return new AppError("data_loss", "This pipeline cannot accept events until an operator has repaired it.", { reason: "unreadable" })
     }
     this.#unavailable(reason, error)
-    const message = "The service cannot accept events now; send it again."
-    return new AppError("unavailable", message, { reason }, { retryAfterS: 1, cause: error })
+    return sendAgain("The service cannot accept events now; send it again.", error)
   }
 
   #unavailable(reason: string, error: unknown): void {
     this.#log.warn(reason, { err: error, reason }, "inbound requests are answered 503")
   }
-}
-
-function reasonOf({ details, code }: AppError): string {
-  return String(details.reason ?? code)
 }

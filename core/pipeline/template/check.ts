@@ -69,7 +69,7 @@ function problemsBetween(text: string, begin: number, end: number): string[] {
     if (value.filters.length > maxFilters) return [`An expression may have at most ${maxFilters} filters.`]
     const problems = value.filters
       .filter((filter) => !knownFilters.includes(filter.name))
-      .map((filter) => `There is no filter "${filter.name}".${didYouMean(filter.name, knownFilters)}`)
+      .map((filter) => `The filter "${filter.name}" does not exist.${didYouMean(filter.name, knownFilters)}`)
     const order = orderProblem(value.initial.postfix, text)
     if (order) problems.push(order)
     tokenizer.skipBlank()
@@ -92,7 +92,7 @@ const meant: readonly (readonly [RegExp, string])[] = [
   [/^.?!(?!=)|\s!(?!=)/, 'Write "x == false", or "not x".'],
   [/^.?===/, 'Write "==".'],
   [/^.?=(?!=)/, 'To compare, write "==".'],
-  [/^.?\?/, 'There is no "? :"; use {% if %}, or the filter "default".'],
+  [/^.?\?/, 'The operator "? :" does not exist; use {% if %}, or the filter "default".'],
 ]
 
 function operatorHint(rest: string): string {

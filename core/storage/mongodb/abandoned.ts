@@ -1,7 +1,7 @@
-// Transactions that their node has left open: one that is killed in the middle keeps its documents locked until the
-// server ends its transaction, a minute later by default, and every commit that wants one of them would wait that long.
-// A node that meets such a lock ends the transaction. It is ours by its name, and abandoned since nobody continues it;
-// a node that was only slow has its transaction refused and tries again.
+// Ends transactions that a killed node left open. Their documents stay locked until the server aborts the transaction, a
+// minute later by default, and every commit that needs one of them would wait that long. A node that meets such a lock
+// ends the transaction: it is recognised by its application name, and idle. A node that was merely slow has its transaction
+// refused and retries.
 import type { MongoClient } from "mongodb"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Logger } from "../../kernel/log.ts"

@@ -45,6 +45,7 @@ export function clientFor(url: string): Connection {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new AppError("invalid_argument", `storage.url is not a MongoDB URL (${reason}). It looks like mongodb://HOST:PORT/DATABASE.`, {
+      reason: "invalid_option",
       fields: [{ path: "storage.url", message: reason }],
     })
   }
@@ -89,7 +90,7 @@ function check(hello: Record<string, unknown>, url: string): void {
   if (!isReplicaSet) throw standalone(url, hello["isreplicaset"] === true)
   if (Number(hello["maxWireVersion"]) < oldestWireVersion) {
     throw new AppError("failed_precondition", `MongoDB at ${hostsOf(url)} is older than 5.0; use 6.0 or later.`, {
-      reason: "server_too_old",
+      reason: "unsupported_server",
     })
   }
 }
@@ -102,7 +103,7 @@ function standalone(url: string, waits: boolean): AppError {
     "failed_precondition",
     `MongoDB at ${hostsOf(url)} is not a replica set, so it cannot commit transactions. ${remedy}`,
     {
-      reason: "standalone_server",
+      reason: "unsupported_server",
     },
   )
 }

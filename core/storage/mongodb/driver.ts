@@ -12,7 +12,7 @@ import { Abandoned } from "./abandoned.ts"
 import { type Connection, clientFor, hostsOf, open } from "./connect.ts"
 import { wakeOnClose } from "./ended-sockets.ts"
 import { commitFeed } from "./feed.ts"
-import { type GroupOptions, GroupRun, type Outcome } from "./group.ts"
+import { type CommitOutcome, type GroupOptions, GroupRun } from "./group.ts"
 import { layOut } from "./layout.ts"
 import { Reading } from "./reading.ts"
 import { Seen } from "./seen.ts"
@@ -123,7 +123,7 @@ class Driver implements MongoDriver {
     this.#hasRefused = false
   }
 
-  async commitGroup(commits: readonly Commit[]): Promise<readonly Outcome[]> {
+  async commitGroup(commits: readonly Commit[]): Promise<readonly CommitOutcome[]> {
     const refused = new Map<Commit, AppError>()
     const prepared = new Map<string, PreparedCommit>()
     for (const commit of commits) {
@@ -140,7 +140,7 @@ class Driver implements MongoDriver {
     return commits.map((commit) => refused.get(commit) ?? outcomes.get(commit.id) ?? lostOutcome(commit))
   }
 
-  async #settle(commits: readonly PreparedCommit[]): Promise<ReadonlyMap<string, Outcome>> {
+  async #settle(commits: readonly PreparedCommit[]): Promise<ReadonlyMap<string, CommitOutcome>> {
     const { clock, random = Math.random, commitWithinMs = 20_000, uncertainMs = 40_000, onAttempt } = this.#options
     const deadline = clock.monotonic() + commitWithinMs
     const run = new GroupRun({ db: this.db, seen: this.#seen, abandoned: this.#abandoned, clock, random, deadline, uncertainMs, onAttempt })

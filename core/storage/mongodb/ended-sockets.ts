@@ -1,7 +1,6 @@
-// Sockets that ended under a command. The driver (7.9) waits for the "drain" of a socket that does not take a command
-// whole; one that has ended takes nothing and never drains, and where that is not an error the command, and all that
-// waits for it, would wait for ever. So a socket that closes emits its drain; the driver then finds
-// that its connection is closed.
+// Sockets that close while a command is being written. The driver (7.9) waits for "drain" when a socket does not accept a
+// command as a whole; a closed socket never drains, so that the command, and all that waits for it, would hang. So a
+// socket that closes emits "drain", and the driver then finds its connection closed.
 import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import type { Socket } from "node:net"
 import type { MongoClient } from "mongodb"

@@ -6,20 +6,20 @@ import { AppError } from "../../kernel/errors.ts"
 import { keyOf, rangeOf } from "./keys.ts"
 import { type Bson, comparedTime, Encoder, type TimeTree, timesAt, timesOf } from "./values.ts"
 
-export interface Place {
+export interface QueryScope {
   readonly collection: CollectionSpec
   readonly organization: string | undefined
 }
 
 /** The filter behind the organization's wall. */
-export function toFilter(place: Place, filter: Filter): Bson {
+export function toFilter(place: QueryScope, filter: Filter): Bson {
   const given = translate(place, filter)
   const wall = wallOf(place, Object.hasOwn(filter, "id"))
   const parts = [wall, given].filter((part) => Object.keys(part).length > 0)
   return parts.length === 1 ? (parts[0] as Bson) : parts.length === 0 ? {} : { $and: parts }
 }
 
-function wallOf({ organization }: Place, namesId: boolean): Bson {
+function wallOf({ organization }: QueryScope, namesId: boolean): Bson {
   if (organization === undefined) return {}
   // The range lets a read that no index serves stay within the organization's own documents.
   return namesId ? { organization_id: organization } : { organization_id: organization, _id: rangeOf(organization) }
@@ -30,7 +30,7 @@ export function pathOf(path: string): string {
 }
 
 /** A condition on the document alone, without the wall. */
-export function translate(place: Place, filter: Filter): Bson {
+export function translate(place: QueryScope, filter: Filter): Bson {
   const out: Bson = {}
   for (const [path, condition] of Object.entries(filter)) {
     if (condition === undefined) throw refuse(path, "has no value; leave the path out, or compare it with null")
@@ -43,7 +43,7 @@ export function translate(place: Place, filter: Filter): Bson {
 
 const comparisons = new Set(["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"])
 
-function conditionsOf(place: Place, path: string, condition: unknown): Bson {
+function conditionsOf(place: QueryScope, path: string, condition: unknown): Bson {
   if (!isConditions(condition)) return { $eq: operand(place, path, condition) }
   const out: Bson = {}
   for (const [operator, value] of Object.entries(condition)) {
@@ -63,7 +63,7 @@ function isConditions(value: unknown): value is Bson {
   return keys.length > 0 && keys.every((key) => key.startsWith("$"))
 }
 
-export function operand(place: Place, path: string, value: unknown): unknown {
+export function operand(place: QueryScope, path: string, value: unknown): unknown {
   if (path === "id") return typeof value === "string" ? keyOf(place.organization, value) : value
   const times: TimeTree | undefined = timesAt(timesOf(place.collection), path)
   if (times?.isTime && typeof value === "string") return comparedTime(value, path)
@@ -78,15 +78,10 @@ function kindOf(value: unknown): number {
 }
 
 /** Documents after the one with the sort values `after`, for fields of any type. */
-export function toAfter(place: Place, sort: readonly (readonly [string, 1 | -1])[], after: readonly Scalar[]): Bson {
+export function toAfter(place: QueryScope, sort: readonly (readonly [string, 1 | -1])[], after: readonly Scalar[]): Bson {
   if (after.length !== sort.length) {
-    throw new AppError(
-      "invalid_argument",
-      `after has ${after.length} values where the sort has ${sort.length} fields; give one for each.`,
-      {
-        reason: "invalid_cursor",
-      },
-    )
+    const message = `after has ${after.length} values where the sort has ${sort.length} fields; give one for each.`
+    throw new AppError("invalid_argument", message, { reason: "invalid_cursor", fields: [{ path: "after", message }] })
   }
   const equal: Bson[] = []
   const branches: Bson[] = []

@@ -1,6 +1,6 @@
-// Brings a group of commits to an end, each with its own result. A group that fails is retried without the commits
-// that look to blame, then in halves with jitter; a commit is refused only for what it did alone. Lost connections and
-// elections are waited out until the deadline; a repeat of what went through after all is recognised by its record.
+// Commits a group, with a result for each commit. A group that fails is retried without the suspected commits, then in
+// halves with jitter; a commit is refused only for a failure of its own. Lost connections and elections are retried until
+// the deadline; a commit that did go through is recognised by its record.
 import type { ClientSession, Db } from "mongodb"
 import type { CommitResult } from "../../contract/store.ts"
 import { type Clock, sleep } from "../../kernel/clock.ts"
@@ -14,7 +14,7 @@ import type { PreparedCommit, Statement } from "./statement.ts"
 import { isConflict, isLost, isTimeout, isTooLarge, tooLarge, unavailable } from "./trouble.ts"
 import { missedVerdict, verdictOf } from "./verdict.ts"
 
-export type Outcome = CommitResult | AppError
+export type CommitOutcome = CommitResult | AppError
 
 export interface GroupOptions {
   readonly db: Db
@@ -34,7 +34,7 @@ export interface GroupOptions {
 const stubborn = 6
 
 export class GroupRun {
-  readonly outcomes = new Map<string, Outcome>()
+  readonly outcomes = new Map<string, CommitOutcome>()
   readonly #options: GroupOptions
   /** Inserts found to be there already, that may be. */
   readonly #present = new Set<Statement>()

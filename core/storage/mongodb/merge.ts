@@ -1,7 +1,6 @@
-// A merge write as aggregation-pipeline updates: one that makes the document where there is none, which is most often all
-// that is to be done, and one by which each column takes the value of the highest position, in any order of writes
-// arrive. `position` is that of the last writer; `column_positions` holds a column only where its own last writer was an
-// older one.
+// A merge write as two aggregation-pipeline updates: one that inserts a missing document, which usually is all there is to
+// do, and one that gives each column the value with the highest position, in any order of arrival. `position` is that of
+// the last writer; `column_positions` holds a column only where its own last writer was an older one.
 import type { NewestWinsWrite } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Bson } from "./values.ts"

@@ -1,6 +1,6 @@
-// What this node has seen of the set's time. Right after an election the new primary has all that a majority has, but
-// does not know yet that a majority has it, and a majority read gives what it last knew. So a read says what was seen:
-// the primary waits until it knows as much.
+// The latest operation time of the replica set that this node has seen. Right after an election the new primary holds
+// every majority-committed write, but its commit point may lag, so that a majority read returns older data. A read
+// therefore carries the time seen, and the primary waits until its commit point has reached it.
 import type { ClientSession, MongoClient, Timestamp } from "mongodb"
 
 export class Seen {

@@ -1,8 +1,9 @@
 // A write as the statement MongoDB runs, encoded once and kept for every try of its commit.
 import { Double } from "mongodb"
+import type { Document } from "../../contract/collection.ts"
 import type { Commit, Filter, Update, Write } from "../../contract/store.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { type Place, pathOf, translate } from "./filter.ts"
+import { pathOf, type QueryScope, translate } from "./filter.ts"
 import { keyOf } from "./keys.ts"
 import { makeUpdate, mergeUpdate } from "./merge.ts"
 import { type Bson, Encoder, timesAt, timesOf } from "./values.ts"
@@ -37,6 +38,30 @@ export function prepare(commit: Commit): PreparedCommit {
 }
 
 function statementOf(write: Write, index: number): Statement {
+  try {
+    return encoded(write, index)
+  } catch (error) {
+    if (!write.collection.repairsText) throw error
+    return encoded(repaired(write), index)
+  }
+}
+
+/** With text that can be stored. Rare, and looked for only once a write was refused. */
+function repaired(write: Write): Write {
+  if (write.kind === "insert") return { ...write, doc: repairedValue(write.doc) as Document }
+  return write.kind === "update" ? { ...write, update: repairedValue(write.update) as Update } : write
+}
+
+function repairedValue(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed()
+  if (typeof value !== "object" || value === null) return value
+  if (Array.isArray(value)) return value.map(repairedValue)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inside]) => [name.replaceAll("\0", "\ufffd").toWellFormed(), repairedValue(inside)]),
+  )
+}
+
+function encoded(write: Write, index: number): Statement {
   const encoder = new Encoder(write.collection.name)
   const about = { collection: write.collection.name, write, index }
   if (write.kind === "insert") {
@@ -63,11 +88,11 @@ function targetOf(write: Write, key: string, where?: Filter): Bson {
   return where && Object.keys(where).length > 0 ? { ...target, $and: [translate(placeOf(write), where)] } : target
 }
 
-function placeOf(write: Write): Place {
+function placeOf(write: Write): QueryScope {
   return { collection: write.collection, organization: write.organization }
 }
 
-type Encode = (place: Place, path: string, value: unknown, encoder: Encoder) => unknown
+type Encode = (place: QueryScope, path: string, value: unknown, encoder: Encoder) => unknown
 
 const encodeValue: Encode = (place, path, value, encoder) => encoder.value(value, timesAt(timesOf(place.collection), path), path)
 

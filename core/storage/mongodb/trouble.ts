@@ -47,8 +47,8 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 export function tooLarge(collection: string): AppError {
-  const details = { collection, reason: "document_too_large" }
-  return new AppError("invalid_argument", `${collection}: a document of this commit would be larger than 16 MB; split it.`, details)
+  const message = `${collection}: a document of this commit would be larger than 16 MB; split it.`
+  return new AppError("invalid_argument", message, { reason: "document_too_large", collection })
 }
 
 /** The server will not do that to the document as it is (such as `$inc` of text). */

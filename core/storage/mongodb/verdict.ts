@@ -30,7 +30,7 @@ export function missedVerdict(batch: Batch, stored: readonly Record<string, unkn
   }
   const found = stored.find((document) => document["_id"] === statement.key)
   if (found) return mismatch(batch.collection, write.id, found["revision"], write.where ?? {})
-  return new AppError("not_found", `${batch.collection}: there is no document with id ${JSON.stringify(write.id)}.`, {
+  return new AppError("not_found", `${batch.collection}: document ${JSON.stringify(write.id)} does not exist.`, {
     reason: "document_not_found",
     collection: batch.collection,
     fields: [{ path: "id", message: "is not there" }],

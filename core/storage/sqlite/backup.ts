@@ -21,7 +21,7 @@ const everyPage = 0x7fff_ffff
 
 /** Writes a copy of `source` to `target`. Throws where `target` is there already, the source is damaged, or the copy is not what was read. */
 export async function backUp(source: string, target: string, madeAt: string): Promise<BackupReport> {
-  if (!existsSync(source)) throw new Error(`There is no data file ${source}; set MILLRACE_DATA_DIR to the folder of the service.`)
+  if (!existsSync(source)) throw new Error(`The data file ${source} does not exist; set MILLRACE_DATA_DIR to the folder of the service.`)
   if (existsSync(target)) throw new Error(`${target} exists already; name a new file.`)
   const draft = `${target}.partial`
   removeFile(draft)
@@ -53,7 +53,7 @@ export async function backUp(source: string, target: string, madeAt: string): Pr
 
 /** Reads a backup whole. Throws where it is not a backup, or was changed since it was made. */
 export function verifyBackup(file: string): BackupReport {
-  if (!existsSync(file)) throw new Error(`There is no file ${file}.`)
+  if (!existsSync(file)) throw new Error(`The file ${file} does not exist.`)
   const database = new DatabaseSync(file, { readOnly: true })
   try {
     const sealed = sealOf(database, file)

@@ -10,7 +10,7 @@ import { toWire } from "./query.ts"
 import { ReaderPool } from "./reader-pool.ts"
 import { tableOf } from "./schema.ts"
 import { type EncodedCommit, Staging } from "./staging.ts"
-import type { FileFault, LostCommits, Outcome } from "./wire.ts"
+import type { FileFault, LostCommits, WireOutcome } from "./wire.ts"
 import { faulty } from "./writer-thread.ts"
 
 export interface SqliteOptions {
@@ -146,10 +146,10 @@ function isEncoded(commit: Commit | EncodedCommit): commit is EncodedCommit {
   return "cells" in commit
 }
 
-function toResult(outcome: Outcome): CommitResult | AppError {
+function toResult(outcome: WireOutcome): CommitResult | AppError {
   if (typeof outcome !== "string") {
     const retry = outcome.code === "unavailable" ? { retryAfterS: 1 } : {}
-    return new AppError(outcome.code, outcome.message, outcome.details, retry)
+    return AppError.from(outcome, retry)
   }
   const created: boolean[] = []
   for (let index = 0; index < outcome.length; index++) created.push(outcome.charCodeAt(index) === 49)

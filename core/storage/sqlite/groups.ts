@@ -9,7 +9,7 @@ import { idKey } from "./id-key.ts"
 import type { KeyCell } from "./keys.ts"
 import type { Organizations } from "./organizations.ts"
 import type { Table } from "./table.ts"
-import { type CommitCells, type Outcome, type WireChange, writeKinds } from "./wire.ts"
+import { type CommitCells, type WireChange, type WireOutcome, writeKinds } from "./wire.ts"
 
 /** Commits remembered at least. */
 const remembered = 16_384
@@ -53,7 +53,7 @@ export class Groups {
   }
 
   /** One outcome a commit. Throws what SQLite gave when the group as a whole could not be written; then nothing was. */
-  write(commits: readonly CommitCells[]): Outcome[] {
+  write(commits: readonly CommitCells[]): WireOutcome[] {
     try {
       return this.#try(commits, false)
     } catch (error) {
@@ -62,9 +62,9 @@ export class Groups {
     }
   }
 
-  #try(commits: readonly CommitCells[], savepoints: boolean): Outcome[] {
+  #try(commits: readonly CommitCells[], savepoints: boolean): WireOutcome[] {
     const made: string[] = []
-    const outcomes: Outcome[] = []
+    const outcomes: WireOutcome[] = []
     this.#begin.run()
     try {
       for (const cells of commits) {
@@ -90,7 +90,7 @@ export class Groups {
     return outcomes
   }
 
-  #one(cells: CommitCells, savepoint: boolean): Outcome {
+  #one(cells: CommitCells, savepoint: boolean): WireOutcome {
     if (savepoint) this.#database.exec("SAVEPOINT one")
     const progress = { created: "" }
     try {

@@ -8,7 +8,7 @@ import { isDamage } from "./damage.ts"
 import { claimDataFile } from "./data-file.ts"
 import type { FileSettings } from "./layout.ts"
 import { type FileLock, lockFile } from "./lock.ts"
-import type { FileFault, LostCommits, Outcome, WriterReply, WriterRequest } from "./wire.ts"
+import type { FileFault, LostCommits, WireOutcome, WriterReply, WriterRequest } from "./wire.ts"
 import { WriterThread } from "./writer-thread.ts"
 
 export interface OwnerOptions extends FileSettings {
@@ -62,7 +62,7 @@ export class FileOwner {
   }
 
   /** Commits a packed group (packed.ts); one outcome each, in order. Throws `unavailable` when the group may be repeated. */
-  async group(group: string): Promise<readonly Outcome[]> {
+  async group(group: string): Promise<readonly WireOutcome[]> {
     const { results = [] } = await this.#ask({ kind: "group", group })
     this.#checkpoints.wrote(group.length)
     return results

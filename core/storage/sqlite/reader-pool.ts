@@ -3,6 +3,7 @@
 import { Worker } from "node:worker_threads"
 import type { Json } from "../../contract/collection.ts"
 import { AppError } from "../../kernel/errors.ts"
+import { parsedJson } from "../../kernel/json.ts"
 import { unreadableDocument } from "./damage.ts"
 import type { FileFault, ReaderReply, WireError, WireOrganizations, WireQuery } from "./wire.ts"
 
@@ -93,7 +94,7 @@ export class ReaderPool {
     if (this.#stopped) return Promise.reject(unavailable("Storage is stopped."))
     const queue = isLookUp(query) ? this.#waitingLookUps : this.#waitingOthers
     if (queue.length >= maxWaiting)
-      return Promise.reject(unavailable(`Storage is overloaded: ${queue.length} reads are waiting. Retry shortly.`))
+      return Promise.reject(unavailable(`Storage is overloaded: ${queue.length} reads are waiting. Retry shortly.`, "overloaded"))
     return new Promise((resolve, reject) => {
       queue.push({ query, resolve, reject })
       this.#send()
@@ -115,15 +116,14 @@ export class ReaderPool {
     const { query, resolve, reject } = asked
     if (typeof answer === "number") resolve(answer)
     else if (typeof answer === "string") {
-      const list = parsed(answer)
+      const list = parsedJson(answer) as Json | undefined
       if (list !== undefined) resolve(list)
       else if (!("table" in query)) reject(unavailable("A reading thread gave no list."))
       else if (isLookUp(query)) reject(unreadableDocument(query.table))
       else this.ask({ ...query, soundOnly: true }).then(resolve, reject)
     } else if (answer) {
-      const { code, message, details } = answer
-      if (details.reason === "storage_corrupt") this.#hooks.onFault({ reason: "storage_corrupt", message })
-      reject(new AppError(code, message, details, code === "unavailable" ? { retryAfterS: 1 } : {}))
+      if (answer.details.reason === "storage_corrupt") this.#hooks.onFault({ reason: "storage_corrupt", message: answer.message })
+      reject(AppError.from(answer, answer.code === "unavailable" ? { retryAfterS: 1 } : {}))
     } else reject(unavailable("A reading thread did not respond."))
   }
 
@@ -142,14 +142,6 @@ function isLookUp(query: WireQuery | WireOrganizations): boolean {
   return "narrow" in query && query.filter === undefined && query.narrow.length === 1
 }
 
-function parsed(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
-}
-
-function unavailable(message: string): AppError {
-  return new AppError("unavailable", message, { reason: "storage_unavailable" }, { retryAfterS: 1 })
+function unavailable(message: string, reason: "overloaded" | "storage_unavailable" = "storage_unavailable"): AppError {
+  return new AppError("unavailable", message, { reason }, { retryAfterS: 1 })
 }

@@ -13,7 +13,7 @@ export interface EncodedCommit extends StagedCommit {
   readonly cells: { readonly head: string; readonly body: string }
 }
 
-interface Place {
+interface StagedTable {
   /** Among the tables. */
   readonly index: number
   readonly readKeys: ReadKeys
@@ -26,7 +26,7 @@ const added = new Set(["organization_id", "position", "column_positions"])
 const bytesPerWrite = 128
 
 export class Staging {
-  readonly #places: ReadonlyMap<string, Place>
+  readonly #places: ReadonlyMap<string, StagedTable>
   /** Of the last organization seen, which is most often that of the next write too. */
   #organization = ""
   #prefix = ""
@@ -55,15 +55,17 @@ export class Staging {
     } catch (error) {
       if (error instanceof AppError) throw error
       const message = `Commit ${id} holds a value that is not JSON: ${error instanceof Error ? error.message : String(error)}.`
-      throw new AppError("invalid_argument", message, { reason: "not_json" }, { cause: error })
+      throw new AppError("invalid_argument", message, { reason: "invalid_fields", fields: [] }, { cause: error })
     }
     return { id, writes, bytes, cells }
   }
 
   #write(cells: CellPacker, write: Write, organizations: readonly string[]): number {
     const place = this.#places.get(write.collection.name)
-    if (!place)
-      throw new AppError("failed_precondition", `Collection "${write.collection.name}" is not open.`, { reason: "undeclared_collection" })
+    if (!place) {
+      const collection = write.collection.name
+      throw new AppError("failed_precondition", `Collection "${collection}" is not open.`, { reason: "undeclared_collection", collection })
+    }
     const organization = organizations.indexOf(write.organization ?? "")
     const text = "doc" in write ? this.#documentText(write) : changeText(write)
     if ("doc" in write) {

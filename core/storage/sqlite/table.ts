@@ -137,8 +137,8 @@ export class Table {
     const byRevision = Object.hasOwn(where, "revision")
     const about = { collection: this.#spec.name, id }
     const details = byRevision
-      ? { ...about, reason: "revision_mismatch", current_revision: document["revision"] ?? null }
-      : { ...about, reason: "condition_not_met" }
+      ? { ...about, reason: "revision_mismatch" as const, current_revision: document["revision"] ?? null }
+      : { ...about, reason: "condition_not_met" as const }
     const now = byRevision ? `, which is at revision ${String(document["revision"])} now` : ""
     throw new AppError(
       "aborted",
@@ -148,7 +148,7 @@ export class Table {
   }
 
   #missing(id: string): AppError {
-    return new AppError("not_found", `${this.#spec.name}: there is no document ${id}.`, {
+    return new AppError("not_found", `${this.#spec.name}: document ${id} does not exist.`, {
       reason: "document_not_found",
       collection: this.#spec.name,
       id,

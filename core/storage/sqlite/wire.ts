@@ -29,7 +29,7 @@ export interface WireError {
 }
 
 /** For a commit: a digit a write (1: made a document), or what refused it. */
-export type Outcome = string | WireError
+export type WireOutcome = string | WireError
 
 export type WriterRequest =
   /** A CommitCells for each commit, packed (packed.ts). */
@@ -59,7 +59,7 @@ export interface WriterReply {
   /** In the first reply: what the log has lost since it was written. */
   readonly lost?: LostCommits | undefined
   /** Of a group, one for each commit. */
-  readonly results?: readonly Outcome[]
+  readonly results?: readonly WireOutcome[]
   /** Of an expiry step: whether more is due. */
   readonly more?: boolean
   /** Set when the whole request failed. */

@@ -124,6 +124,6 @@ export function faulty({ reason, message }: FileFault): AppError {
   return new AppError("unavailable", message, { reason }, { retryAfterS: 30 })
 }
 
-function unavailable(message: string, reason = "storage_unavailable"): AppError {
+function unavailable(message: string, reason: "storage_full" | "storage_unavailable" = "storage_unavailable"): AppError {
   return new AppError("unavailable", message, { reason }, { retryAfterS: 5 })
 }

@@ -1,6 +1,5 @@
 // What one address may ask of the service without a credential that holds: refused credentials and open documents take
 // from one bucket. A credential that holds is never refused here, so that nobody behind the same address locks others out.
-
 import { type RateLimiter, windowSeconds } from "../../contract/rate-limiter.ts"
 import { networkOf } from "../../kernel/client-address.ts"
 import { AppError } from "../../kernel/errors.ts"

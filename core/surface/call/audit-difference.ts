@@ -2,6 +2,7 @@
 // documents the fields that do. What stayed the same gives way first.
 import { isDeepStrictEqual } from "node:util"
 import type { Json } from "../../contract/collection.ts"
+import { isRecord } from "../../kernel/json.ts"
 import { withoutSecrets } from "./redact.ts"
 
 /** Characters of a text that are shown. */
@@ -50,7 +51,7 @@ function sideOf(side: Side): Json {
 }
 
 function truncated(side: Side): Side {
-  return isObject(side) ? { truncated: true, ...side } : side
+  return isRecord(side) ? { truncated: true, ...side } : side
 }
 
 /** With its texts and lists cut to size, where they differ from the other's. */
@@ -61,7 +62,7 @@ function shortened(one: Side, other: Side, limit: number): Side {
     const items = one.slice(0, maxItems).map((item, n) => sideOf(shortened(item, others[n] ?? absent, limit)))
     return one.length > maxItems ? [...items, `… (${one.length - maxItems} more)`] : items
   }
-  if (!isObject(one)) return one
+  if (!isRecord(one)) return one
   return Object.fromEntries(Object.entries(one).map(([name, inner]) => [name, sideOf(shortened(inner, fieldOf(other, name), limit))]))
 }
 
@@ -75,7 +76,7 @@ function changedOf(one: Side, other: Side): Side {
     })
     return [...unchanged(start), ...items, ...unchanged(end)]
   }
-  if (!isObject(one) || !isObject(other)) return one
+  if (!isRecord(one) || !isRecord(other)) return one
   const differing = Object.entries(one).filter(([name, inner]) => !isDeepStrictEqual(inner, fieldOf(other, name)))
   const same = Object.keys(one).length - differing.length
   const fields = differing.map(([name, inner]) => [name, sideOf(changedOf(inner, fieldOf(other, name)))])
@@ -88,7 +89,7 @@ function unchanged(count: number): string[] {
 
 /** The last resort: each field that differs as text, with an equal share of the room. */
 function byField(one: Side, other: Side): Side {
-  if (!isObject(one)) return typeof one === "symbol" ? one : shortText(textOf(one), other === absent ? undefined : textOf(other), maxText)
+  if (!isRecord(one)) return typeof one === "symbol" ? one : shortText(textOf(one), other === absent ? undefined : textOf(other), maxText)
   const differing = Object.keys(one).filter((name) => !isDeepStrictEqual(one[name], fieldOf(other, name)))
   const shown = differing.slice(0, 50)
   const room = Math.floor(maxLength / Math.max(1, shown.length) / 2)
@@ -133,9 +134,5 @@ function textOf(value: Json): string {
 }
 
 function fieldOf(side: Side, name: string): Side {
-  return isObject(side) && Object.hasOwn(side, name) ? (side[name] ?? null) : absent
-}
-
-function isObject(side: Side): side is { [key: string]: Json } {
-  return typeof side === "object" && side !== null && !Array.isArray(side)
+  return isRecord(side) && Object.hasOwn(side, name) ? (side[name] ?? null) : absent
 }

@@ -2,7 +2,6 @@
 // given again to its repeats. A call in progress on this node refuses its repeat at once; between nodes the record's
 // unique id decides at commit, and the loser is given the winner's answer; a call that reaches beyond this service
 // reserves its key first, so that only one runs at all. A call that failed left nothing, so its repeat runs.
-
 import { createHmac } from "node:crypto"
 import type { Caller } from "../../contract/caller.ts"
 import { type Document, defineCollection, type Json } from "../../contract/collection.ts"

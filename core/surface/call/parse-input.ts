@@ -1,8 +1,10 @@
 // The input of a call through its zod schema: every problem at once, each with a dotted path.
 import type { z } from "zod"
 import { AppError } from "../../kernel/errors.ts"
-import { dotted, type Refused, zodProblems } from "../../kernel/zod-problems.ts"
-import { refuseDeepNesting } from "./nesting.ts"
+import { maxLevels } from "../../kernel/json-shape.ts"
+import { protoKey } from "../../kernel/proto-key.ts"
+import { tooDeep } from "../../kernel/too-complex.ts"
+import { dotted, type RefusedValue, zodProblems } from "../../kernel/zod-problems.ts"
 
 /** Throws `invalid_argument`: with the first hundred problems in `details.fields` and how many there are in `details.problems`, or for an input that nests too deep to be looked at. */
 export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): Promise<z.output<S>> {
@@ -18,7 +20,7 @@ export async function parseInput<S extends z.ZodType>(schema: S, raw: unknown): 
   })
 }
 
-function refusal(refused: Refused): AppError {
+function refusal(refused: RefusedValue): AppError {
   const { problems, count } = zodProblems(refused)
   const fields = problems.map(({ path, message }) => ({ path: dotted(path), message }))
   const [first] = fields
@@ -31,12 +33,18 @@ function refusal(refused: Refused): AppError {
   })
 }
 
-/** zod leaves a key `__proto__` out without a word, wherever it stands. */
-function protoKey(value: unknown): string[] | undefined {
-  if (typeof value !== "object" || value === null) return undefined
-  for (const [key, inner] of Object.entries(value)) {
-    const below = key === "__proto__" ? [] : protoKey(inner)
-    if (below) return [key, ...below]
+// How deep an input may nest. JSON.parse reads any depth, and what walks the value afterwards (zod, digests, the audit
+// record) does so by recursion, which would end in an overflow of the stack.
+
+/** Throws `invalid_argument` for an input of more than 100 levels, itself counted. Level by level, so that it holds at any depth. */
+function refuseDeepNesting(input: unknown): void {
+  let level = [input].filter(isNested)
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= maxLevels) throw tooDeep()
+    level = level.flatMap((value) => Object.values(value).filter(isNested))
   }
-  return undefined
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null
 }

@@ -125,7 +125,7 @@ function endWhereUnfinished(socket: Socket, response: ServerResponse<IncomingMes
   else if (!response.req.complete && !response.headersSent) refuse(response, "The service is stopping; send it again.", "draining")
 }
 
-function refuse(response: ServerResponse<IncomingMessage>, message: string, reason: string): void {
+function refuse(response: ServerResponse<IncomingMessage>, message: string, reason: "draining" | "too_many_connections"): void {
   response.setHeader("Connection", "close")
   response.req.resume()
   sendError(response.req, response, new AppError("unavailable", message, { reason }, { retryAfterS: 1 }))

@@ -38,7 +38,7 @@ function parse(bytes: Buffer): unknown {
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
   } catch {
-    throw malformed("The body is not valid UTF-8.", "malformed_body")
+    throw malformed("The body is not valid UTF-8.", "not_utf8")
   }
   refuseExcess(text)
   try {
@@ -68,10 +68,10 @@ export function refuseExcess(text: string): void {
   throw tooComplex(excess)
 }
 
-function unsupported(message: string, reason: string): AppError {
+function unsupported(message: string, reason: "unsupported_charset" | "unsupported_content_type"): AppError {
   return new AppError("invalid_argument", message, { reason }, { status: 415 })
 }
 
-function malformed(message: string, reason: string): AppError {
+function malformed(message: string, reason: "body_not_an_object" | "not_utf8"): AppError {
   return new AppError("invalid_argument", message, { reason })
 }

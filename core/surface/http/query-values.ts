@@ -1,6 +1,7 @@
 // The values of a query string as an operation's schema means them: `limit=5` is a number where the schema says number,
 // a name given once is a list where it says list. What cannot be read so stays text, for the schema to refuse.
 import type { AnyOperation } from "../../contract/operation.ts"
+import { parsedJson } from "../../kernel/json.ts"
 import { type JsonObject, wireSchema } from "../wire-schema.ts"
 
 type Query = ReadonlyMap<string, readonly string[]>
@@ -42,12 +43,8 @@ function scalarOf(types: ReadonlySet<string>, text: string): unknown {
 }
 
 function objectOf(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null ? value : text
-  } catch {
-    return text
-  }
+  const value = parsedJson(text)
+  return typeof value === "object" && value !== null ? value : text
 }
 
 function fieldsOf({ input }: AnyOperation): Map<string, Field> {

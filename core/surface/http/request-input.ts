@@ -67,6 +67,6 @@ function queryOf(url: string): Map<string, string[]> {
   return query
 }
 
-function refused(fields: FieldProblem[], reason: string): AppError {
+function refused(fields: FieldProblem[], reason: "path_field_mismatch" | "unexpected_query"): AppError {
   return new AppError("invalid_argument", `"${fields[0]?.path}": ${fields[0]?.message}`, { reason, fields })
 }

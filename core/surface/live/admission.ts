@@ -50,7 +50,7 @@ export async function admit(deps: AdmissionDeps, auth: Readonly<Record<string, u
   if (!/^in_[0-9A-Za-z]{22}$/.test(endpoint)) throw badHandshake("endpoint_id must be in_ and 22 letters or digits")
   await deps.addresses?.take(address)
   const owner = await deps.ownerOfEndpoint(endpoint)
-  if (owner === undefined) throw new AppError("not_found", `There is no active endpoint "${endpoint}".`, { reason: "unknown_endpoint" })
+  if (owner === undefined) throw new AppError("not_found", `No active endpoint has the id "${endpoint}".`, { reason: "unknown_endpoint" })
   if (typeof token === "string" && token !== "") await checkViewer(deps, token, owner.organization)
   return { kind: "viewer", endpoint, ...owner }
 }
@@ -98,8 +98,8 @@ export function mayJoin(guest: Guest, channel: string, declared: readonly Channe
     return
   }
   if (reserved && !known) {
-    throw new AppError("not_found", `There is no channel "${channel}"; names beside the service's own channels are reserved.`, {
-      reason: "reserved_channel",
+    throw new AppError("not_found", `The channel "${channel}" does not exist; names beside the service's own channels are reserved.`, {
+      reason: "channel_not_found",
     })
   }
   const needed = known?.role ?? "member"

@@ -1,8 +1,7 @@
-// Messages that were committed and never emitted, because their node died between the two, are emitted by another node.
-// A message costs nothing extra: each node says every few seconds up to when it has emitted everything, and marks an
-// organization once, with its first message. A silent node has its messages since then emitted by the node that
-// notices, with the time since when that is; clients drop by its id what is emitted twice, and by the time what is from
-// before their subscription.
+// Emits messages whose node died between their commit and their emission. A message costs nothing extra: every few
+// seconds each node stores a watermark (everything committed before it was emitted), and marks an organization once, with
+// its first message. When a node's watermark stops moving, the node that notices emits the messages after it, together
+// with that watermark. Clients drop repeats by id, and by time what precedes their subscription.
 import type { Store } from "../../contract/store.ts"
 import type { UnitOfWork, UnitsOfWork } from "../../contract/unit-of-work.ts"
 import { type Clock, timestamp } from "../../kernel/clock.ts"
@@ -94,7 +93,7 @@ export class Outbox {
     if (this.#organizations.size === 0) return
     const { store, works, clock, node } = this.#deps
     if (this.#known && !(await store.open(LiveNodes).get(node))) {
-      this.#organizations.clear() // Another node took this one for dead; the next message of each organization marks it again.
+      this.#organizations.clear() // Another node considered this one dead; the next message of each organization marks it again.
       this.#known = false
       return
     }
@@ -129,7 +128,7 @@ export class Outbox {
       const last = nodes.get(outbox.node)
       if (last && last.beat_at >= silent) continue
       const since = Date.parse(last?.emitted_through ?? outbox.created_at) - (last ? 0 : maxWorkMs)
-      // It was alive when it gave its last sign, and no longer when the next one was long due.
+      // It was alive at its last watermark, and dead by the time the next one was overdue.
       const silentSince = last && timestamp(Date.parse(last.beat_at) + 2 * beatMs)
       const count = await this.#emitFor(outbox, since, silentSince)
       await works.run((work) => {

@@ -1,6 +1,5 @@
 // Sockets whose reason to be here has gone: credentials that were revoked or have run out, endpoints that are nobody's any
 // more. Changes are heard of; what no change tells of is found by looking again.
-
 import { allKeys, type CacheInvalidation } from "../../contract/cache-invalidation.ts"
 import { credentialsTopic } from "../../contract/caller.ts"
 import { AppError } from "../../kernel/errors.ts"

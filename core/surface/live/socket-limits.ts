@@ -44,6 +44,6 @@ export class SocketLimits {
   }
 }
 
-function full(message: string, reason: string): AppError {
+function full(message: string, reason: "too_many_anonymous_sockets" | "too_many_sockets"): AppError {
   return new AppError("resource_exhausted", `${message} Close one, or try again later.`, { reason })
 }

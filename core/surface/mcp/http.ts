@@ -5,7 +5,6 @@ import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server"
 import type { Request, Response } from "express"
 import type { Caller, Credentials } from "../../contract/caller.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
-import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
 import { fromHeaders } from "../../kernel/tracing.ts"
 import { authorise } from "../call/authorise.ts"
@@ -104,8 +103,7 @@ function sessionOf(invoker: Invoker, credentials: Credentials, caller: Caller): 
       const now = counted ? caller : await invoker.admit(credentials)
       counted = false
       const answer = await invoker.perform(operation, input, now, { signal })
-      if (answer.kind === "stream")
-        throw new AppError("unimplemented", `${operation.name} answers a stream; call it over REST.`, { reason: "streaming_unsupported" })
+      if (answer.kind === "stream") throw new Error(`${operation.name} answers a stream, and is not a tool.`)
       return answer.body
     },
   }

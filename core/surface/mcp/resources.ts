@@ -11,7 +11,6 @@ import {
 import type { Json } from "../../contract/collection.ts"
 import type { AnyOperation, ResourceSpec } from "../../contract/operation.ts"
 import { AppError } from "../../kernel/errors.ts"
-import { filled, type UriPattern, uriPattern } from "./resource-uri.ts"
 
 /** Calls an operation as the caller at hand. Throws AppError. */
 export type CallOperation = (operation: AnyOperation, input: Record<string, unknown>) => Promise<Json>
@@ -73,7 +72,7 @@ export class McpResources {
         throw protocolError(error, uri)
       }
     }
-    throw new ResourceNotFoundError(uri, `There is no resource ${uri}; resources/list and resources/templates/list list them.`)
+    throw new ResourceNotFoundError(uri, `The resource ${uri} does not exist; resources/list and resources/templates/list list them.`)
   }
 
   /** What a variable of a template can be: the same field of the items that a list of resources shows. `hasMore` also where the list goes on beyond what is read. */
@@ -156,4 +155,46 @@ function openCursor(cursor: string, lists: number): ListCursor {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, "This cursor was not made by resources/list; start again without one.")
   }
   return { list: Number(list), page }
+}
+
+// URIs of resources: `millrace://event-pipelines/{slug}` as a pattern to read values out of, and to put them into.
+
+interface UriPattern {
+  readonly uri: string
+  readonly variables: readonly string[]
+  /** The variables' values, decoded; undefined for another resource's URI. */
+  match(uri: string): Record<string, string> | undefined
+}
+
+function uriPattern(uri: string): UriPattern {
+  const variables = [...uri.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "")
+  const source = uri
+    .split(/\{\w+\}/)
+    .map((text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"))
+    .join("([^/?#]+)")
+  const pattern = new RegExp(`^${source}$`)
+  return {
+    uri,
+    variables,
+    match(given) {
+      const found = pattern.exec(given)
+      if (!found) return undefined
+      try {
+        return Object.fromEntries(variables.map((name, index) => [name, decodeURIComponent(found[index + 1] ?? "")]))
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/** The URI with each `{field}` filled in from the item; undefined when one of them has no text there. */
+function filled(uri: string, item: Readonly<Record<string, unknown>>): string | undefined {
+  let complete = true
+  const text = uri.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
+    const value = item[name]
+    if (typeof value !== "string" || value === "") complete = false
+    return encodeURIComponent(String(value))
+  })
+  return complete ? text : undefined
 }

@@ -1,5 +1,7 @@
 // An example value for a schema: defaults and first choices where there are any, else something plausible by format,
 // pattern and field name. Made from the schema, and shown only where the schema itself accepts it.
+import { fulfilled, type OperationExample } from "../../contract/example.ts"
+import type { AnyOperation } from "../../contract/operation.ts"
 import type { JsonObject } from "../wire-schema.ts"
 
 const byFormat: Record<string, string> = {
@@ -34,14 +36,14 @@ export function exampleOf(
   return sample(schema, { io, resolve, name, depth: 0 })
 }
 
-interface Place {
+interface SampleContext {
   readonly io: "input" | "output"
   readonly resolve: (reference: string) => JsonObject | undefined
   readonly name: string
   readonly depth: number
 }
 
-function sample(schema: JsonObject, place: Place): unknown {
+function sample(schema: JsonObject, place: SampleContext): unknown {
   if (schema["const"] !== undefined) return schema["const"]
   if (Array.isArray(schema["examples"])) return schema["examples"][0]
   if (schema["default"] !== undefined) return schema["default"]
@@ -60,7 +62,7 @@ function sample(schema: JsonObject, place: Place): unknown {
   return type === "null" ? null : {}
 }
 
-function sampleObject(schema: JsonObject, place: Place): JsonObject {
+function sampleObject(schema: JsonObject, place: SampleContext): JsonObject {
   const required = (schema["required"] ?? []) as string[]
   const properties = Object.entries((schema["properties"] ?? {}) as Record<string, JsonObject>)
   const shown = place.io === "input" ? properties.filter(([name]) => required.includes(name)) : properties
@@ -68,7 +70,7 @@ function sampleObject(schema: JsonObject, place: Place): JsonObject {
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined))
 }
 
-function sampleList(schema: JsonObject, place: Place): unknown[] {
+function sampleList(schema: JsonObject, place: SampleContext): unknown[] {
   if (place.io === "input" && Number(schema["minItems"] ?? 0) === 0) return []
   const item = sample((schema["items"] ?? {}) as JsonObject, place)
   return item === undefined ? [] : [item]
@@ -81,4 +83,30 @@ function sampleText(schema: JsonObject, name: string): string {
   const text = byName[name] ?? byName[name.replace(/^.*_/, "")] ?? (Number(minLength ?? 0) > 0 ? "example" : "")
   if (typeof pattern !== "string") return text.padEnd(Number(minLength ?? 0), "-")
   return [text, "website-leads", "datasets:read", "example"].find((one) => new RegExp(pattern).test(one)) ?? text
+}
+
+// Examples of an operation's input for its documentation: those that it declares, with something plausible in place of
+// what calls before them answered; where it declares none, one made from the schema.
+
+export interface ShownExample {
+  readonly title: string
+  readonly input: JsonObject
+}
+
+/** Only such as the operation's own schema accepts. `schema` is its input's. */
+export function examplesFor(
+  operation: AnyOperation,
+  schema: JsonObject,
+  resolve: (reference: string) => JsonObject | undefined,
+): ShownExample[] {
+  const properties = (schema["properties"] ?? {}) as Record<string, JsonObject>
+  const declared: readonly OperationExample[] = operation.examples ?? [{ input: exampleOf(schema, "input", resolve) }]
+  return declared
+    .map(({ title, input }, index) => ({
+      title: title ?? (index === 0 ? operation.summary.replace(/\.$/, "") : `Another ${index}`),
+      input: fulfilled(input, (_path, field) =>
+        exampleOf(properties[field] ?? { type: "string", format: "uuid" }, "input", resolve, field),
+      ) as JsonObject,
+    }))
+    .filter(({ input }) => operation.input.safeParse(input).success)
 }

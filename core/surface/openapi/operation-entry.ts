@@ -6,8 +6,7 @@ import { pathParameters } from "../call/audit.ts"
 import { takesRevision } from "../http/if-match.ts"
 import type { JsonObject } from "../wire-schema.ts"
 import { errorOf, ref, sharedAnswers } from "./components.ts"
-import { examplesFor, type ShownExample } from "./declared-examples.ts"
-import { exampleOf } from "./example.ts"
+import { exampleOf, examplesFor, type ShownExample } from "./example.ts"
 import type { SchemaShelf } from "./schema-shelf.ts"
 
 /** Codes that are an operation's own to explain although any operation may answer them: `not_found` is also an organization out of reach. */
@@ -79,7 +78,7 @@ function success(operation: AnyOperation, name: string, shelf: SchemaShelf): Jso
   }
   if (operation.streams) {
     const text = { schema: { type: "string" } }
-    const content = { "text/csv": text, "application/x-ndjson": text }
+    const content = Object.fromEntries(operation.streams.map((type) => [type, text]))
     return {
       [status]: {
         description: "The stream.",

@@ -10,10 +10,6 @@ export function configSchemaOf({ config }: AnyAction): Schema {
   return z.toJSONSchema(config, { io: "input", unrepresentable: "any" }) as Schema
 }
 
-export function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-}
-
 /** What a `$ref` stands for. */
 export function definitionOf(root: Schema, reference: string): unknown {
   return reference === "#" ? root : (root["$defs"] as Schema | undefined)?.[reference.replace("#/$defs/", "")]

@@ -1,10 +1,13 @@
 // "Retried after a crash it does not repeat its effect, where it says so": the process is taken to die after the
 // action did what it does and before anyone noted that it had, which is the one moment that a retry cannot know of.
+import { isDeepStrictEqual } from "node:util"
 import type { ActionExample } from "../../contract/action.ts"
+import type { Document } from "../../contract/collection.ts"
+import type { OutgoingCall, OutgoingMail } from "../../contract/outgoing.ts"
 import { AppError } from "../../kernel/errors.ts"
-import type { Outcome } from "../../rehearsal/harness.ts"
-import { type Effects, effectsOf } from "./effects.ts"
-import { type ContractFixture, differing, stepDone } from "./fixture.ts"
+import { journalCollections } from "../../pipeline/journal/collections.ts"
+import type { EventOutcome, MadePipeline } from "../../rehearsal/harness.ts"
+import { type ContractFixture, differing, type FixtureOrganization, type Holdings, stepDone } from "./fixture.ts"
 import { whileWatched } from "./running.ts"
 import { type StepDocument, stepOf } from "./subject.ts"
 import { violation } from "./violation.ts"
@@ -45,7 +48,7 @@ export async function survivesCrash(fixture: ContractFixture, example: ActionExa
   compare(action.idempotency, expected, await effectsOf(site, pipeline, before), outcome)
 }
 
-function compare(idempotency: "exactly_once" | "idempotency_key", once: Effects, again: Effects, { entry }: Outcome): void {
+function compare(idempotency: "exactly_once" | "idempotency_key", once: Effects, again: Effects, { entry }: EventOutcome): void {
   const told = `after ${entry.status === "failed" ? "a failure" : "a crash"} and a replay`
   for (const name of differing(once.documents, again.documents)) {
     const [left, expected] = [again.documents[name] ?? [], once.documents[name] ?? []]
@@ -69,4 +72,39 @@ function compare(idempotency: "exactly_once" | "idempotency_key", once: Effects,
   if (bare) violation(`Its call of ${bare.url} carries no Idempotency-Key; send \`context.idempotencyKey\`.`)
   const keys = (calls: Effects["calls"]) => new Set(calls.map(({ headers }) => headers["idempotency-key"])).size
   if (keys(again.calls) !== keys(once.calls)) violation(`Its calls carry another Idempotency-Key ${told}; send \`context.idempotencyKey\`.`)
+}
+
+// What an action left behind, in a form that can be compared between two organizations that it ran in.
+
+interface Effects {
+  /** By collection, in order: documents that were made, changed or removed. */
+  readonly documents: Readonly<Record<string, readonly string[]>>
+  readonly mails: readonly OutgoingMail[]
+  readonly calls: readonly OutgoingCall[]
+}
+
+const journal: ReadonlySet<string> = new Set(journalCollections.map(({ name }) => name))
+
+/** Ids, times, keys and what is encrypted; what people and programs call things is shorter. */
+const generated = /[\w:.+/=-]{16,}|\d{12,}/g
+
+/**
+ * What the events of a pipeline left behind since `before`, beside the record of themselves. Two documents count as the
+ * same when their JSON is, but for words of 16 characters and more, numbers of 12 digits and more, and what the
+ * organization is called: ids are generated and times pass. Of what the journal says of other pipelines, only how much counts.
+ */
+async function effectsOf(site: FixtureOrganization, { stored }: MadePipeline, before: Holdings): Promise<Effects> {
+  const { mails, calls } = site.harness.rehearsal.outgoing
+  const after = await site.everything()
+  const comparable = (one: Document) => JSON.stringify(one).replaceAll(generated, "*").replaceAll(site.organization.slug, "*")
+  const documents: Record<string, string[]> = {}
+  for (const [name, held] of Object.entries(after)) {
+    const earlier = new Map((before[name] ?? []).map((one) => [one.id, one]))
+    const changed = held.filter((one) => !isDeepStrictEqual(one, earlier.get(one.id)))
+    const left = new Set(held.map(({ id }) => id))
+    const removed = [...earlier.values()].filter(({ id }) => !left.has(id)).map((one) => `removed ${comparable(one)}`)
+    const foreign = changed.filter((one) => "pipeline_id" in one && one["pipeline_id"] !== stored.id)
+    documents[name] = journal.has(name) ? foreign.map(() => "an entry") : [...changed.map(comparable), ...removed].toSorted()
+  }
+  return { documents, mails: [...mails], calls: [...calls] }
 }

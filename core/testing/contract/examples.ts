@@ -1,9 +1,12 @@
 // "Its examples compile and run", what they give is what the action declares, and what they call goes through the service.
+import { AsyncLocalStorage } from "node:async_hooks"
+import { subscribe, unsubscribe } from "node:diagnostics_channel"
+import type { ClientRequest } from "node:http"
 import { isDeepStrictEqual } from "node:util"
-import type { ActionExample } from "../../contract/action.ts"
+import type { ActionExample, AnyAction } from "../../contract/action.ts"
 import { schemaProblems } from "../../pipeline/compile/schema-problems.ts"
 import { type ContractFixture, differing, stepDone } from "./fixture.ts"
-import { withOwnCalls } from "./own-calls.ts"
+import { whileWatched } from "./running.ts"
 import { stepOf } from "./subject.ts"
 import { violation } from "./violation.ts"
 
@@ -36,5 +39,31 @@ export async function runsExample(fixture: ContractFixture, example: ActionExamp
     }
     if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parsed.data)), one))
       violation(`Its result ${JSON.stringify(one)} has undeclared fields; later steps could not read them.`)
+  }
+}
+
+// Calls that an action makes past the service: no test can answer them, nothing keeps them to public addresses, and they
+// are really made wherever the action is tried. Node tells of each request that its `fetch` and `http` begin.
+
+const fetching = "undici:request:create"
+const requesting = "http.client.request.start"
+
+/** What `during` gave, and the hosts that the action called by itself in the course of it. */
+async function withOwnCalls<T>(action: AnyAction, during: () => Promise<T>): Promise<{ result: T; called: string[] }> {
+  const running = new AsyncLocalStorage<true>()
+  const called: string[] = []
+  const note = (host: string) => {
+    // Others in this process may call whom they like.
+    if (running.getStore()) called.push(host)
+  }
+  const onFetch = (message: unknown) => note(String((message as { request: { origin: unknown } }).request.origin))
+  const onRequest = (message: unknown) => note(String((message as { request: ClientRequest }).request.getHeader("host")))
+  subscribe(fetching, onFetch)
+  subscribe(requesting, onRequest)
+  try {
+    return { result: await whileWatched(action, (run) => running.run(true, run), during), called }
+  } finally {
+    unsubscribe(fetching, onFetch)
+    unsubscribe(requesting, onRequest)
   }
 }

@@ -11,7 +11,7 @@ import { Store } from "../../contract/store.ts"
 import { loadConfig } from "../../kernel/config.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import type { JournalEntry } from "../../pipeline/journal/entry.ts"
-import { integrationUrl, type MadePipeline, type Outcome, PipelineHarness } from "../../rehearsal/harness.ts"
+import { type EventOutcome, integrationUrl, type MadePipeline, PipelineHarness } from "../../rehearsal/harness.ts"
 import { Rehearsal } from "../../rehearsal/rehearsal.ts"
 import { documentOf, eventFor, pluginFor, type StepDocument, type Subject } from "./subject.ts"
 import { violation } from "./violation.ts"
@@ -109,7 +109,7 @@ export class FixtureOrganization {
   }
 
   /** Sends the event and waits until nothing of it is left to do. */
-  send(pipeline: MadePipeline, event = eventFor(this.fixture.subject)): Promise<Outcome> {
+  send(pipeline: MadePipeline, event = eventFor(this.fixture.subject)): Promise<EventOutcome> {
     const body = Buffer.from(JSON.stringify(event))
     return this.harness.send(pipeline, {
       method: "POST",
@@ -161,7 +161,7 @@ export function canary(): string {
 }
 
 /** The one step of an outcome. Breaks where it was not done. */
-export function stepDone({ entry }: Outcome): Json {
+export function stepDone({ entry }: EventOutcome): Json {
   const [step] = Object.values(entry.steps)
   if (entry.status === "rejected") violation(`The event was rejected (${entry.cause}).`)
   if (!step) violation(`No step ran: ${entry.error?.message ?? entry.cause}`)

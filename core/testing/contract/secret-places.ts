@@ -1,12 +1,13 @@
 // Where a config can hold a secret: fields that are named like one, as the log knows them, at any depth, and objects that
 // take fields of any name.
 import type { Json } from "../../contract/collection.ts"
+import { isRecord } from "../../kernel/json.ts"
 import { isSecretName } from "../../kernel/secret-names.ts"
 import { childPointer } from "../../pipeline/pointer.ts"
 import { exampleOf } from "../../surface/openapi/example.ts"
-import { alternativesOf, definitionOf, isSchema, type Schema } from "./config-schema.ts"
+import { alternativesOf, definitionOf, type Schema } from "./config-schema.ts"
 
-export interface Place {
+export interface SecretPlace {
   /** Pointers of the fields named like secrets that it is of, or stands within; none in an object that takes fields of any name. */
   readonly fields: readonly string[]
   /** The text that stands there as it is. */
@@ -22,7 +23,7 @@ export const minSecretLength = 6
 const secretFields = ["authorization", "password", "token", "api_key"]
 
 /** The places of a value, or of one that is made up where there is none. */
-export function placesOf(schema: Schema, given: Json | undefined): Place[] {
+export function placesOf(schema: Schema, given: Json | undefined): SecretPlace[] {
   const walk: Walk = { root: schema, around: [], pointer: "", fields: [] }
   return placesIn(schema, given, walk)
 }
@@ -35,8 +36,8 @@ interface Walk {
   readonly fields: readonly string[]
 }
 
-function placesIn(schema: unknown, given: Json | undefined, walk: Walk): Place[] {
-  if (!isSchema(schema) || walk.around.includes(schema)) return []
+function placesIn(schema: unknown, given: Json | undefined, walk: Walk): SecretPlace[] {
+  if (!isRecord(schema) || walk.around.includes(schema)) return []
   const { root, fields } = walk
   const inside = { ...walk, around: [...walk.around, schema] }
   const { $ref } = schema
@@ -49,12 +50,12 @@ function placesIn(schema: unknown, given: Json | undefined, walk: Walk): Place[]
 /** Something plain that the schema takes, to stand beside what is tried. Where a rule makes it wrong, an example must show how it is done. */
 function plainValue(schema: unknown, root: Schema): Json {
   const resolve = (reference: string) => definitionOf(root, reference) as Schema | undefined
-  return isSchema(schema) ? ((exampleOf(schema, "input", resolve) ?? null) as Json) : null
+  return isRecord(schema) ? ((exampleOf(schema, "input", resolve) ?? null) as Json) : null
 }
 
 const asItIs = (text: string): Json => text
 
-function inFields(schema: Schema, given: Json | undefined, walk: Walk): Place[] {
+function inFields(schema: Schema, given: Json | undefined, walk: Walk): SecretPlace[] {
   const { properties, additionalProperties } = schema
   if (schema["type"] !== "object" && !takesAnything(schema)) return []
   const around = isRecord(given) ? given : (plainValue(schema, walk.root) as Record<string, Json>)
@@ -68,7 +69,7 @@ function inFields(schema: Schema, given: Json | undefined, walk: Walk): Place[] 
     return below(name, inner, isSecretName(name) ? [...walk.fields, pointer] : walk.fields, pointer)
   })
   const others = takesAnything(schema) ? {} : additionalProperties
-  if (!isSchema(others)) return named
+  if (!isRecord(others)) return named
   const anyName = childPointer(walk.pointer, "*")
   const invented = takesText(others)
     ? secretFields.map((name) => ({ fields: walk.fields, own: undefined, with: (text: string) => ({ ...around, [name]: text }) }))
@@ -79,10 +80,10 @@ function inFields(schema: Schema, given: Json | undefined, walk: Walk): Place[] 
   return [...named, ...invented, ...known]
 }
 
-function inElements({ prefixItems, items }: Schema, given: Json | undefined, walk: Walk): Place[] {
+function inElements({ prefixItems, items }: Schema, given: Json | undefined, walk: Walk): SecretPlace[] {
   const first = (prefixItems ?? []) as readonly unknown[]
   const around = Array.isArray(given) ? given : first.map((inner) => plainValue(inner, walk.root))
-  const rest = isSchema(items) ? Math.max(1, around.length - first.length) : 0
+  const rest = isRecord(items) ? Math.max(1, around.length - first.length) : 0
   return [...first, ...Array<unknown>(rest).fill(items)].flatMap((inner, index) =>
     placesIn(inner, Array.isArray(given) ? given[index] : undefined, { ...walk, pointer: childPointer(walk.pointer, "*") }).map(
       (place) => ({
@@ -103,8 +104,4 @@ function takesText(schema: Schema): boolean {
 /** Nothing is said of it but, perhaps, what it is for. */
 function takesAnything(schema: Schema): boolean {
   return Object.keys(schema).every((key) => ["description", "title", "default", "examples", "$schema"].includes(key))
-}
-
-function isRecord(value: Json | undefined): value is Record<string, Json> {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

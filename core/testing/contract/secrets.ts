@@ -11,7 +11,7 @@ import { EntryCollection } from "../../pipeline/journal/collections.ts"
 import type { CallFixture } from "../../rehearsal/captured-outgoing.ts"
 import { configSchemaOf } from "./config-schema.ts"
 import type { ContractFixture, FixtureOrganization } from "./fixture.ts"
-import { minSecretLength, type Place, placesOf } from "./secret-places.ts"
+import { minSecretLength, placesOf, type SecretPlace } from "./secret-places.ts"
 import { documentOf, type StepDocument, stepOf } from "./subject.ts"
 import { violation } from "./violation.ts"
 
@@ -43,7 +43,7 @@ export async function keepsSecrets(fixture: ContractFixture): Promise<void> {
 }
 
 /** The example with the canary in each place that takes it; and as it is, looked through for what it has in the others. */
-async function trialsOf(fixture: ContractFixture, example: ActionExample, places: readonly Place[]): Promise<Trial[]> {
+async function trialsOf(fixture: ContractFixture, example: ActionExample, places: readonly SecretPlace[]): Promise<Trial[]> {
   const engine = fixture.rehearsal.runtime.container.get(PipelineEngine)
   const site = await fixture.site()
   const step = stepOf(example)

@@ -1,7 +1,8 @@
 // "Unknown fields are refused": a misspelt one would be ignored without a word, and what it was to do would not happen.
+import { isRecord } from "../../kernel/json.ts"
 import { PipelineEngine } from "../../pipeline/engine.ts"
 import { childPointer } from "../../pipeline/pointer.ts"
-import { alternativesOf, configSchemaOf, definitionOf, isSchema, type Schema } from "./config-schema.ts"
+import { alternativesOf, configSchemaOf, definitionOf, type Schema } from "./config-schema.ts"
 import type { ContractFixture } from "./fixture.ts"
 import { documentOf, stepOf } from "./subject.ts"
 import { violation } from "./violation.ts"
@@ -25,7 +26,7 @@ export async function refusesUnknownFields(fixture: ContractFixture): Promise<vo
 function openObjects(schema: Schema, root: Schema, pointer: string, seen: Set<Schema>): string[] {
   if (seen.has(schema)) return []
   seen.add(schema)
-  const at = (inner: unknown, below: string) => (isSchema(inner) ? openObjects(inner, root, below, seen) : [])
+  const at = (inner: unknown, below: string) => (isRecord(inner) ? openObjects(inner, root, below, seen) : [])
   const { properties, $ref } = schema
   const named = typeof $ref === "string" ? at(definitionOf(root, $ref), pointer) : []
   const own = properties !== undefined && schema["additionalProperties"] !== false ? [pointer || "/"] : []

@@ -1,7 +1,7 @@
 // Writes the event as one row of a dataset, inserting or updating by a key column.
 import { z } from "zod"
 import { AppError, defineAction, type Json, RowResult, templateRecord } from "#core"
-import { DatasetReference, Datasets, problemOfName } from "../../datasets/index.ts"
+import { DatasetReference, Datasets, problemOfName, refusedNames } from "../../datasets/index.ts"
 import { datasetWriteRules } from "./rules.ts"
 import { stamped, stampedNames } from "./stamp.ts"
 
@@ -64,6 +64,15 @@ row:
       findings.push({ rule: "key-not-in-row", level: "error", message, field: "key" })
     }
     return findings
+  },
+  faultsIn(sent, { details }) {
+    const isObject = typeof sent === "object" && sent !== null && !Array.isArray(sent)
+    if (details.reason === "event_not_an_object") return isObject ? [] : [{ path: [], message: "The event must be an object." }]
+    const column = details.fields?.[0]?.path ?? ""
+    if (details.reason === "row_not_storable") return refusedNames(column, sent)
+    // One that is not there at all may be made by the transform, of fields with other names.
+    const isGiven = details.reason === "key_missing" && isObject && Object.hasOwn(sent, column)
+    return isGiven ? [{ path: [column], message: "The field identifies the record, so it must hold text or a number." }] : []
   },
   run({ config, deps, context, work }) {
     const { organization, originId, stepId, itemIndex, receivedAt, envelope, stamp } = context

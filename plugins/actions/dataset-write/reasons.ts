@@ -1,6 +1,10 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  event_not_an_object: { codes: ["invalid_argument"], summary: "The event is not an object, and no `row` was given." },
+  event_not_an_object: { code: "invalid_argument", summary: "The event is not an object, and no `row` was given." },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,6 +1,5 @@
 // Sends a message in the service's standard look. The pipeline supplies content only; how it looks, that nothing of it
 // can become markup or a header, and that a retry is the same message is the Mailer's business.
-
 import { z } from "zod"
 import { defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
 import {

@@ -1,5 +1,4 @@
 // The action type email.send.
-
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { emailSend } from "./email-send.ts"

@@ -1,8 +1,7 @@
 // Sends one HTTP request to anywhere public. For APIs that take credentials there is integration.call, which keeps them
 // out of the document.
-
 import { z } from "zod"
-import { defineAction, type Json, OutgoingHttp, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
+import { AnyJson, defineAction, type Json, OutgoingHttp, type Rendered, TemplateSlot, template, templateJson, templateRecord } from "#core"
 import { encodeBody, withQuery } from "../../outgoing-http/index.ts"
 import { httpRequestRules } from "./rules.ts"
 
@@ -30,7 +29,7 @@ export const httpRequest = defineAction({
   config,
   result: z.object({
     status: z.int(),
-    body: z.json().describe("Parsed if the response is JSON, its text otherwise."),
+    body: AnyJson.describe("Parsed if the response is JSON, its text otherwise."),
     truncated: z.boolean().describe("True if the body was cut."),
   }),
   examples: [

@@ -1,5 +1,4 @@
 // The action type http.request.
-
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { httpRequest } from "./http-request.ts"

@@ -1,5 +1,4 @@
 // The action type integration.call.
-
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { integrationCall } from "./integration-call.ts"

@@ -1,7 +1,6 @@
 // Calls a connected integration. The pipeline names it and says what to ask; the credentials stay where they are kept.
-
 import { z } from "zod"
-import { defineAction, type Json, SlugOrId, template, templateJson, templateRecord } from "#core"
+import { AnyJson, defineAction, type Json, SlugOrId, template, templateJson, templateRecord } from "#core"
 import { Integrations } from "../../integrations/index.ts"
 import { outcomeOf } from "../../outgoing-http/index.ts"
 import { integrationCallRules } from "./rules.ts"
@@ -25,7 +24,7 @@ export const integrationCall = defineAction({
   }),
   result: z.object({
     status: z.int(),
-    body: z.json().describe("Parsed if the response is JSON, its text otherwise."),
+    body: AnyJson.describe("Parsed if the response is JSON, its text otherwise."),
     truncated: z.boolean().describe("True if the body was cut."),
   }),
   examples: [

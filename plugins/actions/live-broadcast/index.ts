@@ -1,5 +1,4 @@
 // The action type live.broadcast.
-
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { liveBroadcast } from "./live-broadcast.ts"

@@ -1,6 +1,5 @@
 // Tells open sockets about the event. The message is part of the event's commit: who hears of it can rely on its being
 // on disk, and an execution that fails tells nobody.
-
 import { z } from "zod"
 import { AppError, containsTemplate, defineAction, derivedUuidInOrder, type Json, Live, template, templateJson } from "#core"
 import { channelPattern, isReservedChannel } from "#core/engine"

@@ -1,7 +1,11 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  channel_refused: { codes: ["invalid_argument"], summary: "Pipelines may not broadcast to this channel." },
-  no_endpoint: { codes: ["failed_precondition"], summary: "The pipeline has no endpoint." },
+  channel_refused: { code: "invalid_argument", summary: "Pipelines may not broadcast to this channel." },
+  no_endpoint: { code: "failed_precondition", summary: "The pipeline has no endpoint.", remedy: "Activate the pipeline." },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,5 +1,4 @@
 // The action type pipeline.send.
-
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { pipelineSend } from "./pipeline-send.ts"

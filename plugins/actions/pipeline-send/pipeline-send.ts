@@ -1,6 +1,5 @@
 // Feeds another pipeline of the organization, as an event of its own with its own journal entry. The idempotency key
 // makes a retry the same event.
-
 import { z } from "zod"
 import { AppError, defineAction, type Json, Slug, template, templateJson } from "#core"
 import { PipelineEngine, PipelineSource } from "#core/engine"
@@ -32,7 +31,7 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
     if (context.depth >= deepest)
       throw refused(`pipelines can be chained at most ${deepest} deep, which this event has reached`, "too_deep")
     const target = await deps.source.bySlug(context.organization.id, config.pipeline)
-    if (!target) throw refused(`there is no pipeline "${config.pipeline}"`, "pipeline_not_found")
+    if (!target) throw refused(`the pipeline "${config.pipeline}" does not exist`, "pipeline_not_found")
     const { source_kind, state } = target.document
     if (source_kind !== "internal")
       throw refused(
@@ -47,12 +46,18 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
       idempotencyKey: context.idempotencyKey,
     })
     // Sending the same event again would find this execution, so there is nothing to try again.
-    if (status !== "accepted") throw refused(`"${config.pipeline}" ${status} it, see execution ${execution_id}`, `target_${status}`)
+    if (status !== "accepted")
+      throw refused(
+        `"${config.pipeline}" ${status} it, see execution ${execution_id}`,
+        status === "failed" ? "target_failed" : "target_rejected",
+      )
     return { execution_id, status }
   },
   preview: (config): Json => ({ pipeline: config.pipeline, ...(config.payload === undefined ? {} : { payload: config.payload }) }),
 })
 
-function refused(problem: string, reason: string): AppError {
+type Refusal = "too_deep" | "pipeline_not_found" | "not_internal" | "not_active" | "target_rejected" | "target_failed"
+
+function refused(problem: string, reason: Refusal): AppError {
   return new AppError("failed_precondition", `The event was not sent: ${problem}.`, { reason, retryable: false })
 }

@@ -1,5 +1,4 @@
 // The action type respond.
-
 import { z } from "zod"
 import { definePlugin } from "#core"
 import { reasons } from "./reasons.ts"

@@ -1,6 +1,10 @@
 // The stable words that this plugin's errors hold in `details.reason`.
-import { defineReasons } from "#core"
+import { defineReasons, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
-  location_refused: { codes: ["invalid_argument"], summary: "The redirect's target is not allowed." },
+  location_refused: { code: "invalid_argument", summary: "The redirect's target is not allowed." },
 })
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,5 +1,4 @@
 // What the sender of the event is answered, once everything is on disk. Of several in a pipeline the last that ran counts.
-
 import { z } from "zod"
 import { AppError, defineAction, type Json, type Rendered, template, templateJson, templateRecord } from "#core"
 import { checkHeaders, refusedHeaders } from "../../outgoing-http/index.ts"

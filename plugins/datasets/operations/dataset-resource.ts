@@ -1,6 +1,6 @@
 // A dataset as callers see it (specification 2.5), and shapes that several operations share.
 import { z } from "zod"
-import { SlugOrId, Timestamp, Uuid } from "#core"
+import { AnyJson, SlugOrId, Timestamp, Uuid } from "#core"
 import type { Dataset } from "../collections.ts"
 import { columnsOf, columnTypes } from "../column-types.ts"
 
@@ -29,7 +29,7 @@ export const DatasetResource = DatasetSummary.extend({
 
 export const RowResource = z.object({
   id: Uuid,
-  values: z.record(z.string(), z.json()),
+  values: z.record(z.string(), AnyJson),
   created_at: Timestamp,
   updated_at: Timestamp,
 })

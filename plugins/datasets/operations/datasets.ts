@@ -54,7 +54,7 @@ export const createDataset = defineOperation({
     class: z.enum(["table", "events"]).optional(),
   }),
   output: DatasetResource,
-  errors: ["invalid_argument", "already_exists"],
+  errors: ["invalid_argument", "already_exists", "failed_precondition"],
   examples: [{ input: { name: "Leads", description: "Everyone who asked for a demonstration." } }],
   inject: { datasets: Datasets },
   handle: async ({ input, caller, deps, work }) => resourceOf(await deps.datasets.create(work, caller.organization.id, input)),

@@ -1,7 +1,6 @@
 // Reading, adding, removing and exporting the rows of a dataset.
-
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Pager, pageInput, resultOf, timestamp, Uuid } from "#core"
+import { AnyJson, AppError, Clock, defineOperation, Pager, pageInput, resultOf, timestamp, Uuid } from "#core"
 import type { Streamed } from "#core/engine"
 import { blanksOf, withBlanks } from "../blank-columns.ts"
 import { Datasets } from "../datasets.ts"
@@ -84,7 +83,7 @@ export const insertRows = defineOperation({
   hints: { readOnly: false, destructive: true, idempotent: false },
   input: z.strictObject({
     slug: DatasetSlug,
-    rows: z.array(z.record(z.string(), z.json())).min(1).max(1_000).describe("Objects of column values."),
+    rows: z.array(z.record(z.string(), AnyJson)).min(1).max(1_000).describe("Objects of column values."),
     key: z.string().min(1).max(256).optional().describe("Column to upsert by: the dataset's key, fixed by its first keyed write."),
   }),
   output: z.object({ dataset_slug: z.string(), row_ids: z.array(Uuid).describe("In the order of `rows`.") }),
@@ -120,7 +119,7 @@ export const deleteRow = defineOperation({
     const dataset = await deps.datasets.require(organization, input.slug)
     const row = await deps.datasets.rows(organization).get(input.id)
     if (row?.dataset_id !== dataset.id) {
-      throw new AppError("not_found", `There is no row "${input.id}" in the dataset "${dataset.slug}".`, { reason: "row_not_found" })
+      throw new AppError("not_found", `The dataset "${dataset.slug}" has no row "${input.id}".`, { reason: "row_not_found" })
     }
     deps.datasets.remove(work, organization, dataset, row)
     return { id: input.id, deleted: true as const }
@@ -139,7 +138,7 @@ export const exportRows = defineOperation({
   output: z.custom<Streamed>(),
   errors: ["invalid_argument", "not_found"],
   examples: [{ given, input: { slug: resultOf("dataset.slug"), format: "ndjson" } }],
-  streams: true,
+  streams: ["text/csv", "application/x-ndjson"],
   mcp: { absent: "An export can exceed the size of a tool result; datasets_list_rows reads page by page." },
   inject: { datasets: Datasets },
   async handle({ input, caller, deps }): Promise<Streamed> {
@@ -161,6 +160,7 @@ async function inRow<T>(index: number, write: () => T | Promise<T>): Promise<T> 
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const fields = error.details.fields?.map(({ path, message }) => ({ path: `rows.${index}.${path}`, message }))
-    throw new AppError(error.code, `rows.${index}: ${error.message}`, { ...error.details, ...(fields ? { fields } : {}) }, { cause: error })
+    const details = { ...error.details, ...(fields ? { fields } : {}) }
+    throw AppError.from({ code: error.code, message: `rows.${index}: ${error.message}`, details }, { cause: error })
   }
 }

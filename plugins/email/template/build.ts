@@ -1,17 +1,17 @@
-// Compiles message.mjml into parts.generated.ts, so that a running service needs no MJML. Run as a program it writes the
+// Compiles message.mjml into parts.generated.json, so that a running service needs no MJML. Run as a program it writes the
 // file; a test compares it with what is committed.
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import mjml2html from "mjml"
 
-export const generatedFile = fileURLToPath(new URL("./parts.generated.ts", import.meta.url))
+export const generatedFile = fileURLToPath(new URL("./parts.generated.json", import.meta.url))
 
 const sourceFile = fileURLToPath(new URL("./message.mjml", import.meta.url))
 
 /** Inner parts first, so that an outer one holds the place of an inner one and not its text. */
 const partNames = ["intro", "field", "fields", "button"] as const
 
-/** The text of parts.generated.ts. Throws with every problem that MJML found. */
+/** The text of parts.generated.json. Throws with every problem that MJML found. */
 export async function generateParts(): Promise<string> {
   const { html, errors } = await mjml2html(readFileSync(sourceFile, "utf8"), { validationLevel: "strict", fonts: {} })
   if (errors.length > 0) throw new Error(errors.map((error) => error.formattedMessage).join("\n"))
@@ -28,10 +28,7 @@ export async function generateParts(): Promise<string> {
     parts.push([name, page.slice(from + begin.length, to).trim()])
     page = `${page.slice(0, from)}%%${name}_part%%${page.slice(to + end.length)}`
   }
-  const body = [["page", page] as const, ...parts]
-    .map(([name, text]) => `  ${name}: \`${text.replace(/[\\`]|\$\{/g, "\\$&")}\`,`)
-    .join("\n")
-  return `// Generated from message.mjml by build.ts; edit that and run it again.\n\nexport const parts = {\n${body}\n} as const\n`
+  return `${JSON.stringify({ page, ...Object.fromEntries(parts) }, null, 2)}\n`
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(generatedFile, await generateParts())

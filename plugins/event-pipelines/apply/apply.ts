@@ -1,6 +1,5 @@
 // Applies a plan in one unit of work: all of it or nothing. What was changed on the server meanwhile fails the commit, and
 // is planned again.
-
 import { isDeepStrictEqual } from "node:util"
 import { AppError, type UnitOfWork } from "#core"
 import { StagedWork } from "#core/engine"

@@ -1,6 +1,7 @@
 // Two documents field by field: what an apply would change, and what was changed on the server since the last one.
 import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
+import { AnyJson } from "#core"
 import type { PipelineDocument } from "#core/engine"
 
 export const appliedFields = [
@@ -15,7 +16,7 @@ export const appliedFields = [
   "owner_artifact_id",
 ] as const satisfies readonly (keyof PipelineDocument)[]
 
-export const FieldChange = z.object({ field: z.string(), before: z.json(), after: z.json() })
+export const FieldChange = z.object({ field: z.string(), before: AnyJson, after: AnyJson })
 export type FieldChange = z.infer<typeof FieldChange>
 
 export function fieldChanges(before: PipelineDocument, after: PipelineDocument): FieldChange[] {

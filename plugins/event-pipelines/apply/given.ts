@@ -2,14 +2,14 @@
 // what the variable holds comes beside it.
 import { createHash } from "node:crypto"
 import { z } from "zod"
-import { AppError, slugOf } from "#core"
+import { AnyJson, AppError, slugOf } from "#core"
 import { fieldProblems, PipelineDocument } from "#core/engine"
 import type { AppliedFile } from "../collections.ts"
 import { internalAuth } from "../rules.ts"
 
 export const GivenDocument = z.strictObject({
   path: z.string().min(1).max(1_024).describe("Path of the document, for messages and the record."),
-  document: z.json().describe("Document as in the file; a secret only as { from_env: NAME }."),
+  document: AnyJson.describe("Document as in the file; a secret only as { from_env: NAME }."),
   secret: z.string().min(1).max(8_192).optional().describe("Value of that variable: the pipeline's secret. It is never shown."),
 })
 export type GivenDocument = z.infer<typeof GivenDocument>

@@ -1,23 +1,13 @@
 // `millrace pipelines …`: the commands of people who keep pipelines in a repository. What they run is loaded when one is
 // called, so that a service does not load it.
-
 import type { PluginCommand } from "#core"
-import type { CommandOption } from "#core/engine"
+import { serviceOptions } from "#core/engine"
 
 const group = {
   name: "pipelines",
   summary: "Pipelines as code: check, test, try, plan, apply, watch. What became of events, replays, secrets: `event-pipelines`.",
 }
 
-const remoteOptions: readonly CommandOption[] = [
-  {
-    flags: "--profile <name>",
-    summary: "of `millrace login`; MILLRACE_PROFILE, or the running service of this folder, or the current one",
-  },
-  { flags: "--url <url>", summary: "the service; MILLRACE_URL, or that of the profile" },
-  { flags: "--key <key>", summary: "an API key; MILLRACE_KEY, or that of the profile" },
-  { flags: "--organization <slug>", summary: "the organization; MILLRACE_ORGANIZATION, or that of the profile or the key" },
-]
 const files = { name: "[files...]", summary: "files or folders; the configured folders where none is named" }
 const wholeFolders = { name: "[files...]", summary: "files or folders; the configured folders, as a whole, where none is named" }
 const file = { name: "<file>", summary: "the pipeline" }
@@ -59,7 +49,7 @@ export const pipelineCommands: readonly PluginCommand[] = [
       { flags: "--from-execution <id>", summary: "take the event of a journalled execution from a running service" },
       { flags: "--clock <time>", summary: "RFC 3339 time at which the event arrives" },
       { flags: "--json", summary: "print everything as JSON" },
-      ...remoteOptions,
+      ...serviceOptions,
     ],
     run: async (options, context) => (await import("./run/command.ts")).run(options, context),
   },
@@ -84,7 +74,7 @@ export const pipelineCommands: readonly PluginCommand[] = [
         summary: "run the last journalled events of each changed pipeline through the old and the new document",
       },
       { flags: "--json", summary: "print the plan as JSON" },
-      ...remoteOptions,
+      ...serviceOptions,
     ],
     run: async (options, context) => (await import("./plan/command.ts")).plan(options, context),
   },
@@ -99,7 +89,7 @@ export const pipelineCommands: readonly PluginCommand[] = [
         summary: "overwrite changes made on the server since the last apply; without any file, disable every pipeline",
       },
       { flags: "--json", summary: "print the result as JSON" },
-      ...remoteOptions,
+      ...serviceOptions,
     ],
     run: async (options, context) => (await import("./plan/command.ts")).apply(options, context),
   },
@@ -112,7 +102,7 @@ export const pipelineCommands: readonly PluginCommand[] = [
       { flags: "--status <status...>", summary: "only events with these statuses", choices: ["accepted", "rejected", "failed"] },
       { flags: "--details", summary: "the whole journal entry below each line" },
       { flags: "--json", summary: "one JSON object a line" },
-      ...remoteOptions,
+      ...serviceOptions,
     ],
     run: async (options, context) => (await import("./tail.ts")).tail(options, context),
   },
@@ -123,7 +113,7 @@ export const pipelineCommands: readonly PluginCommand[] = [
     options: [
       { flags: "--forward <url>", summary: "target URL, such as http://127.0.0.1:3000/events", mandatory: true },
       { flags: "--pipeline <slug...>", summary: "only events of these pipelines" },
-      ...remoteOptions,
+      ...serviceOptions,
     ],
     run: async (options, context) => (await import("./listen.ts")).listen(options, context),
   },

@@ -1,5 +1,4 @@
 // Which files a command line means: those named, those in the folders named, or those of the configured folders.
-
 import { existsSync, statSync } from "node:fs"
 import { relative, resolve } from "node:path"
 import { CommandProblem } from "#core"
@@ -20,7 +19,7 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
   const found = lookedAt({ given, configured, kind }).flatMap((path) => {
     const file = resolve(path)
     if (!existsSync(file)) {
-      if (given.length > 0) missing.push(`There is no file or folder ${path}.`)
+      if (given.length > 0) missing.push(`The file or folder ${path} does not exist.`)
       return []
     }
     return statSync(file).isDirectory() ? filesOfKind(file, kind) : oneFile(file, kind)
@@ -30,7 +29,7 @@ export function findFiles({ given, configured, kind }: WantedFiles): string[] {
     throw new CommandProblem("Only test files are given: `millrace pipelines test` runs them. Give pipeline files, or none for all.", 2)
   }
   if (found.length === 0 && given.length > 0 && kind === "pipeline")
-    throw new CommandProblem(`There are no pipeline files in ${given.join(", ")}.`, 2)
+    throw new CommandProblem(`No pipeline files are in ${given.join(", ")}.`, 2)
   return [...new Set(found)].sort()
 }
 
@@ -56,7 +55,7 @@ function oneFile(file: string, kind: FileKind): string[] {
 function ownFolders(configured: readonly string[]): readonly string[] {
   const missing = configured.filter((path) => !existsSync(resolve(path)))
   if (configured.length > 0 && missing.length === 0) return configured
-  const which = missing.length > 0 ? `There is no folder ${missing.join(" and none ")} here.` : "No folder of pipelines is configured."
+  const which = missing.length > 0 ? `The folder ${missing.join(" or ")} does not exist here.` : "No folder of pipelines is configured."
   throw new CommandProblem(
     `${which} Give files, go to the project's folder, create the folder, or set pipelines.paths in config/millrace.yaml.`,
     2,

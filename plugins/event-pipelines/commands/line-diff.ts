@@ -1,5 +1,4 @@
 // Two texts as one: lines that only the first has (-), that only the second has (+), and that both have.
-
 import { styleText } from "node:util"
 import { diffArrays } from "diff"
 import { stringify } from "yaml"

@@ -1,5 +1,4 @@
 // `millrace pipelines listen`: each accepted event of a running service is sent on to a local server, while developing.
-
 import { AppError } from "#core"
 import { print } from "#core/commands"
 import { BootError, type CommandContext } from "#core/engine"

@@ -1,6 +1,5 @@
 // The events of a running service as they come: the live channel `executions`. What happens while the connection is lost
 // comes after it, once.
-
 import { styleText } from "node:util"
 import { AppError } from "#core"
 import { connectLive, printError, type Terminal } from "#core/commands"
@@ -59,7 +58,7 @@ export async function hearEvents({ remote, terminal, heard, greeting, pipelines 
         },
         {
           onGap: () => say("More events arrived meanwhile than the service keeps for reconnects; read the rest with `executions`."),
-          onError: ({ code, message, details }) => reject(new AppError(code, message, details)),
+          onError: ({ code, message, details }) => reject(AppError.from({ code, message, details })),
         },
       )
       ready.then(() => say(greeting), reject)

@@ -1,16 +1,10 @@
 // A running service as these commands use it: over REST, with a key. Which one, and with which key, is what every command
 // says: given, or of a profile, or the local service with its own key (data/bootstrap.json).
-
 import { AppError, CommandProblem, slugOf } from "#core"
-import { ownService, type Target, type Terminal, targetLine, targetOf } from "#core/commands"
+import { chosenTarget, parsedJson, type ServiceOptions, type Target, type Terminal } from "#core/commands"
 import type { ErrorCode, ErrorDetails, PipelineDocument } from "#core/engine"
 
-export interface RemoteOptions {
-  readonly url?: string
-  readonly key?: string
-  readonly profile?: string
-  readonly organization?: string
-}
+export type RemoteOptions = ServiceOptions
 
 export interface ExecutionSummary {
   readonly id: string
@@ -63,11 +57,11 @@ export class Remote {
     }
     const { code, message, details } = (answer ?? {}) as { code?: ErrorCode; message?: string; details?: ErrorDetails }
     const hint = code === "unauthenticated" ? " Run `millrace login`, or set MILLRACE_KEY." : ""
-    throw new AppError(
-      code ?? "unknown",
-      `${message ?? `${this.url} answered ${response.status}.`}${hint}`,
-      details ?? { reason: "unrecognized_response" },
-    )
+    throw AppError.from({
+      code: code ?? "unknown",
+      message: `${message ?? `${this.url} answered ${response.status}.`}${hint}`,
+      details: details ?? { reason: "unrecognized_response" },
+    })
   }
 
   /** Throws AppError `unavailable` where nothing answers. */
@@ -105,11 +99,8 @@ export class Remote {
 }
 
 /** Says on standard error which service it is. Throws CommandProblem where there is no key for it. */
-export async function openRemote(options: RemoteOptions, dataDir: string, { env, stderr }: Terminal): Promise<Remote> {
-  const given = { ...(options.url && { MILLRACE_URL: options.url }), ...(options.key && { MILLRACE_KEY: options.key }) }
-  const target = targetOf({ ...env, ...given }, { ...options, own: await ownService(dataDir) })
-  stderr.write(`${targetLine(target)}\n`)
-  return new Remote(target)
+export async function openRemote(options: RemoteOptions, dataDir: string, terminal: Terminal): Promise<Remote> {
+  return new Remote(await chosenTarget(options, dataDir, terminal))
 }
 
 export function slugOfDocument({ slug, name }: Pick<PipelineDocument, "slug" | "name">): string {
@@ -122,10 +113,6 @@ function causeOf(error: unknown): string {
 }
 
 function objectOf(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parsedJson(text)
+  return typeof value === "object" && value !== null ? value : undefined
 }

@@ -1,5 +1,4 @@
 // `millrace pipelines tail`: a running service's events as they come, one line each.
-
 import { styleText } from "node:util"
 import { print } from "#core/commands"
 import type { CommandContext } from "#core/engine"

@@ -1,5 +1,4 @@
 // `millrace pipelines validate`: which files, and where the report goes.
-
 import { writeFileSync } from "node:fs"
 import { CommandProblem } from "#core"
 import { openCompiler, print, type Terminal } from "#core/commands"
@@ -16,7 +15,7 @@ export async function validate(
   const wanted = { given, configured: settings.pipelines.paths, kind: "pipeline" } as const
   tellPassedOver(wanted, terminal)
   const files = findFiles(wanted)
-  if (files.length === 0) throw new CommandProblem(`There are no pipeline files in ${wanted.configured.join(", ")}.`, 2)
+  if (files.length === 0) throw new CommandProblem(`No pipeline files are in ${wanted.configured.join(", ")}.`, 2)
   const compiler = await openCompiler({ config: settings, root, env: terminal.env })
   try {
     const checked = await validateFiles(files, compiler)

@@ -1,10 +1,9 @@
 // What pipelines can be made of: action types and auth modes, with the JSON Schema of each.
-
 import { z } from "zod"
-import { defineOperation } from "#core"
+import { AnyJson, defineOperation } from "#core"
 import { Actions, AuthModes, Declarations } from "#core/engine"
 
-const JsonSchema = z.record(z.string(), z.json())
+const JsonSchema = z.record(z.string(), AnyJson)
 
 /** The schema of what a person writes, before templates are parsed. */
 function inputSchema(schema: z.ZodType): z.infer<typeof JsonSchema> {

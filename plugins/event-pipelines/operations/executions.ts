@@ -1,10 +1,9 @@
 // The execution log: what came in, what was made of it, and running it again.
-
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Pager, pageInput, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
-import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource } from "#core/engine"
+import { AnyJson, Clock, defineOperation, Pager, pageInput, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
+import { EntryCollection, type JournalEntry, PipelineEngine, PipelineSource, retainedEntry } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
-import { Force, refuseForce, seesPayloads } from "../rules.ts"
+import { Force, refuseForce, requireEntry, requirePipeline, seesPayloads } from "../rules.ts"
 import { notDelivered, taken } from "./examples.ts"
 
 const path = "/v1/event-pipelines/{slug}/executions"
@@ -38,9 +37,13 @@ const StepWire = z.object({
   state: z.enum(["done", "skipped", "failed", "pending", "running"]),
   attempts: z.int(),
   duration_ms: z.number(),
-  result: z.json(),
+  result: AnyJson,
   error: Problem.nullable(),
   next_at: Timestamp.optional(),
+  approval_id: z
+    .string()
+    .optional()
+    .describe("Of a step with `gate`: the approval that it needs. It waits for a person while it is `pending` with no attempts."),
   skipped_after: z
     .string()
     .optional()
@@ -61,8 +64,8 @@ export const ExecutionDetail = Execution.extend({
   schema_errors: z.array(z.object({ pointer: z.string(), message: z.string() })),
   warnings: z.array(z.object({ pointer: z.string(), message: z.string() })).describe("Parts of the event that were dropped."),
   forced: z.boolean().describe("Whether an admin ran it on a disabled pipeline by `force`."),
-  transformed: z.json(),
-  envelope: z.json(),
+  transformed: AnyJson,
+  envelope: AnyJson,
   steps: z.record(z.string(), StepWire),
   timings: z.record(z.string(), z.number()).describe("Milliseconds by stage."),
   rows: z.array(z.object({ step: z.string(), dataset: z.string(), row_id: z.string() })),
@@ -72,14 +75,6 @@ export const ExecutionDetail = Execution.extend({
 
 const summaryFields = Object.keys(Execution.shape) as (keyof z.infer<typeof Execution>)[]
 const detailFields = Object.keys(ExecutionDetail.shape) as (keyof z.infer<typeof ExecutionDetail>)[]
-
-const dayMs = 86_400_000
-
-/** The entry as it may still be shown: what it holds of the event itself goes when the payload does. */
-function retained(entry: JournalEntry, payloadsDays: number, now: number): JournalEntry {
-  if (Date.parse(entry.received_at) + payloadsDays * dayMs > now) return entry
-  return { ...entry, payload_preview: "", transformed: null }
-}
 
 function summary(entry: JournalEntry, payloads: boolean): z.infer<typeof Execution> {
   const shown = pick(entry, summaryFields)
@@ -157,7 +152,7 @@ export const listExecutions = defineOperation({
     })
     const { payloads_days } = deps.settings.retention
     const now = deps.clock.now()
-    return { executions: items.map((entry) => summary(retained(entry, payloads_days, now), seesPayloads(caller))), next_cursor }
+    return { executions: items.map((entry) => summary(retainedEntry(entry, payloads_days, now), seesPayloads(caller))), next_cursor }
   },
 })
 
@@ -175,13 +170,9 @@ export const getExecution = defineOperation({
   inject: { pipelines: EventPipelinesService, store: Store, clock: Clock, settings: Settings },
   async handle({ input, caller, deps }) {
     const pipeline = await deps.pipelines.get(caller.organization.id, input.slug)
-    const entry = await deps.store.open(EntryCollection, caller.organization.id).get(input.id)
-    if (!entry || entry.pipeline_id !== pipeline.id)
-      throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`, {
-        reason: "execution_not_found",
-      })
+    const entry = await requireEntry(deps.store, caller.organization.id, pipeline, input.id)
     const { payloads_days } = deps.settings.retention
-    return detail(retained(entry, payloads_days, deps.clock.now()), seesPayloads(caller))
+    return detail(retainedEntry(entry, payloads_days, deps.clock.now()), seesPayloads(caller))
   },
 })
 
@@ -198,16 +189,14 @@ export const replayExecution = defineOperation({
     execution_id: Uuid,
     status: Status,
     replay_of: Uuid,
-    response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.json() }),
+    response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: AnyJson }),
   }),
   errors: ["not_found", "failed_precondition", "resource_exhausted", "permission_denied"],
   examples: [taken],
-  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
+  inject: { engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps }) {
     refuseForce(input.force, caller)
-    const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
-    const stored = await deps.source.byId(caller.organization.id, id)
-    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`, { reason: "event_pipeline_not_found" })
+    const stored = await requirePipeline(deps.source, caller.organization.id, input.slug)
     const { execution_id, status, reply } = await deps.engine.replay(stored, input.id, caller, { force: input.force })
     return {
       execution_id,
@@ -229,11 +218,9 @@ export const retryExecution = defineOperation({
   output: z.object({ execution_id: Uuid, steps: z.array(z.string()).describe("Ids of the steps that are retried.") }),
   errors: ["not_found", "failed_precondition", "aborted"],
   examples: [notDelivered],
-  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
+  inject: { engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps, work }) {
-    const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
-    const stored = await deps.source.byId(caller.organization.id, id)
-    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`, { reason: "event_pipeline_not_found" })
+    const stored = await requirePipeline(deps.source, caller.organization.id, input.slug)
     return { execution_id: input.id, steps: [...(await deps.engine.retry(stored, input.id, work))] }
   },
 })

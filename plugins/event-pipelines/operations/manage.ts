@@ -1,10 +1,8 @@
 // Create, read, change and list event pipelines (specification 4.18).
-
 import { z } from "zod"
-import { AppError, defineOperation, pageInput, resultOf, Slug, SlugOrId } from "#core"
+import { AppError, defineOperation, omitReadOnly, pageInput, readOnlyInput, resultOf, Slug, SlugOrId } from "#core"
 import { PipelineDocument, PipelineState, Purpose, SourceKind } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
-import { omitReadOnly, readOnlyInput } from "../read-only.ts"
 import { changeFields, createFields, EventPipeline, readOnlyFields, Secret, toWire, Warnings } from "../wire.ts"
 import { madePipeline } from "./examples.ts"
 

@@ -3,6 +3,7 @@ import { z } from "zod"
 import { AppError, Clock, defineOperation, Settings, SlugOrId, Store, Timestamp, Uuid } from "#core"
 import { EntryCollection, redactedText, storedPayload } from "#core/engine"
 import { EventPipelinesService } from "../pipelines.ts"
+import { requireEntry } from "../rules.ts"
 import { taken } from "./examples.ts"
 
 export const getPayload = defineOperation({
@@ -28,14 +29,9 @@ export const getPayload = defineOperation({
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const pipeline = await deps.pipelines.get(organization, input.slug)
-    const entries = deps.store.open(EntryCollection, organization)
-    const entry = await entries.get(input.id)
-    if (entry?.pipeline_id !== pipeline.id)
-      throw new AppError("not_found", `The pipeline "${pipeline.slug}" has no execution ${input.id}.`, {
-        reason: "execution_not_found",
-      })
+    const entry = await requireEntry(deps.store, organization, pipeline, input.id)
     const first = entry.replay_of ?? entry.repeat_of
-    const origin = first === null ? entry : await entries.get(first)
+    const origin = first === null ? entry : await deps.store.open(EntryCollection, organization).get(first)
     const kept = origin && (await storedPayload(deps.store, organization, origin, deps.settings.retention.payloads_days, deps.clock.now()))
     if (!kept)
       throw new AppError("failed_precondition", "The event's payload is not stored: the event was rejected, or the payload has expired.", {

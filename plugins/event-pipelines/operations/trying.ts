@@ -1,11 +1,9 @@
 // Trying a pipeline without an event from outside: validate a document, run one dry, send an event from inside.
-
 import { z } from "zod"
-import { AppError, defineOperation, SlugOrId, Uuid } from "#core"
+import { AnyJson, defineOperation, SlugOrId, Uuid } from "#core"
 import { PipelineDocument, PipelineEngine, PipelineSource } from "#core/engine"
 import { Pages } from "../../pages/index.ts"
-import { EventPipelinesService } from "../pipelines.ts"
-import { Force, refuseForce } from "../rules.ts"
+import { Force, refuseForce, requirePipeline } from "../rules.ts"
 import { unpublishedPage } from "../unpublished-page.ts"
 import { document, madePipeline, taken } from "./examples.ts"
 
@@ -26,7 +24,7 @@ export const validatePipeline = defineOperation({
   http: { method: "POST", path: `${path}/validate` },
   access: { scope: "event_pipelines:read", role: "member" },
   hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({ document: z.json().describe("The document, as in create.") }),
+  input: z.strictObject({ document: AnyJson.describe("The document, as in create.") }),
   output: z.object({ ok: z.boolean(), digest: z.string().nullable(), findings: z.array(FindingWire) }),
   errors: ["invalid_argument"],
   examples: [{ input: { document } }],
@@ -52,27 +50,25 @@ export const testPipeline = defineOperation({
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject({
     slug: SlugOrId,
-    payload: z.json(),
+    payload: AnyJson,
     headers: z.record(z.string(), z.string()).optional(),
     query: z.record(z.string(), z.string()).optional(),
   }),
   output: z.object({
-    verdict: z.json(),
-    schema_errors: z.array(z.json()),
-    warnings: z.array(z.json()).describe("Parts of the event that would be dropped."),
-    transformed: z.json(),
-    steps: z.array(z.json()),
+    verdict: AnyJson,
+    schema_errors: z.array(AnyJson),
+    warnings: z.array(AnyJson).describe("Parts of the event that would be dropped."),
+    transformed: AnyJson,
+    steps: z.array(AnyJson),
     effects: z
-      .object({ rows: z.array(z.json()), sends: z.array(z.json()), broadcasts: z.array(z.json()), response: z.json() })
+      .object({ rows: z.array(AnyJson), sends: z.array(AnyJson), broadcasts: z.array(AnyJson), response: AnyJson })
       .describe("Effects that the event would have."),
   }),
   errors: ["invalid_argument", "not_found", "failed_precondition"],
   examples: [{ ...madePipeline, input: taken.given.event.input }],
-  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
+  inject: { engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps }) {
-    const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
-    const stored = await deps.source.byId(caller.organization.id, id)
-    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`, { reason: "event_pipeline_not_found" })
+    const stored = await requirePipeline(deps.source, caller.organization.id, input.slug)
     const { headers, query, payload } = input
     const run = await deps.engine.dryRun(stored, { payload, ...(headers && { headers }), ...(query && { query }) })
     return {
@@ -97,20 +93,18 @@ export const sendEvent = defineOperation({
   http: { method: "POST", path: `${path}/{slug}/events` },
   access: { scope: "event_pipelines:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
-  input: z.strictObject({ slug: SlugOrId, payload: z.json(), is_test: z.boolean().default(false), force: Force }),
+  input: z.strictObject({ slug: SlugOrId, payload: AnyJson, is_test: z.boolean().default(false), force: Force }),
   output: z.object({
     execution_id: Uuid,
     status: z.enum(["accepted", "rejected", "failed"]),
-    response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: z.json() }),
+    response: z.object({ status: z.int(), headers: z.record(z.string(), z.string()), body: AnyJson }),
   }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "permission_denied"],
   examples: [{ ...madePipeline, input: taken.given.event.input }],
-  inject: { pipelines: EventPipelinesService, engine: PipelineEngine, source: PipelineSource },
+  inject: { engine: PipelineEngine, source: PipelineSource },
   async handle({ input, caller, deps }) {
     refuseForce(input.force, caller)
-    const { id } = await deps.pipelines.get(caller.organization.id, input.slug)
-    const stored = await deps.source.byId(caller.organization.id, id)
-    if (!stored) throw new AppError("not_found", `There is no event pipeline "${input.slug}".`, { reason: "event_pipeline_not_found" })
+    const stored = await requirePipeline(deps.source, caller.organization.id, input.slug)
     const { execution_id, status, reply } = await deps.engine.submit(stored, {
       payload: input.payload,
       isTest: input.is_test || caller.isTest === true,

@@ -3,6 +3,7 @@ import { parse } from "csv-parse/sync"
 import { z } from "zod"
 import { CommandProblem } from "#core"
 import { readGiven } from "#core/commands"
+import { fieldProblems } from "#core/engine"
 import type { Comparison } from "../ranking/comparisons.ts"
 import { type Fit, fitRanking } from "../ranking/fit.ts"
 import type { RankingModel } from "../ranking/strengths.ts"
@@ -25,7 +26,7 @@ const Given = z
     winner: z.enum(["a", "b", "tie"]),
     count: z.number().int().min(1).max(1e9).default(1),
   })
-  .refine(({ a, b }) => a !== b, "a and b are the same key; compare two.")
+  .refine(({ a, b }) => a !== b, "Compare two keys: a and b are the same.")
 
 export function fitFile({ file, model, json = false }: FitOptions): string {
   const comparisons = readComparisons(readGiven(file, { orInput: true }).toString("utf8"), file)
@@ -39,13 +40,14 @@ function readComparisons(text: string, file: string): Comparison[] {
   const comparisons = rows.flatMap((row, index) => {
     const read = Given.safeParse(row)
     if (read.success) return [read.data]
-    for (const { path, message } of read.error.issues)
-      problems.push(`comparison ${index + 1}${path.length > 0 ? `, ${path.join(".")}` : ""}: ${message}`)
+    for (const { path, message } of fieldProblems({ schema: Given, value: row, issues: read.error.issues }))
+      problems.push(`comparison ${index + 1}${path === "" ? "" : `, ${path}`}: ${message}`)
     return []
   })
   if (problems.length > 0) {
     const more = problems.length > maxProblems ? [`and ${problems.length - maxProblems} more`] : []
-    throw new CommandProblem([`${file} has ${problems.length} problems:`, ...problems.slice(0, maxProblems), ...more].join("\n  "))
+    const count = problems.length === 1 ? "a problem" : `${problems.length} problems`
+    throw new CommandProblem([`${file} has ${count}:`, ...problems.slice(0, maxProblems), ...more].join("\n  "))
   }
   if (comparisons.length === 0) throw new CommandProblem(`${file} has no comparisons.`)
   const keys = new Set(comparisons.flatMap(({ a, b }) => [a, b])).size
@@ -55,7 +57,7 @@ function readComparisons(text: string, file: string): Comparison[] {
 
 function fromJson(text: string, file: string): unknown[] {
   try {
-    return z.array(z.unknown()).parse(JSON.parse(text))
+    return JSON.parse(text) as unknown[]
   } catch (error) {
     throw new CommandProblem(`${file} is not valid JSON: ${(error as Error).message}`)
   }

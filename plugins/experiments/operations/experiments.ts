@@ -10,6 +10,7 @@ import {
   pageInput,
   requireRevision,
   resultOf,
+  Scheduler,
   Slug,
   SlugOrId,
   Store,
@@ -20,7 +21,20 @@ import {
 import { Pages } from "../../pages/index.ts"
 import { ExperimentCollection, type StoredExperiment, statuses } from "../collections.ts"
 import { Experiments, requireStatus } from "../experiments.ts"
-import { bySlug, ExperimentResource, Goal, Guardrails, Hypothesis, onThatPage, pageOfTwo, resourceOf, Variants } from "./resource.ts"
+import { Plan } from "../live/plan.ts"
+import { keepSchedules } from "../live/ticks.ts"
+import {
+  Allocation,
+  bySlug,
+  ExperimentResource,
+  Goal,
+  Guardrails,
+  Hypothesis,
+  onThatPage,
+  pageOfTwo,
+  resourceOf,
+  Variants,
+} from "./resource.ts"
 
 const PageRef = SlugOrId.describe("Slug or UUID of the page whose variants are compared.")
 const madeExperiment = { given: { experiment: "experiments.create" }, input: { slug: resultOf("experiment.slug") } }
@@ -39,6 +53,8 @@ export const createExperiment = defineOperation({
     variants: Variants.optional().describe("The page's own variants when absent."),
     goal: Goal.default({ kind: "lead" }),
     guardrails: Guardrails.default([]),
+    plan: Plan.prefault({}).describe("Of the statistics of real visitors."),
+    allocation: Allocation.nullable().default(null),
   }),
   output: ExperimentResource,
   errors: ["invalid_argument", "not_found", "already_exists"],
@@ -51,6 +67,7 @@ export const createExperiment = defineOperation({
   inject: { store: Store, pages: Pages, clock: Clock, ids: Ids },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
+    requireFloor(input.allocation, input.variants?.length)
     const existing = deps.store.open(ExperimentCollection, organization)
     const isTaken = async (slug: string) => (await existing.first({ slug })) !== undefined
     if (input.slug !== undefined && (await isTaken(input.slug))) {
@@ -70,12 +87,15 @@ export const createExperiment = defineOperation({
       variants: input.variants ?? (page?.variants ?? []).map(({ key }) => ({ key, page_variant: key })),
       goal: input.goal as StoredExperiment["goal"],
       guardrails: input.guardrails,
+      plan: input.plan,
+      allocation: input.allocation,
       status: "draft",
       decision: null,
       revision: 1,
       created_at: at,
       updated_at: at,
       started_at: null,
+      ended_at: null,
     }
     work.in(ExperimentCollection, organization).insert(experiment)
     return resourceOf(experiment)
@@ -123,9 +143,9 @@ export const getExperiment = defineOperation({
 
 export const updateExperiment = defineOperation({
   name: "experiments.update",
-  summary: "Change an experiment; while it runs, its name, hypothesis and guardrails only.",
+  summary: "Change an experiment; while it runs, its name, hypothesis, guardrails and allocation only.",
   description:
-    "What is measured (page, variants, goal) is settled when the experiment starts: evidence from before a change would not be of the same thing.",
+    "What is measured (page, variants, goal, plan) is settled when the experiment starts: evidence from before a change would not be of the same thing.",
   http: { method: "PATCH", path: "/v1/experiments/{slug}" },
   access: { scope: "experiments:write", role: "member" },
   hints: { readOnly: false, destructive: true, idempotent: true },
@@ -137,6 +157,8 @@ export const updateExperiment = defineOperation({
     variants: Variants.optional().describe("Replaces the list."),
     goal: Goal.optional(),
     guardrails: Guardrails.optional().describe("Replaces the list."),
+    plan: Plan.optional().describe("Replaces the plan."),
+    allocation: Allocation.nullable().optional().describe("Null ends it: the page's weights stay as they are."),
     expected_revision: z.int().optional().describe("Revision that the change was made for; refused when there is a newer one."),
   }),
   output: ExperimentResource,
@@ -147,18 +169,21 @@ export const updateExperiment = defineOperation({
       input: { ...madeExperiment.input, name: "Shortest headline", expected_revision: resultOf("experiment.revision") },
     },
   ],
-  inject: { experiments: Experiments, pages: Pages },
+  inject: { experiments: Experiments, pages: Pages, scheduler: Scheduler },
   async handle({ input, caller, deps, work }) {
     const { slug, expected_revision, page: pageRef, ...given } = input
     const organization = caller.organization.id
     const experiment = await deps.experiments.require(organization, slug)
     requireRevision("experiment", experiment.revision, expected_revision)
     const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-    const settled = ["variants", "goal"].some((field) => field in change) || pageRef !== undefined
-    requireStatus(experiment, settled ? ["draft"] : ["draft", "running"], settled ? "A change of page, variants or goal" : "A change")
+    const settled = ["variants", "goal", "plan"].some((field) => field in change) || pageRef !== undefined
+    requireStatus(experiment, settled ? ["draft"] : ["draft", "running"], settled ? "A change of page, variants, goal or plan" : "A change")
     if (pageRef !== undefined) change["page_id"] = (await deps.pages.require(organization, pageRef)).id
     if (Object.keys(change).length === 0) return resourceOf(experiment)
-    return resourceOf(deps.experiments.update(work, organization, experiment, change))
+    requireFloor(given.allocation ?? experiment.allocation, (given.variants ?? experiment.variants).length)
+    const changed = deps.experiments.update(work, organization, experiment, change)
+    if (given.allocation !== undefined && changed.status === "running") keepSchedules(deps.scheduler, work, organization, changed)
+    return resourceOf(changed)
   },
 })
 
@@ -181,7 +206,7 @@ export const startExperiment = defineOperation({
       input: { slug: resultOf("experiment.slug") },
     },
   ],
-  inject: { experiments: Experiments, pages: Pages, clock: Clock },
+  inject: { experiments: Experiments, pages: Pages, clock: Clock, scheduler: Scheduler },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
     const experiment = await deps.experiments.require(organization, input.slug)
@@ -205,9 +230,13 @@ export const startExperiment = defineOperation({
         },
       )
     }
-    return resourceOf(
-      deps.experiments.update(work, organization, experiment, { status: "running", started_at: timestamp(deps.clock.now()) }),
-    )
+    requireFloor(experiment.allocation, experiment.variants.length)
+    const started = deps.experiments.update(work, organization, experiment, {
+      status: "running",
+      started_at: timestamp(deps.clock.now()),
+    })
+    keepSchedules(deps.scheduler, work, organization, started)
+    return resourceOf(started)
   },
 })
 
@@ -221,10 +250,24 @@ export const archiveExperiment = defineOperation({
   output: ExperimentResource,
   errors: ["not_found", "aborted"],
   examples: [madeExperiment],
-  inject: { experiments: Experiments },
+  inject: { experiments: Experiments, clock: Clock, scheduler: Scheduler },
   async handle({ input, caller, deps, work }) {
-    const experiment = await deps.experiments.require(caller.organization.id, input.slug)
+    const organization = caller.organization.id
+    const experiment = await deps.experiments.require(organization, input.slug)
     if (experiment.status === "archived") return resourceOf(experiment)
-    return resourceOf(deps.experiments.update(work, caller.organization.id, experiment, { status: "archived" }))
+    const ended_at = experiment.ended_at ?? timestamp(deps.clock.now())
+    const archived = deps.experiments.update(work, organization, experiment, { status: "archived", ended_at })
+    keepSchedules(deps.scheduler, work, organization, archived)
+    return resourceOf(archived)
   },
 })
+
+/** Throws `invalid_argument` where the variants' least shares together are more than there is. */
+function requireFloor(allocation: StoredExperiment["allocation"], variantCount = 2): void {
+  if (!allocation || variantCount < 2 || allocation.floor * variantCount <= 1) return
+  const message = `${allocation.floor} for each of ${variantCount} variants is more than all; give at most ${Math.floor(1_000 / variantCount) / 1_000}`
+  throw new AppError("invalid_argument", `allocation.floor: ${message}.`, {
+    reason: "floor_too_high",
+    fields: [{ path: "allocation.floor", message }],
+  })
+}

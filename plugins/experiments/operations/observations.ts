@@ -38,7 +38,8 @@ export const listObservations = defineOperation({
       organization,
       cursorScope: `experiments.list_observations ${id} ${JSON.stringify(filter)}`,
       filter: { experiment_id: id, ...filter },
-      sort: { id: -1 },
+      // Ids of runs' observations are derived, and in no order.
+      sort: { created_at: -1 },
       request: { limit, cursor },
     })
     return { observations: page.items.map(shownObservation), next_cursor: page.next_cursor }

@@ -1,57 +1,26 @@
 // Starting a panel. It runs as jobs; a call that the panel outlasts is answered with what there is.
 import { z } from "zod"
-import {
-  AppError,
-  type Caller,
-  Clock,
-  defineOperation,
-  JobQueue,
-  type Json,
-  resultOf,
-  Store,
-  timestamp,
-  type UnitOfWork,
-  UnitsOfWork,
-  Uuid,
-} from "#core"
-import { Models } from "../../models/index.ts"
+import { AnyJson, AppError, defineOperation, type JobQueue, type Json, resultOf, type Store, type UnitOfWork, Uuid } from "#core"
 import { type ExperimentVariant, PersonaCollection, type StoredExperiment } from "../collections.ts"
-import { Experiments, requireStatus, requireVariant } from "../experiments.ts"
+import { requireStatus, requireVariant } from "../experiments.ts"
 import { PanelToken, panelCell, panelEnd } from "../panel/jobs.ts"
 import { cellsOf, type Panel } from "../panel/panel.ts"
-import { awaitedRun, beginOrJoin, type PersonaSnapshot, RunCollection, type StoredRun } from "../runs.ts"
+import { awaitedRun, beginOrJoin, type PersonaSnapshot, type StoredRun } from "../runs.ts"
 import { ExperimentConfig, type ExperimentSettings } from "../settings.ts"
-import { type VariantViews, VariantViewsToken } from "../variant-views.ts"
 import { bySlug, onThatPage, pageOfTwo, VariantKey } from "./resource.ts"
+import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
 const Ranking = z
-  .record(z.string(), z.json())
+  .record(z.string(), AnyJson)
   .describe(
     "Details of the decision check: `ranking`, `kill_list` with reasons, `persona_scores`, `failed_cells`; empty until it is completed.",
   )
 
-interface Injected {
-  readonly store: Store
-  readonly clock: Clock
-  readonly queue: JobQueue
-  readonly works: UnitsOfWork
-  readonly models: Models
-  readonly experiments: Experiments
-  readonly views: VariantViews
+const inject = { ...runTokens, panel: PanelToken, settings: ExperimentConfig }
+
+interface PanelDeps extends RunDeps {
   readonly panel: Panel
   readonly settings: ExperimentSettings
-}
-
-const inject = {
-  store: Store,
-  clock: Clock,
-  queue: JobQueue,
-  works: UnitsOfWork,
-  models: Models,
-  experiments: Experiments,
-  views: VariantViewsToken,
-  panel: PanelToken,
-  settings: ExperimentConfig,
 }
 
 interface Asked {
@@ -110,7 +79,7 @@ export const startPanel = defineOperation({
     const { there, withoutPage } = await deps.views.split(organization, experiment, wanted)
     let started = false
     const run = await beginOrJoin(deps.store, organization, { id: callId, asked: canonical }, async () => {
-      const begun = await begin(deps, caller, experiment, asked, { id: callId, canonical, there })
+      const begun = await begin(deps, { caller, experiment, id: callId, asked: canonical, variants: there }, asked)
       started = true
       return begun
     })
@@ -132,64 +101,35 @@ export const startPanel = defineOperation({
   },
 })
 
-interface Beginning {
-  readonly id: string
-  readonly canonical: string
-  readonly there: ExperimentVariant[]
-}
-
 /** Commits the run with all of its jobs, before anything is asked of a model. */
-async function begin(
-  deps: Injected,
-  caller: Caller,
-  experiment: StoredExperiment,
-  { draws, persona_slugs }: Asked,
-  { id, canonical, there }: Beginning,
-): Promise<StoredRun> {
+async function begin(deps: PanelDeps, call: RunCall, { draws, persona_slugs }: Asked): Promise<StoredRun> {
+  const { experiment, variants, caller } = call
   const organization = caller.organization.id
   requireStatus(experiment, ["draft", "running"], "A panel")
   const { images } = deps.models.language("persona")
   const personas = await personasOf(deps.store, organization, persona_slugs)
-  if (there.length === 0) {
+  if (variants.length === 0) {
     throw new AppError("failed_precondition", `None of the variants of "${experiment.slug}" is a variant of its page.`, {
       reason: "variants_missing",
     })
   }
-  const run: StoredRun = {
-    id,
-    kind: "panel",
-    experiment_id: experiment.id,
-    asked: canonical,
-    variants: there,
-    screenshots: {},
-    status: "running",
-    result: null,
-    created_at: timestamp(deps.clock.now()),
-    finished_at: null,
-    personas,
-    draws,
-  }
+  const texts = await deps.views.texts(organization, experiment, variants)
+  const run = newRun(call, deps.clock.now(), { kind: "panel", texts, personas, draws })
   const cells = cellsOf(run)
   if (cells > deps.settings.max_panel_cells) {
-    const message = `${personas.length} personas x ${there.length} variants x ${draws} draws are ${cells} cells; a panel has at most ${deps.settings.max_panel_cells}`
+    const message = `${personas.length} personas x ${variants.length} variants x ${draws} draws are ${cells} cells; a panel has at most ${deps.settings.max_panel_cells}`
     throw new AppError("invalid_argument", `${message}. Name fewer personas or variants, or take fewer draws.`, {
       reason: "panel_too_large",
       fields: [{ path: "draws", message }],
     })
   }
-  const texts = await Promise.all(there.map((variant) => deps.views.text(organization, experiment, variant)))
-  await deps.models.afford(organization, deps.panel.estimate(personas, texts, draws, images))
-  await deps.works.run(async (work) => {
-    if (images) Object.assign(run.screenshots, await deps.views.picture(work, caller, experiment, there))
-    work.in(RunCollection, organization).insert(run)
-    enqueueCells(work, deps, organization, run)
-  })
-  return run
+  await deps.models.afford(organization, deps.panel.estimate(personas, Object.values(texts), draws, images))
+  return await commitRun(deps, call, run, (work) => enqueueCells(work, deps.queue, organization, run))
 }
 
 function enqueueCells(
   work: UnitOfWork,
-  { queue }: Injected,
+  queue: JobQueue,
   organization: string,
   { id: run_id, personas = [], variants, draws = 1 }: StoredRun,
 ): void {

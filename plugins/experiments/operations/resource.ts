@@ -1,7 +1,9 @@
 // An experiment as callers see it and give it.
 import { z } from "zod"
-import { resultOf, SlugOrId, Timestamp, Uuid } from "#core"
+import { AnyJson, resultOf, SlugOrId, Timestamp, Uuid } from "#core"
+import { problemOfName } from "../../datasets/index.ts"
 import { observationKinds, type StoredExperiment, statuses } from "../collections.ts"
+import { Plan, planOf } from "../live/plan.ts"
 
 export const VariantKey = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "lower-case letters, digits, - and _, such as control")
 
@@ -27,7 +29,16 @@ export const Goal = z
     z.strictObject({
       kind: z.literal("dataset"),
       dataset_slug: z.string().min(1).max(100),
-      where: z.record(z.string().min(1).max(200), z.union([z.string().max(1_000), z.number(), z.boolean()])).default({}),
+      where: z
+        .record(
+          z
+            .string()
+            .min(1)
+            .max(200)
+            .refine((name) => problemOfName(name) === undefined, "not a column's name"),
+          z.union([z.string().max(1_000), z.number(), z.boolean()]),
+        )
+        .default({}),
     }),
   ])
   .describe("What counts as a conversion: a lead, another page event, or a row of a dataset with these values.")
@@ -44,6 +55,18 @@ export const Guardrails = z
   .max(guardrailMetrics.length)
   .refine((rails) => new Set(rails.map(({ metric }) => metric)).size === rails.length, "two guardrails have the same metric")
 
+export const Allocation = z
+  .strictObject({
+    kind: z.literal("thompson"),
+    floor: z.number().min(0.01).max(0.5).default(0.1).describe("Least share of each variant; of k variants at most 1/k."),
+    prior: z
+      .enum(["tournament", "none"])
+      .default("none")
+      .describe("`tournament`: what the last one found counts as a few conversions do, until there are some."),
+    interval: z.enum(["1h", "6h", "1d"]).default("1d").describe("How often the weights change."),
+  })
+  .describe("Has the page's weights follow how likely each variant is the best, while the experiment runs.")
+
 export const Hypothesis = z.string().trim().max(2_000)
 
 export const ExperimentResource = z
@@ -54,17 +77,25 @@ export const ExperimentResource = z
     hypothesis: z.string(),
     page_id: Uuid.nullable().describe("The page whose variants are compared; null until one is named."),
     variants: z.array(z.object({ key: z.string(), page_variant: z.string() })),
-    goal: z.json().describe("As it was given."),
+    goal: AnyJson.describe("As it was given."),
     guardrails: z.array(z.object({ metric: z.string(), max_increase_percent: z.number() })),
+    plan: Plan,
+    allocation: Allocation.nullable().describe("Null: the page's weights stay as they are set."),
     status: z.enum(statuses),
     decision: z
-      .object({ variant_key: z.string(), reason: z.string(), decided_by: z.string(), decided_at: Timestamp })
+      .object({
+        variant_key: z.string().describe("Empty: none was chosen."),
+        reason: z.string(),
+        decided_by: z.string(),
+        decided_at: Timestamp,
+      })
       .nullable()
       .describe("Who decided for which variant, and why."),
     revision: z.int(),
     created_at: Timestamp,
     updated_at: Timestamp,
     started_at: Timestamp.nullable(),
+    ended_at: Timestamp.nullable().describe("When it was decided or archived."),
   })
   .meta({ id: "Experiment" })
 
@@ -78,7 +109,7 @@ export const ObservationResource = z
     judge_slug: z.string().describe("`human:<user_id>`, `model:<model>@<prompt version>`, `persona:<slug>` or `live:<metric>`."),
     value: z.number().nullable(),
     reason: z.string(),
-    details: z.record(z.string(), z.json()),
+    details: z.record(z.string(), AnyJson),
     run_id: z.string().nullable().describe("The panel or tournament that it is of."),
     created_at: Timestamp,
   })
@@ -87,7 +118,8 @@ export const ObservationResource = z
 export const bySlug = { slug: SlugOrId.describe("Slug or UUID of the experiment.") }
 
 export function resourceOf({ organization_id: _organization, ...experiment }: StoredExperiment) {
-  return experiment as Omit<StoredExperiment, "organization_id"> & { goal: z.infer<ReturnType<typeof z.json>> }
+  const { allocation = null, ended_at = null } = experiment
+  return { ...experiment, goal: experiment.goal as z.infer<ReturnType<typeof z.json>>, plan: planOf(experiment), allocation, ended_at }
 }
 
 /** Calls that examples are given: a page, and an experiment on it. */

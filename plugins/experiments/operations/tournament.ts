@@ -1,16 +1,12 @@
 // A tournament between variants: the call is answered with its end, and a repeat of the call joins it.
 import { z } from "zod"
-import { AppError, type Caller, Clock, defineOperation, JobQueue, type Json, resultOf, Store, timestamp, UnitsOfWork, Uuid } from "#core"
-import { Models } from "../../models/index.ts"
-import type { ExperimentVariant, StoredExperiment } from "../collections.ts"
-import { cosine } from "../cosine.ts"
-import { Experiments, requireStatus } from "../experiments.ts"
-import { awaitedRun, beginOrJoin, RunCollection, type StoredRun } from "../runs.ts"
-import { mergesOf, shingleSimilarity } from "../tournament/clusters.ts"
+import { AppError, defineOperation, resultOf, Uuid } from "#core"
+import { requireStatus } from "../experiments.ts"
+import { awaitedRun, beginOrJoin, type StoredRun } from "../runs.ts"
 import { playTournament } from "../tournament/jobs.ts"
-import { criteriaOf, kinds } from "../tournament/prompts.ts"
-import { type VariantViews, VariantViewsToken } from "../variant-views.ts"
+import { criteriaOf, judgeSlugOf, kinds } from "../tournament/prompts.ts"
 import { bySlug, onThatPage, pageOfTwo, VariantKey } from "./resource.ts"
+import { commitRun, newRun, type RunCall, type RunDeps, runTokens } from "./run-start.ts"
 
 const maxComparisons = 500
 /** Rounds of each pair, where the caller names no bound. */
@@ -39,7 +35,7 @@ const Result = z.object({
     z.object({
       comparisons: z.int(),
       key: z.string(),
-      rank: z.int().describe("Variants whose intervals overlap share one."),
+      rank: z.int().describe("Variants whose intervals overlap share one; a proven leader has its own."),
       represents: z.array(z.string()).describe("The variant, and those that were merged into it."),
       score: z.number().describe("Expected win rate against the others."),
       strength: z.number().describe("Log-strength (Bradley-Terry), centred."),
@@ -60,26 +56,6 @@ const Result = z.object({
   flip_rate: z.number().nullable().describe("Share of the pairs whose verdict changed with the seats."),
   note: z.string(),
 })
-
-interface Injected {
-  readonly store: Store
-  readonly clock: Clock
-  readonly queue: JobQueue
-  readonly works: UnitsOfWork
-  readonly models: Models
-  readonly experiments: Experiments
-  readonly views: VariantViews
-}
-
-const inject = {
-  store: Store,
-  clock: Clock,
-  queue: JobQueue,
-  works: UnitsOfWork,
-  models: Models,
-  experiments: Experiments,
-  views: VariantViewsToken,
-}
 
 export const runTournament = defineOperation({
   name: "experiments.run_tournament",
@@ -113,7 +89,7 @@ export const runTournament = defineOperation({
   }),
   errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "canceled"],
   examples: [{ given: { page: pageOfTwo, experiment: onThatPage }, input: { slug: resultOf("experiment.slug"), max_comparisons: 4 } }],
-  inject,
+  inject: runTokens,
   async handle({ input: { slug, ...asked }, caller, deps, signal, callId }) {
     const organization = caller.organization.id
     const experiment = await deps.experiments.require(organization, slug)
@@ -123,7 +99,7 @@ export const runTournament = defineOperation({
     const { there, withoutPage } = await deps.views.split(organization, experiment, wanted)
     const canonical = JSON.stringify([experiment.id, asked])
     const run = await beginOrJoin(deps.store, organization, { id: callId, asked: canonical }, () =>
-      begin(deps, caller, experiment, asked, { id: callId, canonical, there }),
+      begin(deps, { caller, experiment, id: callId, asked: canonical, variants: there }, asked),
     )
     const { status, result } = await awaitedRun(deps, organization, run.id, { untilMs: Number.POSITIVE_INFINITY, signal })
     if (status !== "completed") throw new AppError("canceled", "The caller left; the tournament goes on.", { reason: "canceled" })
@@ -145,52 +121,23 @@ interface Asked {
   readonly alpha: number
 }
 
-async function begin(
-  deps: Injected,
-  caller: Caller,
-  experiment: StoredExperiment,
-  { kind, criteria, max_comparisons, equal_margin, alpha }: Asked,
-  { id, canonical, there }: { readonly id: string; readonly canonical: string; readonly there: ExperimentVariant[] },
-): Promise<StoredRun> {
-  const organization = caller.organization.id
+async function begin(deps: RunDeps, call: RunCall, { kind, criteria, max_comparisons, equal_margin, alpha }: Asked): Promise<StoredRun> {
+  const { experiment, variants, caller } = call
   requireStatus(experiment, ["draft", "running"], "A tournament")
-  const { images } = deps.models.language("judge")
-  if (there.length < 2) {
-    const message = `A tournament needs two variants that are variants of the page; "${experiment.slug}" has ${there.length} of those that were asked for.`
+  const judge_slug = judgeSlugOf(deps.models.language("judge").model)
+  if (variants.length < 2) {
+    const message = `A tournament needs two variants that are variants of the page; "${experiment.slug}" has ${variants.length} of those that were asked for.`
     throw new AppError("failed_precondition", message, { reason: "variants_missing" })
   }
-  const texts = new Map<string, string>()
-  for (const variant of there) texts.set(variant.key, await deps.views.text(organization, experiment, variant))
-  const merges = await merged(deps.models, organization, texts)
-  const playing = there.filter(({ key }) => !merges.some(({ merged_key }) => merged_key === key))
-  const run: StoredRun = {
-    id,
+  const organization = caller.organization.id
+  const run = newRun(call, deps.clock.now(), {
     kind: "tournament",
-    experiment_id: experiment.id,
-    asked: canonical,
-    variants: playing,
-    screenshots: {},
-    status: "running",
-    result: null,
-    created_at: timestamp(deps.clock.now()),
-    finished_at: null,
+    texts: await deps.views.texts(organization, experiment, variants),
+    judge_slug,
     criteria: criteria ?? criteriaOf[kind],
-    max_comparisons: max_comparisons ?? Math.min(maxComparisons, playing.length * (playing.length - 1) * roundsPerPair),
-    merges: merges as unknown as Json,
-  }
-  await deps.works.run(async (work) => {
-    if (images) Object.assign(run.screenshots, await deps.views.picture(work, caller, experiment, playing))
-    work.in(RunCollection, organization).insert(run)
-    deps.queue.enqueue(work, playTournament, { run_id: id, equal_margin, alpha }, { organization, key: id })
+    max_comparisons: max_comparisons ?? Math.min(maxComparisons, variants.length * (variants.length - 1) * roundsPerPair),
   })
-  return run
-}
-
-/** By embeddings where there is a model of them, else by their words. */
-async function merged(models: Models, organization: string, texts: ReadonlyMap<string, string>) {
-  if (!models.embedding()) return mergesOf(texts, "shingles", shingleSimilarity)
-  const given = [...new Set(texts.values())]
-  const { value } = await models.embed(organization, given)
-  const vectors = new Map(given.map((text, place) => [text, value[place] ?? []]))
-  return mergesOf(texts, "embedding", (one, other) => (one === other ? 1 : cosine(vectors.get(one) ?? [], vectors.get(other) ?? [])))
+  return await commitRun(deps, call, run, (work) => {
+    deps.queue.enqueue(work, playTournament, { run_id: run.id, equal_margin, alpha }, { organization, key: run.id })
+  })
 }

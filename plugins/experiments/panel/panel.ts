@@ -1,15 +1,17 @@
 // A panel: personas read variants, each as often as there are draws. Every cell of the table is a job and an observation, so
 // that a crash leaves only the missing ones to be done; when all are there, one decision check sums them up.
-import { AppError, type Clock, derivedUuid, type Json, Postponed, type Store, type UnitOfWork } from "#core"
-import type { Models, Question } from "../../models/index.ts"
+import { type Clock, derivedUuid, type Json, Postponed, type Store, type UnitOfWork } from "#core"
+import type { Answered, Models, Question } from "../../models/index.ts"
 import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
 import type { Experiments } from "../experiments.ts"
+import { told } from "../failures.ts"
 import type { Ledger } from "../ledger.ts"
+import { counted, isCorrection } from "../ledger-reading.ts"
 import { finished, type PersonaSnapshot, RunCollection, requireRun, type StoredRun } from "../runs.ts"
-import type { VariantViews } from "../variant-views.ts"
+import { shownOf, type VariantView, type VariantViews } from "../variant-views.ts"
 import { anchorSets, expected, points, rated } from "./anchors.ts"
 import { ownWords, Rating, shownPage, withRating } from "./prompts.ts"
-import { type Cell, panelRanking } from "./ranking.ts"
+import { cellOf, panelRanking, panelSlugOf } from "./ranking.ts"
 
 export interface CellRef {
   readonly run_id: string
@@ -56,25 +58,19 @@ export class Panel {
     const persona = run.personas?.find(({ slug }) => slug === ref.persona)
     if (!persona) return
     const experiment = await experiments.require(organization, run.experiment_id)
-    const { text, image } = await views.of(organization, experiment, run, ref.variant)
-    const question = { ...this.#question(persona, text, image ? [image] : [], ref.draw), signal }
+    const view = await views.of(organization, run, ref.variant, models.language("persona"))
+    const question = { ...this.#question(persona, view.text, view.image ? [view.image] : [], ref.draw), signal }
     if (!models.embedding()) {
-      const { value, madeBy, costMillicents } = await models.object(organization, { ...question, schema: Rating })
-      const details = { method: "structured_rating", made_by: madeBy, cost_millicents: costMillicents, image: image !== undefined }
+      const { value, ...call } = await models.object(organization, { ...question, schema: Rating })
+      const details = { method: "structured_rating", ...madeOf(call, view) }
       this.#observe(work, organization, experiment, ref, { value: value.likelihood, reason: value.answer, details })
       return
     }
-    const { value: answer, madeBy, costMillicents } = await models.text(organization, question)
+    const { value: answer, ...call } = await models.text(organization, question)
     const [own = [], ...anchors] = (await models.embed(organization, [answer, ...anchorSets.flat()], signal)).value
     const sets = anchorSets.map((_, place) => anchors.slice(place * points.length, (place + 1) * points.length))
     const distribution = rated(own, sets)
-    const details = {
-      method: "semantic_similarity",
-      made_by: madeBy,
-      cost_millicents: costMillicents,
-      image: image !== undefined,
-      distribution,
-    }
+    const details = { method: "semantic_similarity", ...madeOf(call, view), distribution }
     this.#observe(work, organization, experiment, ref, { value: expected(distribution), reason: answer, details })
   }
 
@@ -98,11 +94,12 @@ export class Panel {
     const run = await requireRun(store, organization, runId)
     if (run.status === "completed") return
     const observations = store.open(ObservationCollection, organization)
-    const filter = { experiment_id: run.experiment_id, run_id: run.id }
-    const count = await observations.count(filter, { limit: cellsOf(run) })
-    if (count < cellsOf(run)) throw new Postponed(endMs)
-    const cells: Cell[] = []
-    for await (const one of observations.stream(filter)) if (one.kind === "panel") cells.push(cellOf(one))
+    const filter = { experiment_id: run.experiment_id, run_id: run.id, kind: "panel" }
+    if ((await observations.count(filter, { limit: cellsOf(run) })) < cellsOf(run)) throw new Postponed(endMs)
+    const said: StoredObservation[] = []
+    for await (const one of observations.stream(filter)) said.push(one)
+    if (said.filter((one) => !isCorrection(one)).length < cellsOf(run)) throw new Postponed(endMs)
+    const cells = counted(said).map(cellOf)
     const experiment = await experiments.require(organization, run.experiment_id)
     const result = panelRanking(
       cells,
@@ -114,7 +111,7 @@ export class Panel {
       id: derivedUuid("decision check", run.id),
       kind: "decision_check",
       variant_key: best?.variant_key ?? "",
-      judge_slug: `model:${this.#deps.models.language("persona").model}@panel`,
+      judge_slug: panelSlugOf(this.#deps.models.language("persona").model),
       value: best?.score ?? null,
       reason: `Panel of ${run.personas?.length ?? 0} personas, ${run.draws ?? 1} draws each.`,
       details: result as unknown as Record<string, Json>,
@@ -149,16 +146,11 @@ export class Panel {
   }
 }
 
-/** What a ledger may say of a failure: texts of other errors are not for callers. */
-function told(error: unknown): { readonly message: string; readonly reason: string } {
-  if (!(error instanceof AppError)) return { message: "The service failed.", reason: "internal" }
-  return { message: error.message, reason: String(error.details.reason ?? error.code) }
+/** What made an answer: the model and prompt, what it cost, and how the page was shown. */
+function madeOf({ madeBy, costMillicents, kept }: Omit<Answered<unknown>, "value">, view: VariantView) {
+  return { made_by: madeBy, cost_millicents: costMillicents, kept, ...shownOf(view) }
 }
 
 export function cellsOf({ personas = [], variants, draws = 1 }: StoredRun): number {
   return personas.length * variants.length * draws
-}
-
-function cellOf({ variant_key, judge_slug, value, reason, details }: StoredObservation): Cell {
-  return { variant: variant_key, persona: judge_slug.slice("persona:".length), draw: Number(details["draw"]), value, reason }
 }

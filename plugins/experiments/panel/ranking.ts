@@ -1,5 +1,7 @@
 // What a panel's cells say together: variants ranked by how likely the personas would act, those to drop, and each persona's
 // part. Personas are the sample: their draws are averaged first, and intervals are over personas. Pure.
+import type { StoredObservation } from "../collections.ts"
+import { studentT } from "../student-t.ts"
 
 /** One answer of one persona to one variant. */
 export interface Cell {
@@ -10,6 +12,20 @@ export interface Cell {
   readonly value: number | null
   /** What the persona said, or why the cell failed. */
   readonly reason: string
+}
+
+export function cellOf({ variant_key, judge_slug, value, reason, details }: StoredObservation): Cell {
+  return { variant: variant_key, persona: judge_slug.slice("persona:".length), draw: Number(details["draw"]), value, reason }
+}
+
+/** How the ledger names panels of a model. */
+export function panelSlugOf(model: string): string {
+  return `model:${model}@panel`
+}
+
+/** Whether an observation sums a panel up. */
+export function isPanelCheck({ kind, judge_slug }: Pick<StoredObservation, "kind" | "judge_slug">): boolean {
+  return kind === "decision_check" && judge_slug.startsWith("model:") && judge_slug.endsWith("@panel")
 }
 
 export interface Interval {
@@ -117,13 +133,9 @@ function mean(values: readonly number[]): number | null {
 function intervalOf(values: readonly number[]): Interval | null {
   const centre = mean(values)
   if (centre === null || values.length < 2) return null
-  const variance = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1)
-  const half = (studentT[Math.min(values.length - 2, studentT.length - 1)] ?? 1.96) * Math.sqrt(variance / values.length)
+  const seen = values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1)
+  // Ratings in whole points that agree do not tell more than the points do: that of rounding is the least variance.
+  const variance = Math.max(seen, values.every(Number.isInteger) ? 1 / 12 : 0)
+  const half = studentT(values.length - 1) * Math.sqrt(variance / values.length)
   return { low: centre - half, high: centre + half }
 }
-
-/** Two-sided 95 % quantiles for 1 to 30 degrees of freedom; the last one is used for more. */
-const studentT = [
-  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086,
-  2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
-]

@@ -14,4 +14,6 @@ export const playTournament = defineJob({
   inject: { tournament: TournamentToken },
   run: ({ payload: { run_id, equal_margin, alpha }, deps, organization = "", work, signal }) =>
     deps.tournament.play(work, organization, run_id, { alpha, equalMargin: equal_margin }, signal),
+  exhausted: ({ payload: { run_id, equal_margin, alpha }, deps, organization = "", work }, error) =>
+    deps.tournament.failed(work, organization, run_id, { alpha, equalMargin: equal_margin }, error),
 })

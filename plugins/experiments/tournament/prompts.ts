@@ -23,6 +23,12 @@ Then name the better one, and how sure you are from 0 to 1.`,
   }
 }
 
+/** How the ledger names a model that judges by this prompt. */
+export function judgeSlugOf(model: string): string {
+  const { name, version } = judgePrompt("")
+  return `model:${model}@${name}-v${version}`
+}
+
 /** The reasoning comes first, so that the verdict follows from it. */
 export const Verdict = z.object({
   reasoning: z.string().min(1).max(6_000),

@@ -1,6 +1,6 @@
 // What a tournament answers: the comparisons, the ranking with its intervals, and how sure it is. Pure.
+import type { StoredObservation } from "../collections.ts"
 import { type FittedStrengths, scoreOf, standardError } from "../ranking/fit.ts"
-import type { StoredRun } from "../runs.ts"
 import type { Merge } from "./clusters.ts"
 import { boundary, type Judged, type StopRule, standing } from "./stop.ts"
 
@@ -11,8 +11,12 @@ export interface Seat {
   readonly winner: string
   readonly reasoning: string
   readonly confidence: number
-  /** Millicents. */
+  /** Millicents; 0 where the answer was kept. */
   readonly cost: number
+  /** Whether the answer was kept from an earlier run, and so says nothing new of the judge. */
+  readonly kept?: boolean
+  /** The reason of the failure, where there is one. */
+  readonly failed?: string
 }
 
 /** A pair, judged in both seats. */
@@ -25,27 +29,28 @@ export interface Round {
 }
 
 export interface ResultArgs {
-  readonly run: StoredRun
+  readonly merges: readonly Merge[]
   readonly rounds: readonly Round[]
   readonly fitted: FittedStrengths
   readonly rule: StopRule
-  readonly judge: { readonly model: string; readonly prompt: { readonly name: string; readonly version: number } }
+  readonly judge_slug: string
   /** Why it ended, where that was not the ranking's doing. */
   readonly stopped: string
 }
 
-export function tournamentResult({ run, rounds, fitted, rule, judge, stopped }: ResultArgs) {
+export type TournamentResult = ReturnType<typeof tournamentResult>
+
+export function tournamentResult({ merges, rounds, fitted, rule, judge_slug, stopped }: ResultArgs) {
   const judged = rounds.filter(({ value }) => value !== null)
   const { outcome, leader, roundsNeeded } = standing(fitted, judgedOf(rounds), rule)
   const cost = rounds.flatMap(({ seats }) => seats).reduce((sum, seat) => sum + seat.cost, 0)
   const more = roundsNeeded * 2
   const perComparison = judged.length > 0 ? cost / (judged.length * 2) : 0
-  const merges = (run.merges ?? []) as unknown as readonly Merge[]
   return {
     cluster_method: merges[0]?.method ?? "none",
     converged: fitted.converged,
     iterations: fitted.iterations,
-    judge_slug: `model:${judge.model}@${judge.prompt.name}-v${judge.prompt.version}`,
+    judge_slug,
     persisted: rounds.length * 2,
     skipped_pairs: rounds.length - judged.length,
     comparisons: judged.flatMap(({ seats }) =>
@@ -60,7 +65,7 @@ export function tournamentResult({ run, rounds, fitted, rule, judge, stopped }: 
       })),
     ),
     merges,
-    ranking: ranked(fitted, judged, merges, boundary(Math.max(judged.length, 1), rule.alpha)),
+    ranking: ranked(fitted, judged, merges, { widening: boundary(Math.max(judged.length, 1), rule.alpha), isLed: outcome === "leader" }),
     outcome,
     leader_key: outcome === "leader" ? leader : "",
     comparisons_to_decision: more,
@@ -72,12 +77,29 @@ export function tournamentResult({ run, rounds, fitted, rule, judge, stopped }: 
   }
 }
 
+/** As the ledger has it. */
+export function roundOf({ details }: Pick<StoredObservation, "details">): Round {
+  const { first, second, first_value, seats } = details as unknown as {
+    first: string
+    second: string
+    first_value: number | null
+    seats: Round["seats"]
+  }
+  return { first, second, value: first_value, seats }
+}
+
 /** Rounds that came to a verdict. */
 export function judgedOf(rounds: readonly Round[]): Judged[] {
   return rounds.flatMap(({ first, second, value }) => (value === null ? [] : [{ first, second, value }]))
 }
 
-function ranked(fitted: FittedStrengths, judged: readonly Round[], merges: readonly Merge[], widening: number) {
+/** Variants whose intervals overlap share a rank; a proven leader shares its own with none. */
+function ranked(
+  fitted: FittedStrengths,
+  judged: readonly Round[],
+  merges: readonly Merge[],
+  { widening, isLed }: { readonly widening: number; readonly isLed: boolean },
+) {
   const sorted = fitted.keys
     .map((key, place) => {
       const strength = fitted.strengths[place] ?? 0
@@ -99,7 +121,7 @@ function ranked(fitted: FittedStrengths, judged: readonly Round[], merges: reado
   let rank = 1
   return sorted.map((one, place) => {
     const before = sorted[place - 1]
-    if (before && one.high < before.low) rank = place + 1
+    if (before && (one.high < before.low || (isLed && place === 1))) rank = place + 1
     return { ...one, rank }
   })
 }

@@ -1,17 +1,19 @@
 // A tournament: pairs of variants are judged in both seats, the most telling pair first, until the leader is clear or nothing
 // more may be asked. It runs as one job that reads what it did before from the ledger, so a crash repeats no kept verdict.
-import { AppError, type Clock, derivedUuid, type Json, type Live, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
+import { type Clock, derivedUuid, type Json, type Live, type Store, type UnitOfWork, type UnitsOfWork } from "#core"
 import type { Models } from "../../models/index.ts"
-import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
+import { ObservationCollection, type StoredExperiment } from "../collections.ts"
 import type { Experiments } from "../experiments.ts"
+import { told } from "../failures.ts"
 import { experimentsChannel, type Ledger } from "../ledger.ts"
 import type { Comparison } from "../ranking/comparisons.ts"
 import { type FittedStrengths, fitStrengths } from "../ranking/fit.ts"
 import { finished, RunCollection, requireRun, type StoredRun } from "../runs.ts"
-import type { VariantView, VariantViews } from "../variant-views.ts"
+import { shownOf, type VariantView, type VariantViews } from "../variant-views.ts"
 import { type ChosenPair, choosePairs, pairId } from "./choose.ts"
-import { judgePrompt, shownPair, Verdict } from "./prompts.ts"
-import { judgedOf, type Round, tournamentResult } from "./result.ts"
+import { foundMerges, type Merge } from "./clusters.ts"
+import { judgePrompt, judgeSlugOf, shownPair, Verdict } from "./prompts.ts"
+import { judgedOf, type Round, roundOf, type Seat, type TournamentResult, tournamentResult } from "./result.ts"
 import { type StopRule, standing } from "./stop.ts"
 
 export interface TournamentDeps {
@@ -30,6 +32,8 @@ const pairsAtOnce = 4
 const maxAnswerTokens = 1_200
 /** Rounds that fail in a row after which a tournament ends. */
 const maxFailures = 6
+/** Askings of one seat; a malformed answer may be followed by a well-formed one. */
+const maxAttempts = 3
 
 /** What is going on in one run. */
 interface Play {
@@ -48,21 +52,60 @@ export class Tournament {
     this.#deps = deps
   }
 
-  /** To the end, which it stages. Throws Postponed while pictures are being taken. */
+  /** To the end, which it stages. Throws Postponed while variants are being rendered. */
   async play(work: UnitOfWork, organization: string, runId: string, rule: StopRule, signal: AbortSignal): Promise<void> {
-    const { store, clock, experiments, models } = this.#deps
-    const run = await requireRun(store, organization, runId)
-    if (run.status === "completed") return
-    const experiment = await experiments.require(organization, run.experiment_id)
+    const { store, experiments, models } = this.#deps
+    const started = await requireRun(store, organization, runId)
+    if (started.status === "completed") return
+    const experiment = await experiments.require(organization, started.experiment_id)
     const views = new Map<string, VariantView>()
-    for (const { key } of run.variants) views.set(key, await this.#deps.views.of(organization, experiment, run, key))
+    for (const { key } of started.variants) views.set(key, await this.#deps.views.of(organization, started, key, models.language("judge")))
+    const run = await this.#withMerges(organization, started, views, signal)
+    const playing: Play = { organization, run, experiment, views, rounds: await this.#played(organization, run), signal }
+    this.#finish(work, playing, rule, await this.#playOn(playing, rule))
+  }
+
+  /** Ends a run that failed permanently with what was judged until then. */
+  async failed(work: UnitOfWork, organization: string, runId: string, rule: StopRule, error: unknown): Promise<void> {
+    const { store, experiments } = this.#deps
+    const run = await store.open(RunCollection, organization).get(runId)
+    if (run?.status !== "running") return
+    const experiment = await experiments.require(organization, run.experiment_id)
     const rounds = await this.#played(organization, run)
-    const playing: Play = { organization, run, experiment, views, rounds, signal }
-    const stopped = await this.#playOn(playing, rule)
-    const judge = { model: models.language("judge").model, prompt: judgePrompt("") }
-    const result = tournamentResult({ run, rounds, fitted: this.#fitted(playing), rule, judge, stopped }) as unknown as Json
-    work.in(RunCollection, organization).update(run.id, finished(result, clock.now()), { where: { status: "running" } })
-    this.#deps.live.stage(work, organization, this.#news(playing, "finished"))
+    const playing = { organization, run, experiment, views: new Map(), rounds, signal: new AbortController().signal }
+    this.#finish(work, playing, rule, `It ended before its time: ${told(error).message}`)
+  }
+
+  #finish(work: UnitOfWork, play: Play, rule: StopRule, stopped: string): void {
+    const { organization, run, experiment, rounds } = play
+    const judge_slug = run.judge_slug ?? ""
+    const result = tournamentResult({ merges: mergesIn(run), rounds, fitted: this.#fitted(play), rule, judge_slug, stopped })
+    this.#deps.ledger.add(work, organization, experiment, {
+      id: derivedUuid("tournament end", run.id),
+      kind: "decision_check",
+      variant_key: result.leader_key,
+      judge_slug,
+      value: result.ranking[0]?.score ?? null,
+      reason: run.criteria ?? "",
+      details: endOf(run, rule, result),
+      run_id: run.id,
+    })
+    const change = finished(result as unknown as Json, this.#deps.clock.now())
+    work.in(RunCollection, organization).update(run.id, change, { where: { status: "running" } })
+    this.#deps.live.stage(work, organization, this.#news(play, "finished"))
+  }
+
+  /** Variants that read the same are judged once. Kept before the first round, so that a retry plays the same tournament. */
+  async #withMerges(
+    organization: string,
+    run: StoredRun,
+    views: ReadonlyMap<string, VariantView>,
+    signal: AbortSignal,
+  ): Promise<StoredRun> {
+    if (run.merges !== undefined) return run
+    const merges = (await foundMerges(this.#deps.models, organization, views, signal)) as unknown as Json
+    await this.#deps.works.run((work) => work.in(RunCollection, organization).update(run.id, { $set: { merges } }))
+    return { ...run, merges }
   }
 
   /** Judges round after round; returns why it ended where that was not the ranking's doing. */
@@ -72,7 +115,7 @@ export class Tournament {
     for (;;) {
       const fitted = this.#fitted(play)
       const now = standing(fitted, judgedOf(rounds), rule)
-      if (run.variants.length < 2) return "Fewer than two variants are left to compare."
+      if (fitted.keys.length < 2) return "Fewer than two variants are left to compare."
       if (now.outcome !== "undecided") return ""
       const failing = failuresAtEnd(rounds)
       if (failing) return `Judging failed ${maxFailures} times in a row: ${failing}`
@@ -92,66 +135,73 @@ export class Tournament {
     const comparisons = rounds.flatMap(({ first, second, value }): Comparison[] =>
       value === null ? [] : [{ a: first, b: second, winner: value === 1 ? "a" : value === 0 ? "b" : "tie", count: 1 }],
     )
-    return fitStrengths(comparisons, "bradley-terry", { regularise: true, keys: run.variants.map(({ key }) => key) })
+    return fitStrengths(comparisons, "bradley-terry", { regularise: true, keys: playingKeys(run) })
   }
 
   /** Rounds that an earlier try of this run kept, oldest first. */
   async #played(organization: string, run: StoredRun): Promise<Round[]> {
     const rounds: Round[] = []
     const filter = { experiment_id: run.experiment_id, run_id: run.id }
-    for await (const one of this.#deps.store.open(ObservationCollection, organization).stream(filter, { sort: { id: 1 } })) {
+    for await (const one of this.#deps.store.open(ObservationCollection, organization).stream(filter, { sort: { created_at: 1 } })) {
       if (one.kind === "comparison") rounds.push(roundOf(one))
     }
     return rounds
   }
 
   /** One pair in both seats, kept on the ledger in a commit of its own. */
-  async #round({ organization, run, experiment, views, signal }: Play, { first, second }: ChosenPair, number: number): Promise<Round> {
-    const { models, ledger, works } = this.#deps
-    const prompt = judgePrompt(run.criteria ?? "")
-    const seat = async (a: string, b: string) => {
-      const [shownA, shownB] = [views.get(a), views.get(b)]
-      const images = shownA?.image && shownB?.image ? [shownA.image, shownB.image] : []
-      const input = shownPair(shownA?.text ?? "", shownB?.text ?? "")
-      const asked = { purpose: "judge" as const, prompt, input, images, seat: `round ${number}`, maxOutputTokens: maxAnswerTokens, signal }
-      try {
-        const { value, costMillicents } = await models.object(organization, { ...asked, schema: Verdict })
-        return {
-          shown_as_a: a,
-          shown_as_b: b,
-          winner: value.winner === "A" ? a : b,
-          reasoning: value.reasoning,
-          confidence: value.confidence,
-          cost: costMillicents,
-        }
-      } catch (error) {
-        if (signal.aborted) throw error
-        const reasoning = error instanceof AppError ? error.message : "The service failed."
-        return { shown_as_a: a, shown_as_b: b, winner: "", reasoning, confidence: 0, cost: 0 }
-      }
-    }
-    const seats = await Promise.all([seat(first, second), seat(second, first)])
-    const round: Round = { first, second, value: roundValue(first, seats), seats }
-    const value = round.value
-    const reason = seats.map(({ reasoning }) => reasoning).join("\n\n")
-    await works.run((work) => {
-      ledger.add(work, organization, experiment, {
-        id: this.#roundId(run, first, second, number),
+  async #round(play: Play, { first, second }: ChosenPair, number: number): Promise<Round> {
+    const { organization, run, experiment, views } = play
+    const id = derivedUuid("tournament round", run.id, pairId(first, second), String(number))
+    // Which order is asked for first is drawn, or a judge that counts its calls could tell the variants by it. They are told in one order.
+    const orders = [
+      [first, second],
+      [second, first],
+    ] as const
+    const [one, other] = Number.parseInt(id.slice(-1), 16) % 2 === 0 ? orders : [orders[1], orders[0]]
+    const seats = await Promise.all([this.#seat(play, one, number), this.#seat(play, other, number)])
+    if (one !== orders[0]) seats.reverse()
+    const value = roundValue(first, seats)
+    const shown = Object.fromEntries([first, second].flatMap((key) => shownAs(key, views.get(key))))
+    await this.#deps.works.run((work) => {
+      this.#deps.ledger.add(work, organization, experiment, {
+        id,
         kind: "comparison",
         variant_key: value === 0 ? second : first,
         other_variant_key: value === 0 ? first : second,
-        judge_slug: `model:${models.language("judge").model}@${prompt.name}-v${prompt.version}`,
+        judge_slug: judgeSlugOf(this.#deps.models.language("judge").model),
         value: value === 0 ? 1 : value,
-        reason,
-        details: { first, second, first_value: value, seats: seats as unknown as Json },
+        reason: seats.map(({ reasoning }) => reasoning).join("\n\n"),
+        details: { first, second, first_value: value, seats: seats as unknown as Json, shown },
         run_id: run.id,
       })
     })
-    return round
+    return { first, second, value, seats }
   }
 
-  #roundId({ id }: StoredRun, first: string, second: string, number: number): string {
-    return derivedUuid("tournament round", id, pairId(first, second), String(number))
+  async #seat({ organization, run, views, signal }: Play, [a, b]: readonly [string, string], number: number): Promise<Seat> {
+    const [shownA, shownB] = [views.get(a), views.get(b)]
+    const question = {
+      purpose: "judge" as const,
+      prompt: judgePrompt(run.criteria ?? ""),
+      input: shownPair(shownA?.text ?? "", shownB?.text ?? ""),
+      images: shownA?.image && shownB?.image ? [shownA.image, shownB.image] : [],
+      seat: `round ${number}`,
+      maxOutputTokens: maxAnswerTokens,
+      signal,
+    }
+    const seat = { shown_as_a: a, shown_as_b: b }
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const { value, costMillicents: cost, kept } = await this.#deps.models.object(organization, { ...question, schema: Verdict })
+        const { reasoning, confidence } = value
+        return { ...seat, winner: value.winner === "A" ? a : b, reasoning, confidence, cost, kept }
+      } catch (error) {
+        if (signal.aborted) throw error
+        const { message: reasoning, reason: failed } = told(error)
+        if (failed === "model_malformed" && attempt < maxAttempts) continue
+        return { ...seat, winner: "", reasoning, confidence: 0, cost: 0, failed }
+      }
+    }
   }
 
   #news({ run, experiment, rounds }: Play, event: "progress" | "finished") {
@@ -165,21 +215,32 @@ export class Tournament {
   }
 }
 
+/** Keys that are judged. */
+function playingKeys(run: StoredRun): string[] {
+  const merged = new Set(mergesIn(run).map(({ merged_key }) => merged_key))
+  return run.variants.map(({ key }) => key).filter((key) => !merged.has(key))
+}
+
+function mergesIn({ merges = [] }: StoredRun): readonly Merge[] {
+  return merges as unknown as readonly Merge[]
+}
+
+/** What the ledger needs of a tournament's end beside its comparisons, for all of it to be read from there. */
+function endOf(run: StoredRun, { alpha, equalMargin: equal_margin }: StopRule, result: TournamentResult): Record<string, Json> {
+  const { outcome, leader_key, comparisons_to_decision, cost_millicents, note } = result
+  const said = { criteria: run.criteria ?? "", outcome, leader_key, comparisons_to_decision, cost_millicents, note }
+  return { method: "tournament", ...said, alpha, equal_margin, keys: playingKeys(run), merges: run.merges ?? [] }
+}
+
+function shownAs(key: string, view: VariantView | undefined) {
+  return view ? [[key, shownOf(view)] as const] : []
+}
+
 /** A verdict counts where both seats agree; a flip is half a win of each; undefined seats make no round. */
 function roundValue(first: string, seats: Round["seats"]): number | null {
   if (seats.some(({ winner }) => winner === "")) return null
   const wins = seats.filter(({ winner }) => winner === first).length
   return wins / seats.length
-}
-
-function roundOf({ details }: StoredObservation): Round {
-  const { first, second, first_value, seats } = details as unknown as {
-    first: string
-    second: string
-    first_value: number | null
-    seats: Round["seats"]
-  }
-  return { first, second, value: first_value, seats }
 }
 
 /** What the last rounds failed with, where so many did; "" otherwise. */

@@ -1,7 +1,9 @@
 // Decodes text strictly: only the canonical spelling of some bytes is accepted, since Buffer.from skips what it does
 // not know and two spellings of one signature would both pass.
+import { z } from "zod"
 
-export type Encoding = "hex" | "base64" | "base64url"
+export const Encoding = z.enum(["hex", "base64", "base64url"])
+export type Encoding = z.output<typeof Encoding>
 
 /** undefined when the text is not the canonical spelling. Hex is lower case; base64 is padded, base64url is not. */
 export function decodeStrictly(text: string, encoding: Encoding): Buffer | undefined {

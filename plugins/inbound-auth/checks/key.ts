@@ -1,14 +1,11 @@
 // From a secret as its owner knows it to the bytes of a MAC key. Providers disagree about the same `whsec_` prefix:
 // Standard Webhooks decodes what follows, Stripe uses the whole string.
+import { z } from "zod"
 import { decodeKey } from "./encoding.ts"
 
-export type KeyEncoding =
-  /** The whole string, verbatim. */
-  | "utf8"
-  | "hex"
-  | "base64"
-  /** After `whsec_` (and `v1,` before it), base64. */
-  | "whsec"
+/** `utf8` is the whole string, verbatim; `whsec` is base64 after `whsec_`, and `v1,` before it. */
+export const KeyEncoding = z.enum(["utf8", "hex", "base64", "whsec"])
+export type KeyEncoding = z.output<typeof KeyEncoding>
 
 /** The key, or undefined when the secret is empty or cannot be decoded. */
 export function keyBytes(secret: string, encoding: KeyEncoding): Buffer | undefined {

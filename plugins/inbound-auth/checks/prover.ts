@@ -1,5 +1,4 @@
 // One live secret or public key, ready to judge signatures over given bytes.
-
 import { isUtf8 } from "node:buffer"
 import { createHash, createHmac, createSecretKey, type KeyObject, verify } from "node:crypto"
 import { sameBytes } from "#core"

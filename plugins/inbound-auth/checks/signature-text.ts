@@ -1,23 +1,28 @@
 // Reads the signatures that a request claims: from a header, a query parameter or a body field; alone, behind a prefix,
 // in a list, or as `key=value` parts beside the timestamp.
+import { z } from "zod"
 import type { Proof } from "#core"
 import { describePlaces, expandPlaces, proofOf, valueAt } from "../request/places.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
-import type { Encoding } from "./encoding.ts"
+import { Encoding } from "./encoding.ts"
 
-export interface SignatureText {
+export const SignatureText = z.strictObject({
   /** Places as in the provider table, all that may hold a signature. */
-  readonly at: readonly string[]
-  readonly encoding: Encoding
-  readonly prefix?: string
-  /** Several entries in one value, split here; an entry without the prefix is another scheme's and skipped. */
-  readonly separator?: string | RegExp
+  at: z.array(z.string()).min(1),
+  encoding: Encoding,
+  prefix: z.string().exactOptional(),
+  /** Several entries in one value, split at any of these characters; one without the prefix is another scheme's and skipped. */
+  separator: z
+    .string()
+    .transform((characters) => (characters.length === 1 ? characters : new RegExp(`[${characters}]`)))
+    .exactOptional(),
   /** Entries are `key=value`; these keys hold the signature and the timestamp. */
-  readonly keys?: { readonly signature: string; readonly timestamp?: string }
+  keys: z.strictObject({ signature: z.string(), timestamp: z.string().exactOptional() }).exactOptional(),
   /** Texts that some senders put in place of a signature, to be refused as none. */
-  readonly placeholders?: readonly string[]
-}
+  placeholders: z.array(z.string()).exactOptional(),
+})
+export type SignatureText = z.output<typeof SignatureText>
 
 export interface Claimed {
   /** Encoded signatures, prefix removed; at least one. */

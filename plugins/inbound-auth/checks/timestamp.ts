@@ -1,24 +1,30 @@
 // The age of a signed request. The window holds on both sides: too old is a replay, too far ahead would stay valid for
 // as long as its sender likes.
+import { z } from "zod"
 import { Refused } from "../request/refusal.ts"
 
-export type TimeUnit =
-  | "s"
-  | "ms"
-  /** RFC 3339, any number of fractional digits. */
-  | "iso"
-  /** Any of the above, or an HTTP date. */
-  | "any"
+/** `iso` is RFC 3339 with any number of fractional digits; `any` is any of the others, or an HTTP date. */
+const TimeUnit = z.enum(["s", "ms", "iso", "any"])
+export type TimeUnit = z.output<typeof TimeUnit>
 
-export interface TimestampRule {
+const defaultTolerance_s = 300
+
+/** The setting of auth modes. */
+export const Tolerance = z
+  .int()
+  .min(1)
+  .max(604_800)
+  .default(defaultTolerance_s)
+  .describe("Tolerance of the timestamp in seconds, in both directions.")
+
+export const TimestampRule = z.strictObject({
   /** Places as in the provider table; `part` is the timestamp part of the signature header. */
-  readonly at: readonly string[]
-  readonly unit: TimeUnit
+  at: z.array(z.string()).min(1),
+  unit: TimeUnit,
   /** Window in seconds; where the provider names none it is ours. */
-  readonly tolerance_s: number
-}
-
-export const defaultTolerance_s = 300
+  tolerance_s: z.int().positive().default(defaultTolerance_s),
+})
+export type TimestampRule = z.output<typeof TimestampRule>
 
 const iso = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:?\d{2})$/
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/

@@ -1,7 +1,9 @@
 // Spellings of the public URL that a provider may have signed.
 import { parse, stringify } from "node:querystring"
+import { z } from "zod"
 
-export type UrlForm = "exact" | "twilio" | "hubspot"
+export const UrlForm = z.enum(["exact", "twilio", "hubspot"])
+export type UrlForm = z.output<typeof UrlForm>
 
 export function urlForms(url: string, form: UrlForm): string[] {
   switch (form) {

@@ -1,12 +1,11 @@
 // `millrace pipelines verify`: a captured request judged against a provider's scheme, with the verdict and its cause.
-
 import { readFileSync } from "node:fs"
 import { z } from "zod"
 import { AppError, type PluginCommand, type Verdict } from "#core"
 import { fieldProblems, notUtf8, utf8Text } from "#core/engine"
 import { type CapturedRequest, verifyCaptured } from "../captured.ts"
 import { createKeyFetcher } from "../key-fetcher.ts"
-import { selfTest } from "./self-test.ts"
+import vectors from "../vectors/published.json" with { type: "json" }
 
 const Captured = z.strictObject({
   method: z.string().min(1).optional(),
@@ -130,4 +129,51 @@ function invalid(option: string, problem: string): AppError {
     reason: "invalid_option",
     fields: [{ path: option, message: problem }],
   })
+}
+
+/** A signed request that a provider or its library publishes. `now_s` is when it is to be judged; 0 where no time is signed. */
+interface PublishedVector {
+  readonly provider: string
+  readonly source: string
+  readonly url: string
+  readonly secret: string
+  readonly request: Parameters<typeof verifyCaptured>[0]["request"]
+  readonly now_s: number
+}
+
+export const publishedVectors: readonly PublishedVector[] = vectors
+
+interface VectorResult {
+  readonly provider: string
+  readonly source: string
+  readonly url: string
+  readonly ok: boolean
+  /** What was wrong; empty when nothing. */
+  readonly problem: string
+}
+
+/** Judges every published vector that ships: each must verify as it stands, and none with its body or secret changed. */
+export function selfTest(vectors: readonly PublishedVector[] = publishedVectors): Promise<VectorResult[]> {
+  return Promise.all(
+    vectors.map(async (vector) => {
+      const problem = await problemOf(vector)
+      return { provider: vector.provider, source: vector.source, url: vector.url, ok: problem === "", problem }
+    }),
+  )
+}
+
+async function problemOf({ provider, secret, request, now_s }: PublishedVector): Promise<string> {
+  const judge = (change: { secret?: string; body?: string }) =>
+    verifyCaptured({
+      provider,
+      secret: change.secret ?? secret,
+      request: { ...request, body: change.body ?? request.body },
+      now: now_s * 1_000,
+    })
+  const verdict = await judge({})
+  if (!verdict.ok) return `${verdict.cause}: ${verdict.message}`
+  if ((await judge({ body: `${request.body}&x=1` })).ok) return "verified with its body changed"
+  const other = secret.replace(/[A-Za-z0-9](?=[^A-Za-z0-9]*$)/, (last) => (last === "A" ? "B" : "A"))
+  if ((await judge({ secret: other })).ok) return "verified with another secret"
+  return ""
 }

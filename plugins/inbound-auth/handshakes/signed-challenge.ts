@@ -1,8 +1,7 @@
 // Challenges answered with an HMAC under the key that also signs deliveries. The other side chooses the text, so only
 // texts that could never be a delivery are signed; otherwise the endpoint would forge events for any caller.
 import { createHmac } from "node:crypto"
-import { emptyAnswer, isObject, isPost, jsonAnswer, member, singleQuery } from "./answer.ts"
-import type { Handshake, HandshakeContext } from "./handshake.ts"
+import { emptyAnswer, type Handshake, type HandshakeContext, isObject, isPost, jsonAnswer, member, singleQuery } from "./handshake.ts"
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 /** No `:`, which every delivery's signed text has. */

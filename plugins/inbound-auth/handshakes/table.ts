@@ -1,20 +1,155 @@
 // Every setup handshake, by the name that provider rows give.
-import { asanaSecret, notionToken } from "./delivered-secret.ts"
-import { dropboxChallenge, frontChallenge, metaSubscribe, microsoftValidation, mondayChallenge, reachabilityProbe } from "./echo.ts"
-import type { Handshake } from "./handshake.ts"
-import { mandrillProbe, woocommercePing, xeroIntent } from "./probe.ts"
+import type { HandshakeResponse } from "#core"
+import { SecretText } from "../checks/secret-text.ts"
+import { Refused } from "../request/refusal.ts"
+import {
+  echoable,
+  emptyAnswer,
+  type Handshake,
+  type HandshakeContext,
+  isObject,
+  isPost,
+  jsonAnswer,
+  member,
+  singleHeader,
+  singleQuery,
+  textAnswer,
+} from "./handshake.ts"
 import { linkedinChallenge, xCrc, zoomValidation } from "./signed-challenge.ts"
-import { snsSubscription } from "./sns.ts"
 import {
   discordEventPing,
   discordInteractionPing,
   githubPing,
   googleSync,
   intercomPing,
+  isVerified,
   pagerdutyPing,
   slackUrlVerification,
   twitchChallenge,
 } from "./verified.ts"
+
+// Probes with peculiar rules about signatures.
+
+/** On saving WooCommerce posts just `webhook_id=<n>`, unsigned; there is nothing in it to process. */
+const woocommercePing: Handshake = ({ view }) =>
+  isPost(view) && view.request.body.length < 64 && /^webhook_id=\d+$/.test(view.text) ? emptyAnswer(200) : undefined
+
+/** Mandrill asks by HEAD, then may post an empty list signed with a fixed key; there is nothing in it to process. */
+const mandrillProbe: Handshake = ({ view }) => {
+  if (view.request.method === "HEAD") return emptyAnswer(200)
+  return isPost(view) && view.request.body.length < 64 && member(view, "mandrill_events") === "[]" ? emptyAnswer(200) : undefined
+}
+
+/**
+ * Xero's intent to receive: bodies without events, some signed wrongly on purpose. 200 for the right ones, 401 for the
+ * wrong ones, both empty.
+ */
+const xeroIntent: Handshake = (context) => {
+  const { view } = context
+  if (!isPost(view) || view.request.body.length > 1_024) return undefined
+  const events = member(view, "events")
+  if (!Array.isArray(events) || events.length > 0) return undefined
+  return isVerified(context) ? emptyAnswer(200) : emptyAnswer(401)
+}
+
+// Providers that hand over the key in the handshake itself. Nothing proves who hands it over, so it is taken only while
+// none is stored: otherwise anyone could replace it.
+
+/** Asana: header X-Hook-Secret, echoed. A signed body with no events is its heartbeat. */
+const asanaSecret: Handshake = (context) => {
+  const { view, secrets } = context
+  if (!isPost(view)) return undefined
+  const secret = echoable(singleHeader(view, "x-hook-secret"))
+  if (secret !== undefined) {
+    return secrets.length > 0 ? emptyAnswer(409) : { status: 200, headers: { "x-hook-secret": secret }, body: "", deliveredSecret: secret }
+  }
+  if (view.request.body.length > 64 || !isObject(view.document)) return undefined
+  const { events } = view.document
+  const heartbeat = Array.isArray(events) && events.length === 0
+  return heartbeat && isVerified(context) ? emptyAnswer(200) : undefined
+}
+
+/** Notion: a body that is exactly `{ verification_token }`. */
+const notionToken: Handshake = ({ view, secrets }) => {
+  if (!isPost(view) || view.request.body.length > 1_024 || !isObject(view.document) || Object.keys(view.document).length !== 1)
+    return undefined
+  const token = echoable(view.document["verification_token"])
+  if (token === undefined) return undefined
+  return secrets.length > 0 ? emptyAnswer(409) : { ...emptyAnswer(200), deliveredSecret: token }
+}
+
+// Amazon SNS asks for a subscription to be confirmed by fetching an address. The message is verified against its
+// certificate first, which takes a fetch itself; so the answer is given at once, and the confirmation follows.
+
+const confirmAddress = /^https:\/\/sns\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?\/\?Action=ConfirmSubscription&[\w=&%.:+/-]+$/
+
+let underway = 0
+const maxUnderway = 4
+
+const snsSubscription: Handshake = (context) => {
+  const { view } = context
+  if (!isPost(view) || singleHeader(view, "x-amz-sns-message-type") !== "SubscriptionConfirmation") return undefined
+  if (view.body("Type")[0] !== "SubscriptionConfirmation" || view.body("TopicArn")[0] !== context.config.topic_arn) return undefined
+  if (underway >= maxUnderway) return emptyAnswer(503)
+  underway += 1
+  confirm(context)
+    .then(
+      () => context.note(`The subscription to ${context.config.topic_arn} is confirmed.`),
+      (error: unknown) => context.note(`The subscription to ${context.config.topic_arn} was not confirmed: ${reason(error)}`),
+    )
+    .finally(() => {
+      underway -= 1
+    })
+  return emptyAnswer(200)
+}
+
+async function confirm({ match, view, fetcher }: HandshakeContext): Promise<void> {
+  await match(view)
+  const [address = ""] = view.body("SubscribeURL")
+  if (!confirmAddress.test(address)) throw new Refused("foreign_address", "SubscribeURL is not an address of Amazon SNS.")
+  await fetcher.get(address)
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : "unknown reason"
+}
+
+// Challenges that are sent back as they came, and probes that only want an answer. None of them proves anything about
+// the caller, so nothing but a short printable text is ever echoed, as plain text.
+
+const echoText = (text: string | undefined): HandshakeResponse | undefined => {
+  const safe = echoable(text)
+  return safe === undefined ? undefined : textAnswer(safe)
+}
+
+/** GET `hub.mode=subscribe`: the challenge comes back only for the verify token of this pipeline. */
+const metaSubscribe: Handshake = ({ view, config }) => {
+  if (view.request.method !== "GET" || singleQuery(view, "hub.mode") !== "subscribe") return undefined
+  const token = singleQuery(view, "hub.verify_token")
+  const known = config.verify_token !== undefined && token !== undefined && new SecretText(config.verify_token).equals(token)
+  if (!known) return textAnswer("The verify token is not the one in auth_config.verify_token.", 403)
+  return echoText(singleQuery(view, "hub.challenge")) ?? textAnswer("hub.challenge is absent.", 400)
+}
+
+const dropboxChallenge: Handshake = ({ view }) => (view.request.method === "GET" ? echoText(singleQuery(view, "challenge")) : undefined)
+
+/** POST with an empty body and `validationToken` in the query. */
+const microsoftValidation: Handshake = ({ view }) =>
+  isPost(view) && view.request.body.length === 0 ? echoText(singleQuery(view, "validationToken")) : undefined
+
+/** A body that is exactly `{ challenge }`. */
+const mondayChallenge: Handshake = ({ view }) => {
+  if (!isPost(view) || view.request.body.length > 2_048 || !isObject(view.document) || Object.keys(view.document).length !== 1)
+    return undefined
+  const challenge = echoable(view.document["challenge"])
+  return challenge === undefined ? undefined : jsonAnswer({ challenge })
+}
+
+const frontChallenge: Handshake = ({ view }) => (isPost(view) ? echoText(singleHeader(view, "x-front-challenge")) : undefined)
+
+/** A GET or HEAD when the webhook is saved. */
+const reachabilityProbe: Handshake = ({ view }) =>
+  view.request.method === "GET" || view.request.method === "HEAD" ? emptyAnswer(200) : undefined
 
 export const handshakes = {
   asana_secret: asanaSecret,

@@ -1,8 +1,17 @@
 // Challenges and pings that are signed like any delivery: answered when the signature is right, and otherwise left to
 // verification, which refuses them with the cause.
 import { Refused } from "../request/refusal.ts"
-import { echoable, emptyAnswer, isPost, jsonAnswer, member, singleHeader, textAnswer } from "./answer.ts"
-import type { Handshake, HandshakeContext } from "./handshake.ts"
+import {
+  echoable,
+  emptyAnswer,
+  type Handshake,
+  type HandshakeContext,
+  isPost,
+  jsonAnswer,
+  member,
+  singleHeader,
+  textAnswer,
+} from "./handshake.ts"
 
 /** Whether the request's signature is right, by a scheme that can say so at once. */
 export function isVerified({ match, view }: HandshakeContext): boolean {

@@ -1,7 +1,7 @@
 // `hmac_sha256`: HMAC-SHA256 over the raw body, or over `{timestamp}.{body}`, in a header as `sha256=<hex>`.
 import { z } from "zod"
 import { defineAuthMode } from "#core"
-import { defaultTolerance_s } from "../checks/timestamp.ts"
+import { Tolerance } from "../checks/timestamp.ts"
 import { plainSecret } from "../providers/secret.ts"
 import { guarded } from "../request/guarded.ts"
 import { prepareDigest } from "../schemes/digest.ts"
@@ -17,12 +17,7 @@ const config = z.strictObject({
     .boolean()
     .default(false)
     .describe("Sign `{timestamp}.{body}`, the timestamp being header X-Signature-Timestamp in seconds."),
-  tolerance_s: z
-    .int()
-    .min(1)
-    .max(604_800)
-    .default(defaultTolerance_s)
-    .describe("Tolerance of the timestamp in seconds, in both directions."),
+  tolerance_s: Tolerance,
 })
 
 export const hmacSha256 = defineAuthMode({

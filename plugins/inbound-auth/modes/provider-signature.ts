@@ -1,5 +1,5 @@
 // `provider_signature`: what a known provider signs, by its row of the provider table.
-import { AppError, defineAuthMode, Log, RateLimiter } from "#core"
+import { defineAuthMode, Log, RateLimiter } from "#core"
 import { KeyFetcher } from "../key-fetcher.ts"
 import { providerVerifier } from "../provider-verifier.ts"
 import { ProviderConfig } from "../providers/config.ts"
@@ -40,6 +40,6 @@ export const providerSignature = defineAuthMode({
 
 function rowOf({ provider }: { readonly provider: string }): ProviderRow {
   const row = findProvider(provider)
-  if (!row) throw new AppError("invalid_argument", `No provider "${provider}" is known.`, { reason: "unknown_provider" })
+  if (!row) throw new Error(`No provider "${provider}" is known, which the settings refuse.`)
   return row
 }

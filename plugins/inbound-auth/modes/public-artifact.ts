@@ -1,6 +1,5 @@
 // `public_artifact`: anyone who has a published page before them. No credential; the event must name the page that the
 // pipeline belongs to, and that page must be published.
-
 import { z } from "zod"
 import { defineAuthMode, type Verdict } from "#core"
 import type { Token } from "#core/engine"

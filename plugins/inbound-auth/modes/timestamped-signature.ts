@@ -2,7 +2,7 @@
 // senders that sign as many providers do and are not in the provider table.
 import { z } from "zod"
 import { defineAuthMode } from "#core"
-import { defaultTolerance_s } from "../checks/timestamp.ts"
+import { Tolerance } from "../checks/timestamp.ts"
 import { plainSecret } from "../providers/secret.ts"
 import { guarded } from "../request/guarded.ts"
 import { prepareDigest } from "../schemes/digest.ts"
@@ -29,12 +29,7 @@ const config = z.strictObject({
     .describe("The text that is signed."),
   unit: z.enum(["s", "ms"]).default("s").describe("Unit of the timestamp, since the epoch."),
   encoding: z.enum(["hex", "base64"]).default("hex").describe("Encoding of the signature."),
-  tolerance_s: z
-    .int()
-    .min(1)
-    .max(604_800)
-    .default(defaultTolerance_s)
-    .describe("Tolerance of the timestamp in seconds, in both directions."),
+  tolerance_s: Tolerance,
 })
 
 export const timestampedSignature = defineAuthMode({

@@ -1,6 +1,7 @@
 // `auth_config` of provider_signature, without its secret. Which settings a provider takes is checked against its row.
 import { nearest } from "#core/engine"
-import { settingFields, settingNames } from "./settings.ts"
+import { settingNames } from "./row.ts"
+import { settingFields } from "./settings.ts"
 import { findProvider, providerSlugs } from "./table.ts"
 
 export const ProviderConfig = settingFields.superRefine((config, context) => {
@@ -15,8 +16,8 @@ export const ProviderConfig = settingFields.superRefine((config, context) => {
     })
     return
   }
-  const required = row.settings?.required ?? []
-  const allowed = new Set<string>([...required, ...(row.settings?.optional ?? [])])
+  const { required, optional } = row.settings
+  const allowed = new Set([...required, ...optional])
   for (const name of required) {
     if (config[name] === undefined) context.addIssue({ code: "custom", path: [name], message: `${row.name} needs auth_config.${name}` })
   }
@@ -25,7 +26,7 @@ export const ProviderConfig = settingFields.superRefine((config, context) => {
       context.addIssue({ code: "custom", path: [name], message: `${row.name} has no use for auth_config.${name}` })
   }
   if (config.tolerance_s !== undefined && !hasTimestamp(row.scheme)) {
-    context.addIssue({ code: "custom", path: ["tolerance_s"], message: `${row.name} signs no timestamp, so there is no window to set` })
+    context.addIssue({ code: "custom", path: ["tolerance_s"], message: `${row.name} signs no timestamp, so no window can be set` })
   }
 })
 

@@ -1,33 +1,37 @@
-// One row of the provider table: how one signing scheme of one provider works, as data. Facts come from the providers'
+// One row of providers.json: how one signing scheme of one provider works, as data. Facts come from the providers'
 // documentation and their SDKs; a row marked experimental comes from third parties' registries only.
-import type { HandshakeName } from "../handshakes/table.ts"
-import type { Scheme } from "../schemes/scheme.ts"
-import type { SettingName } from "./settings.ts"
+import { z } from "zod"
+import { type HandshakeName, handshakes } from "../handshakes/table.ts"
+import { Scheme } from "../schemes/scheme.ts"
 
-/** Who makes the secret: we may (`receiver`), only the provider can (`provider`), a published key (`public_key`), nobody. */
-type SecretOrigin = "receiver" | "provider" | "public_key" | "none"
+/** Settings of `auth_config` that some providers take. */
+export const settingNames = ["header", "query_parameter", "verify_token", "app_key", "topic_arn", "public_key"] as const
+const names = z.array(z.enum(settingNames)).default([])
+const templates = z.array(z.string()).exactOptional()
 
-export interface ProviderRow {
-  readonly slug: string
-  readonly name: string
-  readonly scheme: Scheme
-  readonly secret: SecretOrigin
+export const ProviderRow = z.strictObject({
+  slug: z.string().regex(/^[a-z0-9_]+$/),
+  name: z.string(),
+  scheme: Scheme,
+  /** Who makes the secret: we may (`receiver`), only the provider can (`provider`), a published key (`public_key`), nobody. */
+  secret: z.enum(["receiver", "provider", "public_key", "none"]),
   /** What the secret is called at the provider. */
-  readonly secretName?: string
+  secretName: z.string().exactOptional(),
   /** What a secret must look like beyond its encoding. */
-  readonly secretForm?: { readonly pattern: RegExp; readonly says: string }
+  secretForm: z.strictObject({ pattern: z.string().transform((source) => new RegExp(source)), says: z.string() }).exactOptional(),
   /** Templates, alternatives in order, of `{header:NAME}` and `{body:PATH}`. */
-  readonly eventId?: readonly string[]
-  readonly eventType?: readonly string[]
-  readonly handshake?: HandshakeName
-  readonly ack_timeout_s?: number
+  eventId: templates,
+  eventType: templates,
+  handshake: z.enum(Object.keys(handshakes) as HandshakeName[]).exactOptional(),
+  ack_timeout_s: z.number().positive().exactOptional(),
   /** False where the provider does not repeat an unanswered event; true where it does or nothing is known. */
-  readonly retries?: false
-  readonly settings?: { readonly required?: readonly SettingName[]; readonly optional?: readonly SettingName[] }
-  readonly experimental?: true
+  retries: z.boolean().default(true),
+  settings: z.strictObject({ required: names, optional: names }).prefault({}),
+  experimental: z.boolean().default(false),
   /** Notes for connecting this provider. */
-  readonly note?: string
-}
+  note: z.string().exactOptional(),
+})
+export type ProviderRow = z.output<typeof ProviderRow>
 
 /** Whether the proof covers the payload, so that its fields can be trusted for dedupe. */
 export function coversBody(scheme: Scheme): boolean {

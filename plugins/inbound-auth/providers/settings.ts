@@ -39,5 +39,3 @@ export const settingFields = z.strictObject({
 })
 
 export type ProviderConfig = z.output<typeof settingFields>
-export const settingNames = ["header", "query_parameter", "verify_token", "app_key", "topic_arn", "public_key"] as const
-export type SettingName = (typeof settingNames)[number]

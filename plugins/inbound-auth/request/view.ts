@@ -1,7 +1,6 @@
 // One request as verification reads it: headers and query fields without ambiguity, the body parsed at most once.
 import type { InboundRequest } from "#core"
 import { type FormFields, formToObject, readForm } from "#core/engine"
-import { parseLossless } from "./lossless-json.ts"
 import { parsePath, scalarsAt } from "./paths.ts"
 import { Refused } from "./refusal.ts"
 
@@ -64,4 +63,23 @@ function agreed(values: readonly string[] | undefined, word: string, what: strin
     throw new Refused(word, `${what} is repeated ${values.length} times with different values; send it once.`)
   }
   return first
+}
+
+// JSON without loss of digits: a number that JavaScript would round or rewrite comes back as the string that stood in
+// the text, so that 64-bit ids and signed amounts keep every digit.
+
+const maybeLossy = /\d{16}|\d[.eE]|-0/
+
+/** The parsed text, or undefined when it is not JSON. */
+function parseLossless(text: string): unknown {
+  try {
+    return maybeLossy.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function keepDigits(this: unknown, _key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || context?.source === undefined) return value
+  return String(value) === context.source ? value : context.source
 }

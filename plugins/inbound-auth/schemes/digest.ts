@@ -1,5 +1,4 @@
 // HMAC over a template of the request, and the older plain hash of secret and request.
-
 import { createHash } from "node:crypto"
 import { sameBytes } from "#core"
 import { contentfulText } from "../canonical/contentful.ts"

@@ -1,112 +1,118 @@
 // The kinds of proof that the provider table speaks of, each as data; one module beside this one checks each kind.
-import type { Encoding } from "../checks/encoding.ts"
-import type { KeyEncoding } from "../checks/key.ts"
-import type { SignatureText } from "../checks/signature-text.ts"
-import type { TimestampRule } from "../checks/timestamp.ts"
-import type { UrlForm } from "../checks/url-forms.ts"
+import { z } from "zod"
+import { Encoding } from "../checks/encoding.ts"
+import { KeyEncoding } from "../checks/key.ts"
+import { SignatureText } from "../checks/signature-text.ts"
+import { TimestampRule } from "../checks/timestamp.ts"
+import { UrlForm } from "../checks/url-forms.ts"
+
+const Hash = z.enum(["sha1", "sha256"])
+const yes = z.literal(true).exactOptional()
 
 /** What every scheme over signed bytes has. */
-interface Signed {
-  readonly signature: SignatureText
+const signedFields = {
+  signature: SignatureText,
   /** Template of the signed bytes; for a canonical form only its description. */
-  readonly signed: string
+  signed: z.string().default("{body}"),
   /** A canonical form that no template expresses. */
-  readonly canonical?: "contentful" | "plivo" | "paddle_classic"
-  readonly url?: UrlForm
-  readonly timestamp?: TimestampRule
+  canonical: z.enum(["contentful", "plivo", "paddle_classic"]).exactOptional(),
+  url: UrlForm.exactOptional(),
+  timestamp: TimestampRule.exactOptional(),
   /** Headers that must hold exactly this value. */
-  readonly require?: Readonly<Record<string, string>>
+  require: z.record(z.string(), z.string()).exactOptional(),
 }
 
-export interface DigestScheme extends Signed {
-  readonly kind: "hmac" | "hmac_timestamped" | "url_params_hmac" | "sha256_concat"
-  readonly hash: "sha1" | "sha256"
-  readonly key: KeyEncoding
+const DigestScheme = z.strictObject({
+  kind: z.enum(["hmac", "hmac_timestamped", "url_params_hmac", "sha256_concat"]),
+  hash: Hash.default("sha256"),
+  key: KeyEncoding.default("utf8"),
+  ...signedFields,
   /** Refuses a request whose body the signature leaves out. */
-  readonly guard?: "twilio" | "twilio_json"
+  guard: z.enum(["twilio", "twilio_json"]).exactOptional(),
   /** Template of a value that may come with one body only, for a MAC that leaves the body out. */
-  readonly once?: readonly string[]
-}
+  once: z.array(z.string()).exactOptional(),
+})
+export type DigestScheme = z.output<typeof DigestScheme>
 
-interface AdyenItemsScheme {
-  readonly kind: "hmac"
-  readonly items: "adyen"
-  readonly hash: "sha256"
-  readonly key: "hex"
-  readonly signed: string
-}
+const AdyenItemsScheme = z.strictObject({
+  kind: z.literal("hmac"),
+  items: z.literal("adyen"),
+  hash: z.literal("sha256"),
+  key: z.literal("hex"),
+  signed: z.string(),
+})
 
-export interface StandardWebhooksScheme {
-  readonly kind: "standard_webhooks"
-  readonly hash: "sha256"
-  readonly key: "whsec"
-  readonly signed: string
-  readonly timestamp: TimestampRule
-}
+const StandardWebhooksScheme = z.strictObject({
+  kind: z.literal("standard_webhooks"),
+  hash: z.literal("sha256"),
+  key: z.literal("whsec"),
+  signed: z.string(),
+  timestamp: TimestampRule,
+})
+export type StandardWebhooksScheme = z.output<typeof StandardWebhooksScheme>
 
-export interface PublicKeyScheme extends Signed {
-  readonly kind: "ecdsa" | "rsa" | "ed25519"
-  readonly hash: "sha1" | "sha256" | null
+const PublicKeyScheme = z.strictObject({
+  kind: z.enum(["ecdsa", "rsa", "ed25519"]),
+  hash: Hash.nullable(),
   /** How the secret writes the public key. */
-  readonly key: "spki" | "raw_hex" | "raw_base64"
-}
+  key: z.enum(["spki", "raw_hex", "raw_base64"]),
+  ...signedFields,
+})
+export type PublicKeyScheme = z.output<typeof PublicKeyScheme>
 
-export interface FetchedCertificateScheme {
-  readonly kind: "rsa"
-  readonly certificate: "paypal" | "aws_sns"
-  readonly hash: "sha1" | "sha256"
-  readonly encoding: Encoding
-  readonly signed: string
-  readonly timestamp: TimestampRule
-}
+const FetchedCertificateScheme = z.strictObject({
+  kind: z.literal("rsa"),
+  certificate: z.enum(["paypal", "aws_sns"]),
+  hash: Hash,
+  encoding: Encoding,
+  signed: z.string(),
+  timestamp: TimestampRule,
+})
+export type FetchedCertificateScheme = z.output<typeof FetchedCertificateScheme>
 
-export interface TokenScheme {
-  readonly kind: "token_header" | "token_body"
+const TokenScheme = z.strictObject({
+  kind: z.enum(["token_header", "token_body"]),
   /** Place of the token; for a list in the body every element must hold it. */
-  readonly at: string
+  at: z.string(),
   /** `auth_config.header` may name another header. */
-  readonly renameable?: true
+  renameable: yes,
   /** Word before the token in the header, when there. */
-  readonly word?: "Bearer"
-}
+  word: z.literal("Bearer").exactOptional(),
+})
+export type TokenScheme = z.output<typeof TokenScheme>
 
-interface BasicAuthScheme {
-  readonly kind: "basic_auth"
-}
-
-export interface JwtScheme {
-  readonly kind: "jwt"
-  readonly header: string
-  readonly word?: "JWT" | "Bearer"
-  readonly algorithm: "HS256" | "ES256" | "RS256"
-  readonly key: "utf8" | "jwk" | "fetched_jwks"
-  readonly signed: string
+const JwtScheme = z.strictObject({
+  kind: z.literal("jwt"),
+  header: z.string(),
+  word: z.enum(["JWT", "Bearer"]).exactOptional(),
+  algorithm: z.enum(["HS256", "ES256", "RS256"]),
+  key: z.enum(["utf8", "jwk", "fetched_jwks"]),
+  signed: z.string(),
   /** Claim that must have this value. */
-  readonly issuer?: string
+  issuer: z.string().exactOptional(),
   /** Claim holding the hex SHA-256 of the body. */
-  readonly bodyHash?: string
-  readonly urlHash?: string
+  bodyHash: z.string().exactOptional(),
+  urlHash: z.string().exactOptional(),
   /** Claim holding the hash of method, path and query. */
-  readonly requestHash?: "qsh"
-  readonly audienceIsUrl?: true
+  requestHash: z.literal("qsh").exactOptional(),
+  audienceIsUrl: yes,
   /** The body is the detached payload (RFC 7797). */
-  readonly detached?: true
+  detached: yes,
   /** Window around `iat`, and leeway of `exp` and `nbf`. */
-  readonly tolerance_s?: number
-  readonly needsExpiry?: true
-}
+  tolerance_s: z.int().positive().exactOptional(),
+  needsExpiry: yes,
+})
+export type JwtScheme = z.output<typeof JwtScheme>
 
-interface OpenScheme {
-  readonly kind: "none"
-}
-
-export type Scheme =
-  | DigestScheme
-  | AdyenItemsScheme
-  | StandardWebhooksScheme
-  | PublicKeyScheme
-  | FetchedCertificateScheme
-  | TokenScheme
-  | BasicAuthScheme
-  | JwtScheme
-  | OpenScheme
+export const Scheme = z.union([
+  DigestScheme,
+  AdyenItemsScheme,
+  StandardWebhooksScheme,
+  PublicKeyScheme,
+  FetchedCertificateScheme,
+  TokenScheme,
+  JwtScheme,
+  z.strictObject({ kind: z.literal("basic_auth") }),
+  z.strictObject({ kind: z.literal("none") }),
+])
+export type Scheme = z.output<typeof Scheme>

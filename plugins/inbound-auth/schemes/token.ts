@@ -1,6 +1,6 @@
 // A shared secret sent as it is: in a header, or in a field of the body. It proves who sent, not what was sent.
-
 import type { Proof } from "#core"
+import { decodeStrictly } from "../checks/encoding.ts"
 import { SecretText } from "../checks/secret-text.ts"
 import { Refused } from "../request/refusal.ts"
 import type { RequestView } from "../request/view.ts"
@@ -77,4 +77,42 @@ function elementsAt(document: unknown, name: string): number {
 function wrongToken(tokens: readonly string[], name: string): Refused {
   const spaced = tokens.some((token) => token !== token.trim()) ? " It has surrounding white space." : ""
   return new Refused("wrong_secret", `${name} does not hold the secret of this pipeline.${spaced}`)
+}
+
+// HTTP Basic credentials (RFC 7617), usually put into the webhook's URL; the secret is `user:password`.
+
+export function prepareBasicAuth(context: SchemeContext): Matcher {
+  const secrets = namedSecrets(context)
+  return (view) => {
+    if (secrets.length === 0) throw noSecret()
+    const header = view.header("authorization")
+    if (header === undefined || header === "") {
+      throw new Refused("missing_header", "Header authorization is absent: put user and password into the webhook's URL at the provider.")
+    }
+    const credentials = /^basic +([^ ]+)$/i.exec(header)?.[1]
+    const given = credentials === undefined ? undefined : decodeStrictly(credentials, "base64")
+    if (given === undefined) throw new Refused("malformed_signature", 'Header authorization is not "Basic " and base64 of user:password.')
+    const secretId = secretEqualTo(secrets, given.toString("utf8"))
+    if (secretId === undefined) throw new Refused("wrong_secret", "User or password do not match this pipeline's.")
+    return { secretId, proof: { headers: ["authorization"] } }
+  }
+}
+
+// Providers that sign nothing. The endpoint's unguessable address is the only protection, unless
+// `auth_config.query_parameter` asks for the pipeline's secret in the URL as well.
+
+export function prepareOpen(context: SchemeContext): Matcher {
+  const name = context.config.query_parameter
+  if (name === undefined) return () => ({})
+  const secrets = namedSecrets(context)
+  return (view) => {
+    if (secrets.length === 0) throw noSecret()
+    const given = view.query(name)
+    if (given === undefined || given === "")
+      throw new Refused("missing_token", `Query parameter ${name} is absent from the URL; it must hold the secret.`)
+    // A `+` that was not percent-encoded in the URL has become a space.
+    const secretId = secretEqualTo(secrets, given) ?? secretEqualTo(secrets, given.replaceAll(" ", "+"))
+    if (secretId === undefined) throw new Refused("wrong_secret", `Query parameter ${name} does not hold the secret of this pipeline.`)
+    return { secretId, proof: { query: [name] } }
+  }
 }

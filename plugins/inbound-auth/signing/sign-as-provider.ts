@@ -1,5 +1,4 @@
 // Signs a request as a known provider does, from the same row of the table that verifies it.
-
 import { createHmac } from "node:crypto"
 import type { InboundRequest } from "#core"
 import type { SignedParts } from "#core/engine"

@@ -1,6 +1,5 @@
 // Signs a request as a sender does whose proof is a MAC (or the older plain hash) over a template of the request: the
 // counterpart of schemes/digest.ts, for tests of pipelines.
-
 import { createHash, createHmac } from "node:crypto"
 import { AppError, type InboundRequest } from "#core"
 import type { SignedParts } from "#core/engine"
@@ -65,6 +64,6 @@ function signedPieces(make: () => Pieces): Pieces {
     return make()
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    throw new AppError("invalid_argument", `The request cannot be signed: ${error.message}`, { reason: "cannot_sign" })
+    throw new AppError("invalid_argument", `The request cannot be signed: ${error.message}`, { reason: "request_not_signable" })
   }
 }

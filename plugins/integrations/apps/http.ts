@@ -1,6 +1,5 @@
 // The app `http`: any API that is reached at a base URL with fixed headers. A step can reach below the base only, and
 // cannot put its own value in place of a credential.
-
 import { z } from "zod"
 import { AppError, type OutgoingRequest } from "#core"
 import { checkHeaders, encodeBody, withQuery } from "../../outgoing-http/index.ts"
@@ -61,6 +60,9 @@ function urlBelow(base: string, path: string): string {
 }
 
 function refused(field: string, problem: string): AppError {
-  const details = { reason: "request_refused", retryable: false, fields: [{ path: field, message: problem }] }
-  return new AppError("invalid_argument", `The integration was not called: ${field} is not valid, ${problem}.`, details)
+  return new AppError("invalid_argument", `The integration was not called: ${field} is not valid, ${problem}.`, {
+    reason: "request_refused",
+    retryable: false,
+    fields: [{ path: field, message: problem }],
+  })
 }

@@ -1,5 +1,4 @@
 // POST /v1/integrations-connect (specification 4.4).
-
 import { z } from "zod"
 import { Clock, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
 import { IntegrationApps } from "../app.ts"

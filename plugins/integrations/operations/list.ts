@@ -1,5 +1,4 @@
 // GET /v1/integrations: the connections that the caller may see, credentials by name only.
-
 import { z } from "zod"
 import { defineOperation, Pager, pageInput, Store } from "#core"
 import { Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"

@@ -1,5 +1,4 @@
 // GET and DELETE /v1/integrations/{id}: read one connection, and end it, its sealed credentials with it.
-
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } from "#core"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
@@ -42,7 +41,7 @@ export const disconnectIntegration = defineOperation({
 async function visibleConnection(store: Store, caller: Caller, ref: string): Promise<Connection> {
   const found = await byRef(store.open(Connections, caller.organization.id), ref, visibleTo(caller))
   if (found) return found
-  throw new AppError("not_found", `There is no integration ${JSON.stringify(ref)}; GET /v1/integrations lists them.`, {
+  throw new AppError("not_found", `The integration ${JSON.stringify(ref)} does not exist; GET /v1/integrations lists them.`, {
     reason: "integration_not_found",
   })
 }

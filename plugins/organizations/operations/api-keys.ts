@@ -1,5 +1,4 @@
 // Making, listing and revoking keys.
-
 import { z } from "zod"
 import { AppError, type Caller, Clock, defineOperation, Name, Pager, pageInput, resultOf, roleAtLeast, Store, Timestamp, Uuid } from "#core"
 import { Declarations, type FieldProblem, nearest, Operations, roles } from "#core/engine"
@@ -164,7 +163,7 @@ function refuseUnknown(scopes: readonly string[], declared: Declarations): void 
     if (areas.includes(area) || scope === "live:subscribe" || scope === "mcp") return []
     const meant = nearest(area, areas)
     const hint = meant === undefined ? `areas are ${areas.join(", ")}` : `did you mean ${meant}:${verb}?`
-    return [{ path: `scopes.${index}`, message: `there is no scope ${scope}; ${hint}` }]
+    return [{ path: `scopes.${index}`, message: `the scope ${scope} does not exist; ${hint}` }]
   })
   if (fields.length > 0) refuse(...fields)
 }

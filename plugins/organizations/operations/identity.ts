@@ -1,5 +1,4 @@
 // Who is calling, who else belongs to the organization, and which organizations it manages.
-
 import { z } from "zod"
 import { type Caller, defineOperation, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
 import { roles } from "#core/engine"
@@ -47,7 +46,7 @@ export const listMembers = defineOperation({
     next_cursor: z.string(),
   }),
   errors: ["invalid_argument"],
-  inject: { store: Store, pager: Pager },
+  inject: { store: Store, pager: Pager, organizations: Organizations },
   async handle({ input, caller, deps }) {
     const organization = caller.organization.id
     const collection = deps.store.open(MembershipsCollection, organization)
@@ -63,7 +62,7 @@ export const listMembers = defineOperation({
     const byId = new Map(users.map((user) => [user.id, user]))
     const members = page.items.flatMap(({ user_id, role, created_at }) => {
       const user = byId.get(user_id)
-      return user ? [{ user_id, email: user.email, name: user.name, role, staff: user.staff, created_at }] : []
+      return user ? [{ user_id, email: user.email, name: user.name, role, staff: deps.organizations.isStaff(user), created_at }] : []
     })
     return { members, next_cursor: page.next_cursor }
   },

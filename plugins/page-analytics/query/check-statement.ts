@@ -15,7 +15,7 @@ export function readTree(serialized: string, sql: string): { readonly tables: Re
     walk(statements[0], { names: new Set(), tables })
     return { tables }
   } catch (error) {
-    if (error instanceof Refused) return { problem: error.message }
+    if (error instanceof RefusedStatement) return { problem: error.message }
     if (error instanceof RangeError) return { problem: "The statement is nested too deeply." }
     throw error
   }
@@ -33,7 +33,7 @@ function problemOf(said: string, sql: string): string {
   return `A query is one SELECT (or WITH … SELECT): it reads, and DELETE, EXPLAIN, COPY, PIVOT and all other statements are refused. Message of the engine: ${said}`
 }
 
-class Refused extends Error {}
+class RefusedStatement extends Error {}
 
 interface Scope {
   /** Of WITH, as far as they are visible here. */
@@ -116,12 +116,12 @@ function walk(value: unknown, scope: Scope): void {
 }
 
 function checkExpression(node: Node, kind: string): void {
-  if (!expressionClasses.has(kind)) throw new Refused(explained[kind] ?? `${kind} expressions are not supported.`)
+  if (!expressionClasses.has(kind)) throw new RefusedStatement(explained[kind] ?? `${kind} expressions are not supported.`)
   if (kind === "FUNCTION" || kind === "WINDOW") checkFunction(node, allowedFunctions)
 }
 
 function checkPlain(node: Node, kind: string, scope: Scope): void {
-  if (!plainTypes.has(kind)) throw new Refused(explained[kind] ?? `${kind} is not supported.`)
+  if (!plainTypes.has(kind)) throw new RefusedStatement(explained[kind] ?? `${kind} is not supported.`)
   if (kind === "BASE_TABLE") checkTable(node, scope)
   if (kind === "TABLE_FUNCTION") checkTableFunction(node)
 }
@@ -132,23 +132,24 @@ const functionSchemas = new Set(["main", "pg_catalog"])
 function checkFunction(node: Node, allowed: ReadonlySet<string>): void {
   const name = nameOf(node["function_name"])
   const elsewhere = isQualified(node["schema"]) && !functionSchemas.has(nameOf(node["schema"]))
-  if (isQualified(node["catalog"]) || elsewhere) throw new Refused(`The function "${name}" may not be qualified.`)
-  if (!allowed.has(name)) throw new Refused(`The function "${name}" is not allowed; GET /v1/page-analytics/schema lists those that are.`)
+  if (isQualified(node["catalog"]) || elsewhere) throw new RefusedStatement(`The function "${name}" may not be qualified.`)
+  if (!allowed.has(name))
+    throw new RefusedStatement(`The function "${name}" is not allowed; GET /v1/page-analytics/schema lists those that are.`)
 }
 
 function checkTableFunction(node: Node): void {
   const call = node["function"] as Node | null
-  if (call?.["class"] !== "FUNCTION") throw new Refused("Only a function may stand in FROM like a table.")
+  if (call?.["class"] !== "FUNCTION") throw new RefusedStatement("Only a function may stand in FROM like a table.")
   checkFunction(call, allowedTableFunctions)
 }
 
 function checkTable(node: Node, scope: Scope): void {
   const name = nameOf(node["table_name"])
   if (isQualified(node["catalog_name"]) || isQualified(node["schema_name"]))
-    throw new Refused(`The table "${name}" may not be qualified; there is one schema.`)
-  if (node["at_clause"]) throw new Refused("AT (VERSION ...) is not taken.")
+    throw new RefusedStatement(`The table "${name}" may not be qualified; there is one schema.`)
+  if (node["at_clause"]) throw new RefusedStatement("AT (VERSION ...) is not taken.")
   if (scope.names.has(name)) return
-  if (!tableNames.includes(name)) throw new Refused(`There is no table "${name}"; there are ${tableNames.join(", ")}.`)
+  if (!tableNames.includes(name)) throw new RefusedStatement(`The table "${name}" does not exist; there are ${tableNames.join(", ")}.`)
   scope.tables.add(name)
 }
 
@@ -175,9 +176,9 @@ function withName({ names, tables }: Scope, name: string): Scope {
 /** A name that no file, and no view of the engine's own, answers to. */
 function checkedName(key: string): string {
   const name = key.toLowerCase()
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new Refused(`WITH "${key.slice(0, 80)}": name it with letters, digits and _.`)
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name)) throw new RefusedStatement(`WITH "${key.slice(0, 80)}": name it with letters, digits and _.`)
   if (/^(?:duckdb|pragma|sqlite|pg)_/.test(name) || name === "information_schema")
-    throw new Refused(`WITH "${key}": names of the engine's own tables are reserved.`)
+    throw new RefusedStatement(`WITH "${key}": names of the engine's own tables are reserved.`)
   return name
 }
 

@@ -28,5 +28,5 @@ export type QueryAnswer =
   /** The engine's own message, or why the query was not let at it. */
   | { readonly id: number; readonly refused: string; readonly memory: boolean }
 
-/** First message of a process: it has loaded the engine. */
+/** Message of a process: it has an engine open for a query. The first one, and one after each answer. */
 export const ready = "ready"

@@ -28,6 +28,13 @@ async function open(): Promise<Engine> {
   return { instance, connection }
 }
 
+/** For the next query, which is sent once this is said. */
+async function opened(): Promise<Engine> {
+  const engine = await open()
+  process.send?.(ready)
+  return engine
+}
+
 async function run({ connection }: Engine, task: QueryTask): Promise<QueryTable> {
   const tables = await tablesOf(connection, task.sql)
   if (tables.size > 0) await connection.run(eventsView(task.files, task.mixed))
@@ -68,7 +75,7 @@ async function read(result: Awaited<ReturnType<DuckDBConnection["stream"]>>, { l
   }
 }
 
-let spare: Promise<Engine> = open()
+let spare = opened()
 process.on("message", async (task: QueryTask) => {
   let answer: QueryAnswer
   const engine = await spare
@@ -81,8 +88,7 @@ process.on("message", async (task: QueryTask) => {
   process.send?.(answer)
   engine.connection.closeSync()
   engine.instance.closeSync()
-  spare = open()
+  spare = opened()
 })
-process.on("disconnect", () => process.exit(0))
-await spare
-process.send?.(ready)
+// An ordinary exit would wait for the engine's threads, and so for the statement that they are in.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"))

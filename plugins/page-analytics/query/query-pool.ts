@@ -1,7 +1,6 @@
 // Query processes: a few are kept ready, so that nobody waits for a start; once an organization's query has run in one it
 // is that organization's until it is idle for a while or killed. Queries take turns by organization and wait within a
 // bound: at it, the organization that has most of them waiting is refused, and no other.
-
 import { AppError } from "#core"
 import { FairLimiter, type Share } from "#core/engine"
 import type { QueryTask } from "./protocol.ts"

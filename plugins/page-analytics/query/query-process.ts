@@ -2,7 +2,6 @@
 // where there is one, watched, and killed. It serves one organization and is never handed to another.
 import { type ChildProcess, spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
-import { totalmem } from "node:os"
 import { fileURLToPath } from "node:url"
 import { type QueryAnswer, type QueryTable, type QueryTask, ready } from "./protocol.ts"
 
@@ -13,6 +12,8 @@ export interface ProcessLimits {
   readonly deadlineMs: number
   /** Folder where compiled code is kept, which makes a start a third shorter; absent: nowhere. */
   readonly codeCache?: string
+  /** For a start, and for opening an engine after each query; absent: 30 s. */
+  readonly startMs?: number
 }
 
 export type QueryOutcome =
@@ -21,33 +22,42 @@ export type QueryOutcome =
   | { readonly kind: "refused"; readonly message: string }
   /** The process is gone. */
   | { readonly kind: "memory" | "deadline" | "crashed"; readonly message: string }
+  /** It never took the query. */
+  | { readonly kind: "unstarted"; readonly message: string }
 
 const main = fileURLToPath(new URL("./query-main.ts", import.meta.url))
 /** A struct's member of that name is a value like any other; the engine's library would assign it to the accessor. */
 const flags = ["--disable-proto=delete"]
+/** Resident memory of a process beside the engine's buffers. */
 const overheadMb = 384
+/** Memory that a process may write to before any query, most of it never resident: 700 MB measured, and some to spare. */
+const mappedMb = 1_024
 const watchMs = 25
+const defaultStartMs = 30_000
 
 export class QueryProcess {
   readonly #limits: ProcessLimits
   readonly #child: ChildProcess
-  readonly ready: Promise<void>
   readonly #gone: Promise<void>
   #alive = true
-  #why: "memory" | "deadline" | undefined
+  #isKilled = false
+  #isReady = false
+  #readiness = Promise.withResolvers<void>()
+  #openLimit: NodeJS.Timeout | undefined
+  #why: "memory" | "deadline" | "start" | undefined
   #stderr = ""
   #asked = 0
 
   constructor(limits: ProcessLimits) {
     this.#limits = limits
     const parameters = [...flags, main, String(limits.threads), String(limits.memoryMb)]
-    const maxKb = Math.min(limits.memoryMb + overheadMb, Math.floor(totalmem() / 2 ** 20)) * 1_024
+    const maxKb = (limits.memoryMb + mappedMb) * 1_024
     const cache = limits.codeCache === undefined ? {} : { NODE_COMPILE_CACHE: limits.codeCache }
     const options = { env: { TZ: "UTC", ...cache }, stdio: ["ignore", "ignore", "pipe", "ipc"] as ("ignore" | "pipe" | "ipc")[] }
-    // Data segments count what a process may write to: an allocation beyond the limit fails inside the process itself.
+    // An allocation beyond the limit fails inside the process itself. A call for each limit: dash takes one at a time.
     this.#child =
       process.platform === "linux"
-        ? spawn("/bin/sh", ["-c", `ulimit -d ${maxKb} -c 0; exec "$0" "$@"`, process.execPath, ...parameters], options)
+        ? spawn("/bin/sh", ["-c", `ulimit -d ${maxKb}; ulimit -c 0; exec "$0" "$@"`, process.execPath, ...parameters], options)
         : spawn(process.execPath, parameters, options)
     this.#child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString("utf8")).slice(-2_000)
@@ -58,12 +68,13 @@ export class QueryProcess {
         resolve()
       }
       this.#child.once("exit", gone)
-      this.#child.once("error", gone)
+      this.#child.once("error", (error) => {
+        this.#stderr += error.message
+        gone()
+      })
     })
-    this.ready = Promise.race([
-      new Promise<void>((resolve) => this.#child.once("message", (message) => message === ready && resolve())),
-      this.#gone,
-    ])
+    this.#child.on("message", (message) => message === ready && this.#opened())
+    this.#opens()
     this.#child.unref()
   }
 
@@ -75,26 +86,33 @@ export class QueryProcess {
     return this.#child.pid
   }
 
-  /** Reading the segments and parsing count towards the deadline; waiting for the process to be ready does too. */
+  /** Resolves when it has an engine open for the next query, or is gone. */
+  get ready(): Promise<void> {
+    return Promise.race([this.#readiness.promise, this.#gone])
+  }
+
+  /** The deadline counts from when the process is ready; reading the segments and parsing count towards it. */
   async run(task: Omit<QueryTask, "id">): Promise<QueryOutcome> {
     const id = ++this.#asked
+    this.#child.ref()
+    await this.ready
+    if (!this.#alive) return this.#lost()
     const stopWatch = this.#watchMemory()
     const deadline = setTimeout(() => this.kill("deadline"), this.#limits.deadlineMs)
-    this.#child.ref()
+    this.#readiness = Promise.withResolvers()
     try {
-      await this.ready
-      if (!this.#alive) return this.#lost()
       const answered = new Promise<QueryAnswer>((resolve) => {
         const take = (answer: QueryAnswer) => {
           if (answer.id !== id) return
           this.#child.off("message", take)
+          this.#opens()
           resolve(answer)
         }
         this.#child.on("message", take)
       })
       this.#child.send({ ...task, id }, (error) => error && this.kill())
       const answer = await Promise.race([answered, this.#gone])
-      return answer === undefined ? this.#lost() : outcomeOf(answer)
+      return answer === undefined ? this.#lost() : outcomeOf(answer, this.#limits.memoryMb)
     } finally {
       clearTimeout(deadline)
       stopWatch()
@@ -102,8 +120,21 @@ export class QueryProcess {
     }
   }
 
-  kill(why?: "memory" | "deadline"): void {
+  /** It opens an engine for the next query. */
+  #opens(): void {
+    this.#isReady = false
+    this.#openLimit = setTimeout(() => this.kill("start"), this.#limits.startMs ?? defaultStartMs).unref()
+  }
+
+  #opened(): void {
+    this.#isReady = true
+    clearTimeout(this.#openLimit)
+    this.#readiness.resolve()
+  }
+
+  kill(why?: "memory" | "deadline" | "start"): void {
     if (this.#alive) this.#why ??= why
+    this.#isKilled = true
     this.#child.kill("SIGKILL")
   }
 
@@ -114,6 +145,9 @@ export class QueryProcess {
   }
 
   #lost(): QueryOutcome {
+    if (!this.#isReady && (this.#why === "start" || !this.#isKilled)) {
+      return { kind: "unstarted", message: this.#stderr.trim() || "It took too long." }
+    }
     if (this.#why === "deadline") {
       return {
         kind: "deadline",
@@ -121,7 +155,7 @@ export class QueryProcess {
       }
     }
     const memory = this.#why === "memory" || /out of memory|bad_alloc|allocation failed/i.test(this.#stderr)
-    if (memory) return { kind: "memory", message: `The query needed more than ${this.#limits.memoryMb} MiB of memory and was stopped.` }
+    if (memory) return outOfMemory(this.#limits.memoryMb)
     return { kind: "crashed", message: "The query crashed the engine; rewrite it." }
   }
 
@@ -138,7 +172,11 @@ export class QueryProcess {
   }
 }
 
-function outcomeOf(answer: QueryAnswer): QueryOutcome {
+function outcomeOf(answer: QueryAnswer, memoryMb: number): QueryOutcome {
   if ("table" in answer) return { kind: "table", table: answer.table }
-  return { kind: "refused", message: answer.refused }
+  return answer.memory ? outOfMemory(memoryMb) : { kind: "refused", message: answer.refused }
+}
+
+function outOfMemory(memoryMb: number): QueryOutcome {
+  return { kind: "memory", message: `The query needed more than ${memoryMb} MiB of memory and was stopped.` }
 }

@@ -1,7 +1,7 @@
-// Tells readers outside which files are the copy: what was replaced stays beside them for queries in progress, and a copy
-// that is being rebuilt grows there, so that a reader of the whole folder counts rows twice. The list is
-// written after each change of the live copy and before files go, so that it never names one that went; a copy that lost
-// files keeps its last list until another takes its place.
+// Tells external readers which files make up the copy: replaced files stay beside them for queries in progress, and a copy
+// that is being rebuilt grows in the same folder, so a reader of the whole folder would count rows twice. The list is
+// written after each change of the live copy and before files are deleted, so that it never names a deleted file; a copy
+// that lost files keeps its last list until another copy replaces it.
 import type { Copy } from "../collections.ts"
 import type { SegmentFiles } from "../segments/segment-files.ts"
 import type { CopyStore } from "./copy-store.ts"

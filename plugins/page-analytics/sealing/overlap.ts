@@ -1,8 +1,7 @@
-// Rows have no number that counts commits: they are read in the order in which they were received, and one that was
-// received earlier may be committed later (by this node or another). So each reading begins a little before where the
-// last one ended, now and then a good deal before, and what was sealed already is passed over by id and version. A row
-// written later still (a replay, a slow queue) leaves a note in its own commit. What none of these sees, because its
-// commit hung for longer than the long overlap, the count of its day shows once that is over.
+// Rows have no commit sequence number: they are read in order of receipt, and a row received earlier may be committed
+// later, by this node or another. So each reading starts shortly before the end of the last one (now and then long before
+// it), and skips by id and version what was sealed already. A row written later than that, by a replay or a slow queue,
+// leaves a note in its own commit. A commit that hung for longer than the long overlap is found by the count of its day.
 
 /** Of each reading. */
 export const shortOverlapMs = 5_000

@@ -21,13 +21,13 @@ export interface PassesDeps extends CopyStoreDeps, Omit<SealerDeps, "segmentRows
   readonly leases: Leases
   readonly log: Logger
   readonly settings: AnalyticsSettings
-  /** Kept to the organizations there are, for who watches rows. */
+  /** Updated with the organizations that have a copy, for the row watcher. */
   readonly copied: Set<string>
   /** Called when there is something to query on any node. */
   readonly wanted: () => void
 }
 
-/** How long one organization's backlog may keep the others waiting. */
+/** Longest time that one organization's backlog may delay the others. */
 const sliceMs = 1_500
 const notesEach = 2_000
 /** Renewed with each pass. Two nodes may hold it for a moment; then the copies' revisions refuse one, and work is lost, not rows. */
@@ -127,7 +127,7 @@ export class Passes {
       if (live?.caught_up) await copies.change(live, { add: [], replace: [], set: { caught_up: false } })
       return true
     } catch {
-      // Storage is down, most likely: the pass is then not counted as one, for anybody.
+      // Storage is probably down: the pass does not count as complete.
       return false
     }
   }

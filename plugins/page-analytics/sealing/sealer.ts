@@ -1,5 +1,5 @@
 // Brings one organization's copy up to date: reads rows in order from where it ended, seals them, and rewrites segments
-// that hold rows which changed or went. Everything it knows beyond the store is a shortcut, and made again when lost.
+// that hold changed or deleted rows. Everything it keeps in memory is a cache of the store, and rebuilt when lost.
 import { type Clock, type Ids, timestamp } from "#core"
 import type { Dataset, Datasets, Row } from "../../datasets/index.ts"
 import type { Copy, RowNote, Segment } from "../collections.ts"
@@ -230,7 +230,7 @@ export class Sealer {
     return written ? { id: ids.uuid(), day: segments[0]?.day ?? "", draft, ...written } : undefined
   }
 
-  /** Throws SegmentMissing where the engine failed for the lack of a file, which only its words would say. */
+  /** Throws SegmentMissing where the engine failed because a file is missing, which only its message would tell. */
   async #onFiles<T>(segments: readonly Segment[], task: (files: readonly string[]) => Promise<T>): Promise<T> {
     const { organization } = this.#copies
     const paths = await this.#deps.files.local(organization, segments)

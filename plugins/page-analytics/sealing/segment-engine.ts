@@ -1,5 +1,5 @@
-// The sealing process as the service sees it: started when first needed, and again after it died. A task that is under
-// way when it dies fails; the caller tries again from what is committed.
+// The sealing process as the service sees it: started on first use, and restarted when it died. A task in
+// progress at that moment fails; the caller retries from the committed state.
 import { type ChildProcess, spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import type { SegmentReply, SegmentResults, SegmentTask } from "./segment-tasks.ts"

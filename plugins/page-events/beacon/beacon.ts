@@ -1,6 +1,6 @@
 // The beacon: tells the service what a visitor does on a page, in batches, and never anything that is typed. Small, since
 // every visit loads it; nothing in it may throw into the page.
-import type { Answer, Browser, Element, Given, PageEvent, Target, Vital } from "./browser.ts"
+import type { Browser, Element, FetchAnswer, Given, PageEvent, Target, Vital } from "./browser.ts"
 import { attribute, isOwn, named } from "./elements.ts"
 
 /** Where the measuring of web vitals is loaded from; put in when the beacon is built. */
@@ -70,7 +70,7 @@ safe(() => {
     if (leaving === true && fails) safe(() => w.navigator.sendBeacon(given.u, body))()
     try {
       fetch(given.u, { method: "POST", body, keepalive: true, credentials: "omit" }).then(
-        safe(({ status, headers }: Answer) => {
+        safe(({ status, headers }: FetchAnswer) => {
           if (status === 429 || status > 499) again(Number(headers.get("retry-after")))
           else fails = 0
         }),

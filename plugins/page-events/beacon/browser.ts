@@ -51,7 +51,7 @@ export interface Seen {
 }
 
 /** What the service answers to events. */
-export interface Answer {
+export interface FetchAnswer {
   readonly status: number
   readonly headers: { get(name: string): string | null }
 }

@@ -2,8 +2,7 @@
 // event goes to the newest pipeline that captures the page's records, through the same path as any, and says which page
 // it is of; a browser that navigated is sent on to the page's thank-you anchor unless the pipeline answers for itself.
 import { AppError, type PublicUrl, type RouteRequest, type RouteResponse } from "#core"
-import { type PipelineEngine, readForm } from "#core/engine"
-import { type PageBody, withEnvelope } from "./page-body.ts"
+import { type FormFields, type PipelineEngine, readForm } from "#core/engine"
 import type { PageParts } from "./parts.ts"
 import { type FieldProblem, type RefusedForm, refusedForm } from "./refused-form.ts"
 import { formPath, notFound, type PageServing, thankYouAnchor } from "./serve.ts"
@@ -17,10 +16,12 @@ export interface FormDeps {
   readonly now: () => number
 }
 
-type Answer = Awaited<ReturnType<PipelineEngine["receive"]>>
+type PipelineAnswer = Awaited<ReturnType<PipelineEngine["receive"]>>
 
 const unconnected = "This form is not connected yet, so nothing was sent. Please tell the page's owner."
 const unkept = "Something went wrong, and nothing was saved. Please tell the page's owner if it happens again."
+/** The page named a field so: nothing that its visitor could put right. */
+const unstorable = "event_not_storable"
 const unaccepted = "This page cannot accept the form, and a retry would fail as well. Please tell the page's owner."
 
 export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<RouteResponse> {
@@ -48,7 +49,7 @@ export async function takeForm(deps: FormDeps, request: RouteRequest): Promise<R
 }
 
 /** Undefined where no active pipeline takes the page's forms. */
-async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage, given: PageBody): Promise<Answer | undefined> {
+async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage, given: PageBody): Promise<PipelineAnswer | undefined> {
   const endpoint = await deps.parts.formTarget(found.organization, found.page)
   if (endpoint === undefined) return undefined
   const { contentType, body } = await withEnvelope(given, (said) => deps.serving.visits.envelopeOf(request, found, said))
@@ -69,27 +70,34 @@ async function deliver(deps: FormDeps, request: RouteRequest, found: PublicPage,
 }
 
 /** In words for people, who can do something about what they entered, or wait, or neither. */
-function reasonOf({ status, body }: Answer): string {
+function reasonOf({ status, body }: PipelineAnswer): string {
   if (status > 500 || status === 429) return "Please try again in a moment."
   // An action failed: now and then because of what passes, mostly because of what the page sends or the pipeline does.
-  if (status === 500) return unkept
+  if (status === 500 || detailsOf(body).reason === unstorable) return unkept
   return status === 401 || status === 403 ? unaccepted : messageOf(body)
 }
 
 /** What can be put right, of a form whose fields were refused; and what was entered, where the same may be taken another time. */
-async function againOf({ status, body }: Answer, { contentType, body: sent }: PageBody): Promise<RefusedForm["again"]> {
+async function againOf({ status, body }: PipelineAnswer, { contentType, body: sent }: PageBody): Promise<RefusedForm["again"]> {
   const form = status === 400 || status === 429 || status >= 500 ? readForm(contentType, sent) : undefined
   if (!form || (await form.problem) !== undefined) return undefined
   return { fields: form.fields, problems: status === 400 ? problemsIn(body) : [] }
 }
 
 function problemsIn(body: string): FieldProblem[] {
+  const { reason, fields } = detailsOf(body)
+  if (reason === unstorable || !Array.isArray(fields)) return []
+  return (fields as { path?: unknown; message?: unknown }[]).map(({ path, message }) => ({
+    path: String(path ?? ""),
+    message: String(message ?? ""),
+  }))
+}
+
+function detailsOf(body: string): { readonly reason?: unknown; readonly fields?: unknown } {
   try {
-    const { details } = JSON.parse(body) as { details?: { fields?: unknown } }
-    const fields = Array.isArray(details?.fields) ? (details.fields as { path?: unknown; message?: unknown }[]) : []
-    return fields.map(({ path, message }) => ({ path: String(path ?? ""), message: String(message ?? "") }))
+    return (JSON.parse(body) as { details?: object }).details ?? {}
   } catch {
-    return []
+    return {}
   }
 }
 
@@ -100,4 +108,63 @@ function messageOf(body: string): string {
   } catch {
     return "Please check what you entered."
   }
+}
+
+// The body of an event that was sent to a page's own address, with the page's envelope in it: as fields of a form, or as
+// the `_envelope` of a JSON object. What cannot be read is handed on as it came, to be refused where events are read.
+
+/** Completes what the body itself says of the visit; what comes out wins. */
+type Complete = (said: Readonly<Record<string, unknown>>) => Promise<Readonly<Record<string, unknown>>>
+
+interface PageBody {
+  readonly contentType: string
+  readonly body: Buffer
+}
+
+const prefix = "_envelope."
+const urlencoded = "application/x-www-form-urlencoded"
+
+async function withEnvelope(given: PageBody, complete: Complete): Promise<PageBody> {
+  const form = readForm(given.contentType, given.body)
+  if (!form) return (await asJson(given, complete)) ?? given
+  return (await form.problem) === undefined ? await asForm(form.fields, complete) : given
+}
+
+async function asForm(fields: FormFields, complete: Complete): Promise<PageBody> {
+  const isEnvelope = ([name]: FormFields[number]) => name.startsWith(prefix)
+  const said = fields.filter(isEnvelope).map(([name, value]): Said => [name.slice(prefix.length), value])
+  const envelope = Object.entries(await complete(withoutEmpty(said)))
+  const all = [...fields.filter((field) => !isEnvelope(field)), ...envelope.map(([name, value]) => [prefix + name, String(value)])]
+  return { contentType: urlencoded, body: Buffer.from(new URLSearchParams(all as [string, string][]).toString()) }
+}
+
+async function asJson({ contentType, body }: PageBody, complete: Complete): Promise<PageBody | undefined> {
+  const document = parsed(body)
+  if (!isObject(document)) return undefined
+  const flat = Object.entries(document).filter(([name]) => name.startsWith(prefix))
+  const nested = isObject(document["_envelope"]) ? Object.entries(document["_envelope"]) : []
+  const envelope = await complete(withoutEmpty([...flat.map(([name, value]): Said => [name.slice(prefix.length), value]), ...nested]))
+  // Put in last, where it counts before another of that name, and without writing the rest again: numbers keep their digits.
+  const end = body.lastIndexOf("}")
+  const comma = Object.keys(document).length > 0 ? "," : ""
+  const added = Buffer.from(`${comma}"_envelope":${JSON.stringify(envelope)}`)
+  return { contentType, body: Buffer.concat([body.subarray(0, end), added, body.subarray(end)]) }
+}
+
+type Said = [name: string, value: unknown]
+
+function withoutEmpty(said: Said[]): Record<string, unknown> {
+  return Object.fromEntries(said.filter(([, value]) => value !== ""))
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"))
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

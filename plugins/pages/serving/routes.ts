@@ -24,7 +24,7 @@ export const servePage = defineRoute({
     answers: {
       "200": { description: "The page.", type: "text/html" },
       "308": { description: "Pages are served from another origin (`plugins.settings.pages.origin`)." },
-      "404": { description: "There is no such page, or it is not published.", type: "text/html" },
+      "404": { description: "The page does not exist, or is not published.", type: "text/html" },
     },
   },
   handle: ({ request, deps }) => deps.serving.serve(request),
@@ -52,7 +52,7 @@ export const sendForm = defineRoute({
       "200": { description: "The pipeline's response, for requests that do not accept HTML.", type: "application/json" },
       "303": { description: "Accepted; `Location` is the page at `#thank-you`." },
       "400": { description: "The pipeline rejected it; HTML for browsers that navigate.", type: "text/html" },
-      "404": { description: "There is no such page, or no active pipeline takes its forms; nothing is stored.", type: "text/html" },
+      "404": { description: "The page does not exist, or no active pipeline takes its forms; nothing is stored.", type: "text/html" },
       "429": { description: "Too many events in flight; `Retry-After` says when to retry." },
     },
   },

@@ -1,6 +1,5 @@
 // GET /p/{org}/{page}: a published page as one visitor sees it, with its envelope and beacon. A missing
 // page and one that is not public are the same 404.
-
 import { AppError, type RouteRequest, type RouteResponse } from "#core"
 import type { Authenticator, PageEnvelope } from "#core/engine"
 import type { Organizations } from "../../organizations/index.ts"
@@ -139,7 +138,7 @@ export class PageServing {
     const found = page.variants.find(({ key }) => key === wanted)
     if (found) return found
     const keys = page.variants.map(({ key }) => key).join(", ")
-    throw new AppError("not_found", `The page has no variant "${wanted.slice(0, 64)}"; it has ${keys}.`, { reason: "unknown_variant" })
+    throw new AppError("not_found", `The page has no variant "${wanted.slice(0, 64)}"; it has ${keys}.`, { reason: "variant_not_found" })
   }
 
   #beacon(endpoint: string, envelope: object, { isTest, singlePage }: { isTest: boolean; singlePage: boolean }): string {
@@ -200,4 +199,4 @@ export function notFound(): RouteResponse {
 }
 
 const notFoundPage =
-  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><p style="font:1rem sans-serif;margin:4rem">There is no page here.</p></html>'
+  '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found</title><p style="font:1rem sans-serif;margin:4rem">This page does not exist.</p></html>'

@@ -53,7 +53,10 @@ export async function startFilteringProxy(args: ProxyArgs): Promise<FilteringPro
     return socket
   }
   const dial = async (host: string, port: number) => {
-    if (received > args.maxBytes) throw new AppError("resource_exhausted", "The traffic limit is reached.", { reason: "page_too_large" })
+    if (received > args.maxBytes) {
+      const details = { reason: "response_too_large", max_bytes: args.maxBytes } as const
+      throw new AppError("resource_exhausted", "The traffic limit is reached.", details)
+    }
     const socket = await args.sockets.open(host, port, gone.signal)
     return counted(socket)
   }

@@ -1,10 +1,10 @@
 // One page in a browser that runs already: opened, acted on, pictured.
-import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core"
-import { giveDocument } from "./given-document.ts"
+import { type Browser, type BrowserContext, chromium, type Page, type Request, type Route } from "playwright-core"
+import { isOwnPage, type OwnPages } from "../proxy/targets.ts"
 import { missingGlyphs } from "./glyphs.ts"
-import type { RenderTask, Seen } from "./order.ts"
-import { guardOwn } from "./page-guard.ts"
+import type { GivenDocument, RenderTask, Seen } from "./order.ts"
 import { perform, reveal, settle } from "./perform.ts"
+import { visibleText } from "./visible-text.ts"
 
 /** A page that did not come, and why as far as the browser knows. */
 export class PageFailure extends Error {
@@ -56,10 +56,11 @@ export async function capture(browser: Browser, task: RenderTask, file: string):
   if (isNowhere(page)) throw navigation.failure("")
   const astray = guard.astray()
   if (astray !== undefined) throw new PageFailure("The page redirects to a non-page URL of this service.", astray)
-  if (task.full_page) await reveal(page, task.viewport.height)
+  if (task.full_page || task.reads_text) await reveal(page, task.viewport.height)
+  const text = task.reads_text ? await visibleText(page) : undefined
   const warnings = await missingGlyphs(page)
   await page.screenshot({ path: file, type: "png", animations: "disabled", timeout: task.deadlineMs, ...(await extent(page, task)) })
-  return { httpStatus: navigation.status(), warnings }
+  return { httpStatus: navigation.status(), warnings, text }
 }
 
 async function open(page: Page, task: RenderTask, navigation: Navigation): Promise<void> {
@@ -105,7 +106,7 @@ function watchNavigation(page: Page): Navigation {
   return {
     status: () => answered,
     failure(otherwise) {
-      const text = failed?.text || /net::\w+/.exec(otherwise)?.[0] || otherwise.split("\n")[0]?.slice(0, 200) || "there is no document"
+      const text = failed?.text || /net::\w+/.exec(otherwise)?.[0] || otherwise.split("\n")[0]?.slice(0, 200) || "the page has no document"
       return new PageFailure(`The page could not be opened (${text}).`, failed?.url ?? asked)
     },
   }
@@ -130,4 +131,64 @@ async function extent(
   const tallest = Math.floor(Math.min(maxSide / scale, maxPixels / (width * scale * scale)))
   if (cssContentSize.height <= tallest && cssContentSize.width <= width) return { fullPage: true }
   return { fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(Math.ceil(cssContentSize.height), tallest) } }
+}
+
+// Our own origin over TLS: the proxy lets it through without seeing paths, so the browser is held to what the proxy
+// lets through over plain HTTP, which is reading pages.
+
+interface OwnGuard {
+  /** A document of ours that is not a page and was come to by a redirect, which cannot be stopped on its way. */
+  astray(): string | undefined
+}
+
+async function guardOwn(context: BrowserContext, own: OwnPages): Promise<OwnGuard> {
+  const isTunnelled = (url: URL) => /^(https|wss):$/.test(url.protocol) && own.origins.includes(url.origin.replace(/^wss:/, "https:"))
+  const mayBe = (request: Request) => isOwnPage(new URL(request.url()), own) && ["GET", "HEAD"].includes(request.method())
+  let astray: string | undefined
+  if (own.origins.some((origin) => origin.startsWith("https:"))) {
+    await context.route(isTunnelled, (route) => (mayBe(route.request()) ? route.fallback() : route.abort("blockedbyclient")))
+    await context.routeWebSocket(isTunnelled, (socket) => socket.close())
+    context.on("request", (request) => {
+      const redirected = request.redirectedFrom() !== null && request.isNavigationRequest()
+      if (redirected && isTunnelled(new URL(request.url())) && !mayBe(request)) astray = request.url()
+    })
+  }
+  return { astray: () => astray }
+}
+
+// A page of our own, given instead of fetched: published or not, and always in the variant that is pictured, wherever on
+// its own address it leads. What it sends there goes nowhere, since a picture is not a visit and makes no lead: a form is
+// answered as visitors are when all goes well.
+
+interface Giving {
+  /** Whether a form was sent that nothing takes. */
+  refused(): boolean
+}
+
+async function giveDocument(page: Page, { url, own, document }: RenderTask): Promise<Giving> {
+  let refused = false
+  const { pathname } = new URL(url)
+  const isThere = (asked: URL) => own.origins.includes(asked.origin) && asked.pathname === pathname
+  if (document === undefined) return { refused: () => false }
+  await page.route(isThere, async (route) => {
+    const request = route.request()
+    const reads = ["GET", "HEAD"].includes(request.method())
+    if (reads) return request.isNavigationRequest() ? giving(route, document) : route.fallback()
+    if (request.isNavigationRequest() && document.thanks !== undefined) return thanking(route, document.thanks)
+    if (request.isNavigationRequest()) refused = true
+    return route.abort("blockedbyclient")
+  })
+  return { refused: () => refused }
+}
+
+function giving(route: Route, { html, headers }: GivenDocument): Promise<void> {
+  return route.fulfill({ body: html, headers: { ...headers } })
+}
+
+/**
+ * Not by a redirect, since what that leads to is asked for past all routes. With a query, though an empty one: to an
+ * anchor of its own address a document only scrolls.
+ */
+function thanking(route: Route, thanks: string): Promise<void> {
+  return route.fulfill({ body: "", headers: { "Content-Type": "text/html", Refresh: `0;url=${thanks.replace("#", "?#")}` } })
 }

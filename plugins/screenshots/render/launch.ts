@@ -2,7 +2,6 @@
 // where its debugging socket is. A start that fails in a way we know is tried once more with what helps.
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
-import { chromiumFlags } from "./flags.ts"
 import type { RenderTask } from "./order.ts"
 
 export interface Launched {
@@ -61,4 +60,51 @@ function start(task: RenderTask, { sandbox, libraries }: Attempt): Promise<Omit<
 
 function lastLines(said: string): string {
   return said.trim().split("\n").slice(-3).join(" ").slice(0, 600)
+}
+
+// How Chromium is started: everything through the proxy (loopback names too), nothing that goes around it (UDP, its own
+// resolver, its makers' services), and nothing kept.
+
+function chromiumFlags(args: { proxy: string; profile: string; sandbox: boolean; width: number; height: number }): string[] {
+  return [
+    "--headless",
+    "--remote-debugging-address=127.0.0.1",
+    "--remote-debugging-port=0",
+    `--user-data-dir=${args.profile}`,
+    `--proxy-server=${args.proxy}`,
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--no-pings",
+    "--disable-background-networking",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--metrics-recording-only",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--deny-permission-prompts",
+    "--mute-audio",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--font-render-hinting=none",
+    "--force-color-profile=srgb",
+    "--disable-background-timer-throttling",
+    "--disable-renderer-backgrounding",
+    "--disable-features=Translate,MediaRouter,OptimizationHints,DialMediaRouteProvider,PaintHolding",
+    `--window-size=${args.width},${args.height}`,
+    ...(args.sandbox ? [] : ["--no-sandbox", "--no-zygote"]),
+    "about:blank",
+  ]
 }

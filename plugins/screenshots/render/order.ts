@@ -16,6 +16,8 @@ export interface RenderOrder {
   readonly viewport: Viewport
   readonly full_page: boolean
   readonly instructions: readonly Instruction[]
+  /** Whether the text that a visitor could read is wanted as well. */
+  readonly reads_text: boolean
 }
 
 /** What is known of the page beside its picture. */
@@ -23,6 +25,8 @@ export interface Seen {
   /** That it was answered with; 0 where it was not fetched, or its document says none. */
   readonly httpStatus: number
   readonly warnings: readonly string[]
+  /** What a visitor could read; undefined where it was not wanted, or the page did not let itself be read. */
+  readonly text: string | undefined
 }
 
 export interface RenderTask extends RenderOrder {

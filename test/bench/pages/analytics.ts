@@ -3,23 +3,18 @@
 // Ingest: rows as the store gives them to sealed segments and a committed manifest, beside DuckDB's Appender (goal: half
 // of its speed at least). Runs alternate.
 import { rmSync } from "node:fs"
-import { join } from "node:path"
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api"
-import { Clock, Ids, Store, UnitsOfWork } from "#core"
+import { UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
-import { Buckets } from "../../../plugins/buckets/index.ts"
-import { type Dataset, type Row as DatasetRow, Datasets } from "../../../plugins/datasets/index.ts"
-import { CopiesCollection, type Copy } from "../../../plugins/page-analytics/collections.ts"
+import type { Row as DatasetRow } from "../../../plugins/datasets/index.ts"
+import { CopiesCollection } from "../../../plugins/page-analytics/collections.ts"
 import { quoted, segmentColumns } from "../../../plugins/page-analytics/event-columns.ts"
-import { CopyStore } from "../../../plugins/page-analytics/sealing/copy-store.ts"
-import { Sealer } from "../../../plugins/page-analytics/sealing/sealer.ts"
-import { SegmentEngine } from "../../../plugins/page-analytics/sealing/segment-engine.ts"
-import { SegmentFiles } from "../../../plugins/page-analytics/segments/segment-files.ts"
 import { eventsView, views } from "../../../plugins/page-analytics/views.ts"
 import { benchFolder } from "../machine.ts"
 import { type BenchOptions, wanted } from "../options.ts"
 import { type Row, rowOf } from "../table.ts"
-import { firstAt, rowAt, timeOf } from "./synthetic-events.ts"
+import { AnalyticsFixture, seal } from "./sealed-events.ts"
+import { rowAt } from "./synthetic-events.ts"
 
 const questions: Readonly<Record<string, string>> = {
   "visitors by day":
@@ -65,63 +60,6 @@ export async function* analyticsRows(options: BenchOptions): AsyncGenerator<Row>
     await host.stop()
     rmSync(dataDir, { recursive: true, force: true })
   }
-}
-
-/** The service's own parts, fed with events that are made up as they are read. */
-class AnalyticsFixture {
-  readonly host: TestHost
-  readonly engine = new SegmentEngine()
-  readonly files: SegmentFiles
-  readonly dataset: Dataset
-
-  private constructor(host: TestHost, files: SegmentFiles, dataset: Dataset) {
-    this.host = host
-    this.files = files
-    this.dataset = dataset
-  }
-
-  static async make(host: TestHost, dataDir: string): Promise<AnalyticsFixture> {
-    const files = new SegmentFiles({ buckets: host.get(Buckets), ids: host.get(Ids), folder: join(dataDir, "bench"), cacheBytes: 0 })
-    await files.start()
-    const works = host.get(UnitsOfWork)
-    const dataset = await works.run((work) => host.get(Datasets).create(work, host.organization.id, { name: "Bench events" }))
-    return new AnalyticsFixture(host, files, dataset)
-  }
-
-  copies(): CopyStore {
-    const { host, files } = this
-    return new CopyStore({ store: host.get(Store), works: host.get(UnitsOfWork), clock: host.get(Clock), files }, host.organization.id)
-  }
-
-  sealer(copies: CopyStore, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Sealer {
-    const { host, files, engine } = this
-    const stream = async function* (filter: { created_at?: { $gte?: string } }) {
-      const from = Date.parse(filter.created_at?.$gte ?? "") - firstAt
-      const span = timeOf(total, total) - firstAt
-      for (let index = Math.max(0, Math.ceil((from / span) * total)); index < count; index++) yield rowAtIndex(index)
-    }
-    const datasets = { rows: () => ({ stream }) } as unknown as Datasets
-    return new Sealer(
-      { datasets, clock: host.get(Clock), ids: host.get(Ids), files, engine, segmentRows: 400_000, keepDays: 3_650 },
-      copies,
-    )
-  }
-
-  async live(): Promise<Copy> {
-    const copies = this.copies()
-    await copies.first()
-    const { live } = await copies.copies()
-    if (!live) throw new Error("no copy")
-    return live
-  }
-}
-
-/** The copy of these rows from nothing; returns when its last segment is committed. */
-async function seal(fixture: AnalyticsFixture, rowAtIndex: (index: number) => DatasetRow, count: number, total = count): Promise<void> {
-  const copies = fixture.copies()
-  const sealer = fixture.sealer(copies, rowAtIndex, count, total)
-  let step = await sealer.advance(await fixture.live(), fixture.dataset, [])
-  while (!step.caughtUp) step = await sealer.advance(step.copy, fixture.dataset, [])
 }
 
 /** Rows follow one another as they do when ten million come in a month. */

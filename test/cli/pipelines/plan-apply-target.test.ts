@@ -54,7 +54,7 @@ describe("the service that pipelines are planned against", () => {
     const named = await folder.run(["plan", "ping.yaml", "--profile", "other"], home)
     expect(named.output).to.equal("1 unchanged\n")
     const unknown = await folder.run(["plan", "ping.yaml", "--profile", "othr"], home)
-    expect([unknown.code, unknown.output.includes('There is no profile "othr"')], unknown.output).to.deep.equal([1, true])
+    expect([unknown.code, unknown.output.includes('The profile "othr" does not exist')], unknown.output).to.deep.equal([1, true])
 
     const made = (await host.api<{ inbound_url: string }>("GET", "/v1/event-pipelines/ping")).body
     const { body } = await host.send<{ pong: boolean }>(made, { n: 1 })
@@ -86,7 +86,7 @@ describe("the service that pipelines are planned against", () => {
         await folder.run(["tail", "--url", url], home),
       ]
       for (const { code, output } of given) {
-        expect([code, output.trim()]).to.deep.equal([3, `There is no key for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`])
+        expect([code, output.trim()]).to.deep.equal([3, `No key is stored for ${url}: run \`millrace login\`, or set MILLRACE_KEY.`])
       }
       await login()
       expect((await folder.run(["plan", "ping.yaml", "--url", url], home)).code).to.equal(3)

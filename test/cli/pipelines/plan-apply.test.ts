@@ -149,9 +149,13 @@ describe("pipelines against a running service", () => {
 
   it("takes several applies at once: what wants the same ends as unchanged, and who is late twice is told so", async () => {
     const apply = (state: string) =>
-      host.api<{ changes: { action: string }[]; code?: string; message?: string }>("POST", "/v1/event-pipelines/apply", {
-        documents: [{ path: "raced.yaml", document: { name: "Raced", state, auth_mode: "none" } }],
-      })
+      host.api<{ changes: { action: string }[]; code?: string; message?: string; details?: { reason: string } }>(
+        "POST",
+        "/v1/event-pipelines/apply",
+        {
+          documents: [{ path: "raced.yaml", document: { name: "Raced", state, auth_mode: "none" } }],
+        },
+      )
     for (const [state, action] of [
       ["active", "create"],
       ["disabled", "change"],
@@ -164,9 +168,10 @@ describe("pipelines against a running service", () => {
     const others = await Promise.all(Array.from({ length: 12 }, (_, n) => apply(["active", "proposed", "disabled"][n % 3] ?? "")))
     const late = others.filter(({ status }) => status !== 200)
     for (const { status, body } of late)
-      expect([status, body.code, body.message]).to.deep.equal([
+      expect([status, body.code, body.details?.reason, body.message]).to.deep.equal([
         409,
         "aborted",
+        "stale_plan",
         "Nothing was applied: raced was changed concurrently; run apply again.",
       ])
     expect(late.length).to.be.below(12)
@@ -197,7 +202,7 @@ describe("pipelines against a running service", () => {
       empty.write("pipelines/kept.test.yaml", "pipeline: kept.yaml\n")
       for (const command of ["plan", "apply", "validate"]) {
         const none = await nowhere.run([command], env)
-        expect([none.code, none.output.includes("There is no folder pipelines here")], none.output).to.deep.equal([2, true])
+        expect([none.code, none.output.includes("The folder pipelines does not exist here")], none.output).to.deep.equal([2, true])
       }
       const applied = (await pipelines()).filter(({ state }) => state !== "disabled")
       for (const command of ["plan", "apply"]) {
@@ -257,6 +262,12 @@ describe("pipelines against a running service", () => {
     expect(nowhere.output).to.include(`${nobody} cannot be reached (ECONNREFUSED)`)
     expect(nokey.output).to.include("millrace login").and.include("MILLRACE_KEY")
     for (const { output } of [bad, nowhere, nokey]) expect(output).to.not.match(/\n {4}at /)
+    folder.write("aliases.yaml", `name: &a Aliases\nb: [${Array(50_000).fill("*a").join(", ")}]\n`)
+    for (const command of ["validate", "plan", "apply"]) {
+      const { code, output } = await folder.run([command, "aliases.yaml"], { ...env, MILLRACE_URL: nobody })
+      expect([command, code]).to.deep.equal([command, 1])
+      expect(output).to.include("aliases.yaml:2:").and.include("error invalid-syntax").and.include("at most 1000 aliases")
+    }
   })
 
   it("warns before an apply of what the apply warns of, and refuses what its saving would", async () => {
@@ -278,7 +289,7 @@ describe("pipelines against a running service", () => {
     expect(refused.code, refused.output).to.equal(1)
     expect(refused.output)
       .to.match(/! refused +pageless/)
-      .and.include("there is no page 0190a7c4")
+      .and.include("the page 0190a7c4")
   })
 
   it("runs a journalled event through a file, as it came", async () => {

@@ -168,15 +168,15 @@ describe("pipelines run, what is given", () => {
     folder.write("lost.json", '{"body_file":"nope.bin"}')
     folder.write("empty.json", "\n")
     const cases: [string[], string][] = [
-      [["graph", "nope.yaml"], "nope.yaml cannot be read: there is no such file."],
+      [["graph", "nope.yaml"], "nope.yaml cannot be read: the file does not exist."],
       [["graph", "."], ". cannot be read: it is a folder; name a file in it."],
-      [["run", "nope.yaml", "--event", "event.json"], "nope.yaml cannot be read: there is no such file."],
-      [["run", "demo.yaml", "--event", "nope.json"], "nope.json cannot be read: there is no such file."],
+      [["run", "nope.yaml", "--event", "event.json"], "nope.yaml cannot be read: the file does not exist."],
+      [["run", "demo.yaml", "--event", "nope.json"], "nope.json cannot be read: the file does not exist."],
       [
         ["run", "demo.yaml", "--event", "empty.json"],
         "empty.json holds no event. Write {} for an empty object; --body sends a file unchanged.",
       ],
-      [["run", "demo.yaml", "--event", "lost.json"], "nope.bin cannot be read: there is no such file."],
+      [["run", "demo.yaml", "--event", "lost.json"], "nope.bin cannot be read: the file does not exist."],
       [
         ["run", "demo.yaml", "--event", "event.json", "--clock", "tomorrow"],
         '--clock takes an RFC 3339 time, such as 2026-01-15T09:30:00Z, not "tomorrow".',

@@ -82,7 +82,7 @@ describe("events of a running service", () => {
       expect(ended[0]?.output).to.not.include("untailed")
     }
     expect(heard.map(({ body }) => body)).to.deep.equal(['{"email":"ada@example.com","status":201}'])
-    const unknown = await finished(folder.start(["tail", "--pipeline", "no-such-pipeline"], env))
+    const unknown = await folder.run(["tail", "--pipeline", "no-such-pipeline"], env)
     expect([unknown.code === 0, unknown.output.includes("no-such-pipeline")]).to.deep.equal([false, true])
     expect(heard[0]?.headers).to.include({ "x-own": "kept", "x-millrace-pipeline": "tailed" })
   })

@@ -80,7 +80,7 @@ describe("pipelines validate", () => {
     const { code, output } = await folder.run(["validate", "one.yaml"])
     expect(code).to.equal(1)
     expect(output).to.match(
-      /^one\.yaml:3:5 error unknown-action\n {2}There is no action type "dataset\.wirte"\. Did you mean "dataset\.write"\?/,
+      /^one\.yaml:3:5 error unknown-action\n {2}The action type "dataset\.wirte" does not exist\. Did you mean "dataset\.write"\?/,
     )
     expect(output).to.include("> 3 |   - type: dataset.wirte\n      |     ^")
     expect(output).to.include("1 file, 1 error, 0 warnings")
@@ -153,7 +153,7 @@ describe("pipelines validate", () => {
     ])
     expect(twins.code).to.equal(1)
     expect(twins.output).to.include('b.yaml:2:1 error invalid-field\n  The slug "lead" is that of a.yaml already')
-    expect([missing.code, missing.output.trim()]).to.deep.equal([1, "There is no file or folder none.yaml."])
+    expect([missing.code, missing.output.trim()]).to.deep.equal([1, "The file or folder none.yaml does not exist."])
     expect(syntax.code).to.equal(1)
     expect(syntax.output).to.include("error invalid-syntax")
     for (const { output } of [twins, missing, syntax]) expect(output).to.not.match(/\n {4}at /)
@@ -205,8 +205,8 @@ describe("pipelines validate", () => {
       "Not taken: pipelines/z.YAML (the extension must be .yaml, .yml or .json, in lower case).\n",
     ]
     const [all, named] = await Promise.all([folder.run(["validate"]), folder.run(["validate", "pipelines/notes"])])
-    expect([all.code, all.output]).to.deep.equal([2, [...notes, "There are no pipeline files in pipelines.\n"].join("")])
-    expect([named.code, named.output]).to.deep.equal([2, "There are no pipeline files in pipelines/notes.\n"])
+    expect([all.code, all.output]).to.deep.equal([2, [...notes, "No pipeline files are in pipelines.\n"].join("")])
+    expect([named.code, named.output]).to.deep.equal([2, "No pipeline files are in pipelines/notes.\n"])
     folder.write("pipelines/y.yaml", "name: Y\nauth_mode: none\n")
     const taken = await folder.run(["validate"])
     expect([taken.code, taken.output.includes("1 file, 0 errors")], taken.output).to.deep.equal([0, true])

@@ -1,8 +1,7 @@
 // `millrace pipelines verify`: a captured request and why it does or does not verify; and every published vector.
 import { createHmac } from "node:crypto"
 import { expect } from "chai"
-import { selfTest } from "../../../plugins/inbound-auth/commands/self-test.ts"
-import { publishedVectors } from "../../../plugins/inbound-auth/vectors/published.ts"
+import { publishedVectors, selfTest } from "../../../plugins/inbound-auth/commands/verify.ts"
 import { CommandFolder } from "./command.ts"
 
 const github = publishedVectors.find(({ provider }) => provider === "github")

@@ -41,7 +41,9 @@ describe("respond", () => {
     ]) {
       const error = await failureOf(answered(yaml, { to }))
       expect(error, to).to.include({ code: "invalid_argument" })
+      expect(error.details?.["reason"], to).to.be.oneOf(["header_refused", "location_refused"])
     }
+    expect((await failureOf(answered(yaml, { to: "//evil.test" }))).details).to.include({ reason: "location_refused" })
   })
 
   const headers: [string, string][] = [
@@ -173,7 +175,15 @@ describe("live.broadcast", () => {
   })
 
   it("refuses the service's own channels, at save and from an event", async () => {
-    for (const channel of ["executions", "approvals", "experiments", "datasets:leads", "executions:x", "datasets:{{ event.slug }}"]) {
+    for (const channel of [
+      "executions",
+      "approvals",
+      "experiments",
+      "evals",
+      "datasets:leads",
+      "executions:x",
+      "datasets:{{ event.slug }}",
+    ]) {
       expect(findings(liveBroadcast, `channel: "${channel}"`), channel).to.deep.equal(["error reserved-channel"])
     }
     for (const channel of ["leads", "executions-log", "datasetsx", "{{ event.x }}", "leads:{{ event.x }}"]) {
@@ -183,6 +193,8 @@ describe("live.broadcast", () => {
       const error = await failureOf(broadcast('channel: "{{ event.name }}"', { event: { name } }))
       expect(error.message, String(name)).to.match(/channel|letters|Nothing can be broadcast/i)
     }
+    const refused = await failureOf(broadcast('channel: "{{ event.name }}"', { event: { name: "executions" } }))
+    expect(refused.details).to.include({ reason: "channel_refused", retryable: false })
     expect(staged).to.have.length(0)
   })
 })
@@ -195,6 +207,7 @@ describe("pipeline.send", () => {
     form: { ...document, source_kind: "browser_form" },
     asleep: { ...document, state: "proposed" },
     failing: document,
+    refusing: document,
   }
   const deps = {
     source: {
@@ -203,7 +216,11 @@ describe("pipeline.send", () => {
     engine: {
       submit: async ({ organization, slug }: { organization: string; slug: string }, event: object) => {
         sent.push({ organization, slug, ...event })
-        return { execution_id: "e-1", status: slug === "failing" ? "failed" : "accepted", reply: { status: 200, headers: {}, body: null } }
+        return {
+          execution_id: "e-1",
+          status: { failing: "failed", refusing: "rejected" }[slug] ?? "accepted",
+          reply: { status: 200, headers: {}, body: null },
+        }
       },
     },
   }
@@ -238,5 +255,9 @@ describe("pipeline.send", () => {
 
   it("fails where the target failed", async () => {
     expect((await failureOf(send("pipeline: failing"))).details).to.include({ reason: "target_failed" })
+  })
+
+  it("fails where the target rejected the event", async () => {
+    expect((await failureOf(send("pipeline: refusing"))).details).to.include({ reason: "target_rejected", retryable: false })
   })
 })

@@ -48,6 +48,16 @@ describe("bucket in a folder", () => {
     expect([post.status, post.headers.get("allow")]).to.deep.equal([405, "GET, HEAD, OPTIONS"])
   })
 
+  it("refuses a link once it has expired", async () => {
+    await bucket.put("shots/late.png", Buffer.from("bytes"))
+    const url = await bucket.signedUrl("shots/late.png", host.clock.now() + 60_000)
+    expect((await fetch(url)).status).to.equal(200)
+    host.clock.move(61_000)
+    const late = await fetch(url)
+    const { code, details } = (await late.json()) as { code: string; details: object }
+    expect([late.status, code, details]).to.deep.equal([403, "permission_denied", { reason: "link_expired" }])
+  })
+
   it("holds no file open once a link was asked what it leads to", async function () {
     if (process.platform !== "linux") this.skip()
     await bucket.put("shots/asked.png", Buffer.from("bytes"))

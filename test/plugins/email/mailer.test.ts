@@ -99,7 +99,7 @@ describe("email: smtp", () => {
       expect(error.details, JSON.stringify(change))
         .to.include({ retryable: false })
         .and.have.property("reason")
-        .that.is.oneOf(["address_refused", "recipients_refused"])
+        .that.is.oneOf(["invalid_address", "recipients_refused"])
     }
     expect(server.received).to.have.length(0)
     await mailer.send({ ...message, to: many.slice(0, 50) })

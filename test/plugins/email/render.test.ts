@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs"
 import { expect } from "chai"
 import fc from "fast-check"
 import { isMailAddress, parseAddresses } from "../../../plugins/email/addresses.ts"
-import { linkedHtml } from "../../../plugins/email/linkify.ts"
-import { buttonUrl, renderMail } from "../../../plugins/email/render.ts"
+import { buttonUrl, linkedHtml, renderMail } from "../../../plugins/email/render.ts"
 import { generatedFile, generateParts } from "../../../plugins/email/template/build.ts"
 
 describe("email: rendering", () => {

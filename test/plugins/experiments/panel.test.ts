@@ -14,7 +14,12 @@ interface PanelAnswer {
   readonly personas: string[]
   readonly variant_keys: string[]
   readonly ranking: {
-    readonly ranking: { readonly variant_key: string; readonly rank: number; readonly score: number }[]
+    readonly ranking: {
+      readonly variant_key: string
+      readonly rank: number
+      readonly score: number
+      readonly interval: { readonly high: number }
+    }[]
     readonly kill_list: { readonly variant_key: string; readonly reason: string }[]
     readonly persona_scores: unknown[]
     readonly failed_cells: { readonly persona_slug: string; readonly variant_key: string; readonly reason: string }[]
@@ -27,6 +32,7 @@ interface Observation {
   readonly judge_slug: string
   readonly value: number | null
   readonly reason: string
+  readonly created_at: string
   readonly details: Record<string, unknown>
 }
 
@@ -50,7 +56,7 @@ describe("panels", () => {
   let count = 0
 
   const start = async (models: object, experiments: object = {}) => {
-    const settings = { models, experiments: { sync_deadline_ms: 60_000, ...experiments } }
+    const settings = { models, experiments: { sync_deadline_ms: 60_000, render_pages: false, ...experiments } }
     host = await testHost({ capture: false, env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) } })
     for (const [name, fears] of [
       ["Founder", []],
@@ -108,9 +114,23 @@ describe("panels", () => {
       const kept = await observations(slug)
       expect(kept.filter(({ kind }) => kind === "panel")).to.have.length(12)
       expect(kept.filter(({ kind }) => kind === "decision_check")).to.have.length(1)
+      const times = kept.map(({ created_at }) => created_at)
+      expect(times, "newest first").to.deep.equal([...times].sort().reverse())
       const cell = kept.find(({ kind, variant_key }) => kind === "panel" && variant_key === "short")
       expect(cell?.judge_slug).to.match(/^persona:(founder|buyer|clerk)$/)
       expect(cell?.details).to.deep.include({ method: "semantic_similarity", made_by: "persona-1@persona-v1" })
+    })
+
+    it("asks each persona for itself, also of a page that another has read", async () => {
+      server.answer(({ system }) => (system.includes("Hidden costs") ? "This is of no use to me." : "I am convinced."))
+      const slug = await experiment({ one: "<p>Prices on request</p>" })
+      for (const persona of ["founder", "buyer"]) await panel(slug, { draws: 1, persona_slugs: [persona] })
+      expect(server.asked).to.have.length(2)
+      const said = (await observations(slug)).filter(({ kind }) => kind === "panel").map(({ judge_slug, reason }) => [judge_slug, reason])
+      expect(said).to.have.deep.members([
+        ["persona:founder", "I am convinced."],
+        ["persona:buyer", "This is of no use to me."],
+      ])
     })
 
     it("shows a persona the page alone: no key, name or author of the variant", async () => {
@@ -121,7 +141,7 @@ describe("panels", () => {
       await panel(slug, { draws: 1, persona_slugs: ["founder"] })
       expect(server.asked).to.have.length(1)
       expect(JSON.stringify(server.asked)).to.not.match(/treatment-b|Eve|experiment/)
-      expect(server.asked[0]?.text).to.equal("<page>\n# Offer\n\n[field: email, required] [button: Send]\n</page>")
+      expect(server.asked[0]?.text).to.equal("<page>\n# Offer\n\n[field: text, required] [button: Send]\n</page>")
       expect(server.asked[0]?.system).to.include("You are: Founder.")
     })
 
@@ -181,6 +201,9 @@ describe("panels", () => {
         ["one", 2],
       ])
       expect((await observations(slug)).find(({ kind }) => kind === "panel")?.details).to.deep.include({ method: "structured_rating" })
+      // Three that agree on a whole point are within 4.303 times its rounding's error, over the root of three.
+      const [first] = body.ranking.ranking
+      expect(first?.interval.high).to.be.closeTo(4 + 4.303 * Math.sqrt(1 / 12 / 3), 1e-6)
     })
 
     it("goes on where the caller left, and on the ledger", async () => {

@@ -4,7 +4,7 @@ import fc from "fast-check"
 import type { Comparison } from "../../../plugins/experiments/ranking/comparisons.ts"
 import { type Fit, fitRanking } from "../../../plugins/experiments/ranking/fit.ts"
 import type { RankingModel } from "../../../plugins/experiments/ranking/strengths.ts"
-import { randomFrom } from "./random.ts"
+import { randomFrom } from "../../random.ts"
 
 /** Seven teams of the American League's East, 1987, each against each 13 times (Agresti, Categorical Data Analysis, 1990, table 10.10). */
 const teams = ["Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore"]

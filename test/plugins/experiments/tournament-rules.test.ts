@@ -1,51 +1,10 @@
 // The rules of tournaments against a known truth: which pair is next, when the leader is named, and what reads the same.
 import { expect } from "chai"
-import type { Comparison } from "../../../plugins/experiments/ranking/comparisons.ts"
 import { fitStrengths } from "../../../plugins/experiments/ranking/fit.ts"
-import { choosePairs } from "../../../plugins/experiments/tournament/choose.ts"
 import { mergesOf, shingleSimilarity } from "../../../plugins/experiments/tournament/clusters.ts"
 import { evidence, standing } from "../../../plugins/experiments/tournament/stop.ts"
-import { randomFrom } from "./random.ts"
-
-interface Played {
-  readonly outcome: string
-  readonly leader: string
-  readonly rounds: number
-  readonly order: readonly string[]
-}
-
-/** Plays a tournament of variants `0`, `1`, … with these strengths; a judge errs as the model says. */
-function play(
-  truth: readonly number[],
-  {
-    maxRounds,
-    random,
-    chosen = true,
-    equalMargin = 0,
-  }: { maxRounds: number; random: () => number; chosen?: boolean; equalMargin?: number },
-): Played {
-  const keys = truth.map((_, place) => String(place))
-  const comparisons: Comparison[] = []
-  const fitted = () => fitStrengths(comparisons, "bradley-terry", { regularise: true, keys })
-  const at = (key: string) => truth[Number(key)] ?? 0
-  const any = () => {
-    const one = Math.floor(random() * keys.length)
-    const other = (one + 1 + Math.floor(random() * (keys.length - 1))) % keys.length
-    return { first: String(one), second: String(other) }
-  }
-  for (;;) {
-    const now = fitted()
-    const judged = comparisons.map(({ a: first, b: second, winner }) => ({ first, second, value: winner === "a" ? 1 : 0 }))
-    const state = standing(now, judged, { alpha: 0.05, equalMargin })
-    const { outcome, leader } = state
-    if (outcome !== "undecided" || comparisons.length >= maxRounds) {
-      const order = [...keys].sort((one, other) => (now.strengths[Number(other)] ?? 0) - (now.strengths[Number(one)] ?? 0))
-      return { outcome, leader, rounds: comparisons.length, order }
-    }
-    const { first, second } = (chosen ? choosePairs(now, state, comparisons.length, 1)[0] : any()) ?? any()
-    comparisons.push({ a: first, b: second, winner: random() < 1 / (1 + Math.exp(at(second) - at(first))) ? "a" : "b", count: 1 })
-  }
-}
+import { randomFrom } from "../../random.ts"
+import { play } from "./simulated-tournament.ts"
 
 describe("tournament rules", () => {
   it("name a leader among equals in at most one tournament of twenty, though they look after every round", () => {

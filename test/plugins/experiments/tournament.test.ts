@@ -1,7 +1,11 @@
 // Tournaments over HTTP, against judges of known bias.
 import { randomUUID } from "node:crypto"
 import { expect } from "chai"
+import { Store, type UnitOfWork, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { RunCollection } from "../../../plugins/experiments/runs.ts"
+import { TournamentToken } from "../../../plugins/experiments/tournament/jobs.ts"
+import { until } from "../../waiting.ts"
 import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
 
 interface Result {
@@ -44,7 +48,10 @@ describe("tournaments", () => {
   before(async () => {
     server = await modelServer()
     const judge = { base_url: server.url, model: "judge-1", prices: { input: 100_000, output: 100_000 } }
-    host = await testHost({ capture: false, env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models: { judge } }) } })
+    host = await testHost({
+      capture: false,
+      env: { MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ models: { judge }, experiments: { render_pages: false } }) },
+    })
   })
   beforeEach(() => server.forget())
   after(async () => {
@@ -85,6 +92,7 @@ describe("tournaments", () => {
       merges: [],
     })
     expect(result.ranking.map(({ key }) => key)).to.deep.equal(["bold", "fair", "plain"])
+    expect(result.ranking.map(({ rank }) => rank)).to.deep.equal([1, 2, 2])
     expect(result.position_effect.share_of_first).to.equal(0.5)
     expect(result.persisted).to.equal(result.comparisons.length)
     expect(result.comparisons.length).to.equal(server.asked.length)
@@ -92,6 +100,22 @@ describe("tournaments", () => {
     expect(kept).to.have.length(result.comparisons.length / 2)
     expect(kept.every(({ value, judge_slug }) => value === 1 && judge_slug === "model:judge-1@judge-v1")).to.equal(true)
     expect((await host.broadcasts("experiments")).map(({ event }) => event)).to.include.members(["observation", "tournament_finished"])
+  })
+
+  it("judges by each tournament's own criteria, also pages that were judged by others", async () => {
+    server.answer(({ system, text }) => {
+      const [a = 0, b = 0] = [...text.matchAll(/merit (\d+)/g)].map(([, merit]) => Number(merit))
+      const wins = system.includes("shorter") ? a < b : a > b
+      return { json: { reasoning: system.includes("shorter") ? "Shorter." : "Longer.", winner: wins ? "A" : "B", confidence: 1 } }
+    })
+    const slug = await experiment({ one: 1, two: 7 })
+    const leaderBy = async (criteria: string) => (await tournament(slug, { criteria })).body.result
+    const longer = await leaderBy("Which page is longer?")
+    const asked = server.asked.length
+    const shorter = await leaderBy("Which page is shorter?")
+    expect([longer.leader_key, shorter.leader_key]).to.deep.equal(["two", "one"])
+    expect(shorter.comparisons.map(({ reasoning }) => reasoning)).to.not.include("Longer.")
+    expect(server.asked.length).to.equal(asked * 2)
   })
 
   it("shows a judge two pages and nothing that tells which they are, each in both seats", async () => {
@@ -124,6 +148,22 @@ describe("tournaments", () => {
     expect(result.skipped_pairs).to.equal(6)
     expect(result.note).to.include("6 times in a row")
     expect((await comparisons(slug)).map(({ value }) => value)).to.deep.equal(Array.from({ length: 6 }, () => null))
+  })
+
+  it("answers its call also where its job fails permanently, with what was judged until then", async () => {
+    server.answer((asked, place) => (place < 2 ? byMerit(asked) : "silent"))
+    const slug = await experiment({ one: 1, two: 2 })
+    const called = tournament(slug, { max_comparisons: 40 })
+    await until("the second round", () => server.asked.length > 2)
+    const runs = host.get(Store).open(RunCollection, host.organization.id)
+    const run = await runs.first({ status: "running" })
+    const rule = { alpha: 0.05, equalMargin: 0 }
+    const failing = (work: UnitOfWork) =>
+      host.get(TournamentToken).failed(work, host.organization.id, run?.id ?? "", rule, new Error("Out of memory at 0x2a"))
+    await host.get(UnitsOfWork).run(failing)
+    const { result } = (await called).body
+    expect(result).to.deep.include({ outcome: "undecided", persisted: 2, note: "It ended before its time: The service failed." })
+    expect(result.ranking[0]?.key).to.equal("two")
   })
 
   it("judges copies of a page once", async () => {

@@ -2,7 +2,7 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto"
 import { expect } from "chai"
 import { exportJWK, FlattenedSign, SignJWT } from "jose"
-import { requestHash } from "../../../plugins/inbound-auth/schemes/qsh.ts"
+import { requestHash } from "../../../plugins/inbound-auth/schemes/jwt-claims.ts"
 import { causeOf, endpoint, form, inbound, now, providerOf } from "./requests.ts"
 
 const at_s = Math.floor(now / 1_000)

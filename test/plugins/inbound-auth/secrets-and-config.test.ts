@@ -5,6 +5,7 @@ import { AppError, type Registrar } from "#core"
 import inboundAuth, { providerFacts, verifyCaptured } from "../../../plugins/inbound-auth/index.ts"
 import { providerSignature } from "../../../plugins/inbound-auth/modes/provider-signature.ts"
 import { providerRows } from "../../../plugins/inbound-auth/providers/table.ts"
+import { refusalOf } from "../../refusal.ts"
 import { causeOf, inbound, now, providerOf } from "./requests.ts"
 import { senders } from "./senders.ts"
 
@@ -16,7 +17,8 @@ const problem = (secret: string, config: object): string => {
     return ""
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    expect(error.code).to.equal("invalid_argument")
+    expect([error.code, error.details.reason]).to.deep.equal(["invalid_argument", "unusable_secret"])
+    expect(error.details.fields?.map(({ path }) => path)).to.deep.equal(["auth_config.secret"])
     if (secret.trim() !== "" && secret.length > 3) expect(error.message).not.to.include(secret)
     return error.message
   }
@@ -28,6 +30,13 @@ describe("provider_signature's configuration", () => {
     expect(() => parse({ provider: "strip" })).to.throw(/stripe/)
     expect(() => parse({})).to.throw()
     expect(() => parse({ provider: "stripe", colour: 1 })).to.throw()
+  })
+
+  it("is checked for captured requests too, with the fields that are wrong", async () => {
+    const request = { headers: {}, body: "{}" }
+    const error = await refusalOf(verifyCaptured({ provider: "tiktok_shop", secret: "s3cret-s3cret", request, now }))
+    expect([error.code, error.details.reason]).to.deep.equal(["invalid_argument", "invalid_auth_config"])
+    expect(error.details.fields?.map(({ path }) => path)).to.deep.equal(["auth_config.app_key"])
   })
 
   it("asks for what a provider needs, and refuses what it has no use for", () => {

@@ -3,6 +3,7 @@ import { expect } from "chai"
 import { z } from "zod"
 import { integrationCall } from "../../../plugins/actions/integration-call/integration-call.ts"
 import { defineIntegrationApp } from "../../../plugins/integrations/app.ts"
+import { Connections } from "../../../plugins/integrations/connections.ts"
 import { connectIntegration } from "../../../plugins/integrations/operations/connect.ts"
 import { listIntegrations } from "../../../plugins/integrations/operations/list.ts"
 import { disconnectIntegration, getIntegration } from "../../../plugins/integrations/operations/one.ts"
@@ -67,7 +68,7 @@ describe("integrations", () => {
     })
 
     const bad: [string, object, RegExp][] = [
-      ["an unknown app", { app: "crmx" }, /no app "crmx".*calendar, http/],
+      ["an unknown app", { app: "crmx" }, /app "crmx" does not exist.*calendar, http/],
       ["missing credentials", { credentials: undefined }, /credentials/],
       ["a base that is not a URL", { credentials: { base_url: "SECRET-api", headers: {} } }, /credentials\.base_url: Expected an absolute/],
       ["a base with a password", { credentials: { base_url: "https://u:SECRET@api.test", headers: {} } }, /base_url/],
@@ -121,6 +122,8 @@ describe("integrations", () => {
         connect_url: "https://calendar.test/authorize?back=https%3A%2F%2Fa.test%2Fback",
       })
       expect((await failureOf(connect({ app: "calendar" }))).details).to.include({ reason: "credentials_refused" })
+      const rotation = { app: "calendar", credentials: undefined, rotate_credentials: true, return_url: "https://a.test/back" }
+      expect((await failureOf(connect(rotation))).details).to.include({ reason: "rotate_credentials_refused" })
     })
 
     it("rotates the connection there is instead of adding one", async () => {
@@ -183,6 +186,17 @@ describe("integrations", () => {
   })
 
   describe("call", () => {
+    it("is refused without usable credentials, and calls nobody", async () => {
+      const { integration_id } = await connect({ name: "CRM" })
+      const $set = { credentials: null }
+      const write = { kind: "update", collection: Connections, organization: acme.id, id: integration_id, update: { $set } } as const
+      await desk.store.commit({ id: "without-credentials", writes: [write] })
+      const error = await failureOf(desk.integrations.call(acme.id, "crm", { method: "GET", path: "/" }))
+      expect(error).to.include({ code: "failed_precondition" })
+      expect(error.details).to.deep.equal({ reason: "integration_unusable", retryable: false })
+      expect(peer.asked).to.have.length(0)
+    })
+
     it("reaches below the base with the credentials, by slug or id", async () => {
       const { integration_id } = await connect({ name: "CRM" })
       const request = { method: "POST", path: "/contacts", query: { a: 1 }, body: { email: "ada@example.com" } }

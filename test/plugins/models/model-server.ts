@@ -17,6 +17,10 @@ export interface Asked {
   /** Whether an answer by a JSON Schema was asked for. */
   readonly schema: unknown
   readonly headers: IncomingHttpHeaders
+  /** The request's body, byte for byte. */
+  readonly body: string
+  /** The images' bytes, in their order. */
+  readonly pictures: readonly Buffer[]
 }
 
 /** An answer as text or as an object, which becomes its JSON; a refusal; a status; or silence. */
@@ -37,6 +41,8 @@ export interface ModelServer {
   /** Answers are kept back until then. */
   hold(until: Promise<void>): void
   embedBy(vector: (text: string) => number[]): void
+  /** Requests to embed such texts are not answered. */
+  embedNothing(of: (texts: readonly string[]) => boolean): void
   forget(): void
   close(): Promise<void>
 }
@@ -55,6 +61,8 @@ interface Wire {
 interface Part {
   readonly type: string
   readonly text?: string
+  readonly image_url?: { readonly url: string }
+  readonly source?: { readonly data: string }
 }
 
 const tokensIn = 100
@@ -66,18 +74,22 @@ export async function modelServer(): Promise<ModelServer> {
   let say: (asked: Asked, place: number) => Said = () => "Fine."
   let held: Promise<void> = Promise.resolve()
   let vectorOf = (text: string): number[] => [text.length, 1]
+  let isSilentOn = (_texts: readonly string[]) => false
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
-      const wire = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Wire
+      const body = Buffer.concat(chunks).toString("utf8")
+      const wire = JSON.parse(body) as Wire
       if (request.url?.endsWith("/embeddings")) {
         const input = wire.input ?? []
         embedded.push(...input)
+        if (isSilentOn(input)) return
         const data = input.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text) }))
         return send(response, { object: "list", model: wire.model, data, usage: { prompt_tokens: tokensIn, total_tokens: tokensIn } })
       }
-      const one = readAsked(wire, request.headers, request.url?.endsWith("/messages") ? "anthropic" : "openai")
+      const protocol = request.url?.endsWith("/messages") ? "anthropic" : "openai"
+      const one = { ...readAsked(wire, protocol), headers: request.headers, body }
       asked.push(one)
       const place = asked.length - 1
       held.then(() => answer(response, one, say(one, place)))
@@ -97,6 +109,9 @@ export async function modelServer(): Promise<ModelServer> {
     embedBy: (by) => {
       vectorOf = by
     },
+    embedNothing: (of) => {
+      isSilentOn = of
+    },
     forget: () => {
       asked.length = 0
       embedded.length = 0
@@ -109,7 +124,7 @@ export async function modelServer(): Promise<ModelServer> {
   }
 }
 
-function readAsked(wire: Wire, headers: IncomingHttpHeaders, protocol: "openai" | "anthropic"): Asked {
+function readAsked(wire: Wire, protocol: "openai" | "anthropic"): Omit<Asked, "headers" | "body"> {
   const messages = wire.messages ?? []
   const parts = messages.filter(({ role }) => role === "user").flatMap(({ content }) => partsOf(content))
   const systems = [wire.system ?? "", ...messages.filter(({ role }) => role === "system").map(({ content }) => content)]
@@ -125,8 +140,14 @@ function readAsked(wire: Wire, headers: IncomingHttpHeaders, protocol: "openai" 
     images: parts.filter(({ type }) => type !== "text").length,
     temperature: wire.temperature,
     schema: wire.response_format?.json_schema ?? wire.output_config?.format ?? wire.tools?.[0],
-    headers,
+    pictures: parts.flatMap(pictureOf),
   }
+}
+
+/** As a data URL by the OpenAI protocol, in a field of its own by Anthropic's. */
+function pictureOf({ image_url, source }: Part): Buffer[] {
+  const data = image_url?.url.replace(/^data:[^,]*,/, "") ?? source?.data
+  return data === undefined ? [] : [Buffer.from(data, "base64")]
 }
 
 function partsOf(content: string | readonly Part[]): readonly Part[] {

@@ -84,16 +84,31 @@ describe("models", () => {
     })
   }
 
-  it("keeps an answer to the same question, and asks anew for another seat, version, image or input", async () => {
+  it("keeps an answer to the same question, and asks anew for another seat, version, text of the prompt, image or input", async () => {
     const asked = question({ images: [png] })
     const first = await models().text(organization(), asked)
     server.answer(() => "Something else.")
     expect(await models().text(organization(), asked)).to.deep.equal({ ...first, costMillicents: 0, kept: true })
     expect(server.asked).to.have.length(1)
-    for (const other of [{ seat: "2" }, { prompt: { ...prompt, version: 4 } }, { images: [png, png] }, { input: "Another" }]) {
+    for (const other of [
+      { seat: "2" },
+      { prompt: { ...prompt, version: 4 } },
+      { prompt: { ...prompt, text: "Which page is clearer?" } },
+      { images: [png, png] },
+      { input: "Another" },
+    ]) {
       expect((await models().text(organization(), { ...asked, ...other })).value).to.equal("Something else.")
     }
-    expect(server.asked).to.have.length(5)
+    expect(server.asked).to.have.length(6)
+  })
+
+  it("keeps an answer of one form for no other", async () => {
+    const asked = question()
+    server.answer(() => ({ json: { reasoning: "Clearer.", winner: "B" } }))
+    await models().object(organization(), { ...asked, schema: Verdict })
+    server.answer(() => ({ json: { likelihood: 4 } }))
+    const { value } = await models().object(organization(), { ...asked, schema: z.object({ likelihood: z.int() }) })
+    expect(value).to.deep.equal({ likelihood: 4 })
   })
 
   it("keeps nothing of one organization for another", async () => {
@@ -248,6 +263,30 @@ describe("budgets of models", () => {
       expect((await refusalOf(ask("one more"))).details.reason).to.equal("model_day_budget")
     } finally {
       await host.stop()
+    }
+  })
+})
+
+describe("models on a busy node", () => {
+  it("end at their own deadline, and are refused beyond those that may wait", async () => {
+    const server = await modelServer()
+    server.answer(() => "silent")
+    const judge = { base_url: server.url, prices, model: "judge-1", api_key: "sk-judge" }
+    const host = await start(server, { judge, timeout_ms: 1_000, concurrency: 1, max_waiting: 1 })
+    try {
+      const ask = (input: string) => refusalOf(host.get(Models).text(host.organization.id, { purpose: "judge", prompt, input }))
+      const asked = ask("first")
+      await until("the first question being asked", () => server.asked.length > 0)
+      const waiting = ask("second")
+      const refused = await ask("third")
+      expect([refused.code, refused.details.reason]).to.deep.equal(["resource_exhausted", "model_queue_full"])
+      expect(refused.retryAfterS).to.be.greaterThan(0)
+      for (const late of [await asked, await waiting])
+        expect([late.code, late.details.reason]).to.deep.equal(["deadline_exceeded", "model_timeout"])
+      expect(server.asked.map(({ text }) => text)).to.not.include("third")
+    } finally {
+      await host.stop()
+      await server.close()
     }
   })
 })

@@ -221,8 +221,8 @@ describe("credentials", () => {
       const unknown = await refusalOf(create({ kind: "token", scopes: ["member:read", "zzz:write", "live:read"] }))
       expect(unknown.message)
         .to.include("did you mean members:read?")
-        .and.match(/scopes\.1: there is no scope zzz:write; areas are .*members/)
-        .and.include("scopes.2: there is no scope live:read")
+        .and.match(/scopes\.1: the scope zzz:write does not exist; areas are .*members/)
+        .and.include("scopes.2: the scope live:read does not exist")
     })
 
     it("follow the maker: a key does what its maker may by now, and nothing once they have left", async () => {

@@ -2,8 +2,10 @@
 
 import { brotliCompressSync, gzipSync } from "node:zlib"
 import { expect } from "chai"
+import { AppError } from "#core"
 import { createOutgoingHttp, type OutgoingClient } from "../../../plugins/outgoing-http/client.ts"
 import { outcomeOf } from "../../../plugins/outgoing-http/outcome.ts"
+import { nextHop } from "../../../plugins/outgoing-http/redirect.ts"
 import { failureOf } from "../../refusal.ts"
 import { type Asked, listen, outgoing, type Peer } from "./loopback-peer.ts"
 
@@ -37,6 +39,7 @@ describe("outgoing http: client", () => {
     "/inside": (_asked, response) => response.writeHead(302, { location: "http://169.254.169.254/latest/meta-data" }).end(),
     "/file": (_asked, response) => response.writeHead(302, { location: "file:///etc/passwd" }).end(),
     "/login": (_asked, response) => response.writeHead(302, { location: `http://user:pass@127.0.0.1:${other.port}/` }).end(),
+    "/nowhere": (_asked, response) => response.writeHead(302, { location: "http://[" }).end(),
     "/teapot": (_asked, response) => response.writeHead(418).end("SECRET-BODY"),
     "/later": (_asked, response) => response.writeHead(503, { "retry-after": "7" }).end("SECRET-BODY"),
   }
@@ -93,6 +96,7 @@ describe("outgoing http: client", () => {
     ["/inside", "address_refused"],
     ["/file", "url_refused"],
     ["/login", "url_refused"],
+    ["/nowhere", "invalid_redirect"],
   ]
   for (const [path, reason] of redirects) {
     it(`refuses the redirect of ${path} as ${reason}`, async () => {
@@ -103,6 +107,15 @@ describe("outgoing http: client", () => {
       expect(other.asked).to.have.length(0)
     })
   }
+
+  it("never goes on from https to http", () => {
+    const hop = { url: new URL("https://a.test/"), method: "GET", headers: {}, body: undefined }
+    const location = (to: string) => ({ status: 302, headers: { location: to } })
+    expect(nextHop(hop, location("https://a.test/b"), 0, "follow")?.url.href).to.equal("https://a.test/b")
+    expect(() => nextHop(hop, location("http://a.test/b"), 0, "follow"))
+      .to.throw(AppError)
+      .with.nested.property("details.reason", "redirect_downgrade")
+  })
 
   it("stays in the origin, or returns the redirect, where asked to", async () => {
     expect((await failureOf(get("/away", { redirects: "same_origin" }))).details).to.include({ reason: "cross_origin_redirect" })
@@ -130,7 +143,8 @@ describe("outgoing http: client", () => {
       stop.abort()
       expect((await running).code, path).to.equal("canceled")
     }
-    expect((await failureOf(get("/reset"))).code).to.equal("unavailable")
+    const reset = await failureOf(get("/reset"))
+    expect([reset.code, reset.details?.["reason"]]).to.deep.equal(["unavailable", "connection_failed"])
   })
 
   it("refuses URLs, methods and headers that could smuggle", async () => {
@@ -165,6 +179,7 @@ describe("outgoing http: client", () => {
     expect(final.details).to.deep.equal({ reason: "unexpected_status", status: 418, retryable: false })
     const passing = await failureOf(get("/later").then(outcomeOf))
     expect(passing).to.include({ code: "unavailable", retryAfterS: 7 })
+    expect(passing.details).to.deep.equal({ reason: "receiver_unavailable", status: 503, retryable: true })
     expect(final.message + passing.message).not.to.include("SECRET-BODY")
     const long = { status: 200, headers: {}, text: `${"x".repeat(65_535)}😀`, json: undefined, origin: "o" }
     expect(outcomeOf(long)).to.include({ truncated: true })

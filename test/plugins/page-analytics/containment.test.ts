@@ -1,6 +1,7 @@
 // What holds where the list of functions would not: the engine's own lock, the process's limits, and that a process
 // belongs to one organization.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DuckDBInstance } from "@duckdb/node-api"
@@ -8,12 +9,15 @@ import { expect } from "chai"
 import { lockDown, startSettings } from "../../../plugins/page-analytics/query/engine-limits.ts"
 import { QueryPool } from "../../../plugins/page-analytics/query/query-pool.ts"
 import { QueryProcess } from "../../../plugins/page-analytics/query/query-process.ts"
+import { outputUntil } from "../../processes.ts"
 import { runningMs } from "../../slowness.ts"
 import { expectWithin } from "../../tier.ts"
+import { until } from "../../waiting.ts"
+import { AnalyticsHost } from "./host.ts"
 
-/** The start of a process counts towards the deadline. */
 const limits = { threads: 1, memoryMb: 128, deadlineMs: 60_000 }
 const task = { files: [], mixed: false, limits: { rows: 10, bytes: 10_000 } }
+const onLinux = process.platform === "linux" ? it : it.skip
 const never = new AbortController().signal
 
 describe("containment of analytics queries", () => {
@@ -54,17 +58,38 @@ describe("containment of analytics queries", () => {
     instance.closeSync()
   })
 
-  it("gives the process nothing of the service's environment", async () => {
+  it("gives the process nothing of the service's environment, and a limit on what it may write to", async () => {
     process.env["MILLRACE_TEST_PLANTED"] = "planted"
     const query = new QueryProcess(limits)
     await query.ready
-    const { readFileSync } = await import("node:fs")
     if (process.platform === "linux") {
       const environment = readFileSync(`/proc/${query.pid}/environ`, "utf8")
       expect(environment).to.contain("TZ=UTC").and.not.to.contain("planted")
+      const allowed = readFileSync(`/proc/${query.pid}/limits`, "utf8")
+      expect(allowed).to.match(new RegExp(`^Max data size +${(limits.memoryMb + 1_024) * 2 ** 20} `, "m"))
+      expect(allowed).to.match(/^Max core file size +0 /m)
     }
     await query.stop()
     delete process.env["MILLRACE_TEST_PLANTED"]
+  })
+
+  onLinux("ends a query with the service, whatever it is doing", async () => {
+    const from = new URL("../../../plugins/page-analytics/query/query-process.ts", import.meta.url).href
+    const service = spawn(process.execPath, [
+      "--input-type=module",
+      "--eval",
+      `import { QueryProcess } from ${JSON.stringify(from)}
+      const query = new QueryProcess(${JSON.stringify(limits)})
+      await query.ready
+      console.log("process " + query.pid + ".")
+      await query.run(${JSON.stringify({ ...task, sql: "SELECT count(*) FROM range(10000000000) AS a, range(10000000) AS b" })})
+      console.log("answered.")`,
+    ])
+    const pid = Number(/process (\d+)\./.exec(await outputUntil(service, /process \d+\./))?.[1])
+    const began = processorTicks(pid)
+    await until("the query to run", () => processorTicks(pid) > began + 30)
+    service.kill("SIGKILL")
+    await until("the query's process to end", () => !existsSync(`/proc/${pid}`))
   })
 
   it("kills a process at its deadline, and the next query has another", async () => {
@@ -83,6 +108,45 @@ describe("containment of analytics queries", () => {
     expect((await pool.run("o", short, never)).kind).to.equal("table")
     expect(pids()).to.have.length(1).and.not.to.include(first)
     await pool.stop()
+  })
+
+  it("does not count the start of a process towards a query's deadline", async () => {
+    const own = { ...limits, deadlineMs: 20 }
+    const query = new QueryProcess(own)
+    try {
+      process.kill(query.pid ?? 0, "SIGSTOP")
+      const asked = query.run({ ...task, sql: "SELECT 1" })
+      // Fires after a timer of the same length that was set before.
+      await new Promise((resolve) => setTimeout(resolve, own.deadlineMs))
+      own.deadlineMs = limits.deadlineMs
+      process.kill(query.pid ?? 0, "SIGCONT")
+      expect((await asked).kind).to.equal("table")
+    } finally {
+      await query.stop()
+    }
+  })
+
+  it("gives up a process that does not start, and does not blame the query for it", async () => {
+    const query = new QueryProcess({ ...limits, startMs: 100 })
+    process.kill(query.pid ?? 0, "SIGSTOP")
+    expect(await query.run({ ...task, sql: "SELECT 1" })).to.deep.equal({ kind: "unstarted", message: "It took too long." })
+    expect(query.alive).to.equal(false)
+  })
+
+  it("answers that no process could be started as unavailable, and says nothing of the machine", async () => {
+    const service = await AnalyticsHost.start({ ready_processes: 0 })
+    const node = process.execPath
+    try {
+      process.execPath = join(folder, "nothing")
+      const { status, body } = await service.api("POST", "/v1/page-analytics/query", { query: "SELECT 1" })
+      expect([status, body["code"], body["details"]]).to.deep.equal([503, "unavailable", { reason: "query_process_unavailable" }])
+      expect(JSON.stringify(body)).to.not.include(folder)
+      process.execPath = node
+      expect(await service.rows("SELECT 1")).to.deep.equal([[1]])
+    } finally {
+      process.execPath = node
+      await service.stop()
+    }
   })
 
   it("kills a process when the caller disconnects", async () => {
@@ -177,3 +241,9 @@ describe("containment of analytics queries", () => {
     await pool.stop()
   })
 })
+
+/** Processor time of a process in hundredths of a second, in the kernel's own count. */
+function processorTicks(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
+  return Number(fields[11]) + Number(fields[12])
+}

@@ -123,7 +123,8 @@ describe("page analytics: files that are gone", () => {
   })
 
   it("begins a copy again that loses files while it is made, and gives up nothing for a file that was replaced", async () => {
-    const copies = copiesOf(await service.another())
+    const other = await service.another()
+    const copies = copiesOf(other)
     await copies.first()
     const { live } = await copies.copies()
     if (!live) expect.fail("no copy")
@@ -142,6 +143,8 @@ describe("page analytics: files that are gone", () => {
     expect(await copies.segments(building)).to.deep.equal([])
     expect([await copies.giveUp(lost), await copies.giveUp(first), await copies.giveUp(first)]).to.deep.equal([false, true, false])
     expect((await copies.copies()).live).to.deep.include({ id: live.id, lost: true })
+    const refused = await other.query(counting)
+    expect([refused.code, refused.details?.reason]).to.deep.equal(["unavailable", "copy_unavailable"])
   })
 })
 

@@ -44,6 +44,16 @@ describe("page analytics query", () => {
     })
   })
 
+  it("takes no table of another schema or catalog, be it one of these by another name", async () => {
+    for (const table of ["main.events", "memory.main.events", "information_schema.tables", "temp.events"]) {
+      const { code, message } = await service.query(`SELECT count(*) FROM ${table}`)
+      expect([code, message], table).to.deep.equal([
+        "invalid_argument",
+        `The table "${table.split(".").at(-1)}" may not be qualified; there is one schema.`,
+      ])
+    }
+  })
+
   it("has sessions, leads, pages, web_vitals and funnel, without test traffic", async () => {
     expect(
       await service.rows(
@@ -293,7 +303,7 @@ describe("page analytics query", () => {
     expect((await analytics.query(caller, "SELECT 1", signal)).rows).to.deep.equal([[1]])
 
     await works.run((work) => organizations.addMember(work, organization, user.id, "guest"))
-    expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied")
+    expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied not_a_member")
     expect((await ask()).status).to.equal(403)
 
     const membership = await organizations.membership(organization, user.id)
@@ -301,7 +311,7 @@ describe("page analytics query", () => {
       work.in(MembershipsCollection, organization).remove(membership?.id ?? "")
       host.get(CacheInvalidation).announce(work, organizationsTopic, organization, { settled: true })
     })
-    expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied")
+    expect(await refusalOf(analytics.query(caller, "SELECT 1", signal))).to.equal("permission_denied not_a_member")
     expect((await ask()).status).to.equal(401)
   })
 
@@ -320,6 +330,6 @@ describe("page analytics query", () => {
 function refusalOf(asked: Promise<unknown>): Promise<string> {
   return asked.then(
     () => "answered",
-    (error: AppError) => error.code,
+    (error: AppError) => `${error.code} ${error.details.reason}`,
   )
 }

@@ -101,6 +101,8 @@ describe("page events", () => {
     ])
     const single = await loop.send(url, page, event("scroll_bail"), someone())
     expect([single.status, single.body.details?.reason]).to.deep.equal([400, "reserved_event"])
+    const listless = await loop.send(url, page, { events: 7 }, someone())
+    expect([listless.status, listless.body.code, listless.body.details?.reason]).to.deep.equal([400, "invalid_argument", "malformed_batch"])
   })
 
   it("may come one at a time, and land once however often they are sent", async () => {

@@ -31,12 +31,12 @@ describe("leads of a page", () => {
   })
   after(() => loop.host.stop())
 
-  async function capture(of: Published, dataset: string): Promise<{ inbound: string; pipeline: string }> {
+  async function capture(of: Published, dataset: string, auth_mode = "public_artifact"): Promise<{ inbound: string; pipeline: string }> {
     const { inbound_url, slug } = await loop.call<{ inbound_url: string; slug: string }>("POST", "/v1/event-pipelines", {
       name: `Keeps ${dataset} ${of.slug}`,
       state: "active",
       source_kind: "browser_form",
-      auth_mode: "public_artifact",
+      auth_mode,
       owner_artifact_id: of.id,
       request_schema: { type: "object", required: ["email"], properties: { email: { type: "string", format: "email" } } },
       transform_js: 'function transform(event) { return event.email === "dropped@acme.test" ? null : event }',
@@ -116,6 +116,21 @@ describe("leads of a page", () => {
     }
     expect((await leads()).map((row) => row["session_id"]).sort()).to.deep.equal((await kept()).map((row) => row["session_id"]).sort())
     expect(await ended(sessions)).to.deep.equal([])
+  })
+
+  it("are not those of a submission that names another page than its pipeline's", async () => {
+    const other = await loop.publish([{ key: "control", html }])
+    const open = await capture(other, "open-leads", "none")
+    const visitor = await visit(other)
+    const send = (artifact_id: string) =>
+      post(open.inbound, JSON.stringify({ email: "a@acme.test", _envelope: { ...visitor.envelope, artifact_id } }), {
+        ...visitor.headers,
+        ...json,
+      })
+    expect((await send(page.id)).status).to.equal(200)
+    expect([await leadsOf(visitor.session), await leads(other)]).to.deep.equal([[], []])
+    expect((await send(other.id)).status).to.equal(200)
+    expect(await leads(other)).to.have.length(1)
   })
 
   it("are not those that were refused: nothing is told of, and the form was abandoned", async () => {

@@ -285,7 +285,7 @@ describe("a page whose form has fields that are not kept", () => {
     const page = await loop.publish([{ key: "a", html: form }])
     const { rows } = await capture(loop, page, { pipeline: [{ type: "dataset.write", dataset_slug: `leads-${drawn + 1}` }] })
     const told = await post(loop, page.path, new URLSearchParams({ "contact.email": "a@b.c" }), asHtml)
-    expect([told.status, await rows()]).to.deep.equal([500, []])
+    expect([told.status, await rows()]).to.deep.equal([400, []])
     expect(await told.text())
       .to.include("nothing was saved")
       .and.not.include("in a moment")

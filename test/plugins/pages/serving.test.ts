@@ -180,7 +180,8 @@ describe("serving pages", () => {
     const key = { authorization: `Bearer ${loop.host.adminKey}` }
     const typo = await get(`${page.path}?variant=typo`, key)
     expect(typo.status).to.equal(404)
-    expect(await typo.text()).to.include('no variant \\"typo\\"; it has a, b')
+    const refused = (await typo.json()) as { message: string; details: { reason: string } }
+    expect([refused.message, refused.details.reason]).to.deep.equal(['The page has no variant "typo"; it has a, b.', "variant_not_found"])
     expect((await get(`${page.path}?variant=typo`)).status).to.equal(200)
     const policy = (await get(page.path)).headers.get("content-security-policy") ?? ""
     expect(policy).to.match(new RegExp(`connect-src [^;]*${loop.host.url.replace("http", "ws")} [^;]*wss:`))

@@ -104,7 +104,7 @@ describe("screenshots: pages over TLS", () => {
 describe("screenshots: tunnels of the proxy", () => {
   it("lead past the policy for our own host and port over TLS only", async () => {
     const site = await startSite({})
-    const refused = new AppError("failed_precondition", "out of bounds")
+    const refused = new AppError("failed_precondition", "out of bounds", { reason: "read_only" })
     const open = async (own: string) => {
       const proxy = await startFilteringProxy({
         sockets: { open: () => Promise.reject(refused) },

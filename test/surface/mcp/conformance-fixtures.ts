@@ -26,7 +26,7 @@ const errorHandling = defineOperation({
   output: z.object({}),
   errors: ["failed_precondition"],
   handle: () => {
-    throw new AppError("failed_precondition", "This tool intentionally returns an error for testing")
+    throw new AppError("failed_precondition", "This tool intentionally returns an error for testing", { reason: "job_failed" })
   },
 })
 

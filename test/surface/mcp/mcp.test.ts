@@ -162,13 +162,16 @@ describe("MCP", () => {
     for (const levels of [98, 5_000]) {
       const { result, rest } = await insert(levels)
       expect(rest, `${levels} levels`).to.have.property("status", 400)
-      expect(refusal(result), `${levels} levels`).to.deep.include({ code: "invalid_argument", details: { reason: "body_too_deep" } })
+      expect(refusal(result), `${levels} levels`).to.deep.include({
+        code: "invalid_argument",
+        details: { reason: "body_too_deep", limit: 100 },
+      })
       expect(refusal(result)).to.deep.equal(rest.body)
     }
     // What is too much to be parsed is refused before it is known to be a call.
     const unparsed = await insert(500_000)
     expect(unparsed.said).to.deep.equal(unparsed.rest.body)
-    expect(unparsed.rest.body).to.deep.include({ code: "invalid_argument", details: { reason: "body_too_deep" } })
+    expect(unparsed.rest.body).to.deep.include({ code: "invalid_argument", details: { reason: "body_too_deep", limit: 100 } })
     const { result, rest } = await insert(97)
     expect([result.isError, rest.status]).to.deep.equal([undefined, 200])
   })

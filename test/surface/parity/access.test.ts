@@ -1,13 +1,16 @@
 // Every registered operation, as a stranger, a token without its scope, a role too low and a neighbour meets it, over
 // REST, MCP, the command and the client alike.
 
+import { randomUUID } from "node:crypto"
 import { expect } from "chai"
 import { roles } from "#core/engine"
 import { fulfilled } from "../../../core/contract/example.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { httpStatusOf } from "../../../core/kernel/errors.ts"
-import { giving, keyOf, members, placed } from "./members.ts"
-import { openParityBench, type ParityBench } from "./parity-bench.ts"
+import { pathParameters } from "../../../core/surface/call/audit.ts"
+import { wireSchema } from "../../../core/surface/wire-schema.ts"
+import { openParityFixture, type ParityFixture } from "./fixture.ts"
+import { giving, keyOf, type Member, members, placed } from "./members.ts"
 import { type Caller, type Input, type Outcome, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
 
@@ -15,10 +18,12 @@ const unknownId = "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"
 const exitCodes: Record<string, number> = { unauthenticated: 3, permission_denied: 3, not_found: 4 }
 
 describe("every operation", () => {
-  let bench: ParityBench
+  let bench: ParityFixture & Readonly<Record<"home" | "foreign" | "stranger", Member>>
   let document: { paths: Record<string, Record<string, { responses: Record<string, { description?: string; $ref?: string }> }>> }
   before(async () => {
-    bench = await openParityBench()
+    const fixture = await openParityFixture()
+    const [home, foreign, stranger] = (await members(fixture, ["home-house", "foreign-house", "stranger"])) as [Member, Member, Member]
+    bench = { ...fixture, home, foreign, stranger }
     document = (await bench.host.api<typeof document>("GET", "/openapi.json")).body
     expect(bench.operations.size).to.be.greaterThan(50)
   })
@@ -143,12 +148,63 @@ describe("every operation", () => {
     expect(checked).to.be.greaterThan(20)
   })
 
+  it("takes an id of another organization, in whichever field, for an id of nothing", async () => {
+    const theirs = await idsOf(bench, bench.foreign)
+    expect(theirs.length).to.be.greaterThan(15)
+    let asked = 0
+    await eachOperation(async (operation) => {
+      const [example] = operation.examples ?? []
+      const fields = referringFields(operation)
+      const [member] = fields.length > 0 ? await members(bench, [`refers-${operation.name.replaceAll(/[._]/g, "-")}`]) : []
+      if (!example || !member) return undefined
+      const input = placed(example.input, await giving(bench, member, example.given)) as Input
+      for (const { name, isList } of fields) {
+        const ask = async (id: string) => {
+          asked++
+          const said = sayable(operation, { ...input, [name]: isList ? [id] : id })
+          return withoutOwn(await surfaces.rest(operation, said, { url: bench.host.url, key: member.key }))
+        }
+        // What can be done once is refused when it is done again.
+        const absent = new Set([await ask(unknownId), await ask(unknownId), await ask(randomUUID())])
+        for (const id of theirs) {
+          const answer = await ask(id)
+          if (!absent.has(answer)) return `${name}: ${answer} in place of ${[...absent].join(" or ")}`
+        }
+      }
+      return undefined
+    })
+    expect(asked).to.be.greaterThan(100)
+  })
+
   it("does not act in an organization out of the key's reach", async () => {
     const { key } = bench.home
     for (const organization of [bench.foreign.organization.slug, bench.foreign.organization.id])
       await eachOperation((operation) => unlike(operation, { key, organization }, refusedAs("not_found")))
   })
 })
+
+/** Fields beside those of the path that name something kept, as far as their own names tell. */
+function referringFields({ input, http }: AnyOperation): { name: string; isList: boolean }[] {
+  const inPath = pathParameters(http.path)
+  const properties = (wireSchema(input, "input")["properties"] ?? {}) as Record<string, { type?: unknown }>
+  return Object.entries(properties)
+    .filter(([name]) => /_(?:id|slug|key)s?$/.test(name) && !inPath.includes(name))
+    .map(([name, { type }]) => ({ name, isList: type === "array" }))
+}
+
+/** The first id in each answer that examples begin with, made for the member. */
+async function idsOf(bench: ParityFixture, member: Member): Promise<string[]> {
+  const known = new Map<string, unknown>()
+  // What one example cannot have, because another was made before it, is left out.
+  for (const { examples = [] } of bench.operations.values()) await giving(bench, member, examples[0]?.given, known).catch(() => undefined)
+  const first = [...known.values()].map((answer) => /(?<="id":")[0-9a-f-]{36}/.exec(JSON.stringify(answer))?.[0])
+  return [...new Set(first)].filter((id) => id !== undefined)
+}
+
+/** Of a refusal the words count, but for what each has of its own. */
+function withoutOwn({ status, code, text }: Outcome): string {
+  return code === undefined ? String(status) : text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "ID").replaceAll(/\d+/g, "N")
+}
 
 function isId(value: unknown): boolean {
   return typeof value === "string" && value.length === 36

@@ -14,13 +14,26 @@ export interface ParityFixture {
 
 const fixtureModel = { base_url: "https://models.example/v1", model: "fixture", prices: { input: 0, output: 0 } }
 
-/** A model of little depth: a persona finds each page fair, a judge names the longer one. */
+/** An agent that answers, as the examples connect it. */
+function answersOfAgent({ url }: OutgoingCall): CallResponse | undefined {
+  if (!url.startsWith("https://api.crm.example.com/")) return undefined
+  return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify({ output: "We are open." }) }
+}
+
+/** A model of little depth: a persona finds each page fair, a judge of pages names the longer one, and one of answers passes them. */
 function answersOfModel({ url, body }: OutgoingCall): CallResponse | undefined {
   if (!url.startsWith(fixtureModel.base_url)) return undefined
   const text = body ?? ""
-  const [a = "", b = ""] = text.split("Page B:")
+  // The pages alone, without the question before them and whatever follows.
+  const [a = "", b = ""] = [...text.matchAll(/Page [AB]:[^<]*<page>(.*?)<\/page>/g)].map(([, page = ""]) => page)
   const verdict = { reasoning: "Longer.", winner: a.length > b.length ? "A" : "B", confidence: 0.5 }
+  const passes = { reasoning: "As expected.", verdict: "pass" }
+  if (text.includes("cannot_judge")) return answerOf(passes)
   const said = text.includes("likelihood") ? { answer: "Fair enough.", likelihood: 3 } : verdict
+  return answerOf(said)
+}
+
+function answerOf(said: unknown): CallResponse {
   const message = { role: "assistant", content: JSON.stringify(said) }
   const answer = {
     id: "1",
@@ -49,16 +62,20 @@ export async function openParityFixture(
   const limits = ["KEY", "ORGANIZATION", "ADDRESS"].map((who) => [`MILLRACE_RATE_LIMITS_${who}_PER_MINUTE`, "1000000"])
   const host = await testHost({
     capture: true,
-    sharedCompiler: true,
     plugins,
     env: {
       ...Object.fromEntries(limits),
-      ...pluginSettings({ screenshots: { executable: "/nowhere/chromium" }, models: { default: fixtureModel } }),
+      ...pluginSettings({
+        screenshots: { executable: "/nowhere/chromium" },
+        models: { default: fixtureModel },
+        // A process for each organization that asks, and none besides.
+        "page-analytics": { ready_processes: 0, threads: 1 },
+      }),
       MILLRACE_LOG_LEVEL: "error",
       MILLRACE_JOBS_POLL_MS: "50",
       ...env,
     },
   })
-  host.outgoing.fixtures.push(answersOfModel)
+  host.outgoing.fixtures.push(answersOfModel, answersOfAgent)
   return { host, operations: new Map(host.runtime.registry.items(Operations).map((operation) => [operation.name, operation])) }
 }

@@ -158,9 +158,27 @@ function drawnFrom(schema: JsonObject, place: Place): fc.Arbitrary<unknown> {
   }
 }
 
+/** Making those of patterns takes longer than drawing from them. */
+const made = new Map<string, fc.Arbitrary<string>>()
+
+function once(key: string, make: () => fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const one = made.get(key) ?? make()
+  made.set(key, one)
+  return one
+}
+
+/** What looks ahead or behind is not drawn from, but held against what was drawn. */
+function matching(pattern: string): fc.Arbitrary<string> {
+  const plain = pattern.replaceAll(/\(\?<?[=!][^()]*\)/g, "")
+  const texts = fc.stringMatching(new RegExp(plain))
+  return plain === pattern ? texts : texts.filter((text) => new RegExp(pattern).test(text))
+}
+
 function textOf(schema: JsonObject, { known, name = "" }: Place): fc.Arbitrary<unknown> {
   const { format, pattern, minLength, maxLength } = schema
-  const plain = fc.string({ minLength: Number(minLength ?? 0), maxLength: Math.min(Number(maxLength ?? 40), 40) })
+  const plain = once(`${minLength} ${maxLength}`, () =>
+    fc.string({ minLength: Number(minLength ?? 0), maxLength: Math.min(Number(maxLength ?? 40), 40) }),
+  )
   const named = /(?:^|_)slug$/.test(name) ? known.slugs : /^(?:id|actor)$/.test(name) ? known.ids : []
   if (named.length > 0) return fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...named) }, { weight: 1, arbitrary: plain })
   if (/^(?:cursor|filter|sort)$/.test(name)) return fc.oneof({ weight: 4, arbitrary: fc.constant("") }, { weight: 1, arbitrary: plain })
@@ -170,6 +188,6 @@ function textOf(schema: JsonObject, { known, name = "" }: Place): fc.Arbitrary<u
   if (format === "email") return fc.constant("ada@example.com")
   if (format === "uri") return fc.webUrl()
   if (typeof pattern === "string")
-    return fc.oneof(fc.stringMatching(new RegExp(pattern)), fc.constantFrom("website-leads", "datasets:read"))
+    return once(pattern, () => fc.oneof(matching(pattern), fc.constantFrom("website-leads", "datasets:read")))
   return fc.oneof(plain, fc.constantFrom("Ada", "website leads"))
 }

@@ -46,27 +46,45 @@ export function keyOf(
   return host.get(UnitsOfWork).run((work) => host.get(ApiKeys).mint(work, organization.id, wanted).text)
 }
 
+/** What the given calls of one organization were answered, for those that cannot be made twice. */
+export type Known = Map<string, unknown>
+
 /** Calls what must be there first, in order. Throws where a call fails: the declaration says what is not so. */
-export async function giving(fixture: ParityFixture, member: Member, calls: Readonly<Record<string, GivenCall>> = {}): Promise<Answers> {
+export async function giving(
+  fixture: ParityFixture,
+  member: Member,
+  calls: Readonly<Record<string, GivenCall>> = {},
+  known: Known = new Map(),
+): Promise<Answers> {
   const answers: Answers = {}
-  for (const [name, call] of Object.entries(calls)) answers[name] = await give(fixture, member, call, answers)
+  for (const [name, call] of Object.entries(calls)) answers[name] = await give(fixture, member, call, { earlier: answers, known })
   return answers
 }
 
-async function give(fixture: ParityFixture, member: Member, call: GivenCall, earlier: Answers): Promise<unknown> {
+async function give(
+  fixture: ParityFixture,
+  member: Member,
+  call: GivenCall,
+  { earlier, known }: { readonly earlier: Answers; readonly known: Known },
+): Promise<unknown> {
   const name = typeof call === "string" ? call : call.operation
   const operation = fixture.operations.get(name)
-  if (!operation) throw new Error(`There is no operation "${name}" that an example could begin with.`)
+  if (!operation) throw new Error(`An example begins with the operation "${name}", which does not exist.`)
   const outcome =
-    typeof call === "string" ? await exampleOf(fixture, member, operation) : await begun(fixture, member, operation, call.input, earlier)
-  if (outcome.code !== undefined) throw new Error(`${name}, given for an example, answered ${outcome.text.slice(0, 500)}`)
+    typeof call === "string"
+      ? await exampleOf(fixture, member, operation, known)
+      : await begun(fixture, member, operation, call.input, earlier)
+  const key = JSON.stringify(call)
+  if (outcome.code === "already_exists" && known.has(key)) return known.get(key)
+  if (outcome.code === undefined) known.set(key, outcome.body)
+  else throw new Error(`${name}, given for an example, answered ${outcome.text.slice(0, 500)}`)
   return outcome.body
 }
 
 /** Calls the operation as its first example does, over REST. */
-export async function exampleOf(fixture: ParityFixture, member: Member, operation: AnyOperation): Promise<Outcome> {
+export async function exampleOf(fixture: ParityFixture, member: Member, operation: AnyOperation, known?: Known): Promise<Outcome> {
   const example = operation.examples?.[0]
-  return await begun(fixture, member, operation, example?.input ?? {}, await giving(fixture, member, example?.given))
+  return await begun(fixture, member, operation, example?.input ?? {}, await giving(fixture, member, example?.given, known))
 }
 
 async function begun(fixture: ParityFixture, member: Member, operation: AnyOperation, input: unknown, answers: Answers): Promise<Outcome> {

@@ -45,7 +45,7 @@ const own = [
     input,
     examples: [example],
     handle: () => {
-      throw new AppError("not_found", "There is none.")
+      throw new AppError("not_found", "None is there.", { reason: "unknown_path" })
     },
   }),
   defineOperation({
@@ -55,7 +55,7 @@ const own = [
     http: { method: "POST", path: "/v1/boards/undeclared" },
     input: z.strictObject({}),
     handle: () => {
-      throw new AppError("aborted", "Not now.")
+      throw new AppError("aborted", "Not now.", { reason: "still_running" })
     },
   }),
   defineOperation({
@@ -65,7 +65,7 @@ const own = [
     http: { method: "POST", path: "/v1/boards/without" },
     input: z.strictObject({ word: z.string() }),
     handle: ({ input: { word } }) => {
-      if (word !== "sesame") throw new AppError("not_found", "Not this word.")
+      if (word !== "sesame") throw new AppError("not_found", "Not this word.", { reason: "unknown_path" })
       return { title: word, dataset: word }
     },
   }),

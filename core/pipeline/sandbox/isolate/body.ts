@@ -2,6 +2,7 @@
 // where a text stops being JSON.
 import { jsonFault } from "../../../kernel/json-fault.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
+import { hasUnstorableText, unstorableText } from "./unstorable-text.ts"
 
 type Fields = Record<string, unknown>
 
@@ -18,7 +19,15 @@ export interface Body {
   readonly asGiven: boolean
 }
 
-export class MalformedBody extends Error {}
+export class MalformedBody extends Error {
+  /** JSON pointer to the field that is to blame; "" for the whole. */
+  readonly pointer: string
+
+  constructor(message: string, pointer = "") {
+    super(message)
+    this.pointer = pointer
+  }
+}
 
 /** Of both kinds of numbers below; searching for it takes a tenth of the time. */
 const unusualNumber = /\d(?:\d{15}|[eE]\+?\d{3})/
@@ -36,6 +45,7 @@ export function readInput(text: string): Body {
 /** Throws MalformedBody with the position. */
 export function readBody(text: string): Body {
   const value = parse(text)
+  if (hasUnstorableText(text)) refuseUnstorable(value)
   const exact = unusualNumber.test(text) && longInteger.test(text) ? JSON.parse(text, digitsOfLongIntegers) : value
   const taken = takeOut(value, text)
   if (exact !== value) takeOut(exact, text)
@@ -58,6 +68,11 @@ function parse(text: string): unknown {
     const { fault, offset, line, column } = jsonFault(text)
     throw new MalformedBody(`The body is not JSON: ${fault} at position ${offset} (line ${line}, column ${column}).`)
   }
+}
+
+function refuseUnstorable(value: unknown): void {
+  const found = unstorableText(value)
+  if (found) throw new MalformedBody(`The body ${found.problem}.`, found.pointer)
 }
 
 function refuseInfinite(_key: string, value: unknown, context?: { source?: string }): unknown {

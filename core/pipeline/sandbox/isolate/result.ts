@@ -4,6 +4,7 @@
 import { excessOf } from "../../../kernel/json-shape.ts"
 import { byteLength } from "./byte-length.ts"
 import { maxDepth, nestsTooDeep } from "./json-depth.ts"
+import { hasUnstorableText, unstorableText, withoutHalves } from "./unstorable-text.ts"
 
 const maxBytes = 1_048_576
 
@@ -25,7 +26,15 @@ export function resultText(value: unknown): string {
   const excess = excessOf(text)
   if (excess) throw new BadResult(`transform's result has more than ${excess.limit} ${excess.of}`)
   if (text.length > maxBytes || (text.length * 3 > maxBytes && byteLength(text) > maxBytes)) throw tooLong()
-  return text
+  return hasUnstorableText(text) ? storable(text) : text
+}
+
+/** Text that was cut in the middle of a character is mended; a name with NUL is nothing that anybody cut. */
+function storable(text: string): string {
+  const mended = withoutHalves(text)
+  const found = unstorableText(JSON.parse(mended))
+  if (found) throw new BadResult(`transform's result ${found.problem}, which can't be kept`)
+  return mended
 }
 
 /** Whether JSON as JSON.stringify writes it has such a property. */

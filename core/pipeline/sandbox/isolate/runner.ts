@@ -61,19 +61,20 @@ export function prepare(makeValidators: ((require: unknown) => Validators) | nul
   }
 }
 
-type Answer = readonly [meta: string, event: string, payload: string, envelope: string]
+type WireResult = readonly [meta: string, event: string, payload: string, envelope: string]
 
 /**
  * `meta` is "o", the test marker, "s" where the event is the body's own text and "s" where the payload is; or "e", and
  * then `event` is JSON of the failure.
  */
-function answer(text: string, context: string, kind: string, validators: Validators | null, transform: Transform | null): Answer {
+function answer(text: string, context: string, kind: string, validators: Validators | null, transform: Transform | null): WireResult {
   let body: Body
   try {
     body = kind === "r" ? readInput(text) : readBody(text)
   } catch (error) {
     const message = error instanceof MalformedBody ? error.message : "The body is nested too deeply."
-    return failure({ kind: "malformed", message, errors: [{ pointer: "", message }] })
+    const pointer = error instanceof MalformedBody ? error.pointer : ""
+    return failure({ kind: "malformed", message, errors: [{ pointer, message }] })
   }
   if (validators) {
     const problems = problemsOf(validators, body.value, text.length)
@@ -93,7 +94,7 @@ function answer(text: string, context: string, kind: string, validators: Validat
 }
 
 /** `event` null: no transform, so it is the payload. What equals the body's text is not sent back. */
-function success(body: Body, event: string | null, wantsPayload: boolean): Answer {
+function success(body: Body, event: string | null, wantsPayload: boolean): WireResult {
   const exact = body.asGiven || (event !== null && !wantsPayload) ? "" : JSON.stringify(body.exact)
   const payloadMark = wantsPayload ? (body.asGiven ? "s" : "p") : "-"
   const meta = `o${body.test}${event === null && body.asGiven ? "s" : "-"}${payloadMark}`
@@ -107,7 +108,7 @@ interface Failure {
   readonly line?: number
 }
 
-function failure(failed: Failure): Answer {
+function failure(failed: Failure): WireResult {
   return ["e", JSON.stringify(failed), "", ""]
 }
 

@@ -1,11 +1,11 @@
 // `millrace pipelines plan` and `apply`: files against a running service.
-
 import { CommandProblem } from "#core"
-import { openCompiler, print, printError, Rehearsal } from "#core/commands"
-import { BootError, type CommandContext } from "#core/engine"
+import { type LocalCompiler, openCompiler, print, printError, Rehearsal, type Terminal } from "#core/commands"
+import { BootError, type CommandContext, type CoreConfig, PipelineDocument, parseText } from "#core/engine"
+import { findFiles, readText, shownPath, tellPassedOver } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
-import { openRemote, type Remote, type RemoteOptions } from "../remote.ts"
-import { type LocalDocuments, localDocuments } from "./documents.ts"
+import { openRemote, type Remote, type RemoteOptions, slugOfDocument } from "../remote.ts"
+import { type CheckedFile, validateFiles } from "../validate.ts"
 import { type Plan, planText } from "./plan-text.ts"
 import { type ReplayedPipeline, replayPipeline, replayText } from "./replay.ts"
 
@@ -51,7 +51,7 @@ async function planOf(documents: LocalDocuments, remote: Remote, { force = false
   if (force || documents.sent.length > 0 || gone.length === 0) return plan
   const pipelines = gone.length === 1 ? "the one pipeline" : `all ${gone.length} pipelines`
   throw new CommandProblem(
-    `There are no pipeline files here: an apply would disable ${pipelines} that were applied from files (${gone.join(", ")}). Go to the project's folder, or use --force.`,
+    `No pipeline files are here: an apply would disable ${pipelines} that were applied from files (${gone.join(", ")}). Go to the project's folder, or use --force.`,
     2,
   )
 }
@@ -113,4 +113,55 @@ function countOf(text: string): number {
   const count = Number(text)
   if (Number.isInteger(count) && count >= 1 && count <= maxReplayed) return count
   throw new BootError([`--replay takes a number from 1 to ${maxReplayed}, not "${text}".`])
+}
+
+// The files that are planned or applied: compiled here first, so that what is wrong is told with its lines, then sent as
+// they are, each with what the variable of its secret holds.
+
+interface SentDocument {
+  readonly path: string
+  readonly document: unknown
+  readonly secret?: string
+}
+
+interface LocalDocuments {
+  readonly sent: readonly SentDocument[]
+  readonly bySlug: ReadonlyMap<string, PipelineDocument>
+  /** No file was named: these are all there are. */
+  readonly complete: boolean
+}
+
+interface DocumentArgs {
+  readonly settings: CoreConfig
+  readonly compiler: LocalCompiler
+  readonly terminal: Terminal
+}
+
+async function localDocuments(
+  given: readonly string[],
+  { settings, compiler, terminal }: DocumentArgs,
+): Promise<LocalDocuments | { refused: CheckedFile[] }> {
+  const wanted = { given, configured: settings.pipelines.paths, kind: "pipeline" } as const
+  tellPassedOver(wanted, terminal)
+  const files = findFiles(wanted)
+  const checked = await validateFiles(files, compiler)
+  if (checked.some((file) => !file.ok)) return { refused: checked.filter((file) => !file.ok) }
+  const read = files.map((file) => ({ path: shownPath(file), document: parseText(readText(file)).value }))
+  const sent = read.map(({ path, document }) => {
+    const secret = secretOf(document, terminal.env)
+    return { path, document, ...(secret === undefined ? {} : { secret }) }
+  })
+  const bySlug = new Map(
+    read.map(({ document }) => {
+      const parsed = PipelineDocument.parse(document)
+      return [slugOfDocument(parsed), parsed] as const
+    }),
+  )
+  return { sent, bySlug, complete: given.length === 0 }
+}
+
+function secretOf(document: unknown, env: NodeJS.ProcessEnv): string | undefined {
+  const { auth_config } = document as { auth_config?: { secret?: { from_env?: string } } }
+  const name = auth_config?.secret?.from_env
+  return name === undefined ? undefined : env[name] || undefined
 }

@@ -1,5 +1,4 @@
 // A plan for the terminal: one line a pipeline, and below it what changes field by field.
-
 import { isDeepStrictEqual, styleText } from "node:util"
 import type { Json } from "#core"
 import { lineDiff, yamlLines } from "../line-diff.ts"
@@ -40,7 +39,7 @@ export function planText({ changes }: Plan, { applied = false }: { applied?: boo
     .filter(([, count]) => count > 0)
     .map(([action, count]) => `${count} ${applied ? done[action] : action === "unchanged" ? "unchanged" : `to ${action}`}`)
     .map((text) => text.replace("to refuse", "refused").replace("refusedd", "refused"))
-  return [...blocks, counts.length > 0 ? counts.join(", ") : "There are no pipelines."].join("\n")
+  return [...blocks, counts.length > 0 ? counts.join(", ") : "No pipelines."].join("\n")
 }
 
 function changeText({ slug, path, action, changes, drift, problems, warnings }: PlannedChange, applied: boolean): string {

@@ -1,6 +1,5 @@
 // What a changed document makes of events that really came: the last journalled ones run dry through the document that
 // the service has and the one of the file, here, and what differs is shown. Nothing is sent or written anywhere.
-
 import { styleText } from "node:util"
 import { AppError, type Json } from "#core"
 import { asJson, PipelineHarness, type Rehearsal } from "#core/commands"

@@ -1,8 +1,16 @@
 // `millrace pipelines run`: one event through a document and the real engine, each stage shown; nothing is sent anywhere.
-
 import { z } from "zod"
 import { CommandProblem } from "#core"
-import { type Outcome, openCompiler, PipelineHarness, print, printError, Rehearsal, type SentEvent, type Terminal } from "#core/commands"
+import {
+  type EventOutcome,
+  openCompiler,
+  PipelineHarness,
+  print,
+  printError,
+  Rehearsal,
+  type SentEvent,
+  type Terminal,
+} from "#core/commands"
 import type { CommandContext, PipelineDocument } from "#core/engine"
 import { readText, shownPath } from "../files.ts"
 import { formatFindings } from "../finding-formats.ts"
@@ -10,7 +18,6 @@ import { openRemote, type Remote, type RemoteOptions, slugOfDocument } from "../
 import { pipelineOf, type ReadPipeline } from "../test/read-test-file.ts"
 import { UnmetReads } from "../unmet-reads.ts"
 import { readBodyFile, readEventFile, type Taken } from "./event-file.ts"
-import { provingOf } from "./own-proof.ts"
 import { madeUpAnswer, storyOf } from "./story.ts"
 
 interface RunOptions extends RemoteOptions {
@@ -70,7 +77,7 @@ async function tell(
 }
 
 /** Marks the responses as canned, not another system's. */
-function asShown(outcome: Outcome): object {
+function asShown(outcome: EventOutcome): object {
   return outcome.calls.length === 0 ? outcome : { ...outcome, made_up: { every_call_was_answered: madeUpAnswer } }
 }
 
@@ -95,4 +102,51 @@ async function takeExecution({ fromExecution = "" }: RunOptions, document: Pipel
   const query = Object.fromEntries(Object.entries(kept.query).map(([name, value]) => [name, String(value)]))
   const sent: SentEvent = { method: "POST", headers, query, body: Buffer.from(kept.body), signWith: { secret: "" } }
   return { sent, kind: "execution", at: kept.received_at }
+}
+
+// Whether an event comes with the proof that its sender gave it. Such a one is held against the document's own secret, as
+// the service would; any other is signed here, with a secret made for the try.
+
+interface Proving {
+  readonly sent: SentEvent
+  /** For the pipeline; undefined: a test secret. */
+  readonly secret: string | undefined
+  /** Why it may not verify with any secret. */
+  readonly remark: string | undefined
+}
+
+interface ProvingArgs {
+  readonly harness: PipelineHarness
+  readonly document: PipelineDocument
+  readonly taken: Pick<Taken, "sent" | "kind">
+  readonly env: NodeJS.ProcessEnv
+}
+
+async function provingOf({ harness, document, taken, env }: ProvingArgs): Promise<Proving> {
+  const { sent } = taken
+  if (!(await hasOwnProof(harness, document, taken))) return { sent, secret: undefined, remark: undefined }
+  const own = { ...sent, signWith: undefined }
+  const variable = variableOf(document.auth_config["secret"])
+  if (variable === undefined) {
+    const remark = "The event carries its own signature, and the document names no variable with the secret, so it cannot be verified here."
+    return { sent: own, secret: undefined, remark }
+  }
+  const secret = env[variable] || undefined
+  const unset = `${variable} is not set, and the event carries its own signature: set it to the secret that signed the event.`
+  return { sent: own, secret, remark: secret === undefined ? unset : undefined }
+}
+
+/** Of an event that is written by hand, single parts may be given; a captured one has what it has. */
+async function hasOwnProof(harness: PipelineHarness, document: PipelineDocument, { sent, kind }: ProvingArgs["taken"]): Promise<boolean> {
+  if (kind === "execution" || (sent.signWith && sent.signWith.secret !== "")) return false
+  const names = await harness.proofNames(document, sent)
+  if (names === undefined) return true
+  const given = new Set([...Object.keys(sent.headers), ...Object.keys(sent.query)].map((name) => name.toLowerCase()))
+  if (names.length === 0) return false
+  return kind === "captured" || !sent.signWith ? names.some((name) => given.has(name)) : names.every((name) => given.has(name))
+}
+
+function variableOf(secret: unknown): string | undefined {
+  const name = (secret as { from_env?: unknown } | undefined)?.from_env
+  return typeof name === "string" ? name : undefined
 }

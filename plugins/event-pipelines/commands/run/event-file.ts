@@ -1,5 +1,4 @@
 // The file that `run` takes an event from: an event as tests write it, a captured request, or simply a body.
-
 import { dirname, resolve } from "node:path"
 import { z } from "zod"
 import { CommandProblem } from "#core"

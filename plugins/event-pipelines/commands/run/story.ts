@@ -1,8 +1,7 @@
 // The story of one event, stage by stage, for the terminal.
-
 import { styleText } from "node:util"
 import type { Json } from "#core"
-import { asJson, type Outcome, type SentEvent } from "#core/commands"
+import { asJson, type EventOutcome, type SentEvent } from "#core/commands"
 import { previewOfValue } from "#core/engine"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 import type { Taken } from "./event-file.ts"
@@ -10,7 +9,12 @@ import type { Taken } from "./event-file.ts"
 /** What every call is answered in a try, as no system is asked. */
 export const madeUpAnswer = { status: 200, headers: { "content-type": "application/json" }, body: "{}" }
 
-export function storyOf(name: string, { sent, kind }: Pick<Taken, "sent" | "kind">, outcome: Outcome, notes: readonly string[]): string {
+export function storyOf(
+  name: string,
+  { sent, kind }: Pick<Taken, "sent" | "kind">,
+  outcome: EventOutcome,
+  notes: readonly string[],
+): string {
   const { entry, response } = outcome
   const { timings, verdict } = entry
   const blocks = [
@@ -34,7 +38,7 @@ export function storyOf(name: string, { sent, kind }: Pick<Taken, "sent" | "kind
   return blocks.join("\n")
 }
 
-function understood(sent: SentEvent, { entry }: Outcome): string[] {
+function understood(sent: SentEvent, { entry }: EventOutcome): string[] {
   const problems = entry.schema_errors.map(({ pointer, message }) => `    ${bad(`${pointer || "/"}: ${message}`)}`)
   const schema = problems.length > 0 ? [stage("schema", bad("does not fit")), ...problems] : [stage("schema", good("fits"))]
   if (problems.length > 0 || entry.cause.startsWith("transform_")) return schema
@@ -52,7 +56,7 @@ function formOf(sent: SentEvent): Json {
 
 const marks: Readonly<Record<string, string>> = { done: "✓", skipped: "-", failed: "✗", pending: "…", running: "…" }
 
-function steps({ entry, calls }: Outcome): string[] {
+function steps({ entry, calls }: EventOutcome): string[] {
   const all = Object.entries(entry.steps)
   if (all.length === 0) return []
   const width = Math.max(...all.map(([id]) => id.length))
@@ -66,7 +70,7 @@ function steps({ entry, calls }: Outcome): string[] {
   return [stage("steps", "", entry.timings["run"]), ...lines]
 }
 
-function saidOf({ state, result, error, skipped_after }: Outcome["entry"]["steps"][string], hasCalled: boolean): string {
+function saidOf({ state, result, error, skipped_after }: EventOutcome["entry"]["steps"][string], hasCalled: boolean): string {
   if (state === "skipped") return styleText("dim", skipped_after === undefined ? "its `when` is false" : `"${skipped_after}" failed`)
   if (error) return bad(error.message)
   return state === "done" ? shown(result) + (hasCalled && isMadeUp(result) ? madeUp : "") : ""
@@ -80,7 +84,7 @@ function isMadeUp(result: Json): boolean {
   return status === madeUpAnswer.status && JSON.stringify(body) === madeUpAnswer.body
 }
 
-function effects({ rows, mails, calls, broadcasts }: Outcome): string[] {
+function effects({ rows, mails, calls, broadcasts }: EventOutcome): string[] {
   return [
     ...rows.map(({ dataset, values }) => stage("would write", `${dataset}  ${shown(values)}`)),
     ...mails.map((mail) => stage("would mail", `${mail.to.join(", ")}  "${mail.subject}"`)),

@@ -1,12 +1,10 @@
 // `millrace pipelines test`: the real engine, without a server and a network. Exit code 0 when all passed, 1 when a test
 // failed, 2 when a file could not be run.
-
-import { existsSync, statSync, writeFileSync } from "node:fs"
-import { dirname, resolve } from "node:path"
+import { existsSync, statSync, watch, writeFileSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
 import { isStartedAgain, type LocalCompiler, openCompiler, print, printError, Rehearsal, startedAgain, type Terminal } from "#core/commands"
 import type { CommandContext } from "#core/engine"
 import { findFiles, folderOf, shownPath, tellPassedOver } from "../files.ts"
-import { Changes } from "./changes.ts"
 import { junit, testReport, totalsOf } from "./report.ts"
 import { type FileResult, runTestFile } from "./run-tests.ts"
 
@@ -24,7 +22,7 @@ export async function test(
   tellPassedOver(wanted, terminal)
   const files = () => findFiles(wanted)
   if (!options.watch && files().length === 0) {
-    printError(terminal, "There are no *.test.yaml files to run.")
+    printError(terminal, "No *.test.yaml files to run.")
     return void end(2)
   }
   const compiler = await openCompiler({ config: settings, root, env: terminal.env })
@@ -88,5 +86,51 @@ async function watchAndRun({ first, changes, files, rehearsal, compiler, termina
     const results = await runAll(concerned, rehearsal, compiler)
     for (const result of results) known.set(result.path, result)
     print(terminal, `\n${testReport(results)}`)
+  }
+}
+
+// What changes in some folders, for `test --watch`: nothing is lost that changes while nobody waits for it.
+
+/** Editors write a file in several steps. */
+const settledMs = 50
+
+export class Changes {
+  readonly #folders = new Set<string>()
+  readonly #changed = new Set<string>()
+  readonly #stop = new AbortController()
+  #due = false
+  #wake = () => {}
+
+  /** Looks at these folders too from now on; passes over what is not there. */
+  watch(folders: Iterable<string>): void {
+    for (const folder of folders) {
+      if (this.#folders.has(folder) || !existsSync(folder)) continue
+      this.#folders.add(folder)
+      watch(folder, { signal: this.#stop.signal }, (_event, name) => {
+        if (name === null) return
+        this.#changed.add(join(folder, name))
+        setTimeout(() => this.#ring(), settledMs)
+      })
+    }
+  }
+
+  /** The files that have changed since it was asked last, as soon as there are some; undefined once it was stopped. */
+  async next(): Promise<ReadonlySet<string> | undefined> {
+    while (!this.#due && !this.#stop.signal.aborted) await new Promise<void>((resolve) => (this.#wake = resolve))
+    if (this.#stop.signal.aborted) return undefined
+    this.#due = false
+    const files = new Set(this.#changed)
+    this.#changed.clear()
+    return files
+  }
+
+  stop(): void {
+    this.#stop.abort()
+    this.#wake()
+  }
+
+  #ring(): void {
+    this.#due = true
+    this.#wake()
   }
 }

@@ -1,5 +1,4 @@
 // An event as a document writes it, made into what its sender would send.
-
 import { join } from "node:path"
 import type { EventDocument, SentEvent } from "#core/commands"
 import { readBytes } from "../files.ts"

@@ -1,10 +1,9 @@
 // What one event left behind, held against what its test expects of it.
-
 import type { Json } from "#core"
-import { asJson, type Difference, differences, type Expectations, type HarnessRow, type Outcome } from "#core/commands"
+import { asJson, type Difference, differences, type EventOutcome, type Expectations, type HarnessRow } from "#core/commands"
 import type { OutgoingCall, OutgoingMail } from "#core/engine"
 import { bareDataset } from "../../../datasets/index.ts"
-export function unmet(expect: Expectations, outcome: Outcome): Difference[] {
+export function unmet(expect: Expectations, outcome: EventOutcome): Difference[] {
   const { entry, response, rows, mails, calls, broadcasts } = outcome
   const found: Difference[] = []
   const check = (expected: Json | undefined, actual: Json | undefined, at: string): void => {

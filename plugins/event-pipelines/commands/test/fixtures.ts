@@ -1,8 +1,7 @@
 // What the world answers in a test: other systems by the beginning of their URL, integrations by the path below their
 // base, and a mail server that may refuse at first.
-
 import { AppError } from "#core"
-import type { Answer, CapturedOutgoing, Fixture, TestDocument } from "#core/commands"
+import type { CannedAnswer, CapturedOutgoing, Fixture, TestDocument } from "#core/commands"
 
 export function setFixtures(outgoing: CapturedOutgoing, test: Pick<TestDocument, "http" | "integrations" | "mail">): void {
   outgoing.clear()
@@ -34,8 +33,8 @@ function begins(url: string, start: string): boolean {
   return url === start || (url.startsWith(start) && (start.endsWith("/") || /^[/?#]/.test(url.slice(start.length))))
 }
 
-function answerOf({ status, headers, json, body, fails }: Answer) {
-  if (fails !== undefined) throw new AppError("unavailable", `The call could not be made: ${fails}`, { reason: "unreachable" })
+function answerOf({ status, headers, json, body, fails }: CannedAnswer) {
+  if (fails !== undefined) throw new AppError("unavailable", `The call could not be made: ${fails}`, { reason: "connection_failed" })
   if (json === undefined) return { status, headers, body: body ?? "" }
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(json) }
 }

@@ -1,6 +1,5 @@
 // What a test file may get wrong beyond its fields: tests without an expectation, unknown matchers, missing
 // bodies. Found before anything runs, with their places.
-
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { z } from "zod"
@@ -48,7 +47,7 @@ function exchangeMistakes(test: TestDocument, pointer: string, folder: string): 
 
 function bodyMistakes(body_file: string | undefined, pointer: string, folder: string): Mistake[] {
   if (body_file === undefined || statSync(join(folder, body_file), { throwIfNoEntry: false })?.isFile()) return []
-  return [{ rule: "invalid-field", pointer, message: `There is no file "${body_file}" beside this one.` }]
+  return [{ rule: "invalid-field", pointer, message: `The file "${body_file}" does not exist beside this one.` }]
 }
 
 function matcherMistakes(expected: Json | undefined, pointer: string): Mistake[] {
@@ -75,7 +74,7 @@ function matcherProblem(name: string, value: Json): string | undefined {
     case "$exactly":
       return undefined
     default:
-      return `There is no matcher "${name}".${didYouMean(name, matcherNames) || ` There are: ${matcherNames.join(", ")}.`}`
+      return `The matcher "${name}" does not exist.${didYouMean(name, matcherNames) || ` There are: ${matcherNames.join(", ")}.`}`
   }
 }
 

@@ -1,6 +1,5 @@
 // Reads a test file and the pipelines that it names. What is wrong is a list of findings with their places, in whichever
 // file they are.
-
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { CommandProblem } from "#core"
@@ -72,7 +71,7 @@ async function readPipeline(file: string, compiler: LocalCompiler): Promise<Read
 /** Of one that cannot be read, why: the other files are still run. */
 function textOf(file: string): string | { readonly problem: CheckedFile } {
   const path = shownPath(file)
-  if (!existsSync(file)) return { problem: problemOf(path, "There is no such file.") }
+  if (!existsSync(file)) return { problem: problemOf(path, "The file does not exist.") }
   try {
     return readText(file)
   } catch (error) {

@@ -1,7 +1,6 @@
 // Test results for people, with differences that can be read, and as JUnit XML for build servers.
-
 import { styleText } from "node:util"
-import type { Difference } from "#core/commands"
+import { type Difference, type JunitCase, type JunitSuite, junitXml } from "#core/commands"
 import { counted, formatFindings } from "../finding-formats.ts"
 import { lineDiff, yamlLines } from "../line-diff.ts"
 import type { FileResult, TestResult } from "./run-tests.ts"
@@ -57,43 +56,28 @@ export function shownDifference({ at, expected, actual, note }: Difference): str
 }
 
 export function junit(files: readonly FileResult[]): string {
-  const { failed, skipped, unreadable } = totalsOf(files)
-  const count = files.flatMap((file) => file.results).length
-  const suites = files.map((file) => suite(file))
-  const totals = `tests="${count}" failures="${failed}" errors="${unreadable}" skipped="${skipped}"`
-  return ['<?xml version="1.0" encoding="UTF-8"?>', `<testsuites ${totals}>`, ...suites, "</testsuites>", ""].join("\n")
+  return junitXml(files.map(suite))
 }
 
-function suite({ path, results, problems, milliseconds }: FileResult): string {
-  const head = `tests="${results.length}" failures="${results.filter((one) => !one.ok).length}" errors="${problems.length > 0 ? 1 : 0}" time="${seconds(milliseconds)}"`
-  const cases = results.map((result) => {
-    const open = `    <testcase name="${escaped(result.name)}" classname="${escaped(path)}" file="${escaped(path)}" line="${result.line}" time="${seconds(result.milliseconds)}"`
-    if (result.skipped) return `${open}><skipped/></testcase>`
-    if (result.ok) return `${open}/>`
-    const text = [...(result.fault === undefined ? [] : [result.fault]), ...result.said, ...result.differences.map(shownDifference)].join(
-      "\n",
-    )
-    const summary = result.fault ?? result.differences.map(({ at }) => at).join(", ")
-    return `${open}><failure message="${escaped(summary)}">${escaped(unstyled(text))}</failure></testcase>`
+function suite({ path, results, problems, milliseconds }: FileResult): JunitSuite {
+  const cases = results.map((result) => ({
+    name: result.name,
+    of: path,
+    file: path,
+    line: result.line,
+    milliseconds: result.milliseconds,
+    ...outcomeOf(result),
+  }))
+  const unrun = problems.map((one) => {
+    const text = formatFindings([one], "text")
+    return { name: one.path, of: path, outcome: { kind: "error", message: "cannot be run", text } as const }
   })
-  const problem = problems.map(
-    (one) =>
-      `    <testcase name="${escaped(one.path)}" classname="${escaped(path)}"><error message="cannot be run">${escaped(unstyled(formatFindings([one], "text")))}</error></testcase>`,
-  )
-  return [`  <testsuite name="${escaped(path)}" ${head}>`, ...cases, ...problem, "  </testsuite>"].join("\n")
+  return { name: path, cases: [...cases, ...unrun], milliseconds }
 }
 
-function seconds(milliseconds: number): string {
-  return (milliseconds / 1_000).toFixed(3)
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out.
-const controls = /\u001B\[[0-9;]*m|[\u0000-\u0008\u000B\u000C\u000E-\u001F]/g
-
-function unstyled(text: string): string {
-  return text.replace(controls, "")
-}
-
-function escaped(text: string): string {
-  return unstyled(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
+function outcomeOf({ ok, skipped, fault, said, differences }: TestResult): Pick<JunitCase, "outcome"> {
+  if (skipped) return { outcome: { kind: "skipped" } }
+  if (ok) return {}
+  const text = [...(fault === undefined ? [] : [fault]), ...said, ...differences.map(shownDifference)].join("\n")
+  return { outcome: { kind: "failure", message: fault ?? differences.map(({ at }) => at).join(", "), text } }
 }

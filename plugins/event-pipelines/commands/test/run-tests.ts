@@ -1,5 +1,4 @@
 // Runs the tests of a file: each in an organization of its own, so that nothing of one test reaches another.
-
 import {
   type Difference,
   type EventDocument,

@@ -5,12 +5,10 @@ import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect } from "chai"
-import { AnalyticsHost, type Answer, event } from "../host.ts"
+import { AnalyticsHost, event } from "../host.ts"
 import { CorpusFixture } from "./fixture.ts"
 import { type HostileQuery, otherSecret, secret } from "./hostile-queries.ts"
 
-/** Of query processes, on a machine that is too busy to start one within the deadline. */
-const maxStarts = 5
 const grownBytes = 600 * 2 ** 20
 
 /** One suite, with a service of its own, over some of the queries; `proves` runs each unguarded first, to see that it does harm. */
@@ -19,7 +17,8 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
     let service: AnalyticsHost
     let fixture: CorpusFixture
     before(async () => {
-      service = await AnalyticsHost.start({ deadline_ms: 1_200, memory_mb: 256, threads: 1 })
+      // Short only where queries run until it.
+      service = await AnalyticsHost.start({ deadline_ms: proves ? 1_200 : 60_000, memory_mb: 256, threads: 1 })
       const other = await service.another()
       await other.write([event("lead", { page_url: otherSecret })])
       await service.write([event("pageview")])
@@ -45,15 +44,6 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
       return join(folder, found ?? "none")
     }
 
-    /** Asked again while its process starts, which counts towards the short deadline; "the next query is answered" is the claim, so few times. */
-    async function nextAnswer(): Promise<Answer> {
-      let answer = await service.query("SELECT count(*) FROM events")
-      for (let again = 0; again < maxStarts && answer.code === "deadline_exceeded"; again++) {
-        answer = await service.query("SELECT count(*) FROM events")
-      }
-      return answer
-    }
-
     for (const [index, hostile] of queries.entries()) {
       const title = `${index + 1}: ${hostile.sql}`.slice(0, 150)
       it(`${proves ? "does harm unguarded and none here" : "does no harm"}: ${title}`, async () => {
@@ -67,7 +57,7 @@ export function hostileQuerySuite(title: string, queries: readonly HostileQuery[
         expect(JSON.stringify(answer)).not.to.contain(secret).and.not.to.contain(otherSecret)
         expect(fixture.written, "something was written").to.equal(false)
         expect(fixture.asked, "something was asked for").to.equal(0)
-        expect((await nextAnswer()).rows).to.deep.equal([[1]])
+        expect((await service.query("SELECT count(*) FROM events")).rows).to.deep.equal([[1]])
       })
     }
   })

@@ -1,0 +1,30 @@
+// The gates that the loaded plugins declare: those of operations, and one for each deferred action type, which a step takes
+// by `gate: true`.
+import type { Registry } from "../kernel/registry.ts"
+import { Actions, type AnyAction } from "./action.ts"
+import type { Gate } from "./gate.ts"
+import { Operations } from "./operation.ts"
+
+/** A gate, and what it covers. */
+export interface DeclaredGate extends Gate {
+  readonly operations: readonly string[]
+  readonly actions: readonly string[]
+}
+
+/** The gate of a step of this action type, under the type's own name. */
+export function gateOfAction({ type, summary, risk = "medium" }: AnyAction): Gate {
+  return { name: type, risk, summary }
+}
+
+/** All gates, by name. */
+export function declaredGates(registry: Registry): DeclaredGate[] {
+  const found = new Map<string, DeclaredGate & { operations: string[]; actions: string[] }>()
+  const gateOf = ({ name, risk, summary }: Gate) => {
+    const known = found.get(name) ?? { name, risk, summary, operations: [], actions: [] }
+    found.set(name, known)
+    return known
+  }
+  for (const { name, gate } of registry.items(Operations)) if (gate) gateOf(gate).operations.push(name)
+  for (const action of registry.items(Actions)) if (action.timing === "deferred") gateOf(gateOfAction(action)).actions.push(action.type)
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+}

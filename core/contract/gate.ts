@@ -1,0 +1,85 @@
+// What a person may have to allow before it happens: an operation that declares a gate, and a step that is written with
+// one. Which gates hold in an organization is its own choice; the plugin that fills `Gatekeeper` keeps what waits.
+import { token } from "../kernel/di.ts"
+import type { Surface } from "./caller.ts"
+import type { Json } from "./collection.ts"
+import type { UnitOfWork } from "./unit-of-work.ts"
+
+/** How much harm an action may do, least first. */
+export const risks = ["low", "medium", "high"] as const
+/** How much harm is done where it was wrong. */
+export type Risk = (typeof risks)[number]
+
+/** A kind of thing that an organization can ask approval for. */
+export interface Gate {
+  /** `<area>.<what>` in snake case, or the type of an action. */
+  readonly name: string
+  readonly risk: Risk
+  readonly summary: string
+}
+
+/** The gate of an operation: where the organization asks for approval a call waits, else it goes on. */
+export interface OperationGate<I, O> extends Gate {
+  /** What the call would do, in a sentence for the person who decides. */
+  what(input: I): string
+  /** The answer of a call that waits. */
+  pending(filed: FiledApproval): O
+}
+
+/** Who asks. */
+export interface Requester {
+  /** Null where a pipeline asks. */
+  readonly credential_id: string | null
+  readonly user_id: string | null
+  readonly surface: Surface
+}
+
+/** What waits for a decision. */
+export interface HeldWork {
+  readonly gate: Gate
+  readonly subject: { readonly kind: "operation" | "step"; readonly name: string }
+  /** What would be done, in a sentence. */
+  readonly what: string
+  /** Why it is asked for, such as the pipeline and the event; empty where nobody said. */
+  readonly why: string
+  readonly requester: Requester
+  /** Exactly what would be done. */
+  readonly input: Json
+  /** Id of the queued job that goes on after the decision; it is made due then. */
+  readonly job: string
+}
+
+/** An approval that was filed for held work. */
+export interface FiledApproval {
+  readonly id: string
+  /** Of the input: the same on the card, the job and the receipt. */
+  readonly digest: string
+  readonly what: string
+  /** RFC 3339. */
+  readonly expires_at: string
+}
+
+/** What a gate decides of an action. */
+export type Decision =
+  | { readonly state: "pending"; readonly expires_at: string }
+  | { readonly state: "approved"; readonly input: Json; readonly digest: string }
+  | { readonly state: "rejected" | "expired"; readonly note: string }
+
+/** How approved work ended. */
+export type Receipt =
+  | { readonly ok: true; readonly result: Json }
+  | { readonly ok: false; readonly error: { readonly code: string; readonly message: string } }
+
+/** Keeps what waits, and tells how it was decided. */
+export interface Gatekeeper {
+  /** Whether the organization asks for approval at this gate. */
+  holds(organization: string, gate: string): Promise<boolean>
+  /** Stages an approval under this id. */
+  file(work: UnitOfWork, organization: string, id: string, held: HeldWork): FiledApproval
+  /** Throws `not_found` for an unknown id, `data_loss` where what is kept is not what was approved. */
+  decision(organization: string, id: string): Promise<Decision>
+  /** Stages how it ended. */
+  done(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void>
+}
+
+export const Gatekeeper = token<Gatekeeper>("Gatekeeper")

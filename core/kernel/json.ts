@@ -1,0 +1,20 @@
+// What JSON holds: objects, told from lists and from null, and texts that may not be JSON.
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+/** undefined where the text is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A text that is not JSON stands for itself. */
+export function jsonOrText(text: string): unknown {
+  const value = parsedJson(text)
+  return value === undefined ? text : value
+}

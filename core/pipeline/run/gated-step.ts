@@ -1,0 +1,94 @@
+// A step that waits for a person: what it would do is rendered and filed once, and then done exactly as it was approved.
+import { isDeepStrictEqual } from "node:util"
+import type { Json } from "../../contract/collection.ts"
+import { gateOfAction } from "../../contract/declared-gates.ts"
+import type { Gatekeeper } from "../../contract/gate.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { derivedUuid } from "../../kernel/ids.ts"
+import { literalConfig } from "../compile/literal-config.ts"
+import type { Step } from "../graph.ts"
+import type { StepRecord } from "../journal/entry.ts"
+import { StepBudget, type TemplateRenderer } from "../template/renderer.ts"
+import type { Execution } from "./execution.ts"
+
+export type GateState =
+  /** Nobody needs to be asked, or the step's condition is false. */
+  | { readonly kind: "open" }
+  | { readonly kind: "waits"; readonly approvalId: string; readonly expiresAt: string }
+  | { readonly kind: "approved"; readonly configs: readonly unknown[] }
+  | { readonly kind: "refused"; readonly error: AppError }
+
+export interface GateArgs {
+  readonly execution: Execution
+  readonly step: Step
+  readonly record: StepRecord
+  readonly keeper: Gatekeeper | undefined
+  readonly renderer: TemplateRenderer
+  /** Takes the approval that is filed. */
+  readonly work: UnitOfWork
+  readonly jobId: string
+}
+
+/** Where the step stands before its gate. */
+export async function gateState(args: GateArgs): Promise<GateState> {
+  const { execution, step, record, keeper } = args
+  const organization = execution.input.stored.organization.id
+  if (!keeper) {
+    const message = `The step "${step.id}" waits for approval, and no plugin that keeps approvals is loaded.`
+    return { kind: "refused", error: new AppError("failed_precondition", message, { reason: "approvals_not_loaded", retryable: false }) }
+  }
+  if (record.approval_id === undefined)
+    return (await keeper.holds(organization, step.action.type)) ? await file(args, keeper) : { kind: "open" }
+  const decision = await keeper.decision(organization, record.approval_id)
+  if (decision.state === "pending") return { kind: "waits", approvalId: record.approval_id, expiresAt: decision.expires_at }
+  if (decision.state === "approved") {
+    const inputs = decision.input as Json[]
+    return { kind: "approved", configs: inputs.map((input, index) => literalConfig(step.action, input, String(index))) }
+  }
+  const why = decision.note === "" ? "" : ` ${decision.note}`
+  const told =
+    decision.state === "rejected"
+      ? { reason: "approval_rejected" as const, verb: "was rejected." }
+      : { reason: "approval_expired" as const, verb: "expired before anybody decided." }
+  const error = new AppError("failed_precondition", `The approval ${told.verb}${why}`, {
+    reason: told.reason,
+    approval_id: record.approval_id,
+    retryable: false,
+  })
+  return { kind: "refused", error }
+}
+
+async function file({ execution, step, work, renderer, jobId }: GateArgs, keeper: Gatekeeper): Promise<GateState> {
+  const inputs = await renderedConfigs(execution, step, renderer)
+  if (inputs === undefined || inputs.length === 0) return { kind: "open" }
+  for (const [index, input] of inputs.entries()) {
+    if (isDeepStrictEqual(literalConfig(step.action, input as Json, String(index)), input)) continue
+    const message = `The action ${step.action.type} changes its own values when they are read again, so that nobody could approve exactly what it does.`
+    return { kind: "refused", error: new AppError("failed_precondition", message, { reason: "cannot_be_gated", retryable: false }) }
+  }
+  const { stored, executionId } = execution.input
+  const times = inputs.length === 1 ? "" : ` (${inputs.length} times)`
+  const filed = keeper.file(work, stored.organization.id, derivedUuid(executionId, step.id, "approval"), {
+    gate: gateOfAction(step.action),
+    subject: { kind: "step", name: `${stored.slug}.${step.id}` },
+    what: `${step.action.summary}${times}`,
+    why: `Step "${step.id}" of the pipeline "${stored.slug}", execution ${executionId}.`,
+    requester: { credential_id: null, user_id: null, surface: "internal" },
+    input: inputs as Json,
+    job: jobId,
+  })
+  return { kind: "waits", approvalId: filed.id, expiresAt: filed.expires_at }
+}
+
+/** One for each run of the step; undefined where its condition is false. */
+export async function renderedConfigs(execution: Execution, step: Step, renderer: TemplateRenderer): Promise<unknown[] | undefined> {
+  const { scope, input } = execution
+  const budget = new StepBudget(input.stored.organization.id, execution)
+  if (step.when && !(await renderer.render(step.when, scope, budget))) return undefined
+  const items = step.forEach && (await renderer.render(step.forEach, scope, budget))
+  const configs: unknown[] = []
+  for (const one of items ? items.map((item) => ({ ...scope, item })) : [scope])
+    configs.push(await renderer.render(step.config, one, budget))
+  return configs
+}

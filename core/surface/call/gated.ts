@@ -1,0 +1,83 @@
+// Calls that wait for a person: filed instead of performed, with the job that performs them.
+import { z } from "zod"
+import { type Caller, roles } from "../../contract/caller.ts"
+import type { Json } from "../../contract/collection.ts"
+import type { Gatekeeper } from "../../contract/gate.ts"
+import type { JobQueue } from "../../contract/job.ts"
+import type { AnyOperation } from "../../contract/operation.ts"
+import type { UnitOfWork } from "../../contract/unit-of-work.ts"
+import { AppError } from "../../kernel/errors.ts"
+import { derivedUuid } from "../../kernel/ids.ts"
+
+/** The job of a call that waits; core/surface/approved-call.ts runs it. */
+export const approvedCallJob = {
+  type: "operation.approved",
+  timeoutMs: 900_000,
+  payload: z.object({
+    operation: z.string(),
+    approval_id: z.string(),
+    /** Whose call it was, with the rights that it had. */
+    caller: z.object({
+      organization: z.object({ id: z.string(), slug: z.string(), name: z.string() }),
+      role: z.enum(roles),
+      credential: z.object({ id: z.string(), manager: z.boolean() }),
+      user: z.object({ id: z.string(), email: z.string(), staff: z.boolean() }).nullable(),
+      request_id: z.string(),
+    }),
+  }),
+}
+
+/** What filing a call takes. */
+export interface GatedCall {
+  readonly operation: AnyOperation
+  readonly caller: Caller
+  readonly input: unknown
+  readonly callId: string
+  readonly work: UnitOfWork
+}
+
+export interface Gating {
+  readonly queue: JobQueue
+  readonly keeper: Gatekeeper | undefined
+}
+
+/** The answer of a call that waits; undefined where the organization lets it go on. */
+export async function heldBack(
+  { operation, caller, input, callId, work }: GatedCall,
+  gating: Gating | undefined,
+): Promise<Json | undefined> {
+  const { gate } = operation
+  if (!gate) return undefined
+  const organization = caller.organization.id
+  const keeper = gating?.keeper
+  if (!gating || !keeper) {
+    const message = `${operation.name} needs approval where an organization asks for it, and no plugin that keeps approvals is loaded.`
+    throw new AppError("failed_precondition", message, { reason: "approvals_not_loaded" })
+  }
+  const { queue } = gating
+  if (!(await keeper.holds(organization, gate.name))) return undefined
+  const job = derivedUuid(callId, "approved-call")
+  const filed = keeper.file(work, organization, callId, {
+    gate: { name: gate.name, risk: gate.risk, summary: gate.summary },
+    subject: { kind: "operation", name: operation.name },
+    what: gate.what(input),
+    why: "",
+    requester: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null, surface: caller.surface },
+    input: input as Json,
+    job,
+  })
+  const { id, manager } = caller.credential
+  const payload = {
+    operation: operation.name,
+    approval_id: callId,
+    caller: {
+      organization: caller.organization,
+      role: caller.role,
+      credential: { id, manager },
+      user: caller.user ?? null,
+      request_id: caller.requestId,
+    },
+  }
+  queue.enqueue(work, approvedCallJob, payload, { id: job, organization, runAt: Date.parse(filed.expires_at) })
+  return gate.pending(filed) as Json
+}

@@ -1,0 +1,201 @@
+// The service behind gates: files what waits, tells how it was decided, and keeps how it ended.
+import { createHmac, timingSafeEqual } from "node:crypto"
+import { z } from "zod"
+import {
+  AppError,
+  type Clock,
+  derivedUuid,
+  type Filter,
+  type JobQueue,
+  type Json,
+  type Live,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type Vault,
+} from "#core"
+import {
+  canonicalJson,
+  type Decision,
+  type FiledApproval,
+  type Gatekeeper,
+  type HeldWork,
+  namesSecret,
+  type Receipt,
+  redactSecrets,
+} from "#core/engine"
+import type { AutonomyGates } from "../autonomy/index.ts"
+import { approvalsChannel } from "./channel.ts"
+import { ApprovalCollection, type ApprovalState, type StoredApproval, sealContext } from "./collections.ts"
+import { stageNotice } from "./notice.ts"
+
+/** The job that notes that nobody decided in time. */
+export const expireJobRef = { type: "approvals.expire", payload: z.object({ organization: z.string(), approval_id: z.string() }) }
+
+export interface ApprovalServices {
+  readonly store: Store
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly live: Live
+  readonly queue: JobQueue
+  readonly gates: AutonomyGates
+  readonly expireMs: number
+}
+
+export interface Verdict {
+  readonly by: { credential_id: string; user_id: string | null }
+  readonly note: string
+  readonly state: "approved" | "rejected"
+  /** In place of the input that was asked for. */
+  readonly edited?: Json
+}
+
+export class Approvals implements Gatekeeper {
+  readonly #services: ApprovalServices
+  readonly #key: Buffer
+
+  constructor(services: ApprovalServices) {
+    this.#services = services
+    this.#key = services.vault.keyFor("approvals")
+  }
+
+  holds(organization: string, gate: string): Promise<boolean> {
+    return this.#services.gates.holds(organization, gate)
+  }
+
+  file(work: UnitOfWork, organization: string, id: string, held: HeldWork): FiledApproval {
+    const now = this.#services.clock.now()
+    const { gate, input, ...asked } = held
+    const approval: StoredApproval = {
+      ...asked,
+      ...this.#kept(id, input),
+      id,
+      state: "pending",
+      gate: gate.name,
+      risk: gate.risk,
+      asked_digest: null,
+      decided_by: null,
+      decided_at: null,
+      note: "",
+      receipt: null,
+      created_at: timestamp(now),
+      expires_at: timestamp(now + this.#services.expireMs),
+    }
+    work.in(ApprovalCollection, organization).insert(approval, { ifPresent: "keep" })
+    const payload = { organization, approval_id: id }
+    this.#services.queue.enqueue(work, expireJobRef, payload, {
+      organization,
+      id: expiryOf(id),
+      runAt: now + this.#services.expireMs,
+    })
+    stageNotice(work, this.#services.queue, organization, now)
+    this.#tell(work, organization, approval, "filed")
+    return { id, digest: approval.digest, what: approval.what, expires_at: approval.expires_at }
+  }
+
+  async decision(organization: string, id: string): Promise<Decision> {
+    const approval = await this.require(organization, id)
+    const state = this.stateOf(approval)
+    if (state === "pending") return { state, expires_at: approval.expires_at }
+    if (state === "rejected" || state === "expired") return { state, note: approval.note }
+    const input = this.inputOf(approval)
+    if (!sameDigest(this.#digest(input), approval.digest)) {
+      throw new AppError("data_loss", `What is kept of the approval ${id} is not what was approved; it is not carried out.`, {
+        reason: "approval_damaged",
+        retryable: false,
+      })
+    }
+    return { state: "approved", input, digest: approval.digest }
+  }
+
+  async done(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void> {
+    const approval = await this.require(organization, id)
+    const state: ApprovalState = receipt.ok ? "done" : "failed"
+    const at = timestamp(this.#services.clock.now())
+    const kept = receipt.ok ? { result: redactSecrets(receipt.result), error: null } : { result: null, error: { ...receipt.error } }
+    // What was carried out once is not carried out again: the commit of a second run is refused.
+    const where = { state: { $in: ["approved", "failed"] } }
+    work
+      .in(ApprovalCollection, organization)
+      .update(id, { $set: { state, receipt: { at, digest: approval.digest, ok: receipt.ok, ...kept } } }, { where })
+    this.#tell(work, organization, { ...approval, state }, state)
+  }
+
+  /** Stages a decision about one that is pending, and makes what waits due. */
+  decide(work: UnitOfWork, organization: string, approval: StoredApproval, { by, note, state, edited }: Verdict): StoredApproval {
+    const changed: Partial<StoredApproval> = {
+      state,
+      note,
+      decided_by: by,
+      decided_at: timestamp(this.#services.clock.now()),
+      ...(edited === undefined ? {} : { ...this.#kept(approval.id, edited), asked_digest: approval.digest }),
+    }
+    work
+      .in(ApprovalCollection, organization)
+      .update(approval.id, { $set: changed as Record<string, Json> }, { where: { state: "pending" } })
+    this.#services.queue.hasten(work, approval.job)
+    // It finds nothing left to be done, and ends.
+    this.#services.queue.hasten(work, expiryOf(approval.id))
+    const decided = { ...approval, ...changed }
+    this.#tell(work, organization, decided, state)
+    return decided
+  }
+
+  /** Stages that nobody decided in time. */
+  expire(work: UnitOfWork, organization: string, approval: StoredApproval): void {
+    work.in(ApprovalCollection, organization).update(approval.id, { $set: { state: "expired" } }, { where: { state: "pending" } })
+    this.#services.queue.hasten(work, approval.job)
+    this.#tell(work, organization, { ...approval, state: "expired" }, "expired")
+  }
+
+  async require(organization: string, id: string): Promise<StoredApproval> {
+    const approval = await this.#services.store.open(ApprovalCollection, organization).get(id)
+    if (!approval) throw new AppError("not_found", `No approval has the id ${id}.`, { reason: "approval_not_found" })
+    return approval
+  }
+
+  /** A pending one whose time is over counts as expired before anybody wrote that down. */
+  stateOf({ state, expires_at }: StoredApproval): ApprovalState {
+    return state === "pending" && Date.parse(expires_at) <= this.#services.clock.now() ? "expired" : state
+  }
+
+  /** Of the approvals that are in this state now. */
+  filterOf(state: ApprovalState | undefined): Filter {
+    if (state !== "pending" && state !== "expired") return state === undefined ? {} : { state }
+    const now = timestamp(this.#services.clock.now())
+    if (state === "pending") return { state, expires_at: { $gt: now } }
+    return { $or: [{ state }, { state: "pending", expires_at: { $lte: now } }] }
+  }
+
+  /** Exactly what would be done. */
+  inputOf({ id, input, sealed }: StoredApproval): Json {
+    return sealed === null ? input : (JSON.parse(this.#services.vault.open(sealed, sealContext(id))) as Json)
+  }
+
+  #kept(id: string, input: Json): Pick<StoredApproval, "input" | "sealed" | "digest"> {
+    const digest = this.#digest(input)
+    if (!namesSecret(input)) return { input, sealed: null, digest }
+    return { input: redactSecrets(input), sealed: this.#services.vault.seal(JSON.stringify(input), sealContext(id)), digest }
+  }
+
+  #digest(input: Json): string {
+    return createHmac("sha256", this.#key).update(canonicalJson(input)).digest("hex")
+  }
+
+  /** Without the input, which is read from the approval itself. */
+  #tell(work: UnitOfWork, organization: string, { id, gate, risk, what, state }: StoredApproval, event: string): void {
+    this.#services.live.stage(work, organization, { channel: approvalsChannel.name, event, data: { id, gate, risk, what, state } })
+  }
+}
+
+/** The job that waits for the approval's end. */
+function expiryOf(approvalId: string): string {
+  return derivedUuid(approvalId, "expires")
+}
+
+function sameDigest(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}
+
+export const ApprovalsToken = token<Approvals>("Approvals")

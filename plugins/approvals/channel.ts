@@ -1,0 +1,7 @@
+// The live channel of approvals.
+import { defineChannel } from "#core"
+
+export const approvalsChannel = defineChannel({
+  name: "approvals",
+  summary: "Approvals as they are filed, decided, expire and are carried out.",
+})

@@ -1,0 +1,43 @@
+// Approvals: what waits or waited for a person, with exactly what would be done, the decision and how it ended.
+import { type Document, defineCollection, type Json, type Sealed } from "#core"
+
+export const states = ["pending", "approved", "rejected", "expired", "done", "failed"] as const
+export type ApprovalState = (typeof states)[number]
+
+export interface StoredApproval extends Document {
+  state: ApprovalState
+  gate: string
+  risk: "low" | "medium" | "high"
+  subject: { kind: "operation" | "step"; name: string }
+  what: string
+  why: string
+  requester: { credential_id: string | null; user_id: string | null; surface: string }
+  /** As people see it: what is named like a secret is redacted. */
+  input: Json
+  /** What would be done, exactly, sealed where the input names a secret; then `input` is not it. */
+  sealed: Sealed | null
+  /** HMAC-SHA-256 of the input that is decided about; after an edit, of the edited one. */
+  digest: string
+  /** Of the input that was asked for, where a person edited it. */
+  asked_digest: string | null
+  job: string
+  decided_by: { credential_id: string; user_id: string | null } | null
+  decided_at: string | null
+  note: string
+  receipt: { at: string; digest: string; ok: boolean; result: Json; error: { code: string; message: string } | null } | null
+  created_at: string
+  expires_at: string
+}
+
+/** What the exact input of an approval is sealed with. */
+export function sealContext(approvalId: string): string {
+  return `approval ${approvalId}`
+}
+
+export const ApprovalCollection = defineCollection<StoredApproval>()({
+  name: "approval_requests",
+  scope: "organization",
+  times: ["created_at", "expires_at", "decided_at", "receipt.at"],
+  indexes: [{ fields: ["state", "-id"] }, { fields: ["state", "expires_at"] }],
+  sealed: ({ id, sealed }) => (sealed === null ? [] : [{ path: "sealed", sealed, context: sealContext(id) }]),
+})

@@ -1,0 +1,32 @@
+// Approvals: what waits for a person before it happens, who decided, and what came of it.
+import { z } from "zod"
+import { Clock, definePlugin, JobQueue, Live, Store, Vault } from "#core"
+import { Gatekeeper } from "#core/engine"
+import { AutonomyGates } from "../autonomy/index.ts"
+import { Approvals, ApprovalsToken } from "./approvals.ts"
+import { approvalsChannel } from "./channel.ts"
+import { ApprovalCollection } from "./collections.ts"
+import { expireJob } from "./expiry.ts"
+import { noticeJob } from "./notice.ts"
+import { decideApproval, getApproval, listApprovals } from "./operations.ts"
+import { reasons } from "./reasons.ts"
+
+const dayMs = 86_400_000
+
+export default definePlugin({
+  id: "approvals",
+  reasons,
+  needs: ["autonomy", "email", "organizations"],
+  config: z.strictObject({ expire_days: z.number().positive().max(365).default(7).describe("How long something waits for a decision.") }),
+  register(registrar, config) {
+    registrar.collections(ApprovalCollection)
+    registrar.channels(approvalsChannel)
+    registrar.jobs(expireJob, noticeJob)
+    registrar.operations(listApprovals, getApproval, decideApproval)
+    registrar.provide(ApprovalsToken, {
+      inject: { store: Store, clock: Clock, vault: Vault, live: Live, queue: JobQueue, gates: AutonomyGates },
+      create: (deps) => new Approvals({ ...deps, expireMs: config.expire_days * dayMs }),
+    })
+    registrar.provide(Gatekeeper, { inject: { approvals: ApprovalsToken }, create: ({ approvals }) => approvals })
+  },
+})

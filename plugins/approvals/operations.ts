@@ -1,0 +1,192 @@
+// What waits for a person: listing, reading and deciding it.
+import { z } from "zod"
+import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import { Actions, Declarations, fieldProblems, literalConfig, Operations, redactSecrets, risks } from "#core/engine"
+import { ApprovalsToken } from "./approvals.ts"
+import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
+
+const Approval = z
+  .object({
+    id: Uuid,
+    state: z
+      .enum(states)
+      .describe(
+        "`pending`; `approved`: to be carried out; `rejected`; `expired`: nobody decided; `done` and `failed`: carried out, see `receipt`.",
+      ),
+    gate: z.string(),
+    risk: z.enum(risks),
+    subject: z.object({ kind: z.enum(["operation", "step"]), name: z.string().describe("The operation, or pipeline and step.") }),
+    what: z.string().describe("What would be done."),
+    why: z.string(),
+    requester: z.object({
+      credential_id: z.string().nullable().describe("null: a pipeline."),
+      user_id: z.string().nullable(),
+      surface: z.string(),
+    }),
+    input: AnyJson.describe("Exactly what would be done, but for values that are named like secrets."),
+    digest: z.string().describe("HMAC-SHA-256 of the exact input: the same here, on the job and on the receipt."),
+    asked_digest: z.string().nullable().describe("Of the input as it was asked for, where a person edited it."),
+    decided_by: z.object({ credential_id: z.string(), user_id: z.string().nullable() }).nullable(),
+    decided_at: Timestamp.nullable(),
+    note: z.string(),
+    receipt: z
+      .object({
+        at: Timestamp,
+        digest: z.string(),
+        ok: z.boolean(),
+        result: AnyJson,
+        error: z.object({ code: z.string(), message: z.string() }).nullable(),
+      })
+      .nullable(),
+    created_at: Timestamp,
+    expires_at: Timestamp,
+  })
+  .meta({ id: "Approval" })
+
+function shown(approval: StoredApproval, state: StoredApproval["state"]): z.input<typeof Approval> {
+  const { organization_id: _organization, sealed: _sealed, job: _job, ...rest } = approval
+  return { ...rest, state }
+}
+
+/** A step of a pipeline that waits. */
+const waiting = {
+  gates: { operation: "autonomy_gates.set", input: { gates: null } },
+  pipeline: {
+    operation: "event_pipelines.create",
+    input: {
+      name: "Tell the partner",
+      state: "active",
+      pipeline: [{ id: "tell", type: "http.request", gate: true, url: "https://partner.example.com/leads" }],
+    },
+  },
+  event: { operation: "event_pipelines.send_event", input: { slug: resultOf("pipeline.slug"), payload: { email: "ada@example.com" } } },
+  waiting: "approvals.list",
+}
+const thatOne = { given: waiting, input: { id: resultOf("waiting.approvals.0.id") } }
+
+export const listApprovals = defineOperation({
+  name: "approvals.list",
+  summary: "List what waits or waited for a person's approval, newest first.",
+  http: { method: "GET", path: "/v1/approvals" },
+  access: { scope: "approvals:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["state", "risk", "gate", "what", "created_at", "id"],
+  input: z.strictObject({ state: z.enum(states).optional(), ...pageInput }),
+  output: z.object({ approvals: z.array(Approval), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager, approvals: ApprovalsToken },
+  async handle({ input: { state, limit, cursor }, caller, deps }) {
+    const organization = caller.organization.id
+    const page = await deps.pager.page({
+      collection: deps.store.open(ApprovalCollection, organization),
+      organization,
+      cursorScope: `approvals.list ${state ?? ""}`,
+      filter: deps.approvals.filterOf(state),
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+    return { approvals: page.items.map((one) => shown(one, deps.approvals.stateOf(one))), next_cursor: page.next_cursor }
+  },
+})
+
+export const getApproval = defineOperation({
+  name: "approvals.get",
+  summary: "Read an approval.",
+  http: { method: "GET", path: "/v1/approvals/{id}" },
+  access: { scope: "approvals:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ id: Uuid }),
+  output: Approval,
+  errors: ["not_found"],
+  examples: [thatOne],
+  inject: { approvals: ApprovalsToken },
+  async handle({ input, caller, deps }) {
+    const approval = await deps.approvals.require(caller.organization.id, input.id)
+    return shown(approval, deps.approvals.stateOf(approval))
+  },
+})
+
+export const decideApproval = defineOperation({
+  name: "approvals.decide",
+  summary: "Approve, reject or edit what waits.",
+  description:
+    "Never by the credential that asked. What is approved is carried out exactly as `digest` says, once, as a job. `edit` approves another `input` in place of the one that was asked for; values shown as [redacted] keep what they were.",
+  http: { method: "POST", path: "/v1/approvals/{id}/decide" },
+  access: { scope: "approvals:write", role: "admin" },
+  hints: { readOnly: false, destructive: true, idempotent: false },
+  input: z.strictObject({
+    id: Uuid,
+    decision: z.enum(["approve", "reject", "edit"]),
+    note: z.string().trim().max(2_000).default(""),
+    digest: z.string().optional().describe("Of the input that you saw; refused where it is another."),
+    input: AnyJson.optional().describe("Of `edit`: what is to be done instead, whole."),
+  }),
+  output: Approval,
+  errors: ["not_found", "invalid_argument", "permission_denied", "failed_precondition", "aborted"],
+  examples: [{ ...thatOne, input: { ...thatOne.input, decision: "approve", note: "Go ahead." } }],
+  mcp: { absent: "An agent cannot approve what agents ask for." },
+  inject: { approvals: ApprovalsToken, declarations: Declarations },
+  async handle({ input: { id, decision, note, digest, input }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const { approvals, declarations } = deps
+    const approval = await approvals.require(organization, id)
+    if (approval.requester.credential_id === caller.credential.id)
+      throw new AppError("permission_denied", "The credential that asked cannot decide; use another admin's key.", {
+        reason: "own_request",
+      })
+    const state = approvals.stateOf(approval)
+    if (state !== "pending")
+      throw new AppError("failed_precondition", `The approval is ${state}, not pending.`, { reason: "already_decided" })
+    if (digest !== undefined && digest !== approval.digest)
+      throw fieldRefused("digest", "is not that of the input that waits; read the approval again")
+    if ((decision === "edit") !== (input !== undefined))
+      throw fieldRefused("input", decision === "edit" ? "is what `edit` needs" : "is only for `edit`")
+    const by = { credential_id: caller.credential.id, user_id: caller.user?.id ?? null }
+    const edited =
+      input === undefined ? {} : { edited: await checked(declarations, approval, restored(input, approvals.inputOf(approval))) }
+    return shownDecided(
+      approvals.decide(work, organization, approval, { by, note, state: decision === "reject" ? "rejected" : "approved", ...edited }),
+    )
+  },
+})
+
+const shownDecided = (approval: StoredApproval) => shown(approval, approval.state)
+
+/** The edited input with the values that its reader could not see. */
+function restored(edited: Json, exact: Json): Json {
+  if (edited === redactSecrets({ secret: "x" }).secret) return exact
+  if (typeof edited !== "object" || edited === null) return edited
+  if (Array.isArray(edited)) return edited.map((item, index) => restored(item, Array.isArray(exact) ? (exact[index] ?? null) : null))
+  const before = typeof exact === "object" && exact !== null && !Array.isArray(exact) ? exact : {}
+  return Object.fromEntries(Object.entries(edited).map(([name, inner]) => [name, restored(inner, before[name] ?? null)]))
+}
+
+/** Throws `invalid_argument` that names the fields. */
+async function checked(declarations: Declarations, { subject, gate }: StoredApproval, input: Json): Promise<Json> {
+  if (subject.kind === "step") {
+    const action = declarations.get(Actions, gate)
+    if (!action) throw new AppError("failed_precondition", `No loaded plugin declares the action ${gate}.`, { reason: "already_decided" })
+    if (!Array.isArray(input)) throw fieldRefused("input", "is a list, with the fields of each run of the step")
+    return input.map((config, index) => literalConfig(action, config, `input.${index}`) as Json)
+  }
+  const operation = declarations.get(Operations, subject.name)
+  if (!operation) throw new AppError("failed_precondition", `No loaded plugin declares ${subject.name}.`, { reason: "already_decided" })
+  const parsed = await operation.input.safeParseAsync(input)
+  if (parsed.success) return input
+  const fields = fieldProblems({ schema: operation.input, value: input, issues: parsed.error.issues }).map((problem) => ({
+    ...problem,
+    path: `input.${problem.path}`,
+  }))
+  throw new AppError(
+    "invalid_argument",
+    `The edited input is not valid: ${fields.map(({ path, message }) => `${path}: ${message}`).join("; ")}`,
+    {
+      reason: "invalid_fields",
+      fields,
+    },
+  )
+}
+
+function fieldRefused(path: string, message: string): AppError {
+  return new AppError("invalid_argument", `${path} ${message}.`, { reason: "invalid_fields", fields: [{ path, message }] })
+}

@@ -1,0 +1,21 @@
+// The stable words that this plugin's errors hold in `details.reason`.
+import { defineReasons, type ReasonsOf } from "#core"
+
+export const reasons = defineReasons({
+  approval_not_found: { code: "not_found", summary: "The organization has no such approval." },
+  approval_damaged: { code: "data_loss", summary: "What is kept is not what was approved, and is not carried out." },
+  already_decided: {
+    code: "failed_precondition",
+    summary: "The approval is not pending: it was decided, or it expired.",
+    remedy: "Read it; what was asked for can be asked for again.",
+  },
+  own_request: {
+    code: "permission_denied",
+    summary: "The credential that asked may not decide.",
+    remedy: "Decide with another admin's key.",
+  },
+})
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,0 +1,34 @@
+// Autonomy: which things an organization wants a person to approve before they happen.
+import { z } from "zod"
+import { definePlugin, Store, token } from "#core"
+import { AutonomyGateCollection, gatesId } from "./collections.ts"
+import { getGates, setGates } from "./operations.ts"
+import { reasons } from "./reasons.ts"
+
+/** What an organization lets happen by itself. */
+export interface AutonomyGates {
+  /** Whether a person has to approve what stands behind this gate. */
+  holds(organization: string, gate: string): Promise<boolean>
+}
+
+export const AutonomyGates = token<AutonomyGates>("AutonomyGates")
+
+export default definePlugin({
+  id: "autonomy",
+  reasons,
+  needs: [],
+  config: z.strictObject({}),
+  register(registrar) {
+    registrar.collections(AutonomyGateCollection)
+    registrar.operations(getGates, setGates)
+    registrar.provide(AutonomyGates, {
+      inject: { store: Store },
+      create: ({ store }) => ({
+        async holds(organization, gate) {
+          const kept = await store.open(AutonomyGateCollection, organization).get(gatesId(organization))
+          return kept?.gates?.includes(gate) ?? true
+        },
+      }),
+    })
+  },
+})

@@ -1,0 +1,82 @@
+// Evals: what an agent answers to known cases, judged by a model, and whether it got worse.
+import { Clock, definePlugin, Ids, JobQueue, Live, Log, Scheduler, Store, UnitsOfWork } from "#core"
+import { Metrics } from "#core/engine"
+import { Integrations } from "../integrations/index.ts"
+import { Models } from "../models/index.ts"
+import { Organizations } from "../organizations/index.ts"
+import { Pages } from "../pages/index.ts"
+import { Screenshots } from "../screenshots/index.ts"
+import { Canary, CanaryToken } from "./canary/canary.ts"
+import { CanaryCollection } from "./canary/collection.ts"
+import { checkWidget, watchWidget } from "./canary/jobs.ts"
+import { evalsChannel } from "./channel.ts"
+import { AgentCollection, CaseCollection, SuiteCollection, SuiteSlugCollection } from "./collections.ts"
+import { evalCommands } from "./commands/commands.ts"
+import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from "./operations/agents.ts"
+import { configureWidgetCanary, getWidgetCanary } from "./operations/canary.ts"
+import { captureCase } from "./operations/capture.ts"
+import { createCase, deleteCase, getCase, listCases, updateCase } from "./operations/cases.ts"
+import { acceptRun, getRun, listAnswers, listRuns, startRun } from "./operations/runs.ts"
+import { createSuite, deleteSuite, getSuite, listSuites, updateSuite } from "./operations/suites.ts"
+import { reasons } from "./reasons.ts"
+import { AnswerCollection, RunCaseCollection, RunCollection } from "./runs/collections.ts"
+import { nightlyRun, playRun, RunsToken } from "./runs/jobs.ts"
+import { Runs } from "./runs/run.ts"
+import { EvalConfig, EvalSettings } from "./settings.ts"
+import { Suites, SuitesToken } from "./suites.ts"
+
+export default definePlugin({
+  id: "evals",
+  reasons,
+  needs: ["event-pipelines", "integrations", "models", "organizations", "outgoing-http", "pages", "screenshots"],
+  config: EvalSettings,
+  commands: evalCommands,
+  register(registrar, config) {
+    registrar.collections(SuiteCollection, SuiteSlugCollection, CaseCollection, AgentCollection)
+    registrar.collections(RunCollection, RunCaseCollection, AnswerCollection, CanaryCollection)
+    registrar.channels(evalsChannel)
+    registrar.operations(createSuite, listSuites, getSuite, updateSuite, deleteSuite)
+    registrar.operations(createCase, listCases, getCase, updateCase, deleteCase, captureCase)
+    registrar.operations(createAgent, listAgents, getAgent, updateAgent, deleteAgent)
+    registrar.operations(startRun, listRuns, getRun, listAnswers, acceptRun)
+    registrar.operations(getWidgetCanary, configureWidgetCanary)
+    registrar.jobs({ ...playRun, slots: config.run_slots }, nightlyRun, watchWidget, checkWidget)
+    registrar.provide(EvalConfig, { create: () => config })
+    registrar.provide(SuitesToken, {
+      inject: { store: Store, clock: Clock, scheduler: Scheduler, organizations: Organizations },
+      create: (deps) => new Suites({ ...deps, settings: config }),
+    })
+    registrar.provide(RunsToken, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        works: UnitsOfWork,
+        live: Live,
+        models: Models,
+        integrations: Integrations,
+        pages: Pages,
+        organizations: Organizations,
+      },
+      create: (deps) => new Runs({ ...deps, settings: config }),
+    })
+    registrar.provide(CanaryToken, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        queue: JobQueue,
+        live: Live,
+        log: Log,
+        metrics: Metrics,
+        scheduler: Scheduler,
+        organizations: Organizations,
+        screenshots: Screenshots,
+      },
+      create: (deps) => new Canary(deps),
+    })
+    registrar.run("time zones", {
+      inject: { suites: SuitesToken, organizations: Organizations },
+      create: ({ suites, organizations }) => organizations.onTimeZone((work, { id, time_zone }) => suites.reschedule(work, id, time_zone)),
+    })
+  },
+})

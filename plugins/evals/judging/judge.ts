@@ -1,0 +1,62 @@
+// A verdict on one answer. What the judge does not say is never made up: without a usable answer the verdict is
+// `could_not_judge`, with the reason.
+import { AppError } from "#core"
+import type { Models, Question } from "../../models/index.ts"
+import type { Verdict } from "../runs/report.ts"
+import { type Judged, Judgement, judgePrompt, shownToJudge } from "./prompt.ts"
+
+export interface Judging {
+  readonly verdict: Verdict
+  readonly reason: string
+  /** Of `could_not_judge`: the reason of the error, or `cannot_judge` where the judge itself says so; empty otherwise. */
+  readonly cause: string
+  readonly costMillicents: number
+}
+
+const maxAnswerTokens = 1_500
+
+/** Throws AppError `unavailable` where a later try may do. */
+export async function judge(
+  models: Models,
+  organization: string,
+  judged: Judged,
+  { judgeModel, signal }: { readonly judgeModel: string; readonly signal: AbortSignal },
+): Promise<Judging> {
+  try {
+    const question = { ...questionOf(judged, judgeModel), signal, schema: Judgement }
+    const { value, costMillicents } = await models.object(organization, question)
+    const said = { reason: value.reasoning, costMillicents }
+    if (value.verdict === "cannot_judge") return { ...said, verdict: "could_not_judge", cause: value.verdict }
+    return { ...said, verdict: value.verdict, cause: "" }
+  } catch (error) {
+    if (signal.aborted || !(error instanceof AppError) || error.code === "unavailable") throw error
+    return unjudged(error)
+  }
+}
+
+/** What is kept of an answer that could not be had or judged. Texts of other errors than the service's own are not for callers. */
+export function unjudged(error: unknown): Judging & { readonly verdict: "could_not_judge" } {
+  const [reason, cause] =
+    error instanceof AppError ? [error.message, error.details.reason ?? error.code] : ["The service failed.", "internal"]
+  return { verdict: "could_not_judge", reason, cause, costMillicents: 0 }
+}
+
+/** What a judgement may cost at most, millicents. */
+export function estimateOf(models: Models, judged: Judged, judgeModel: string): number {
+  return models.estimate(questionOf(judged, judgeModel))
+}
+
+/** Who judges: `<model>@<prompt>-v<version>`. Throws `failed_precondition`, reason `model_not_configured`. */
+export function judgeOf(models: Models, judgeModel: string): string {
+  return `${models.language("judge", named(judgeModel)).model}@${judgePrompt.name}-v${judgePrompt.version}`
+}
+
+function questionOf(judged: Judged, judgeModel: string): Question {
+  const model = named(judgeModel)
+  const question = { purpose: "judge" as const, prompt: judgePrompt, input: shownToJudge(judged), maxOutputTokens: maxAnswerTokens }
+  return model === undefined ? question : { ...question, model }
+}
+
+function named(judgeModel: string): string | undefined {
+  return judgeModel === "" ? undefined : judgeModel
+}

@@ -1,0 +1,239 @@
+// Runs of a suite: begun, read with their verdicts, and accepted by a person as what later runs are held against.
+import { z } from "zod"
+import { AppError, Clock, defineOperation, Ids, JobQueue, Live, Pager, pageInput, resultOf, Store, Timestamp, timestamp, Uuid } from "#core"
+import { Models } from "../../models/index.ts"
+import { evalsChannel } from "../channel.ts"
+import { AnswerCollection, RunCollection, runCauses, type StoredAnswer, type StoredRun } from "../runs/collections.ts"
+import { CaseReport, type RunReport, runVerdicts, verdicts } from "../runs/report.ts"
+import { RunStarts } from "../runs/start.ts"
+import { named } from "../runs/try.ts"
+import { EvalConfig } from "../settings.ts"
+import { type Suites, SuitesToken } from "../suites.ts"
+import { bySuite, madeCase, madeSuite, ofThatSuite } from "./resource.ts"
+
+const path = "/v1/evals/suites/{suite}/runs"
+const byId = { ...bySuite, id: Uuid.describe("UUID of the run.") }
+const runnable = { agent: "evals.create_agent", ...madeSuite, case: madeCase }
+const begun = { given: { ...runnable, run: { operation: "evals.start_run", input: { ...ofThatSuite, repeats: 1 } } } }
+const thatRun = { ...ofThatSuite, id: resultOf("run.id") }
+
+const summary = {
+  id: Uuid,
+  suite_slug: z.string().describe("The suite's slug when the run began."),
+  status: z.enum(["running", "completed"]),
+  cause: z.enum(runCauses),
+  verdict: z
+    .enum(runVerdicts)
+    .nullable()
+    .describe("`no_verdict`: too many answers could not be judged, or a critical case could not. null until the run is completed."),
+  reason: z.string(),
+  score: z.number().nullable().describe("Percent; answers that could not be judged are left out."),
+  unjudged_percent: z.number().nullable(),
+  red: z.array(z.string()).describe("Slugs of cases that got worse, failed though critical, or are missing."),
+  flaky: z.array(z.string()).describe("Slugs of cases that passed and failed among their own repeats."),
+  repeats: z.int(),
+  case_count: z.int(),
+  pass_threshold: z.int().describe("Percent, as it was when the run began."),
+  evaluate_artifact: z.boolean(),
+  agent_key: z.string(),
+  judge: z.string().describe("`<model>@<prompt>-v<version>`."),
+  baseline_run_id: Uuid.nullable().describe("The last passing run when this one began."),
+  accepted: z
+    .object({ by: z.string(), reason: z.string(), at: Timestamp })
+    .nullable()
+    .describe("Who took it as what later runs are held against, though it did not pass."),
+  cost_millicents: z.number().describe("Of the agent, as far as it is known, and the judge."),
+  created_at: Timestamp,
+  finished_at: Timestamp.nullable(),
+}
+const RunSummary = z.object(summary).meta({ id: "EvalRunSummary" })
+const RunResource = z
+  .object({ ...summary, cases: z.array(CaseReport).describe("Empty until the run is completed.") })
+  .meta({ id: "EvalRun" })
+
+const AnswerResource = z
+  .object({
+    id: Uuid,
+    case: z.string(),
+    repeat: z.int(),
+    verdict: z.enum(verdicts).nullable().describe("null until it is judged."),
+    reason: z.string(),
+    cause: z
+      .string()
+      .describe("Of `could_not_judge`: the reason of the error, or `cannot_judge` where the judge says so; empty otherwise."),
+    output: z.string(),
+    artifact: z.string().nullable().describe("The text of the page that was judged beside the output."),
+    judge: z.string(),
+    judged_again: Uuid.nullable().describe("The answer of the last passing run that was judged again for this one."),
+    agent_millicents: z.number(),
+    judge_millicents: z.number(),
+    answered_at: Timestamp,
+    judged_at: Timestamp.nullable(),
+  })
+  .meta({ id: "EvalAnswer" })
+
+const inject = { suites: SuitesToken, store: Store }
+
+export const startRun = defineOperation({
+  name: "evals.start_run",
+  summary: "Run an eval suite: ask its agent every case, have the answers judged, and hold them against the last passing run.",
+  description:
+    "Answers at once; the run goes on as a job and is told on the live channel `evals`. Refused before anything is asked where no model judges, the suite names no agent, or the day's budget is too small.",
+  http: { method: "POST", path },
+  access: { scope: "evals:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({
+    ...bySuite,
+    repeats: z
+      .int()
+      .min(1)
+      .max(20)
+      .optional()
+      .describe("How often each case is asked; a setting says how often when absent, 3 by default."),
+  }),
+  output: RunResource,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted"],
+  examples: [{ given: runnable, input: { ...ofThatSuite, repeats: 1 } }],
+  inject: { ...inject, clock: Clock, ids: Ids, queue: JobQueue, live: Live, models: Models, settings: EvalConfig },
+  async handle({ input, caller, deps, work }) {
+    const suite = await deps.suites.require(caller.organization.id, input.suite)
+    const run = await new RunStarts(deps).stage(work, caller.organization.id, suite, { cause: "manual", repeats: input.repeats })
+    return shownRun(run)
+  },
+})
+
+export const listRuns = defineOperation({
+  name: "evals.list_runs",
+  summary: "List the runs of an eval suite, newest first.",
+  http: { method: "GET", path },
+  access: { scope: "evals:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["created_at", "id", "status", "verdict", "score", "cause", "reason"],
+  input: z.strictObject({ ...bySuite, verdict: z.enum(runVerdicts).optional(), ...pageInput }),
+  output: z.object({ runs: z.array(RunSummary), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: madeSuite, input: ofThatSuite }],
+  inject: { ...inject, pager: Pager },
+  async handle({ input: { suite: ref, verdict, limit, cursor }, caller, deps }) {
+    const organization = caller.organization.id
+    const { id } = await deps.suites.require(organization, ref)
+    const page = await deps.pager.page({
+      collection: deps.store.open(RunCollection, organization),
+      organization,
+      cursorScope: `evals.list_runs ${id} ${verdict ?? ""}`,
+      filter: { suite_id: id, ...(verdict ? { verdict } : {}) },
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+    return { runs: page.items.map(shownSummary), next_cursor: page.next_cursor }
+  },
+})
+
+export const getRun = defineOperation({
+  name: "evals.get_run",
+  summary: "Read a run: its verdict, and what became of each case.",
+  http: { method: "GET", path: `${path}/{id}` },
+  access: { scope: "evals:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject(byId),
+  output: RunResource,
+  errors: ["not_found"],
+  examples: [{ ...begun, input: thatRun }],
+  inject,
+  handle: async ({ input, caller, deps }) => shownRun(await requireRun(deps, caller.organization.id, input)),
+})
+
+export const listAnswers = defineOperation({
+  name: "evals.list_answers",
+  summary: "Read the answers of a run with their verdicts.",
+  http: { method: "GET", path: `${path}/{id}/answers` },
+  access: { scope: "evals:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["case", "repeat", "verdict", "reason", "output"],
+  input: z.strictObject({ ...byId, case: z.string().min(1).max(100).optional().describe("Slug of a case."), ...pageInput }),
+  output: z.object({ answers: z.array(AnswerResource), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ ...begun, input: thatRun }],
+  inject: { ...inject, pager: Pager },
+  async handle({ input: { suite, id, case: of, limit, cursor }, caller, deps }) {
+    const organization = caller.organization.id
+    const run = await requireRun(deps, organization, { suite, id })
+    const page = await deps.pager.page({
+      collection: deps.store.open(AnswerCollection, organization),
+      organization,
+      cursorScope: `evals.list_answers ${run.id} ${of ?? ""}`,
+      filter: { run_id: run.id, ...(of === undefined ? {} : { case_slug: of }) },
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+    return { answers: page.items.map(shownAnswer), next_cursor: page.next_cursor }
+  },
+})
+
+export const acceptRun = defineOperation({
+  name: "evals.accept_run",
+  summary: "Take a completed run as what later runs are held against, though it did not pass: its changes are wanted.",
+  http: { method: "POST", path: `${path}/{id}/accept` },
+  access: { scope: "evals:write", role: "member" },
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ ...byId, reason: z.string().trim().min(1).max(2_000).describe("Why.") }),
+  output: RunResource,
+  errors: ["not_found", "failed_precondition", "aborted"],
+  examples: [{ ...begun, input: { ...thatRun, reason: "The case was removed on purpose." } }],
+  inject: { ...inject, clock: Clock, live: Live },
+  async handle({ input, caller, deps, work }) {
+    const organization = caller.organization.id
+    const run = await requireRun(deps, organization, input)
+    if (run.status !== "completed") {
+      throw new AppError("failed_precondition", `The run ${run.id} is not finished; accept it when it is.`, { reason: "run_not_finished" })
+    }
+    const by = caller.user?.id ?? caller.credential.id
+    const at = timestamp(deps.clock.now())
+    const change = { is_passing: true, passing_since: at, accepted: { by, reason: input.reason, at } }
+    work.in(RunCollection, organization).update(run.id, { $set: change }, { where: { status: "completed" } })
+    deps.live.stage(work, organization, { channel: evalsChannel.name, event: "run_accepted", data: named(run) })
+    return shownRun({ ...run, ...change })
+  },
+})
+
+/** Throws `not_found`. */
+async function requireRun(
+  { suites, store }: { readonly suites: Suites; readonly store: Store },
+  organization: string,
+  { suite: ref, id }: { readonly suite: string; readonly id: string },
+): Promise<StoredRun> {
+  const suite = await suites.require(organization, ref)
+  const found = await store.open(RunCollection, organization).get(id)
+  if (found?.suite_id === suite.id) return found
+  throw new AppError("not_found", `The suite "${suite.slug}" has no run ${id}; GET /v1/evals/suites/${suite.slug}/runs lists them.`, {
+    reason: "run_not_found",
+  })
+}
+
+function shownRun(run: StoredRun): z.input<typeof RunResource> {
+  return { ...shownSummary(run), cases: [...(reportOf(run)?.cases ?? [])] }
+}
+
+function shownSummary(run: StoredRun): z.input<typeof RunSummary> {
+  const { id, suite_slug, status, cause, verdict, repeats, case_count, pass_threshold, evaluate_artifact, judge } = run
+  const { baseline_run_id, accepted, cost_millicents, created_at, finished_at } = run
+  const report = reportOf(run)
+  return {
+    ...{ id, suite_slug, status, cause, verdict, repeats, case_count, pass_threshold, evaluate_artifact, judge },
+    ...{ baseline_run_id, accepted, cost_millicents, created_at, finished_at },
+    agent_key: run.agent.key,
+    reason: report?.reason ?? "",
+    score: report?.score ?? null,
+    unjudged_percent: report?.unjudged_percent ?? null,
+    red: [...(report?.red ?? [])],
+    flaky: [...(report?.flaky ?? [])],
+  }
+}
+
+function reportOf({ report }: StoredRun): RunReport | undefined {
+  return report === null ? undefined : (report as unknown as RunReport)
+}
+
+function shownAnswer({ case_slug, run_id: _run, expires_at: _expires, organization_id: _organization, ...answer }: StoredAnswer) {
+  return { ...answer, case: case_slug }
+}

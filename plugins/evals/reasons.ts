@@ -1,0 +1,34 @@
+// The stable words that this plugin's errors hold in `details.reason`.
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+
+export const reasons = defineReasons({
+  suite_not_found: { code: "not_found", summary: "The organization has no such eval suite.", remedy: "List the suites." },
+  case_not_found: { code: "not_found", summary: "The suite has no such case.", remedy: "List the suite's cases." },
+  case_source_not_found: { code: "not_found", summary: "What a case was to be made of does not exist, or is not stored any more." },
+  agent_not_found: { code: "not_found", summary: "The organization has no such agent.", remedy: "List the agents." },
+  agent_connection_missing: {
+    code: "not_found",
+    summary: "The organization has no shared connection that reaches the agent.",
+    remedy: "Connect it with `share_with_org`.",
+  },
+  agent_unusable: { code: "failed_precondition", summary: "The agent's answer has not the form of its protocol." },
+  run_not_found: { code: "not_found", summary: "The suite has no such run." },
+  run_not_finished: { code: "failed_precondition", summary: "The run is not finished." },
+  run_too_large: { code: "failed_precondition", summary: "Cases x repeats are more than a run may have." },
+  suite_empty: { code: "failed_precondition", summary: "The suite has no cases." },
+  suite_full: {
+    code: "failed_precondition",
+    summary: "The suite has as many cases as a suite may.",
+    remedy: "Remove cases, or make another suite.",
+  },
+  suite_without_agent: { code: "failed_precondition", summary: "The suite names no agent, or one that the organization does not have." },
+  widget_incomplete: {
+    code: "invalid_argument",
+    summary: "A widget canary needs the address of the widget's page, its name and its selector.",
+    details: { fields: FieldProblems },
+  },
+})
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

@@ -1,0 +1,117 @@
+// The last passing run, made comparable: where the judge, the expectation or the rubric is another one than then, its kept
+// answers are judged again, as this run's are, before anything is called a regression.
+import { derivedUuid, timestamp } from "#core"
+import { judge, unjudged } from "../judging/judge.ts"
+import { AnswerCollection, RunCaseCollection, RunCollection, type StoredAnswer, type StoredRun, type StoredRunCase } from "./collections.ts"
+import type { CaseAnswers } from "./comparison.ts"
+import type { RunDeps, Try } from "./try.ts"
+
+/** An answer of the last passing run, and the case as this run has it. */
+export interface ToJudgeAgain {
+  readonly answer: StoredAnswer
+  readonly case: StoredRunCase
+}
+
+export class Baseline {
+  readonly #deps: RunDeps
+  readonly #try: Try
+  readonly #kept: Map<string, StoredAnswer>
+  #run: StoredRun | undefined
+  #cases: StoredRunCase[] = []
+  #answers: StoredAnswer[] = []
+
+  /** `kept`: what the run has so far; answers that are judged again are added. */
+  constructor(deps: RunDeps, now: Try, kept: Map<string, StoredAnswer>) {
+    this.#deps = deps
+    this.#try = now
+    this.#kept = kept
+  }
+
+  /** Reads the last passing run; returns the answers of it that no kept verdict of this judge is of. */
+  async toJudgeAgain(cases: readonly StoredRunCase[]): Promise<ToJudgeAgain[]> {
+    const { organization, run } = this.#try
+    const { store } = this.#deps
+    if (run.baseline_run_id === null) return []
+    this.#run = await store.open(RunCollection, organization).get(run.baseline_run_id)
+    if (!this.#run) return []
+    this.#cases = await store.open(RunCaseCollection, organization).find({ run_id: this.#run.id }, { limit: this.#run.case_count })
+    for await (const answer of store.open(AnswerCollection, organization).stream({ run_id: this.#run.id }))
+      if (answer.judged_again === null) this.#answers.push(answer)
+    return cases
+      .filter((one) => this.#isSameQuestion(one) && !this.#isJudgedAlike(one))
+      .flatMap((one) => this.#answersTo(one).map((answer) => ({ answer, case: one })))
+      .filter(({ answer }) => this.#needsJudge(answer) && !this.#kept.has(this.#idOf(answer)))
+  }
+
+  /** Throws where a later try may do. */
+  async judgeAgain({ answer, case: one }: ToJudgeAgain): Promise<void> {
+    const { organization, run, signal, last } = this.#try
+    const { models, works, clock } = this.#deps
+    const given = { input: one.input, expectation: one.expectation, rubric: one.rubric, output: answer.output, artifact: answer.artifact }
+    const said = await judge(models, organization, given, { judgeModel: run.judge_model, signal }).catch((error: unknown) => {
+      if (!last || signal.aborted) throw error
+      return unjudged(error)
+    })
+    const { verdict, reason, cause, costMillicents } = said
+    const judged: StoredAnswer = {
+      ...answer,
+      id: this.#idOf(answer),
+      run_id: run.id,
+      judged_again: answer.id,
+      verdict,
+      reason,
+      cause,
+      judge: run.judge,
+      agent_millicents: 0,
+      judge_millicents: costMillicents,
+      judged_at: timestamp(clock.now()),
+      expires_at: run.expires_at,
+    }
+    await works.run((work) => {
+      work.in(AnswerCollection, organization).insert(judged, { ifPresent: "keep" })
+    })
+    this.#kept.set(judged.id, judged)
+  }
+
+  /** What this run is held against: verdicts of the same judge, and every case that the last passing run had. */
+  known(cases: readonly StoredRunCase[]): { baseline: CaseAnswers[]; known: string[] } {
+    const baseline = cases
+      .filter((one) => this.#isSameQuestion(one))
+      .map((one) => {
+        const isAlike = this.#isJudgedAlike(one)
+        const verdicts = this.#answersTo(one).map((answer) => {
+          const counted = isAlike || !this.#needsJudge(answer) ? answer : this.#kept.get(this.#idOf(answer))
+          return counted?.verdict ?? "could_not_judge"
+        })
+        return { slug: one.slug, critical: one.critical, verdicts }
+      })
+    return { baseline, known: this.#cases.map(({ slug }) => slug) }
+  }
+
+  #caseOf({ slug }: StoredRunCase): StoredRunCase | undefined {
+    return this.#cases.find((one) => one.slug === slug)
+  }
+
+  /** An answer to another question says nothing of this one. */
+  #isSameQuestion(one: StoredRunCase): boolean {
+    return this.#caseOf(one)?.input === one.input && this.#run?.evaluate_artifact === this.#try.run.evaluate_artifact
+  }
+
+  #isJudgedAlike(one: StoredRunCase): boolean {
+    const before = this.#caseOf(one)
+    return this.#run?.judge === this.#try.run.judge && before?.expectation === one.expectation && before.rubric === one.rubric
+  }
+
+  /** Not where the agent did not answer, or made no page to judge: that holds for any judge. */
+  #needsJudge({ output, artifact }: StoredAnswer): boolean {
+    return output !== "" && (artifact !== null || !this.#try.run.evaluate_artifact)
+  }
+
+  #answersTo({ slug }: StoredRunCase): StoredAnswer[] {
+    return this.#answers.filter(({ case_slug }) => case_slug === slug)
+  }
+
+  #idOf(answer: StoredAnswer): string {
+    return derivedUuid("eval answer judged again", this.#try.run.id, answer.id)
+  }
+}

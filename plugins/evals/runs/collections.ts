@@ -1,0 +1,103 @@
+// What is kept of runs: the run with what it was begun with, its cases as they were then, and every answer with its verdict.
+import { type Document, defineCollection, type Json } from "#core"
+import type { StoredAgent } from "../collections.ts"
+import type { RunVerdict, Verdict } from "./report.ts"
+
+export const runCauses = ["manual", "nightly"] as const
+
+export interface Acceptance {
+  by: string
+  reason: string
+  at: string
+}
+
+export interface StoredRun extends Document {
+  suite_id: string
+  suite_slug: string
+  status: "running" | "completed"
+  cause: (typeof runCauses)[number]
+  repeats: number
+  /** As they were when the run began; a later change of the suite does not rewrite its verdict. */
+  pass_threshold: number
+  evaluate_artifact: boolean
+  judge_model: string
+  /** `<model>@<prompt>-v<version>`. */
+  judge: string
+  agent: Pick<StoredAgent, "key" | "protocol" | "integration" | "path" | "model" | "instructions" | "timeout_ms" | "prices">
+  case_count: number
+  /** The last passing run when this one began; null: none. */
+  baseline_run_id: string | null
+  /** Null until it is completed. */
+  verdict: RunVerdict | null
+  /** Passed, or accepted by a person: later runs are held against the one that came to that last. */
+  is_passing: boolean
+  passing_since: string | null
+  accepted: Acceptance | null
+  /** A RunReport; null until it is completed. */
+  report: Json
+  cost_millicents: number
+  created_at: string
+  finished_at: string | null
+  expires_at: string
+}
+
+export const RunCollection = defineCollection<StoredRun>()({
+  name: "eval_runs",
+  scope: "organization",
+  times: ["created_at", "finished_at", "passing_since", "expires_at"],
+  indexes: [{ fields: ["suite_id", "-id"] }, { fields: ["suite_id", "is_passing", "-passing_since"] }],
+  expires: "expires_at",
+})
+
+/** A case as it was when a run began. */
+export interface StoredRunCase extends Document {
+  run_id: string
+  slug: string
+  name: string
+  input: string
+  expectation: string
+  rubric: string
+  critical: boolean
+  expires_at: string
+}
+
+export const RunCaseCollection = defineCollection<StoredRunCase>()({
+  name: "eval_run_cases",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [{ fields: ["run_id", "slug"], unique: true }],
+  expires: "expires_at",
+  audit: "size",
+})
+
+/** One answer of the agent, and what the judge said of it. `id` follows from run, case and repeat. */
+export interface StoredAnswer extends Document {
+  run_id: string
+  case_slug: string
+  repeat: number
+  /** The answer of another run that was judged again for this one; null: of this run. */
+  judged_again: string | null
+  output: string
+  /** What the agent made, as text; null: nothing was to be judged beside the output. */
+  artifact: string | null
+  /** Null until it is judged. */
+  verdict: Verdict | null
+  reason: string
+  /** Of `could_not_judge`: the reason of the error, or `cannot_judge`; empty otherwise. */
+  cause: string
+  judge: string
+  agent_millicents: number
+  judge_millicents: number
+  answered_at: string
+  judged_at: string | null
+  expires_at: string
+}
+
+export const AnswerCollection = defineCollection<StoredAnswer>()({
+  name: "eval_answers",
+  scope: "organization",
+  times: ["answered_at", "judged_at", "expires_at"],
+  indexes: [{ fields: ["run_id", "id"] }, { fields: ["run_id", "case_slug", "id"] }],
+  expires: "expires_at",
+  audit: "size",
+})

@@ -1,0 +1,203 @@
+// A run in progress, as one job: each case is asked as often as the run repeats, every answer is kept in a commit of its
+// own before it is judged, and every verdict in another, so that a crash repeats no call whose answer was kept.
+import { AppError, derivedUuid, type Json, timestamp, type UnitOfWork } from "#core"
+import { evalsChannel } from "../channel.ts"
+import { judge, unjudged } from "../judging/judge.ts"
+import { type AgentAnswer, askAgent } from "./agent-call.ts"
+import { artifactOf } from "./artifact.ts"
+import { Baseline } from "./baseline.ts"
+import { AnswerCollection, RunCaseCollection, RunCollection, type StoredAnswer, type StoredRun, type StoredRunCase } from "./collections.ts"
+import { type CaseAnswers, reportOf } from "./comparison.ts"
+import type { RunReport, Verdict } from "./report.ts"
+import { named, type RunDeps, type Try } from "./try.ts"
+
+export class Runs {
+  readonly #deps: RunDeps
+
+  constructor(deps: RunDeps) {
+    this.#deps = deps
+  }
+
+  /** To the end, which it stages. Throws where answers are missing that a later try may get. */
+  async play(work: UnitOfWork, organization: string, runId: string, given: Omit<Try, "organization" | "run">): Promise<void> {
+    const { store, settings } = this.#deps
+    const run = await store.open(RunCollection, organization).get(runId)
+    if (run?.status !== "running") return
+    const now: Try = { ...given, organization, run }
+    const cases = await store.open(RunCaseCollection, organization).find({ run_id: run.id }, { sort: { slug: 1 }, limit: run.case_count })
+    const kept = new Map<string, StoredAnswer>()
+    for await (const answer of store.open(AnswerCollection, organization).stream({ run_id: run.id })) kept.set(answer.id, answer)
+    const baseline = new Baseline(this.#deps, now, kept)
+    const again = await baseline.toJudgeAgain(cases)
+    const cells = cases.flatMap((one) => Array.from({ length: run.repeats }, (_, place) => ({ case: one, repeat: place + 1 })))
+    await this.#inTurns(now, [
+      ...cells.map((cell) => () => this.#cell(now, cell, kept)),
+      ...again.map((one) => () => baseline.judgeAgain(one)),
+    ])
+    const answers = cases.map((one) => ({ ...answersOf(one, kept), critical: one.critical }))
+    const rules = { passThreshold: run.pass_threshold, maxUnjudged: settings.max_unjudged_percent }
+    const report = reportOf(answers, await baseline.known(cases), rules)
+    const cost = [...kept.values()].reduce((sum, { agent_millicents, judge_millicents }) => sum + agent_millicents + judge_millicents, 0)
+    this.#finish(work, organization, run, report, cost)
+  }
+
+  /** Ends a run that could not be played to its end: without a verdict. */
+  async giveUp(work: UnitOfWork, organization: string, runId: string, error: unknown): Promise<void> {
+    const run = await this.#deps.store.open(RunCollection, organization).get(runId)
+    if (run?.status !== "running") return
+    const reason = `The run could not be finished: ${unjudged(error).reason}`
+    const report = { verdict: "no_verdict", reason, score: null, unjudged_percent: 100, cases: [], red: [], flaky: [] } satisfies RunReport
+    this.#finish(work, organization, run, report, 0)
+  }
+
+  #finish(work: UnitOfWork, organization: string, run: StoredRun, report: RunReport, cost_millicents: number): void {
+    const { verdict, reason, score, red, flaky } = report
+    const at = timestamp(this.#deps.clock.now())
+    const $set = {
+      status: "completed",
+      verdict,
+      is_passing: verdict === "passed",
+      passing_since: verdict === "passed" ? at : null,
+      report: report as unknown as Json,
+      cost_millicents,
+      finished_at: at,
+    }
+    work.in(RunCollection, organization).update(run.id, { $set }, { where: { status: "running" } })
+    const data = { ...named(run), verdict, reason, score, red: [...red], flaky: [...flaky] }
+    this.#deps.live.stage(work, organization, { channel: evalsChannel.name, event: "run_finished", data })
+  }
+
+  /** So many at once. What a later try may get does not keep the others from being done; it is thrown after them. */
+  async #inTurns({ run, organization, signal }: Try, tasks: readonly (() => Promise<void>)[]): Promise<void> {
+    const left = [...tasks]
+    let done = 0
+    let failure: unknown
+    const worker = async () => {
+      for (let task = left.shift(); task && !signal.aborted; task = left.shift()) {
+        try {
+          await task()
+          this.#deps.live.emit(organization, {
+            channel: evalsChannel.name,
+            event: "run_progress",
+            data: { ...named(run), done: ++done, total: tasks.length },
+          })
+        } catch (error) {
+          failure ??= error
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(this.#deps.settings.answers_at_once, tasks.length) }, worker))
+    signal.throwIfAborted()
+    if (failure !== undefined) throw failure
+  }
+
+  async #cell(now: Try, { case: one, repeat }: Cell, kept: Map<string, StoredAnswer>): Promise<void> {
+    const id = answerId(now.run.id, one.slug, repeat)
+    const answered = kept.get(id) ?? (await this.#ask(now, one, repeat, kept))
+    if (answered.verdict !== null) return
+    const { costMillicents, ...said } = await this.#judged(now, one, answered)
+    await this.#keepVerdict(now, answered, { ...said, judge_millicents: costMillicents }, kept)
+  }
+
+  async #judged(now: Try, { input, expectation, rubric }: StoredRunCase, { output, artifact }: StoredAnswer) {
+    const { run, organization, signal, last } = now
+    const given = { input, expectation, rubric, output, artifact }
+    try {
+      return await judge(this.#deps.models, organization, given, { judgeModel: run.judge_model, signal })
+    } catch (error) {
+      if (!last || signal.aborted) throw error
+      return unjudged(error)
+    }
+  }
+
+  /** Asks the agent and keeps the answer. An agent that does not answer leaves a verdict of `could_not_judge`. */
+  async #ask(now: Try, one: StoredRunCase, repeat: number, kept: Map<string, StoredAnswer>): Promise<StoredAnswer> {
+    return await this.#keepAnswer(now, one, repeat, await this.#answered(now, one, repeat), kept)
+  }
+
+  async #answered(now: Try, one: StoredRunCase, repeat: number): Promise<Partial<StoredAnswer>> {
+    const { run, organization, signal, last } = now
+    const question = { id: answerId(run.id, one.slug, repeat), input: one.input, run, caseSlug: one.slug, repeat, signal }
+    try {
+      const answer = await askAgent(this.#deps.integrations, organization, question)
+      return { ...(await this.#made(now, answer)), agent_millicents: answer.costMillicents }
+    } catch (error) {
+      const isOver = error instanceof AppError && error.code !== "unavailable"
+      if (signal.aborted || (!isOver && !last)) throw error
+      const { verdict, reason, cause } = unjudged(error)
+      return { verdict, reason, cause }
+    }
+  }
+
+  /** The answer with what was made of it. An agent that was to make a page and made none has failed, regardless of what it says. */
+  async #made({ run, organization }: Try, answer: AgentAnswer): Promise<Partial<StoredAnswer>> {
+    if (!run.evaluate_artifact) return { output: answer.output }
+    const owner = await this.#deps.organizations.byId(organization)
+    const artifact = await artifactOf(this.#deps.pages, { id: organization, slug: owner?.slug ?? "" }, answer)
+    if (artifact !== undefined) return { output: answer.output, artifact }
+    const reason = "The answer names no page of the organization and holds no HTML document."
+    return { output: answer.output, verdict: "fail", reason }
+  }
+
+  async #keepAnswer(
+    { run, organization }: Try,
+    { slug }: StoredRunCase,
+    repeat: number,
+    given: Partial<StoredAnswer>,
+    kept: Map<string, StoredAnswer>,
+  ): Promise<StoredAnswer> {
+    const at = timestamp(this.#deps.clock.now())
+    const answer: StoredAnswer = {
+      id: answerId(run.id, slug, repeat),
+      run_id: run.id,
+      case_slug: slug,
+      repeat,
+      judged_again: null,
+      output: "",
+      artifact: null,
+      verdict: null,
+      reason: "",
+      cause: "",
+      judge: run.judge,
+      agent_millicents: 0,
+      judge_millicents: 0,
+      answered_at: at,
+      judged_at: given.verdict ? at : null,
+      expires_at: run.expires_at,
+      ...given,
+    }
+    await this.#deps.works.run((work) => {
+      work.in(AnswerCollection, organization).insert(answer)
+    })
+    kept.set(answer.id, answer)
+    return answer
+  }
+
+  async #keepVerdict(
+    { organization }: Try,
+    answer: StoredAnswer,
+    said: Pick<StoredAnswer, "reason" | "cause" | "judge_millicents"> & { readonly verdict: Verdict },
+    kept: Map<string, StoredAnswer>,
+  ): Promise<void> {
+    const $set = { ...said, judged_at: timestamp(this.#deps.clock.now()) }
+    await this.#deps.works.run((work) => {
+      work.in(AnswerCollection, organization).update(answer.id, { $set }, { where: { verdict: null } })
+    })
+    kept.set(answer.id, { ...answer, ...$set })
+  }
+}
+
+interface Cell {
+  readonly case: StoredRunCase
+  readonly repeat: number
+}
+
+/** Verdicts of the run's own answers to a case. */
+function answersOf({ slug }: StoredRunCase, kept: ReadonlyMap<string, StoredAnswer>): Omit<CaseAnswers, "critical"> {
+  const own = [...kept.values()].filter(({ case_slug, judged_again }) => case_slug === slug && judged_again === null)
+  return { slug, verdicts: own.map(({ verdict }) => verdict ?? "could_not_judge") }
+}
+
+function answerId(run: string, slug: string, repeat: number): string {
+  return derivedUuid("eval answer", run, slug, String(repeat))
+}

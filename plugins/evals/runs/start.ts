@@ -1,0 +1,115 @@
+// How a run begins: what it needs is checked before anything is asked, and it is committed with its cases and its job.
+import { AppError, type Clock, type Ids, type JobQueue, type Live, type Store, timestamp, type UnitOfWork } from "#core"
+import { nearest } from "#core/engine"
+import type { Models } from "../../models/index.ts"
+import { agentAt } from "../agents.ts"
+import { evalsChannel } from "../channel.ts"
+import { AgentCollection, type StoredAgent, type StoredSuite } from "../collections.ts"
+import { estimateOf, judgeOf } from "../judging/judge.ts"
+import type { EvalSettings } from "../settings.ts"
+import type { Suites } from "../suites.ts"
+import { RunCaseCollection, RunCollection, type runCauses, type StoredRun } from "./collections.ts"
+import { runRef } from "./job-refs.ts"
+import { named } from "./try.ts"
+
+export interface StartDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly queue: JobQueue
+  readonly live: Live
+  readonly models: Models
+  readonly suites: Suites
+  readonly settings: EvalSettings
+}
+
+const dayMs = 86_400_000
+/** How long an answer is taken to be where its cost is estimated, characters. */
+const typicalOutput = "x".repeat(4_000)
+
+export class RunStarts {
+  readonly #deps: StartDeps
+
+  constructor(deps: StartDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages a run. Throws AppError where the suite cannot be run. */
+  async stage(
+    work: UnitOfWork,
+    organization: string,
+    suite: StoredSuite,
+    {
+      cause,
+      repeats = this.#deps.settings.default_repeats,
+    }: { readonly cause: (typeof runCauses)[number]; readonly repeats?: number | undefined },
+  ): Promise<StoredRun> {
+    const { store, clock, ids, queue, live, models, suites, settings } = this.#deps
+    const judge = judgeOf(models, suite.judge_model)
+    const agent = await this.#agentOf(organization, suite)
+    const cases = await suites.cases(organization, suite)
+    if (cases.length === 0) {
+      const message = `The suite "${suite.slug}" has no cases; POST /v1/evals/suites/${suite.slug}/cases adds one.`
+      throw new AppError("failed_precondition", message, { reason: "suite_empty" })
+    }
+    const cells = cases.length * repeats
+    if (cells > settings.max_cells) {
+      const message = `${cases.length} cases x ${repeats} repeats are ${cells} answers; a run has at most ${settings.max_cells}`
+      throw new AppError("failed_precondition", `${message}. Ask for fewer repeats, or divide the suite.`, { reason: "run_too_large" })
+    }
+    const each = cases.map((one) => estimateOf(models, { ...one, output: typicalOutput, artifact: null }, suite.judge_model))
+    await models.afford(organization, each.reduce((sum, one) => sum + one, 0) * repeats)
+    const baseline = await store
+      .open(RunCollection, organization)
+      .first({ suite_id: suite.id, is_passing: true }, { sort: { passing_since: -1 } })
+    const now = clock.now()
+    const { key, protocol, integration, path, model, instructions, timeout_ms, prices } = agent
+    const run: StoredRun = {
+      id: ids.uuid(),
+      suite_id: suite.id,
+      suite_slug: suite.slug,
+      status: "running",
+      cause,
+      repeats,
+      pass_threshold: suite.pass_threshold,
+      evaluate_artifact: suite.evaluate_artifact,
+      judge_model: suite.judge_model,
+      judge,
+      agent: { key, protocol, integration, path, model, instructions, timeout_ms, prices },
+      case_count: cases.length,
+      baseline_run_id: baseline?.id ?? null,
+      verdict: null,
+      is_passing: false,
+      passing_since: null,
+      accepted: null,
+      report: null,
+      cost_millicents: 0,
+      created_at: timestamp(now),
+      finished_at: null,
+      expires_at: timestamp(now + settings.keep_runs_days * dayMs),
+    }
+    work.in(RunCollection, organization).insert(run)
+    for (const { slug, name, input, expectation, rubric, critical } of cases) {
+      const one = { id: ids.uuid(), run_id: run.id, slug, name, input, expectation, rubric, critical, expires_at: run.expires_at }
+      work.in(RunCaseCollection, organization).insert(one)
+    }
+    queue.enqueue(work, runRef, { run_id: run.id }, { organization, key: suite.id })
+    live.stage(work, organization, {
+      channel: evalsChannel.name,
+      event: "run_started",
+      data: { ...named(run), cause, repeats, cases: cases.length },
+    })
+    return run
+  }
+
+  async #agentOf(organization: string, { slug, agent_key }: StoredSuite): Promise<StoredAgent> {
+    const { store } = this.#deps
+    const found = agent_key === "" ? undefined : await agentAt(store, organization, agent_key)
+    if (found) return found
+    const keys = (await store.open(AgentCollection, organization).find({}, { limit: 200 })).map(({ key }) => key)
+    const near = nearest(agent_key, keys)
+    const which = agent_key === "" ? "names no agent" : `names the agent "${agent_key}", which the organization does not have`
+    const hint = near === undefined ? "POST /v1/evals/agents makes one" : `did you mean "${near}"?`
+    throw new AppError("failed_precondition", `The suite "${slug}" ${which}; ${hint}.`, { reason: "suite_without_agent" })
+  }
+}

@@ -1,0 +1,127 @@
+// What was counted of an experiment's visitors, and how two of its variants are set against each other. Pure.
+import type { ContrastGroup } from "./statistics/contrast.ts"
+import type { WeightSegment } from "./weight-segments.ts"
+
+/** Visitors of a variant whose first view was on this day, in this time of constant weights; places count from 0. */
+export interface Cell {
+  readonly day: number
+  readonly segment: number
+  readonly variant: number
+  readonly visitors: number
+  readonly conversions: number
+  /** Visitors with at least one such event. */
+  readonly rage_clicks: number
+  readonly scroll_bails: number
+  readonly form_abandons: number
+}
+
+export type CountedEvent = "conversions" | "rage_clicks" | "scroll_bails" | "form_abandons"
+
+/** Values of a web vital in one bin. */
+export interface VitalBin {
+  readonly metric: string
+  readonly variant: number
+  readonly from: number
+  readonly to: number
+  readonly count: number
+}
+
+export interface LiveCounts {
+  /** In order of days, then segments. */
+  readonly cells: readonly Cell[]
+  /** In order of their values. */
+  readonly vitals: readonly VitalBin[]
+}
+
+export interface Period {
+  /** Milliseconds since the epoch; undefined before the start. */
+  readonly from: number | undefined
+  /** When it was decided or archived; until then, when the counts are of. */
+  readonly until: number
+}
+
+/** All that is known of an experiment's visitors. */
+export interface CountedVisitors {
+  readonly period: Period
+  readonly counts: LiveCounts
+  /** Conversions that name no session. */
+  readonly unlinked: number
+  readonly segments: readonly WeightSegment[]
+  /** On the page now, by the page's variants. */
+  readonly weights: Readonly<Record<string, number>>
+  readonly asOf: string | null
+  readonly enabled: boolean
+}
+
+export const dayMs = 86_400_000
+
+export function sumOf(cells: readonly Cell[], what: "visitors" | CountedEvent): number {
+  return cells.reduce((sum, cell) => sum + cell[what], 0)
+}
+
+export function cellsByDay(cells: readonly Cell[]): { readonly day: number; readonly cells: readonly Cell[] }[] {
+  const days = new Map<number, Cell[]>()
+  for (const cell of cells) {
+    const known = days.get(cell.day)
+    if (known) known.push(cell)
+    else days.set(cell.day, [cell])
+  }
+  return [...days].map(([day, own]) => ({ day, cells: own }))
+}
+
+type Sums = { -readonly [side in "variant" | "control"]: { n: number; s: number } }
+
+/** A variant and the control, day after day. What is expected of a day's visitors is settled before it, as contrast.ts asks. */
+export class Pair {
+  readonly #segments: readonly WeightSegment[]
+  readonly #variant: number
+  readonly #control: number
+  readonly #event: CountedEvent
+  readonly #groups = new Map<string, ContrastGroup & Sums>()
+  readonly #seen = { n: 0, s: 0 }
+  #expected = 0
+  #settledAt = 0
+
+  constructor(segments: readonly WeightSegment[], variant: number, control: number, event: CountedEvent) {
+    this.#segments = segments
+    this.#variant = variant
+    this.#control = control
+    this.#event = event
+  }
+
+  get groups(): readonly ContrastGroup[] {
+    return [...this.#groups.values()]
+  }
+
+  /** All cells of a further day. */
+  add(cells: readonly Cell[]): void {
+    // Seldom, so that there are few groups: each time that twice as many were seen.
+    if (this.#seen.n > 0 && this.#seen.n >= 2 * this.#settledAt) {
+      this.#settledAt = this.#seen.n
+      this.#expected = this.#seen.s / this.#seen.n
+    }
+    for (const cell of cells) {
+      const side = cell.variant === this.#variant ? "variant" : cell.variant === this.#control ? "control" : undefined
+      if (side === undefined) continue
+      const shares = this.#segments[cell.segment]?.shares ?? []
+      const [one, other] = [shares[this.#variant] ?? 0, shares[this.#control] ?? 0]
+      // Only those who could have got either.
+      if (one <= 0 || other <= 0) continue
+      const group = this.#group(one / (one + other))
+      const s = Math.min(cell[this.#event], cell.visitors)
+      group[side].n += cell.visitors
+      group[side].s += s
+      this.#seen.n += cell.visitors
+      this.#seen.s += s
+    }
+  }
+
+  #group(share: number): Sums {
+    const key = `${share.toFixed(9)} ${this.#expected}`
+    const known = this.#groups.get(key)
+    if (known) return known
+    const made = { share, expected: this.#expected, variant: { n: 0, s: 0 }, control: { n: 0, s: 0 } }
+    this.#groups.set(key, made)
+    return made
+  }
+}

@@ -1,0 +1,122 @@
+// What a sample ratio that is not as the weights say is likely due to: variants that send nothing or lead elsewhere, and kinds
+// of visitors without whom the ratio would be as it should. Pure.
+import type { ExperimentVariant } from "../collections.ts"
+import type { LiveEvidence } from "./resource.ts"
+
+type Cause = LiveEvidence["sample_ratio"]["causes"][number]
+
+/** Visitors of a variant that have this value. */
+export interface Stratum {
+  readonly dimension: "browser" | "device_type" | "in_app" | "engaged"
+  readonly value: string
+  readonly variant: number
+  readonly visitors: number
+}
+
+export interface RatioSigns {
+  readonly variants: readonly ExperimentVariant[]
+  /** Of each variant. */
+  readonly visitors: readonly number[]
+  readonly expected: readonly number[]
+  readonly strata: readonly Stratum[]
+  /** Sessions that became a lead on the page, and those of them without a view; of each variant. */
+  readonly leads: readonly { readonly all: number; readonly withoutView: number }[]
+  /** The variant's own page; undefined where the page has it no more. */
+  readonly html: readonly (string | undefined)[]
+}
+
+/** Leads without a view that are a sign of something. */
+const minLeads = 5
+/** What is left of the deviation without a kind of visitors that explains it. */
+const maxRest = 0.25
+/** Share of the visitors above which a kind is about all of them, and explains nothing. */
+const maxKind = 0.9
+const redirects = /http-equiv\s*=\s*["']?refresh|\blocation(?:\.href)?\s*=[^=]|\blocation\.(?:replace|assign)\s*\(/i
+
+export function ratioCauses(signs: RatioSigns): Cause[] {
+  const found = [...lost(signs), ...kinds(signs)]
+  if (found.length > 0) return found
+  const [place, more] = furthest(signs.visitors, signs.expected)
+  const message = `The variant has ${more > 0 ? "more" : "fewer"} visitors than its weight says, among all kinds of visitors alike.`
+  return [{ cause: "unknown", variant_key: keyOf(signs, place), message }]
+}
+
+/** Variants with too few visitors that lose them themselves. */
+function lost(signs: RatioSigns): Cause[] {
+  return signs.variants.flatMap(({ key }, place): Cause[] => {
+    if ((signs.visitors[place] ?? 0) >= (signs.expected[place] ?? 0)) return []
+    if (redirects.test(signs.html[place] ?? "")) {
+      return [
+        { cause: "redirect", variant_key: key, message: "The variant's page redirects, so that visitors leave before their view is told." },
+      ]
+    }
+    const { all = 0, withoutView = 0 } = signs.leads[place] ?? {}
+    if (withoutView >= minLeads && withoutView > all / 2) {
+      const message = `${withoutView} of ${all} leads of the variant come from sessions without a page view: its beacon is blocked or fails.`
+      return [{ cause: "no_beacon", variant_key: key, message }]
+    }
+    if (signs.visitors[place] !== 0) return []
+    return [{ cause: "no_beacon", variant_key: key, message: "No page view of the variant arrives: its beacon is blocked or fails." }]
+  })
+}
+
+const causeOf = { browser: "one_browser", device_type: "one_device", in_app: "in_app", engaged: "bots" } as const
+
+/** Kinds of visitors without whom the ratio is about as it should be. */
+function kinds(signs: RatioSigns): Cause[] {
+  const shares = sharesOf(signs.expected)
+  const all = deviation(signs.visitors, shares)
+  const everybody = signs.visitors.reduce((sum, one) => sum + one, 0)
+  const byKind = Map.groupBy(signs.strata, ({ dimension, value }) => `${dimension} ${value}`)
+  const found = [...byKind.values()].flatMap((strata) => {
+    const [first] = strata
+    if (!first || (first.dimension === "engaged" && first.value === "true") || (first.dimension === "in_app" && first.value === ""))
+      return []
+    const own = signs.visitors.map((_, place) => strata.reduce((sum, { variant, visitors }) => sum + (variant === place ? visitors : 0), 0))
+    const rest = deviation(
+      signs.visitors.map((visitors, place) => visitors - (own[place] ?? 0)),
+      shares,
+    )
+    const total = own.reduce((sum, one) => sum + one, 0)
+    if (total > maxKind * everybody || rest > maxRest * all || deviation(own, shares) < rest) return []
+    const [place, more] = furthest(
+      own,
+      shares.map((share) => share * total),
+    )
+    const message = `${told(first)} has ${more > 0 ? "too many" : "too few"} of its visitors in the variant; without it the ratio is as expected.`
+    return [{ rest, cause: { cause: causeOf[first.dimension], variant_key: keyOf(signs, place), message } }]
+  })
+  return found.sort((one, other) => one.rest - other.rest).map(({ cause }) => cause)
+}
+
+function told({ dimension, value }: Stratum): string {
+  if (dimension === "engaged") return "Traffic that does nothing but view the page, as bots do,"
+  if (dimension === "in_app") return `The in-app browser ${value}`
+  return `The ${dimension === "browser" ? "browser" : "device type"} "${value}"`
+}
+
+function keyOf({ variants }: RatioSigns, place: number): string {
+  return variants[place]?.key ?? ""
+}
+
+function sharesOf(expected: readonly number[]): number[] {
+  const total = expected.reduce((sum, one) => sum + one, 0)
+  return expected.map((one) => (total > 0 ? one / total : 0))
+}
+
+/** Pearson's statistic for each visitor, so that few and many compare. */
+function deviation(counts: readonly number[], shares: readonly number[]): number {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  const sum = counts.reduce((all, count, place) => {
+    const expected = (shares[place] ?? 0) * total
+    return expected > 0 ? all + (count - expected) ** 2 / expected : all
+  }, 0)
+  return total > 0 ? sum / total : 0
+}
+
+/** The place that is furthest from what is expected, and by how much. */
+function furthest(counts: readonly number[], expected: readonly number[]): [place: number, more: number] {
+  const differences = counts.map((count, place) => count - (expected[place] ?? 0))
+  const place = differences.reduce((far, one, at) => (Math.abs(one) > Math.abs(differences[far] ?? 0) ? at : far), 0)
+  return [place, differences[place] ?? 0]
+}

@@ -1,0 +1,40 @@
+// The sample ratio of an experiment, day after day: what is the strongest evidence against its weights so far. Pure.
+import { type Cell, cellsByDay } from "./counts.ts"
+import { ratioEvidence } from "./statistics/sample-ratio.ts"
+import type { WeightSegment } from "./weight-segments.ts"
+
+export interface RatioDay {
+  readonly day: number
+  /** Of this day and all before: the inverse of the strongest evidence. */
+  readonly pValue: number
+}
+
+export interface RatioCheck {
+  readonly days: readonly RatioDay[]
+  readonly pValue: number
+  /** Visitors in times in which the variant had a weight, and how many there should have been. */
+  readonly variants: readonly { readonly visitors: number; readonly expected: number }[]
+}
+
+export function checkRatio(cells: readonly Cell[], segments: readonly WeightSegment[], variantCount: number): RatioCheck {
+  const counted = segments.map(({ shares }) => ({ shares, counts: Array.from({ length: variantCount }, () => 0) }))
+  let strongest = 0
+  const days = cellsByDay(cells).map(({ day, cells: ofDay }) => {
+    for (const { segment, variant, visitors } of ofDay) {
+      const counts = counted[segment]?.counts
+      if (counts && variant < variantCount) counts[variant] = (counts[variant] ?? 0) + visitors
+    }
+    strongest = Math.max(strongest, ratioEvidence(counted))
+    return { day, pValue: Math.exp(-strongest) }
+  })
+  const variants = Array.from({ length: variantCount }, (_, place) => ({ visitors: 0, expected: 0, place }))
+  for (const { shares, counts } of counted) {
+    const total = counts.reduce((sum, count, place) => sum + ((shares[place] ?? 0) > 0 ? count : 0), 0)
+    for (const one of variants) {
+      const share = shares[one.place] ?? 0
+      one.visitors += share > 0 ? (counts[one.place] ?? 0) : 0
+      one.expected += share * total
+    }
+  }
+  return { days, pValue: Math.exp(-strongest), variants: variants.map(({ visitors, expected }) => ({ visitors, expected })) }
+}

@@ -1,0 +1,100 @@
+// What two rates differ by, valid at all times at once and with weights that change. Each visitor is worth the inverse of the
+// chance of the variant that they got, less what was to be expected anyway; the mean of that is the difference with any
+// weights, as long as they were settled before the visitor came. Against each hypothesis one bets on it with all stakes at
+// once: the capital is a martingale where it is true, exact for any sample size (Waudby-Smith and Ramdas, arXiv 2010.09686;
+// for changing weights Waudby-Smith, Wu, Ramdas, Karampatziakis and Mineiro, arXiv 2210.10768). Pure.
+import { logSumExp } from "./log-gamma.ts"
+import { edge, type Interval, type Successes } from "./rate.ts"
+
+/** Visitors of the two for whom the same chance and the same expectation held. */
+export interface ContrastGroup {
+  /** Chance of the variant where it is one of the two. */
+  readonly share: number
+  /** The rate that was expected of both before the first of these visitors. */
+  readonly expected: number
+  readonly variant: Successes
+  readonly control: Successes
+}
+
+/** That the variant's rate is `ratio` times the control's and `difference` more. */
+interface Hypothesis {
+  readonly ratio: number
+  readonly difference: number
+}
+
+const stakes = Array.from({ length: 11 }, (_, place) => 2 ** -(place + 1))
+const equal: Hypothesis = { ratio: 1, difference: 0 }
+const maxRatio = 1e6
+const maxFactor = 1e6
+
+/** The logarithm of the capital of each bet, first those on more, then those on less. */
+function capitals(groups: readonly ContrastGroup[], { ratio, difference }: Hypothesis): Float64Array {
+  const result = new Float64Array(stakes.length * 2)
+  for (const { share, expected, variant, control } of groups) {
+    const mean = difference - expected * (1 - ratio)
+    const rest = 1 - share
+    const worth = [(1 - expected) / share, -expected / share, (-ratio * (1 - expected)) / rest, (ratio * expected) / rest]
+    const seen = [variant.s, variant.n - variant.s, control.s, control.n - control.s]
+    const bound = Math.max(...worth.map((one) => Math.abs(one - mean)))
+    for (const [kind, count] of seen.entries()) {
+      if (count === 0) continue
+      const gain = ((worth[kind] ?? 0) - mean) / bound
+      for (let place = 0; place < stakes.length; place++) {
+        const stake = stakes[place] as number
+        result[place] = (result[place] as number) + count * Math.log1p(stake * gain)
+        result[stakes.length + place] = (result[stakes.length + place] as number) + count * Math.log1p(-stake * gain)
+      }
+    }
+  }
+  return result
+}
+
+/** The logarithm of the evidence against a hypothesis; against equal rates unless one is given. */
+export function contrastEvidence(groups: readonly ContrastGroup[], hypothesis: Hypothesis = equal): number {
+  return logSumExp(capitals(groups, hypothesis)) - Math.log(stakes.length * 2)
+}
+
+/** Rates as they would be if the weights had never changed; undefined without visitors of both. */
+export function weightedRates(groups: readonly ContrastGroup[]): { readonly variant: number; readonly control: number } | undefined {
+  const sums = { variant: 0, variantAll: 0, control: 0, controlAll: 0 }
+  for (const { share, variant, control } of groups) {
+    sums.variant += variant.s / share
+    sums.variantAll += variant.n / share
+    sums.control += control.s / (1 - share)
+    sums.controlAll += control.n / (1 - share)
+  }
+  if (sums.variantAll === 0 || sums.controlAll === 0) return undefined
+  return { variant: sums.variant / sums.variantAll, control: sums.control / sums.controlAll }
+}
+
+/** Holds the difference of the rates at all times at once with probability 1 - alpha at least. */
+export function differenceInterval(groups: readonly ContrastGroup[], alpha: number): Interval {
+  const rates = weightedRates(groups)
+  if (!rates) return { low: -1, high: 1 }
+  const isOut = (difference: number) => contrastEvidence(groups, { ratio: 1, difference }) >= -Math.log(alpha)
+  const seen = rates.variant - rates.control
+  return { low: isOut(-1) ? edge(seen, -1, isOut) : -1, high: isOut(1) ? edge(seen, 1, isOut) : 1 }
+}
+
+/** The same of the variant's rate divided by the control's; `high` is Infinity where nothing bounds it. */
+export function ratioInterval(groups: readonly ContrastGroup[], alpha: number): Interval {
+  const rates = weightedRates(groups)
+  if (!rates) return { low: 0, high: Number.POSITIVE_INFINITY }
+  const isOut = (ratio: number) => contrastEvidence(groups, { ratio, difference: 0 }) >= -Math.log(alpha)
+  const seen = rates.control > 0 ? rates.variant / rates.control : rates.variant > 0 ? maxRatio : 1
+  let above = Math.max(seen * 2, 1)
+  while (above < maxRatio && !isOut(above)) above *= 2
+  return {
+    low: isOut(0) ? edge(seen, 0, isOut) : 0,
+    high: above < maxRatio ? edge(seen, above, isOut) : Number.POSITIVE_INFINITY,
+  }
+}
+
+/** How many times as many visitors as there were it takes to tell the two apart, if they go on as before; Infinity: never so. */
+export function factorToDecision(groups: readonly ContrastGroup[], alpha: number): number {
+  const one = capitals(groups, equal)
+  const bound = -Math.log(alpha) + Math.log(one.length)
+  const isDecided = (factor: number) => logSumExp(one.map((capital) => capital * factor)) >= bound
+  if (!isDecided(maxFactor)) return Number.POSITIVE_INFINITY
+  return isDecided(1) ? 1 : edge(1, maxFactor, isDecided)
+}

@@ -1,0 +1,46 @@
+// A confidence sequence for a rate: valid at all times at once, so that looking every day does not lie. Against each rate the
+// evidence is a Beta mixture of likelihood ratios, a martingale where that is the rate (Robbins 1970; Howard, Ramdas,
+// McAuliffe and Sekhon, arXiv 1810.08240, "conjugate mixtures"); exact, from the first observation. Pure.
+import { logBeta } from "./log-gamma.ts"
+
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+export interface Successes {
+  readonly n: number
+  readonly s: number
+}
+
+/** Jeffreys' prior. */
+const prior = 0.5
+const halvings = 44
+
+/** The logarithm of the evidence against the rate `p`. */
+export function rateEvidence({ n, s }: Successes, p: number): number {
+  const likelihood = (s === 0 ? 0 : s * Math.log(p)) + (s === n ? 0 : (n - s) * Math.log1p(-p))
+  return logBeta(prior + s, prior + n - s) - logBeta(prior, prior) - likelihood
+}
+
+/** Holds the rate at all times at once with probability 1 - alpha at least. */
+export function rateInterval(seen: Successes, alpha: number): Interval {
+  const { n, s } = seen
+  if (n === 0) return { low: 0, high: 1 }
+  const bound = -Math.log(alpha)
+  const isOut = (p: number) => rateEvidence(seen, p) >= bound
+  const rate = s / n
+  return { low: s === 0 ? 0 : edge(rate, 0, isOut), high: s === n ? 1 : edge(rate, 1, isOut) }
+}
+
+/** Where it begins to be out, between a point that is in and one that is out. */
+export function edge(within: number, out: number, isOut: (point: number) => boolean): number {
+  let [inside, outside] = [within, out]
+  for (let halving = 0; halving < halvings; halving++) {
+    const middle = (inside + outside) / 2
+    if (middle === inside || middle === outside) break
+    if (isOut(middle)) outside = middle
+    else inside = middle
+  }
+  return outside
+}

@@ -1,0 +1,53 @@
+// Whether visitors fall to the variants as the weights say: a multinomial test that may be looked at from the first visitor on
+// and after each further one. The evidence is the mean of two mixtures of likelihood ratios, each a martingale where the
+// weights are kept: over Dirichlet priors around the weights (Lindon and Malek, "Anytime-valid inference for multinomial
+// count data", arXiv 2011.03567), beginning again with each time of constant weights; and over tilts of one variant that go through all
+// of these times. By Ville's inequality it reaches 1/alpha with probability alpha at most. Pure.
+import { logGamma, logSumExp } from "./log-gamma.ts"
+
+/** Visitors by variant in a time of constant weights, and the shares that were wanted; these add up to 1. */
+export interface RatioSegment {
+  readonly counts: readonly number[]
+  readonly shares: readonly number[]
+}
+
+/** Of the Dirichlet priors: the larger, the smaller the deviations that are looked for. */
+const concentrations = [10, 100, 1_000, 10_000]
+const tilts = [0.64, 0.32, 0.16, 0.08, 0.04, 0.02, 0.01].flatMap((tilt) => [tilt, -tilt])
+
+/** The logarithm of the evidence against the weights. */
+export function ratioEvidence(segments: readonly RatioSegment[]): number {
+  const known = segments.map(reachable)
+  const dirichlet = concentrations.map((scale) => known.reduce((sum, segment) => sum + dirichletEvidence(segment, scale), 0))
+  const width = Math.max(0, ...known.map(({ counts }) => counts.length))
+  const tilted = Array.from({ length: width }, (_, place) => tilts.map((tilt) => tiltEvidence(known, place, tilt))).flat()
+  return logSumExp([mean(dirichlet), mean(tilted)]) - Math.log(2)
+}
+
+function mean(logarithms: readonly number[]): number {
+  return logarithms.length === 0 ? 0 : logSumExp(logarithms) - Math.log(logarithms.length)
+}
+
+/** A variant without a weight has visitors from before only: those say nothing of the others' shares. */
+function reachable({ counts, shares }: RatioSegment): RatioSegment {
+  return { shares, counts: counts.map((count, place) => ((shares[place] ?? 0) > 0 ? count : 0)) }
+}
+
+function dirichletEvidence({ counts, shares }: RatioSegment, scale: number): number {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  let evidence = logGamma(scale) - logGamma(scale + total)
+  for (const [place, count] of counts.entries()) {
+    const share = shares[place] ?? 0
+    if (share <= 0 || count === 0) continue
+    evidence += logGamma(scale * share + count) - logGamma(scale * share) - count * Math.log(share)
+  }
+  return evidence
+}
+
+function tiltEvidence(segments: readonly RatioSegment[], place: number, tilt: number): number {
+  return segments.reduce((sum, { counts, shares }) => {
+    const share = shares[place] ?? 0
+    const total = counts.reduce((all, count) => all + count, 0)
+    return sum + tilt * (counts[place] ?? 0) - total * Math.log1p(share * Math.expm1(tilt))
+  }, 0)
+}

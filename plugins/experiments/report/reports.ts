@@ -1,0 +1,46 @@
+// Reads what a report is made of: the experiment's ledger and, while it runs, its visitors.
+import { AppError, type Store, token } from "#core"
+import { ObservationCollection, type StoredExperiment, type StoredObservation } from "../collections.ts"
+import type { Experiments } from "../experiments.ts"
+import type { LiveEvidenceReader } from "../live/reader.ts"
+import { countedSection } from "./live-section.ts"
+import { reportOf } from "./report.ts"
+import type { LiveSection, Report } from "./resource.ts"
+
+export interface Reports {
+  /** Throws `not_found`. */
+  of(organization: string, slugOrId: string, signal: AbortSignal): Promise<Report>
+}
+
+export const Reports = token<Reports>("Reports")
+
+interface ReportDeps {
+  readonly store: Store
+  readonly experiments: Experiments
+  readonly live: LiveEvidenceReader
+}
+
+export function createReports({ store, experiments, live }: ReportDeps): Reports {
+  /** Undefined where visitors cannot be counted now: the report then has what the ledger has of them. */
+  async function seenNow(organization: string, experiment: StoredExperiment, signal: AbortSignal): Promise<LiveSection | undefined> {
+    if (experiment.status !== "running") return undefined
+    try {
+      return countedSection(await live.of(organization, experiment, { window: "full_weeks", signal }))
+    } catch (error) {
+      if (error instanceof AppError && ["unavailable", "resource_exhausted", "deadline_exceeded"].includes(error.code)) return undefined
+      throw error
+    }
+  }
+
+  return {
+    async of(organization, slugOrId, signal) {
+      const experiment = await experiments.require(organization, slugOrId)
+      const observations: StoredObservation[] = []
+      for await (const one of store.open(ObservationCollection, organization).stream({ experiment_id: experiment.id })) {
+        signal.throwIfAborted()
+        observations.push(one)
+      }
+      return reportOf(experiment, observations, await seenNow(organization, experiment, signal))
+    },
+  }
+}

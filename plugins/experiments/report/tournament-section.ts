@@ -1,0 +1,64 @@
+// What the newest tournament says, fitted again from its comparisons on the ledger, corrections included. Pure.
+
+import { comparisonOf } from "../judges/predictions.ts"
+import { type CountedObservation, newest } from "../ledger-reading.ts"
+import { fitStrengths } from "../ranking/fit.ts"
+import type { Merge } from "../tournament/clusters.ts"
+import { type Round, roundOf, type Seat, tournamentResult } from "../tournament/result.ts"
+import { textsFrom } from "./panel-section.ts"
+
+/** What a tournament's end says beside its comparisons. */
+interface End {
+  readonly criteria: string
+  readonly alpha: number
+  readonly equal_margin: number
+  readonly keys: readonly string[]
+  readonly merges: readonly Merge[]
+  readonly cost_millicents: number
+  readonly note: string
+}
+
+/** Undefined without a tournament that ended. */
+export function tournamentSection(observations: readonly CountedObservation[]) {
+  const ends = observations.filter(({ kind, details }) => kind === "decision_check" && details["method"] === "tournament")
+  const end = newest(ends)
+  if (!end) return undefined
+  const { criteria, alpha, equal_margin: equalMargin, keys, merges, cost_millicents, note } = end.details as unknown as End
+  const comparisons = observations.filter(({ kind, run_id }) => kind === "comparison" && run_id === end.run_id)
+  const rounds = comparisons.map(correctedRound)
+  const fitted = fitStrengths(comparisons.flatMap(comparisonOf), "bradley-terry", { regularise: true, keys })
+  const result = tournamentResult({ merges, rounds, fitted, rule: { alpha, equalMargin }, judge_slug: end.judge_slug, stopped: note })
+  const { outcome, leader_key, ranking, skipped_pairs, comparisons_to_decision, position_effect, flip_rate, judge_slug } = result
+  return {
+    run_id: end.run_id ?? "",
+    at: end.created_at,
+    judge_slug,
+    criteria,
+    outcome,
+    leader_key,
+    rounds: rounds.length,
+    skipped_pairs,
+    corrected: comparisons.filter(({ corrected }) => corrected).length,
+    earlier_runs: ends.length - 1,
+    comparisons_to_decision,
+    cost_millicents,
+    position_effect,
+    flip_rate,
+    text_from: textsFrom(comparisons.flatMap(({ details }) => shownIn(details))),
+    note,
+    ranking: ranking.map(({ key: _key, ...one }) => one),
+    merges,
+  }
+}
+
+/** A corrected value is of the variant that is named first. */
+function correctedRound(observation: CountedObservation): Round {
+  const round = roundOf(observation)
+  if (!observation.corrected || observation.value === null) return round
+  const value = observation.variant_key === round.first ? observation.value : 1 - observation.value
+  return { ...round, value, seats: round.seats as Seat[] }
+}
+
+function shownIn({ shown }: CountedObservation["details"]): unknown[] {
+  return Object.values((shown ?? {}) as Record<string, { readonly text_from?: string }>).map(({ text_from }) => text_from)
+}

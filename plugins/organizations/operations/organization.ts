@@ -1,0 +1,67 @@
+// The caller's organization and its settings.
+import { z } from "zod"
+import { AppError, defineOperation, Name, Timestamp, Uuid } from "#core"
+import type { Organization } from "../collections.ts"
+import { Organizations } from "../directory.ts"
+
+const TimeZone = z
+  .string()
+  .min(1)
+  .max(100)
+  .refine(isTimeZone, "expected an IANA time zone, such as Europe/Berlin or UTC")
+  .describe("IANA time zone of the organization; what runs at a time of day runs by it.")
+
+const OrganizationResource = z
+  .object({ id: Uuid, slug: z.string(), name: z.string(), time_zone: z.string(), created_at: Timestamp })
+  .meta({ id: "Organization" })
+
+export const getOrganization = defineOperation({
+  name: "organization.get",
+  summary: "Read the organization and its settings.",
+  http: { method: "GET", path: "/v1/organization" },
+  access: { scope: "organization:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({}),
+  output: OrganizationResource,
+  errors: [],
+  inject: { organizations: Organizations },
+  handle: async ({ caller, deps }) => shown(await required(deps.organizations, caller.organization.id)),
+})
+
+export const updateOrganization = defineOperation({
+  name: "organization.update",
+  summary: "Change the organization's name or time zone.",
+  http: { method: "PATCH", path: "/v1/organization" },
+  access: { scope: "organization:write", role: "admin" },
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ name: Name.optional(), time_zone: TimeZone.optional() }),
+  output: OrganizationResource,
+  errors: ["invalid_argument"],
+  examples: [{ input: { time_zone: "Europe/Berlin" } }],
+  inject: { organizations: Organizations },
+  async handle({ input: { name, time_zone }, caller, deps, work }) {
+    const organization = await required(deps.organizations, caller.organization.id)
+    const change = { ...(name === undefined ? {} : { name }), ...(time_zone === undefined ? {} : { time_zone }) }
+    if (Object.keys(change).length === 0) return shown(organization)
+    return shown(await deps.organizations.update(work, organization, change))
+  },
+})
+
+async function required(organizations: Organizations, id: string): Promise<Organization> {
+  const found = await organizations.byId(id)
+  if (found) return found
+  throw new AppError("not_found", `The organization ${id} no longer exists.`, { reason: "organization_not_accessible" })
+}
+
+function shown({ id, slug, name, time_zone, created_at }: Organization) {
+  return { id, slug, name, time_zone, created_at }
+}
+
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: text })
+    return true
+  } catch {
+    return false
+  }
+}

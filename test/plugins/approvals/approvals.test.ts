@@ -1,0 +1,274 @@
+// What waits for a person: steps and calls behind a gate, as the people and programs of an organization meet them.
+import { expect } from "chai"
+import { z } from "zod"
+import { type Document, defineCollection, defineOperation, definePlugin, Store, UnitsOfWork } from "#core"
+import { type TestHost, testHost } from "#core/testing"
+import { ApprovalCollection } from "../../../plugins/approvals/collections.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { until } from "../../waiting.ts"
+
+interface Approval {
+  readonly id: string
+  readonly state: string
+  readonly gate: string
+  readonly risk: string
+  readonly what: string
+  readonly why: string
+  readonly input: Record<string, unknown> & Record<string, unknown>[]
+  readonly digest: string
+  readonly asked_digest: string | null
+  readonly note: string
+  readonly receipt: { ok: boolean; digest: string; result: unknown; error: { code: string; message: string } | null } | null
+}
+interface Refusal {
+  readonly code: string
+  readonly message: string
+  readonly details: { reason?: string; fields?: { path: string; message: string }[] }
+}
+interface Entry {
+  readonly status: string
+  readonly cause: string
+  readonly error: { message: string } | null
+  readonly steps: Record<string, { state: string; approval_id?: string; attempts: number; error: { message: string } | null }>
+}
+
+interface Note extends Document {
+  text: string
+  api_key: string
+}
+const NoteCollection = defineCollection<Note>()({ name: "gated_notes", scope: "organization", times: [], indexes: [] })
+let ran = 0
+const gated = definePlugin({
+  id: "gated-notes",
+  needs: [],
+  config: z.strictObject({}),
+  register(registrar) {
+    registrar.collections(NoteCollection)
+    registrar.operations(
+      defineOperation({
+        name: "gated_notes.write",
+        summary: "Write a note, if a person lets it be.",
+        http: { method: "POST", path: "/v1/gated-notes" },
+        access: { scope: "gated_notes:write", role: "member" },
+        hints: { readOnly: false, destructive: false, idempotent: false },
+        input: z.strictObject({ text: z.string().min(3), api_key: z.string().default("") }),
+        output: z.object({ status: z.string(), approval_id: z.string() }),
+        errors: ["invalid_argument"],
+        gate: {
+          name: "notes.write",
+          risk: "high",
+          summary: "Writing notes.",
+          what: ({ text }) => `Write the note "${text}".`,
+          pending: ({ id }) => ({ status: "pending_approval", approval_id: id }),
+        },
+        handle({ input, caller, work, callId }) {
+          ran++
+          work.in(NoteCollection, caller.organization.id).insert({ id: callId, ...input })
+          return { status: "written", approval_id: "" }
+        },
+      }),
+    )
+  },
+})
+
+describe("approvals", () => {
+  let host: TestHost
+  let second: string
+  before(async () => {
+    host = await testHost({ plugins: [gated] })
+    second = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second admin", role: "admin" })).body.secret
+  })
+  after(() => host.stop())
+
+  const isNotice = ({ subject }: { readonly subject: string }) => subject.endsWith("for your approval")
+  const mails = () => host.mails.filter((one) => !isNotice(one))
+  const gates = (list: string[] | null) =>
+    host.api<{ gates: string[]; gate_everything: boolean } & Refusal>("PUT", "/v1/autonomy-gates", { gates: list })
+  const approval = async (id: string) => (await host.api<Approval>("GET", `/v1/approvals/${id}`)).body
+  const decide = (id: string, body: object, key = second) =>
+    host.api<Approval & Refusal>("POST", `/v1/approvals/${id}/decide`, body, { key })
+  const pipeline = async (name: string, step: object) => {
+    const made = await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+      name,
+      state: "active",
+      auth_mode: "none",
+      pipeline: [step],
+    })
+    expect(made.status, JSON.stringify(made.body)).to.equal(200)
+    return made.body
+  }
+  const mail = (more: object = {}) => ({
+    id: "thank",
+    type: "email.send",
+    gate: true,
+    to: "{{ event.email }}",
+    heading: "Thanks, {{ event.name }}",
+    retry: { max_attempts: 1 },
+    ...more,
+  })
+  const sent = async (one: { slug: string; inbound_url: string }, event: object) => {
+    const { status, body } = await host.send<{ execution_id: string }>(one, event)
+    expect(status).to.equal(200)
+    const entry = async () => (await host.api<Entry>("GET", `/v1/event-pipelines/${one.slug}/executions/${body.execution_id}`)).body
+    const waiting = await until("the step to wait", async () => {
+      const { steps } = await entry()
+      return steps["thank"]?.approval_id === undefined ? undefined : steps["thank"]
+    })
+    expect(waiting).to.include({ state: "pending", attempts: 0 })
+    return { entry, id: waiting.approval_id ?? "" }
+  }
+  const ended = (entry: () => Promise<Entry>) =>
+    until("the step to end", async () => {
+      const one = await entry()
+      return ["done", "failed"].includes(one.steps["thank"]?.state ?? "") ? one : undefined
+    })
+
+  it("hold a step until another admin lets exactly that be done, once", async () => {
+    const one = await pipeline("Thank", mail())
+    const { entry, id } = await sent(one, { email: "ada@example.com", name: "{{ event.email }} {% raw %}" })
+    expect((await entry()).status).to.equal("accepted")
+    expect(mails()).to.have.length(0)
+    const waits = await approval(id)
+    expect(waits).to.include({ state: "pending", gate: "email.send", risk: "medium" })
+    expect(waits.input).to.deep.equal([{ to: "ada@example.com", heading: "Thanks, {{ event.email }} {% raw %}" }])
+    expect(waits.why).to.contain(one.slug)
+    const both = await Promise.all([decide(id, { decision: "approve", digest: waits.digest }), decide(id, { decision: "approve" })])
+    expect(both.filter(({ status }) => status === 200)).to.have.length(1)
+    expect((await ended(entry)).steps["thank"]).to.include({ state: "done", attempts: 1, approval_id: id })
+    expect(mails().map(({ subject }) => subject)).to.deep.equal(["Thanks, {{ event.email }} {% raw %}"])
+    const done = await until("the receipt", async () => ((await approval(id)).receipt ? approval(id) : undefined))
+    expect([done.state, done.receipt?.ok, done.receipt?.digest]).to.deep.equal(["done", true, waits.digest])
+    expect((await decide(id, { decision: "reject" })).body.details.reason).to.equal("already_decided")
+  })
+
+  it("tell the admins of what waits by one mail a minute", async () => {
+    const one = await pipeline("Told", mail())
+    // Early in a minute of its own.
+    host.clock.move(121_000 - (host.clock.now() % 60_000))
+    const both = [await sent(one, { email: "ada@example.com", name: "Ada" }), await sent(one, { email: "bob@example.com", name: "Bob" })]
+    host.clock.move(60_000)
+    const told = await until("the mail", () => host.mails.find((mail) => isNotice(mail) && mail.text.includes(both[0]?.id ?? "")))
+    expect(told.subject).to.equal("2 things wait for your approval")
+    expect(told.text).to.contain(both[1]?.id)
+    for (const { id } of both) await decide(id, { decision: "reject" })
+  })
+
+  it("do what was edited instead, and refuse an edit that the action would not take", async () => {
+    const before = mails().length
+    const { entry, id } = await sent(await pipeline("Edited", mail()), { email: "ada@example.com", name: "Ada" })
+    const asked = await approval(id)
+    const bad = await decide(id, { decision: "edit", input: [{ to: "not an address", heading: "Hello" }] })
+    expect([bad.status, bad.body.details.fields?.[0]?.path]).to.deep.equal([400, "input.0.to"])
+    expect((await decide(id, { decision: "edit" })).body.details.fields?.[0]?.path).to.equal("input")
+    const edited = await decide(id, {
+      decision: "edit",
+      input: [{ to: "ada@example.com", heading: "Hello {{ event.name }}" }],
+      note: "Friendlier.",
+    })
+    expect([edited.status, edited.body.state, edited.body.asked_digest]).to.deep.equal([200, "approved", asked.digest])
+    expect(edited.body.digest).to.not.equal(asked.digest)
+    await ended(entry)
+    expect(
+      mails()
+        .slice(before)
+        .map(({ subject }) => subject),
+    ).to.deep.equal(["Hello {{ event.name }}"])
+  })
+
+  it("fail a step that was rejected, and one that nobody decided about", async () => {
+    const before = mails().length
+    const one = await pipeline("Refused", mail())
+    const rejected = await sent(one, { email: "ada@example.com", name: "Ada" })
+    await decide(rejected.id, { decision: "reject", note: "Not to her." })
+    await ended(rejected.entry)
+    const entry = await until("the entry to fail", async () => {
+      const one = await rejected.entry()
+      return one.status === "failed" && one
+    })
+    expect(entry.steps["thank"]?.error?.message).to.contain("rejected").and.contain("Not to her.")
+    expect([entry.status, entry.cause]).to.deep.equal(["failed", "action_failed"])
+    const late = await sent(one, { email: "ada@example.com", name: "Ada" })
+    host.clock.move(8 * 86_400_000)
+    expect((await approval(late.id)).state).to.equal("expired")
+    expect((await decide(late.id, { decision: "approve" })).body.details.reason).to.equal("already_decided")
+    expect((await ended(late.entry)).steps["thank"]?.error?.message).to.contain("expired")
+    expect(mails()).to.have.length(before)
+  })
+
+  it("let through what the organization does not gate, and refuse a gate that does not exist", async () => {
+    const unknown = await gates(["email.sent"])
+    expect([unknown.status, unknown.body.details.reason]).to.deep.equal([400, "unknown_gate"])
+    expect(unknown.body.message).to.contain("email.send")
+    expect((await gates([])).body).to.deep.equal({ gates: [], gate_everything: false })
+    const before = mails().length
+    const { status, body } = await host.send<{ execution_id: string }>(await pipeline("Free", mail()), {
+      email: "ada@example.com",
+      name: "Ada",
+    })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    await until("the mail", () => mails().length === before + 1)
+    const all = await gates(null)
+    expect(all.body.gate_everything).to.equal(true)
+    expect(all.body.gates).to.include.members(["email.send", "http.request", "notes.write"])
+  })
+
+  it("hold a call, and perform it once as a job, with its secret kept from readers", async () => {
+    const call = () =>
+      host.api<{ status: string; approval_id: string }>(
+        "POST",
+        "/v1/gated-notes",
+        { text: "Hello", api_key: "k-12345678" },
+        { headers: { "Idempotency-Key": "note-1" } },
+      )
+    const first = await call()
+    expect(first.body.status).to.equal("pending_approval")
+    expect((await call()).body).to.deep.equal(first.body)
+    const id = first.body.approval_id
+    expect(await approval(id)).to.deep.include({
+      what: 'Write the note "Hello".',
+      risk: "high",
+      input: { text: "Hello", api_key: "[redacted]" },
+    })
+    expect(JSON.stringify(await host.get(Store).open(ApprovalCollection, host.organization.id).get(id))).to.not.contain("k-12345678")
+    const own = await decide(id, { decision: "approve" }, host.adminKey)
+    expect([own.status, own.body.details.reason]).to.deep.equal([403, "own_request"])
+    const [yes, no] = await Promise.all([decide(id, { decision: "approve" }), decide(id, { decision: "reject" })])
+    expect([yes.status, no.status].filter((status) => status === 200)).to.have.length(1)
+    const end = await until("the end", async () => (["done", "rejected"].includes((await approval(id)).state) ? approval(id) : undefined))
+    const notes = await host.get(Store).open(NoteCollection, host.organization.id).find({})
+    if (end.state === "done") expect(notes).to.have.length(1).and.to.have.nested.property("0.api_key", "k-12345678")
+    else expect(notes).to.have.length(0)
+    expect(ran).to.equal(notes.length)
+    expect(host.logged.join("")).to.not.contain("k-12345678")
+    expect((await host.api<Refusal>("POST", "/v1/gated-notes", { text: "x" })).status).to.equal(400)
+  })
+
+  it("are not carried out where what is kept was changed", async () => {
+    const { entry, id } = await sent(await pipeline("Changed", mail()), { email: "ada@example.com", name: "Ada" })
+    const before = mails().length
+    await host.get(UnitsOfWork).run((work) => {
+      const $set = { input: [{ to: "eve@example.com", heading: "Hello" }] }
+      work.in(ApprovalCollection, host.organization.id).update(id, { $set })
+    })
+    await decide(id, { decision: "approve" })
+    const damaged = await until("the refusal", () => host.logged.find((line) => line.includes("approval_damaged")))
+    expect(damaged).to.contain(id)
+    expect((await entry()).steps["thank"]?.state).to.not.equal("done")
+    expect(mails()).to.have.length(before)
+  })
+
+  it("are nobody else's: another organization finds none, a member cannot decide, an agent has no tool to", async () => {
+    const { body } = await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Hello again" })
+    const id = body.approval_id
+    const other = await host.get(UnitsOfWork).run((work) => {
+      const organizations = host.get(Organizations)
+      const organization = organizations.create(work, { name: "Other", slug: "other" })
+      return host.get(ApiKeys).mint(work, organization.id, { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null }).text
+    })
+    const elsewhere = await decide(id, { decision: "approve" }, other)
+    expect([elsewhere.status, elsewhere.body.details.reason]).to.deep.equal([404, "approval_not_found"])
+    const member = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "member", role: "member" })).body.secret
+    expect((await decide(id, { decision: "approve" }, member)).status).to.equal(403)
+    expect((await approval(id)).state).to.equal("pending")
+  })
+})

@@ -1,0 +1,120 @@
+// Visitors of a page that an experiment compares variants of: real ones, who are served the page and send what its beacon
+// would, and many at once as rows of what is known of them.
+import { type TestHost, testHost } from "#core/testing"
+import { pluginSettings } from "../buckets/stores.ts"
+import { AnalyticsHost, type EventValues } from "../page-analytics/host.ts"
+import { desktopChrome, event, Loop } from "../page-events/loop.ts"
+
+export interface Page {
+  readonly id: string
+  readonly slug: string
+}
+
+export interface Visit {
+  readonly variant: string
+  readonly envelope: Record<string, unknown>
+}
+
+interface Given {
+  readonly u: string
+  readonly e: Record<string, unknown>
+}
+
+let visitors = 0
+let sessions = 0
+
+export class Traffic {
+  readonly host: TestHost
+  readonly analytics: AnalyticsHost
+  readonly #loop: Loop
+  #isCopied = false
+
+  constructor(host: TestHost) {
+    this.host = host
+    this.analytics = new AnalyticsHost(host)
+    this.#loop = new Loop(host)
+  }
+
+  static settings(): Record<string, string> {
+    return pluginSettings({
+      "page-analytics": { seal_every_ms: 200, deadline_ms: 60_000, ready_processes: 0, threads: 1 },
+      "page-events": { address_per_minute: 1_000_000, organization_per_minute: 1_000_000 },
+    })
+  }
+
+  static async start(): Promise<Traffic> {
+    return new Traffic(await testHost({ env: Traffic.settings() }))
+  }
+
+  call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<T> {
+    return this.#loop.call<T>(method, path, body)
+  }
+
+  /** A published page of these variants, and an experiment on it that runs. */
+  async running(
+    name: string,
+    more: object = {},
+    html: readonly string[] = ["<h1>A</h1>", "<h1>B</h1>"],
+  ): Promise<{ page: Page; slug: string }> {
+    const variants = html.map((own, place) => ({ key: "abcdef"[place], html: own, weight: 1 }))
+    const page = await this.call<Page>("POST", "/v1/pages", { title: name, variants })
+    await this.call("POST", `/v1/pages/${page.slug}/publish`)
+    const { slug } = await this.call<{ slug: string }>("POST", "/v1/experiments", { name, page: page.slug, ...more })
+    await this.call("POST", `/v1/experiments/${slug}/start`)
+    return { page, slug }
+  }
+
+  /** Somebody is served the page, whose beacon tells of the view and of these events. */
+  async visit(page: Page, events: readonly object[] = [], agent = `${desktopChrome} Visitor/${++visitors}`): Promise<Visit> {
+    const response = await fetch(`${this.host.url}/p/${this.host.organization.slug}/${page.slug}`, { headers: { "user-agent": agent } })
+    const given = JSON.parse(unescaped(/data-mr="([^"]*)"/.exec(await response.text())?.[1] ?? "")) as Given
+    const body = { _envelope: given.e, sent_at: this.host.clock.now(), events: [event("pageview"), ...events] }
+    const { status } = await this.#loop.send(given.u, { ...page, path: "" }, body, { "user-agent": agent })
+    if (status !== 200 && !agent.includes("bot")) throw new Error(`The events were answered ${status}.`)
+    return { variant: String(given.e["variant"]), envelope: given.e }
+  }
+
+  /** Rows of so many sessions that viewed a variant, the first of which converted; received now. */
+  rowsOf(
+    page: Page,
+    variant: string,
+    { n, leads = 0, ...more }: { n: number; leads?: number } & Record<string, string | number>,
+  ): EventValues[] {
+    return Array.from({ length: n }, (_, place) => {
+      const session_id = `session-${++sessions}`
+      const row = { artifact_id: page.id, variant, session_id, at: this.analytics.now, is_test: false, browser: "chrome", ...more }
+      const view = { ...row, event_id: `${session_id}:view`, event: "pageview" }
+      return place < leads ? [view, { ...row, event_id: `${session_id}:lead`, event: "lead" }] : [view]
+    }).flat()
+  }
+
+  /** Commits rows, received now, and resolves when they are counted. */
+  async write(rows: readonly EventValues[]): Promise<void> {
+    await this.commit(rows)
+    await this.counted()
+  }
+
+  /** Commits rows, received now. The first event of an organization has its copy made; many such at once are a strain on MongoDB. */
+  async commit(rows: readonly EventValues[]): Promise<void> {
+    const first = this.#isCopied ? 0 : 1
+    if (first > 0) {
+      await this.analytics.write(rows.slice(0, first))
+      await this.counted()
+      this.#isCopied = true
+    }
+    await this.analytics.write(rows.slice(first))
+  }
+
+  /** Resolves when what was sent until now is counted. */
+  async counted(): Promise<void> {
+    await this.analytics.caughtUp()
+  }
+
+  stop(): Promise<void> {
+    return this.host.stop()
+  }
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&#39;", "'").replaceAll("&amp;", "&")
+}

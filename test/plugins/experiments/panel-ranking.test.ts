@@ -1,0 +1,52 @@
+// What a panel's cells say together: which variants share a rank, which one is dropped, and over what intervals are.
+import { expect } from "chai"
+import { panelRanking } from "../../../plugins/experiments/panel/ranking.ts"
+
+/** Of each variant, the points that each persona gave, draw by draw. */
+type Points = Readonly<Record<string, readonly (readonly (number | null)[])[]>>
+
+function ranked(points: Points) {
+  const cells = Object.entries(points).flatMap(([variant, personas]) =>
+    personas.flatMap((draws, at) =>
+      draws.map((value, draw) => ({ variant, persona: `p${at}`, draw, value, reason: `${variant} ${value}` })),
+    ),
+  )
+  const personas = Object.values(points)[0]?.map((_draws, at) => `p${at}`) ?? []
+  return panelRanking(cells, Object.keys(points), personas)
+}
+const ranks = ({ ranking }: ReturnType<typeof ranked>) => ranking.map(({ variant_key, rank }) => [variant_key, rank])
+
+describe("the ranking of a panel", () => {
+  it("gives variants one rank where their intervals overlap, and none of them is dropped", () => {
+    const result = ranked({ a: [[2], [3], [4]], b: [[3], [4], [4]] })
+    expect(ranks(result)).to.deep.equal([
+      ["b", 1],
+      ["a", 1],
+    ])
+    expect(result.kill_list).to.deep.equal([])
+  })
+
+  it("ranks apart what does not overlap, with places left out after a tie, and drops what is worse beyond chance", () => {
+    const result = ranked({ low: [[1], [1.1], [1.2]], a: [[4.4], [4.5], [4.6]], b: [[4.5], [4.6], [4.7]] })
+    expect(ranks(result)).to.deep.equal([
+      ["b", 1],
+      ["a", 1],
+      ["low", 3],
+    ])
+    expect(result.kill_list.map(({ variant_key }) => variant_key)).to.include("low")
+    expect(result.kill_list.find(({ variant_key }) => variant_key === "low")?.reason).to.match(/^3\.50 points below b over 3 personas\./)
+  })
+
+  it("takes personas as the sample, and a lone one's draws; failed cells count nowhere", () => {
+    const many = ranked({ a: [[1, 5], [3, 3], [null]] })
+    expect(many.ranking[0]?.score).to.equal(3)
+    // Equal means of whole points: Student's t of one degree of freedom, 12.706, times the root of a rounding's variance, 1/12, over two.
+    expect(many.ranking[0]?.interval?.high).to.be.closeTo(3 + 12.706 * Math.sqrt(1 / 24), 0.001)
+    expect(many.failed_cells).to.deep.equal([{ persona_slug: "p2", variant_key: "a", draw: 0, reason: "a null" }])
+    const lone = ranked({ a: [[2, 4]] }).ranking[0]
+    expect(lone?.score).to.equal(3)
+    // Student's t of one degree of freedom, 12.706, times the standard error, 1.
+    expect(lone?.interval?.low).to.be.closeTo(3 - 12.706, 0.01)
+    expect(ranked({ a: [[4]] }).ranking[0]?.interval).to.equal(null)
+  })
+})

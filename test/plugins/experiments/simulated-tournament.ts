@@ -1,0 +1,54 @@
+// Tournaments among variants of known strengths, judged as the model says, for tests and benchmarks of their rules.
+import type { Comparison } from "../../../plugins/experiments/ranking/comparisons.ts"
+import { fitStrengths } from "../../../plugins/experiments/ranking/fit.ts"
+import { choosePairs } from "../../../plugins/experiments/tournament/choose.ts"
+import { standing } from "../../../plugins/experiments/tournament/stop.ts"
+
+export interface Played {
+  readonly outcome: string
+  readonly leader: string
+  readonly rounds: number
+  readonly order: readonly string[]
+}
+
+/** Plays a tournament of variants `0`, `1`, … with these strengths; a judge errs as the model says. */
+export function play(
+  truth: readonly number[],
+  {
+    maxRounds,
+    random,
+    chosen = true,
+    equalMargin = 0,
+    playsOn = false,
+  }: {
+    maxRounds: number
+    random: () => number
+    /** Whether pairs are chosen, or drawn. */
+    chosen?: boolean
+    equalMargin?: number
+    /** Whether it goes on to the bound when it is decided. */
+    playsOn?: boolean
+  },
+): Played {
+  const keys = truth.map((_, place) => String(place))
+  const comparisons: Comparison[] = []
+  const fitted = () => fitStrengths(comparisons, "bradley-terry", { regularise: true, keys })
+  const at = (key: string) => truth[Number(key)] ?? 0
+  const any = () => {
+    const one = Math.floor(random() * keys.length)
+    const other = (one + 1 + Math.floor(random() * (keys.length - 1))) % keys.length
+    return { first: String(one), second: String(other) }
+  }
+  for (;;) {
+    const now = fitted()
+    const judged = comparisons.map(({ a: first, b: second, winner }) => ({ first, second, value: winner === "a" ? 1 : 0 }))
+    const state = standing(now, judged, { alpha: 0.05, equalMargin })
+    const { outcome, leader } = state
+    if ((outcome !== "undecided" && !playsOn) || comparisons.length >= maxRounds) {
+      const order = [...keys].sort((one, other) => (now.strengths[Number(other)] ?? 0) - (now.strengths[Number(one)] ?? 0))
+      return { outcome, leader, rounds: comparisons.length, order }
+    }
+    const { first, second } = (chosen ? choosePairs(now, state, comparisons.length, 1)[0] : any()) ?? any()
+    comparisons.push({ a: first, b: second, winner: random() < 1 / (1 + Math.exp(at(second) - at(first))) ? "a" : "b", count: 1 })
+  }
+}

@@ -1,0 +1,170 @@
+// The whole of an experiment as people have it: three variants of a page, a panel, a tournament, what two people say, and
+// visitors in a real Chromium, come together in one report.
+import { expect } from "chai"
+import { UnitsOfWork } from "#core"
+import { testHost } from "#core/testing"
+import type { Report } from "../../../plugins/experiments/report/resource.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { browserFolder, launchChromium } from "../../chromium.ts"
+import { until } from "../../waiting.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+import { type Asked, type ModelServer, modelServer, type Said } from "../models/model-server.ts"
+import { Chromium } from "../page-events/chromium.ts"
+import { desktopChrome } from "../page-events/loop.ts"
+import { Traffic } from "./live-traffic.ts"
+
+const merits = { plain: 1, fair: 3, bold: 5 } as const
+type Key = keyof typeof merits
+const visitors = 24
+
+/** A model that reads the number of each page, and acts by it. */
+const byMerit = ({ system, text }: Asked): Said => {
+  const read = [...text.matchAll(/saves (\d) hours/g)].map(([, hours]) => Number(hours))
+  if (!system.includes("compare")) return { json: { answer: `It saves ${read[0]} hours.`, likelihood: read[0] ?? 1 } }
+  const [a = 0, b = 0] = read
+  return { json: { reasoning: `A saves ${a}, B saves ${b}.`, winner: a >= b ? "A" : "B", confidence: 0.8 } }
+}
+
+/** What it saves is written by a script, as many pages do. */
+const html = (merit: number) =>
+  `<h1>Invoices</h1><p id="claim"></p><button data-cta="try">Try it</button><script>claim.textContent = "It saves ${merit} hours a day."</script>`
+
+describe("the story of an experiment", () => {
+  let server: ModelServer
+  let traffic: Traffic
+  let browser: Chromium
+  before(async () => {
+    server = await modelServer()
+    server.answer(byMerit)
+    const model = { base_url: server.url, prices: { input: 1, output: 1 }, images: true }
+    const settings = {
+      models: { judge: { ...model, model: "judge-1" }, persona: { ...model, model: "persona-1" } },
+      screenshots: { browser_folder: browserFolder },
+      experiments: { sync_deadline_ms: 110_000 },
+      "page-analytics": { seal_every_ms: 100, deadline_ms: 60_000 },
+    }
+    traffic = new Traffic(await testHost({ capture: false, env: pluginSettings(settings) }))
+    browser = await Chromium.start()
+  })
+  after(async () => {
+    await browser?.stop()
+    await traffic?.stop()
+    await server.close()
+  })
+
+  /** A key of a person who is new to the organization. */
+  const person = async (email: string): Promise<string> => {
+    const { host } = traffic
+    return await host.get(UnitsOfWork).run((work) => {
+      const user = host.get(Organizations).addUser(work, { email })
+      host.get(Organizations).addMember(work, host.organization.id, user.id, "member")
+      const wanted = { name: email, kind: "api_key" as const, role: "member" as const, scopes: null, user: user.id }
+      return host.get(ApiKeys).mint(work, host.organization.id, wanted).text
+    })
+  }
+
+  /** Somebody opens the page, and does what it asks for as often as it saves hours. */
+  const visit = async (slug: string, number: number): Promise<Key> => {
+    const { page, context, faults } = await browser.visitor({ userAgent: `${desktopChrome} Visitor/${number}` })
+    await page.goto(`${traffic.host.url}/p/${traffic.host.organization.slug}/${slug}`)
+    const claim = await page.textContent("#claim")
+    const key = (Object.keys(merits) as Key[]).find((one) => claim?.includes(` ${merits[one]} hours`)) as Key
+    const told = page.waitForRequest((request) => request.method() === "POST" && (request.postData() ?? "").includes("cta_click"))
+    const acts = number % 5 < merits[key]
+    if (acts) await page.click("[data-cta=try]")
+    await page.evaluate(
+      "Object.defineProperty(document,'visibilityState',{value:'hidden'});document.dispatchEvent(new Event('visibilitychange'))",
+    )
+    if (acts) await told
+    await context.close()
+    expect(faults).to.deep.equal([])
+    return key
+  }
+
+  it("leads to one report", async () => {
+    const variants = (Object.keys(merits) as Key[]).map((key) => ({ key, html: html(merits[key]) }))
+    const { slug: page, id } = await traffic.call<{ slug: string; id: string }>("POST", "/v1/pages", { title: "Invoices", variants })
+    await traffic.call("POST", `/v1/pages/${page}/publish`)
+    const hypothesis = "Readers go by the hours that they save."
+    const goal = { kind: "page_event", event: "cta_click", element: "try" }
+    const { slug } = await traffic.call<{ slug: string }>("POST", "/v1/experiments", { name: "Hours saved", hypothesis, page, goal })
+    for (const name of ["Founder", "Buyer"]) await traffic.call("POST", "/v1/personas", { name })
+    await traffic.call("POST", `/v1/experiments/${slug}/panel`, { draws: 1 })
+    await traffic.call("POST", `/v1/experiments/${slug}/tournament`, {})
+    const said = { ada: "Bold is clear at once.", grace: "Plain says <nothing> to me." }
+    for (const [name, feedback] of Object.entries(said)) {
+      const item = { experiment_slug: slug, variant_key: name === "ada" ? "bold" : "plain", feedback }
+      const key = await person(`${name}@example.com`)
+      expect((await traffic.host.api("POST", "/v1/page-feedback", { items: [item] }, { key })).status).to.equal(200)
+    }
+    await traffic.call("POST", `/v1/experiments/${slug}/start`)
+    const seen = new Map<Key, number>()
+    for (let number = 0; number < visitors; number++) {
+      const key = await visit(page, number)
+      seen.set(key, (seen.get(key) ?? 0) + 1)
+    }
+    const views = () =>
+      traffic.call<{ rows: unknown[] }>(
+        "GET",
+        `/v1/datasets/page-events/rows?limit=200&filter=${encodeURIComponent(JSON.stringify({ artifact_id: id, event: "pageview" }))}`,
+      )
+    await until("all views", async () => (await views()).rows.length === visitors)
+    await traffic.counted()
+
+    const report = await traffic.call<Report>("GET", `/v1/experiments/${slug}/report`)
+    expect(report.panel?.ranking.map(({ variant_key, score }) => [variant_key, score])).to.deep.equal([
+      ["bold", 5],
+      ["fair", 3],
+      ["plain", 1],
+    ])
+    expect(report.panel?.text_from).to.equal("browser")
+    expect(report.tournament).to.deep.include({ outcome: "leader", leader_key: "bold", text_from: "browser", merges: [] })
+    expect(report.feedback.map(({ variant_key, feedback }) => [variant_key, feedback])).to.deep.equal([
+      ["bold", said.ada],
+      ["plain", said.grace],
+    ])
+    expect(new Set(report.feedback.map(({ judge_slug }) => judge_slug)).size).to.equal(2)
+    expect(report.live).to.deep.include({ source: "visitors" })
+    const counted = report.live?.variants.map(({ variant_key, visitors }) => [variant_key, visitors])
+    expect(counted).to.deep.equal(Object.keys(merits).map((key) => [key, seen.get(key as Key) ?? 0]))
+    const bold = report.live?.variants.find(({ variant_key }) => variant_key === "bold")
+    expect(bold?.conversions).to.equal(seen.get("bold"))
+
+    const decision = { variant_key: "bold", rationale: "All evidence is for it." }
+    await traffic.call("POST", `/v1/experiments/${slug}/decide`, decision)
+    const decided = await traffic.call<Report>("GET", `/v1/experiments/${slug}/report`)
+    expect(decided.live).to.deep.include({ source: "ledger", variants: report.live?.variants })
+    expect(decided.experiment.decision).to.deep.include({ variant_key: "bold", reason: decision.rationale })
+    const { judges } = await traffic.call<{ judges: { judge_slug: string; calibration: { experiments: number } }[] }>("GET", "/v1/judges")
+    expect(judges.map(({ judge_slug, calibration }) => [judge_slug, calibration.experiments])).to.deep.equal([
+      ["model:judge-1@judge-v1", 1],
+      ["model:persona-1@panel", 1],
+      ["persona:buyer", 1],
+      ["persona:founder", 1],
+    ])
+
+    // As a person opens it: a file, in a browser that the service knows nothing of.
+    const answer = await fetch(`${traffic.host.url}/v1/experiments/${slug}/report/export`, {
+      headers: { Authorization: `Bearer ${traffic.host.adminKey}` },
+    })
+    const document = await answer.text()
+    const reader = await launchChromium(["--no-sandbox"])
+    try {
+      const tab = await reader.newPage()
+      await tab.setContent(document)
+      expect(await tab.title()).to.equal("Hours saved: experiment report")
+      const text = await tab.textContent("main")
+      for (const words of [hypothesis, said.ada, said.grace, decision.rationale, "bold is proven to beat each rival.", "Conversion rate"])
+        expect(text).to.include(words)
+      const heights = await tab.evaluate<number[]>(
+        "[...document.querySelectorAll('svg.figure')].map((one) => one.getBoundingClientRect().height)",
+      )
+      expect(heights.length).to.be.at.least(4)
+      expect(Math.min(...heights)).to.be.above(50)
+      const folder = process.env["MILLRACE_TEST_PICTURES"]
+      if (folder !== undefined) await tab.screenshot({ path: `${folder}/report.png`, fullPage: true })
+    } finally {
+      await reader.close()
+    }
+  }).timeout(300_000)
+})

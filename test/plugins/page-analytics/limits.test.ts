@@ -1,0 +1,67 @@
+// What a query may take: its time, its memory, its process and its place in the line, as the asker is told.
+import { readdirSync, readFileSync } from "node:fs"
+import { expect } from "chai"
+import { until } from "../../waiting.ts"
+import { AnalyticsHost } from "./host.ts"
+
+const endless = "SELECT count(*) FROM range(1000000000000)"
+
+interface Refusal {
+  readonly code: string
+  readonly details?: { readonly reason: string }
+}
+
+const asker = (service: AnalyticsHost) => async (query: string) => {
+  const { status, body } = await service.api<Refusal>("POST", "/v1/page-analytics/query", { query })
+  return [status, body.code, body.details?.reason].join(" ")
+}
+
+describe("page analytics: limits of queries", () => {
+  let service: AnalyticsHost
+  before(async () => {
+    service = await AnalyticsHost.start({ memory_mb: 128, threads: 1, ready_processes: 0 })
+  })
+  after(() => service.stop())
+
+  /** Processes that this one started to answer queries, with the time of the processor that each has had, in ticks. */
+  const processes = () =>
+    readdirSync("/proc")
+      .filter((pid) => /^\d+$/.test(pid))
+      .flatMap((pid) => {
+        try {
+          if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("page-analytics")) return []
+          const [, parent, ...rest] = readFileSync(`/proc/${pid}/stat`, "utf8")
+            .replace(/^.*\) /, "")
+            .split(" ")
+            .map(Number)
+          return parent === process.pid ? [{ pid: Number(pid), ticks: rest[9] ?? 0 }] : []
+        } catch {
+          return []
+        }
+      })
+
+  it("end at their deadline, and are refused where they find no place in the line", async () => {
+    const narrow = await AnalyticsHost.start({ deadline_ms: 1_000, threads: 1, concurrency: 1, max_waiting: 1 })
+    try {
+      const answers = await Promise.all([endless, endless, endless].map(asker(narrow)))
+      const late = "504 deadline_exceeded query_timeout"
+      expect(answers.sort()).to.deep.equal(["429 resource_exhausted too_many_queries", late, late])
+    } finally {
+      await narrow.stop()
+    }
+  })
+
+  it("end at the memory that they may have", async () => {
+    expect(await asker(service)("SELECT array_agg(range) FROM range(50000000)")).to.equal("400 invalid_argument query_memory")
+  })
+
+  it("are told that their process crashed, and the next has another", async () => {
+    expect(await service.rows("SELECT 1")).to.deep.equal([[1]])
+    const before = new Map(processes().map(({ pid, ticks }) => [pid, ticks]))
+    const asked = asker(service)(endless)
+    await until("a process to be busy", () => processes().find(({ pid, ticks }) => ticks > (before.get(pid) ?? ticks) + 9))
+    for (const pid of before.keys()) process.kill(pid, "SIGKILL")
+    expect(await asked).to.equal("400 invalid_argument query_crashed")
+    expect(await service.rows("SELECT 1")).to.deep.equal([[1]])
+  })
+})
