@@ -98,6 +98,7 @@ export type Operations = {
   "experiments.start": typeof import("../plugins/experiments/operations/experiments.ts").startExperiment
   "experiments.start_panel": typeof import("../plugins/experiments/operations/panel.ts").startPanel
   "experiments.update": typeof import("../plugins/experiments/operations/experiments.ts").updateExperiment
+  "integration_apps.list": typeof import("../plugins/integrations/operations/apps.ts").listIntegrationApps
   "integrations.connect": typeof import("../plugins/integrations/operations/connect.ts").connectIntegration
   "integrations.disconnect": typeof import("../plugins/integrations/operations/one.ts").disconnectIntegration
   "integrations.get": typeof import("../plugins/integrations/operations/one.ts").getIntegration
@@ -209,6 +210,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "experiments.start": { method: "POST", path: "/v1/experiments/{slug}/start", repeatable: true, keyed: true },
   "experiments.start_panel": { method: "POST", path: "/v1/experiments/{slug}/panel", keyed: true },
   "experiments.update": { method: "PATCH", path: "/v1/experiments/{slug}", repeatable: true },
+  "integration_apps.list": { method: "GET", path: "/v1/integration-apps", repeatable: true },
   "integrations.connect": { method: "POST", path: "/v1/integrations-connect", keyed: true },
   "integrations.disconnect": { method: "DELETE", path: "/v1/integrations/{id}" },
   "integrations.get": { method: "GET", path: "/v1/integrations/{id}", repeatable: true },

@@ -1,7 +1,8 @@
-// An app that can be connected: what its credentials look like and how a request to it is made. Plugins add apps; this
-// one brings `http`, for any API that takes fixed headers.
+// An app that can be connected: what its credentials look like and how a request to it is made. Most are documents
+// (apps/documents, and a user's own); plugins add others, and `http` is for any API that takes fixed headers.
 import type { z } from "zod"
 import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
+import type { AppDocument } from "./apps/document.ts"
 
 export interface IntegrationRequest {
   readonly method: string
@@ -20,19 +21,24 @@ export interface ConnectUrlArgs {
   readonly scopes: readonly string[]
 }
 
-/** `native`: credentials are given and kept here. `oauth`, `broker`: the user grants access at a URL that the app names. */
+/**
+ * `native`: credentials are given and kept here; with `connectUrl`, access may be granted instead. `oauth`, `broker`: the
+ * user grants access at a URL that the app names.
+ */
 export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
   /** What callers say; lower case. */
   readonly name: string
   readonly summary: string
   readonly kind: "native" | "oauth" | "broker"
+  /** Of an app that is a document. */
+  readonly document?: AppDocument
   /** A strict object. Its messages must not repeat values. */
   readonly credentials: C
   /** What is wrong with well-formed credentials; throws AppError that does not repeat them. */
   check?(credentials: z.output<C>, deps: { readonly http: OutgoingHttp }): Promise<void> | void
   /** The request as it goes out, credentials in place. Throws `invalid_argument` for one that would leave the app's base. */
   request(credentials: z.output<C>, request: IntegrationRequest): OutgoingRequest
-  /** Of `oauth` and `broker` apps: where the user goes to grant access. */
+  /** Where the user goes to grant access. */
   connectUrl?(args: ConnectUrlArgs): Promise<string>
 }
 

@@ -46,18 +46,24 @@ export interface Connected {
 
 export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWork, input: ConnectInput): Promise<Connected> {
   const app = deps.apps.get(input.app)
-  if (app.kind !== "native" && (input.managed_access ?? "") !== "") {
+  const isNative = app.kind === "native" && (input.credentials !== undefined || input.rotate_credentials || app.connectUrl === undefined)
+  if (!isNative && (input.managed_access ?? "") !== "") {
     throw invalid(
       "managed_access",
-      `${app.name} is connected by ${app.kind === "oauth" ? "an OAuth grant" : "a connection broker"}, which cannot be lent`,
+      `${app.name} is connected by ${app.kind === "broker" ? "a connection broker" : "an OAuth grant"}, which cannot be lent`,
     )
   }
-  if (app.kind === "native") {
+  if (isNative) {
     const credentials = await checkedCredentials(deps, app, input.credentials)
     return input.rotate_credentials ? rotate(deps, caller, work, input, app, credentials) : add(deps, caller, work, input, app, credentials)
   }
   if (input.credentials !== undefined) throw invalid("credentials", `${app.name} needs none; access is granted at connect_url`)
   if (input.rotate_credentials) throw invalid("rotate_credentials", `${app.name} has no credentials to rotate; connect it again`)
+  if (!app.connectUrl) {
+    throw new AppError("failed_precondition", `${app.name} is connected by an authorization, which this service is not set up for.`, {
+      reason: "authorization_unavailable",
+    })
+  }
   return add(deps, caller, work, input, app, undefined)
 }
 

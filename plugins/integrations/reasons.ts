@@ -9,6 +9,11 @@ export const reasons = defineReasons({
     remedy: "Name one.",
     details: { candidates: z.array(z.string()).describe("Slugs of those that match.") },
   },
+  authorization_unavailable: {
+    code: "failed_precondition",
+    summary: "The app is connected by an authorization alone, and the service is not set up for it.",
+    remedy: "Ask the operator, or connect an app that takes credentials.",
+  },
   credentials_refused: {
     code: "invalid_argument",
     summary: "The app needs credentials and got none, or takes none and got some.",

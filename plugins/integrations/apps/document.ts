@@ -1,0 +1,134 @@
+// What a document of an app holds: how it is reached, how credentials are sent, and the call that proves them. The
+// documents that ship and those of a user are held against the same schema.
+import { z } from "zod"
+import { Name, Slug } from "#core"
+
+const parameterName = /^[a-z][a-z0-9_]*$/
+const placeholder = /\{([^{}]*)\}/g
+
+const Url = z
+  .string()
+  .max(2_048)
+  .refine(
+    (text) => /^https?:\/\/[^\s\\@]+$/i.test(text) && URL.canParse(text),
+    "expected an absolute http(s) URL without user name or password",
+  )
+
+const BaseUrl = z
+  .string()
+  .max(2_048)
+  .refine(
+    (text) => /^https?:\/\/[^\s\\@?#]+$/i.test(text) && !text.endsWith("/") && URL.canParse(filled(text, () => "x")),
+    "expected an absolute http(s) URL without query, fragment, user name, password or a slash at its end, such as https://{region}.api.example.com/v2",
+  )
+  .describe("Where the API begins. A parameter stands in it in braces.")
+
+const HeaderName = z.string().regex(/^[A-Za-z0-9-]{1,100}$/, "expected a header name: letters, digits and hyphens")
+
+/** How a secret is put into a request. */
+const Authorise = z
+  .discriminatedUnion("in", [
+    z.strictObject({ in: z.literal("bearer") }),
+    z.strictObject({ in: z.literal("header"), name: HeaderName, prefix: z.string().max(50).default("") }),
+    z.strictObject({ in: z.literal("basic"), username: z.string().max(100).describe("The user name; the secret is the password.") }),
+    z.strictObject({ in: z.literal("query"), name: z.string().min(1).max(100) }),
+  ])
+  .describe("How the secret is sent: `bearer`, a `header`, the password of `basic`, or a `query` parameter.")
+export type Authorise = z.output<typeof Authorise>
+
+const ApiKey = z.strictObject({
+  label: z.string().max(300).default("API key.").describe("What the vendor calls it, and where it is found."),
+  authorise: Authorise.default({ in: "bearer" }),
+})
+
+const Basic = z.strictObject({
+  username: z.string().max(300).default("User name.").describe("What the vendor calls the user name."),
+  password: z.string().max(300).default("Password.").describe("What the vendor calls the password."),
+})
+
+const OAuth2 = z.strictObject({
+  authorization_url: Url,
+  token_url: Url,
+  revocation_url: Url.optional(),
+  scopes: z.array(z.string().min(1).max(500)).max(100).default([]).describe("Asked for where a caller names none."),
+  scope_separator: z.string().min(1).max(3).default(" "),
+  pkce: z.boolean().default(true),
+  client_auth: z.enum(["basic", "body"]).default("body").describe("How the client proves itself at the token URL."),
+  authorization_parameters: z.record(z.string(), z.string().max(500)).default({}).describe("Added to the authorization URL."),
+  origin_from: z
+    .strictObject({ url: Url.optional(), field: z.string().min(1).max(100) })
+    .optional()
+    .describe("Where the API's origin is told: a field of the token response, or of what `url` answers. It replaces that of base_url."),
+  authorise: Authorise.default({ in: "bearer" }),
+})
+
+const Test = z
+  .strictObject({
+    method: z.enum(["GET", "HEAD", "POST"]).default("GET"),
+    path: z
+      .string()
+      .max(2_048)
+      .regex(/^\/(?!\/)[^\s\\?#]*$/, "expected a path that starts with one / and holds no query"),
+    query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+    success: z
+      .strictObject({
+        status: z.array(z.int().min(200).max(299)).min(1).default([200]),
+        json: z
+          .strictObject({
+            field: z.string().min(1).max(200).describe("Dotted path."),
+            equals: z.union([z.string(), z.number(), z.boolean()]).optional().describe("Absent: the field must be there."),
+          })
+          .optional(),
+      })
+      .default({ status: [200] })
+      .describe("What proves that the credentials work."),
+  })
+  .describe("A call that changes nothing and needs the credentials.")
+
+const RateLimit = z.strictObject({
+  requests: z.int().min(1),
+  per_seconds: z.number().positive().optional().describe("Absent: so many at once."),
+  note: z.string().max(300).default(""),
+})
+
+export const AppDocument = z
+  .strictObject({
+    slug: Slug,
+    name: Name,
+    summary: z.string().trim().min(1).max(300),
+    docs_url: Url,
+    base_url: BaseUrl,
+    parameters: z
+      .record(z.string().regex(parameterName, "expected lower-case letters, digits and _"), z.string().min(1).max(300))
+      .default({})
+      .describe("Parts of base_url that each connection gives beside its secret, each with what it is."),
+    headers: z.record(HeaderName, z.string().max(1_000)).default({}).describe("Sent with every request. Not for secrets."),
+    auth: z
+      .strictObject({ api_key: ApiKey.optional(), basic: Basic.optional(), oauth2: OAuth2.optional() })
+      .refine((kinds) => Object.values(kinds).some((kind) => kind !== undefined), "give at least one of api_key, basic, oauth2"),
+    test: Test,
+    rate_limits: z.array(RateLimit).max(10).default([]).describe("As the vendor publishes them."),
+  })
+  .superRefine(({ base_url, parameters }, { addIssue }) => {
+    const used = new Set([...base_url.matchAll(placeholder)].map(([, name = ""]) => name))
+    for (const name of used) {
+      if (Object.hasOwn(parameters, name)) continue
+      addIssue({ code: "custom", path: ["base_url"], message: `{${name}} is not a parameter; describe it under parameters.${name}` })
+    }
+    for (const name of Object.keys(parameters)) {
+      if (reserved.has(name)) {
+        addIssue({ code: "custom", path: ["parameters", name], message: `"${name}" is a name of credentials; take another` })
+      } else if (!used.has(name)) {
+        addIssue({ code: "custom", path: ["parameters", name], message: `base_url does not use it; write {${name}} there, or remove it` })
+      }
+    }
+  })
+
+export type AppDocument = z.output<typeof AppDocument>
+
+const reserved: ReadonlySet<string> = new Set(["api_key", "username", "password", "access_token", "refresh_token"])
+
+/** The text with each placeholder replaced. */
+export function filled(text: string, replacement: (name: string) => string): string {
+  return text.replace(placeholder, (_, name: string) => replacement(name))
+}

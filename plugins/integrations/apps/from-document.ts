@@ -1,0 +1,65 @@
+// An app as its document says: the credentials that a connection gives, and a request with them in place.
+import { z } from "zod"
+import { checkHeaders } from "../../outgoing-http/index.ts"
+import { type AnyIntegrationApp, defineIntegrationApp } from "../app.ts"
+import { type Base, requestBelow } from "./below-base.ts"
+import { type AppDocument, type Authorise, filled } from "./document.ts"
+
+/** Host labels: no value can leave its place in the base URL. */
+const Parameter = z
+  .string()
+  .max(100)
+  .regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]|\.(?=[A-Za-z0-9])){0,99}$/, "expected letters, digits, hyphens and single dots")
+
+type Given = Readonly<Record<string, string>>
+
+export function appOf(document: AppDocument): AnyIntegrationApp {
+  const { slug, summary, auth } = document
+  return defineIntegrationApp({
+    name: slug,
+    summary,
+    kind: auth.api_key || auth.basic ? "native" : "oauth",
+    document,
+    credentials: credentialsOf(document),
+    check(given: Given, { http }) {
+      const { url, headers } = baseOf(document, given)
+      checkHeaders(headers)
+      http.check(url)
+    },
+    request: (given: Given, request) => requestBelow(baseOf(document, given), request),
+  })
+}
+
+/** What a caller gives to connect natively: one secret, or a user name and password, and the parameters. */
+function credentialsOf({ auth, parameters }: AppDocument): z.ZodType<Given> {
+  const secret = (text: string) => z.string().trim().min(1).max(8_000).describe(text)
+  const shared = Object.fromEntries(Object.entries(parameters).map(([name, text]) => [name, Parameter.describe(text)]))
+  const kinds = [
+    ...(auth.api_key ? [z.strictObject({ api_key: secret(auth.api_key.label), ...shared })] : []),
+    ...(auth.basic ? [z.strictObject({ username: secret(auth.basic.username), password: secret(auth.basic.password), ...shared })] : []),
+  ]
+  const [first = z.strictObject({}), second] = kinds
+  return (second ? z.union([first, second]) : first) as z.ZodType<Given>
+}
+
+function baseOf(document: AppDocument, given: Given): Base {
+  const url = filled(document.base_url, (name) => given[name] ?? "")
+  const { username, password, api_key = "" } = given
+  const sent =
+    username === undefined || password === undefined
+      ? sentSecret(document.auth.api_key?.authorise ?? { in: "bearer" }, api_key)
+      : { headers: basicHeader(username, password) }
+  return { url, ...sent, headers: { ...document.headers, ...sent.headers } }
+}
+
+/** The headers or query parameters that carry a secret. */
+export function sentSecret(authorise: Authorise, secret: string): Omit<Base, "url"> {
+  if (authorise.in === "bearer") return { headers: { Authorization: `Bearer ${secret}` } }
+  if (authorise.in === "header") return { headers: { [authorise.name]: authorise.prefix + secret } }
+  if (authorise.in === "basic") return { headers: basicHeader(authorise.username, secret) }
+  return { headers: {}, query: { [authorise.name]: secret } }
+}
+
+function basicHeader(username: string, password: string): Record<string, string> {
+  return { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` }
+}
