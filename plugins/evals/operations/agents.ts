@@ -46,7 +46,7 @@ const fields = {
   instructions: z.string().max(20_000).describe("Of chat completions: the system message; empty: none."),
   timeout_ms: z.int().min(1_000).max(300_000).describe("Of one answer."),
   prices: z
-    .strictObject({ input: z.number().min(0), output: z.number().min(0) })
+    .strictObject({ input: z.number().min(0).max(1e9), output: z.number().min(0).max(1e9) })
     .describe("Millicents (1/100,000 of a dollar) per million tokens, of chat completions; a webhook says what it cost."),
 }
 

@@ -26,6 +26,8 @@ export interface AgentQuestion {
 
 /** What is kept and judged of an answer, characters. */
 const maxOutput = 20_000
+/** Of one answer, millicents: 100,000 dollars. */
+const maxCost = 1e10
 
 /** Throws AppError: `unavailable` where a later try may do, others where the agent did not answer as its protocol says. */
 export async function askAgent(integrations: Integrations, organization: string, question: AgentQuestion): Promise<AgentAnswer> {
@@ -50,7 +52,7 @@ function webhookAnswer(key: string, { output, page, html, cost_millicents }: Rec
     output: output.slice(0, maxOutput).toWellFormed(),
     ...(typeof page === "string" && page !== "" ? { page } : {}),
     ...(typeof html === "string" && html !== "" ? { html } : {}),
-    costMillicents: typeof cost_millicents === "number" && cost_millicents > 0 ? cost_millicents : 0,
+    costMillicents: believed(cost_millicents),
   }
 }
 
@@ -68,7 +70,12 @@ function chatAnswer({ agent: { key, prices } }: StoredRun, answer: Record<string
   const usage = objectOf(answer["usage"])
   const tokens = (name: string) => (typeof usage?.[name] === "number" ? usage[name] : 0)
   const cost = (tokens("prompt_tokens") * prices.input + tokens("completion_tokens") * prices.output) / 1_000_000
-  return { output: output.slice(0, maxOutput).toWellFormed(), costMillicents: cost }
+  return { output: output.slice(0, maxOutput).toWellFormed(), costMillicents: believed(cost) }
+}
+
+/** A cost that no answer has is not known: sums of such would not be numbers that can be stored. */
+function believed(cost: Json | undefined): number {
+  return typeof cost === "number" && cost > 0 && cost <= maxCost ? cost : 0
 }
 
 function unusable(key: string, problem: string): AppError {

@@ -44,6 +44,7 @@ export interface Answer {
   readonly output: string
   readonly artifact: string | null
   readonly judged_again: string | null
+  readonly agent_millicents: number
 }
 
 export interface Refusal {

@@ -332,6 +332,24 @@ describe("runs of eval suites", () => {
     await bench.host.api("PUT", `/v1/evals/suites/${suite}`, { cron_enabled: false })
   })
 
+  it("end with a verdict and a cost where an agent names a cost that no answer has", async () => {
+    bench.judge.answer(bySight)
+    const chat = await bench.suite("dear-chat", ["one", "two"], { agent_key: "chat" })
+    const desk = await bench.suite("dear-desk", ["one", "two"])
+    for (const wrong of [Number.MAX_VALUE, -Number.MAX_VALUE, -1]) {
+      const usage = { prompt_tokens: wrong, completion_tokens: wrong }
+      const choices = [{ index: 0, message: { role: "assistant", content: "right" }, finish_reason: "stop" }]
+      bench.agent.answer(({ path }) => ({ body: path === "/desk" ? { output: "right", cost_millicents: wrong } : { choices, usage } }))
+      for (const suite of [chat, desk]) {
+        const run = await bench.run(suite, 2)
+        expect(run.verdict, `${suite} ${wrong}: ${run.reason}`).to.equal("passed")
+        expect(run.cost_millicents).to.be.within(0, 1_000)
+        const answers = await bench.answers(suite, run)
+        expect(answers.map((one) => [one.verdict, one.agent_millicents])).to.deep.equal(Array(4).fill(["pass", 0]))
+      }
+    }
+  })
+
   it("do not fail an agent that does not answer in time", async () => {
     const suite = await bench.suite("mute-too", ["one"], { agent_key: "hasty" })
     bench.agent.answer(() => "silent")
