@@ -29,6 +29,12 @@ export class Claims {
     this.#clock = clock
   }
 
+  /** Whether a job of any of these types is due: one look in place of one for each type. */
+  async any(types: readonly string[]): Promise<boolean> {
+    if (types.length === 0) return false
+    return (await this.#store.open(JobCollection).count(this.#isDue({ type: { $in: [...types] } }), { limit: 1 })) > 0
+  }
+
   /** At most `room` jobs of the type that nobody holds and whose time has come. */
   async due(type: string, room: number): Promise<DueJobs> {
     const oldest = await this.#find({ type }, room)
@@ -84,8 +90,11 @@ export class Claims {
   }
 
   #find(which: Filter, limit: number): Promise<JobDocument[]> {
-    const filter = { state: "queued", ...which, run_at: { $lte: timestamp(this.#clock.now()) } }
-    return this.#store.open(JobCollection).find(filter, { sort: { run_at: 1 }, limit })
+    return this.#store.open(JobCollection).find(this.#isDue(which), { sort: { run_at: 1 }, limit })
+  }
+
+  #isDue(which: Filter): Filter {
+    return { state: "queued", ...which, run_at: { $lte: timestamp(this.#clock.now()) } }
   }
 }
 

@@ -264,10 +264,17 @@ export class DurableQueue implements JobQueue {
   }
 
   async #poll(): Promise<void> {
-    for (const type of this.#args.jobs.keys()) {
+    const types = [...this.#args.jobs.keys()].filter((type) => this.#held.room(type) > 0)
+    // Before the look, so that what is committed meanwhile is looked for again.
+    for (const type of types) this.#backlog.delete(type)
+    if (!(await this.#claims.any(types))) return
+    for (const type of types) {
       const room = this.#held.room(type)
-      if (room <= 0 || this.#stopped) continue
-      // Before the look, so that what is committed meanwhile is looked for again.
+      if (this.#stopped) return
+      if (room <= 0) {
+        this.#backlog.add(type)
+        continue
+      }
       this.#backlog.delete(type)
       const { jobs, more } = await this.#claims.due(type, room)
       const free = jobs.filter(({ id }) => !this.#held.has(id))
