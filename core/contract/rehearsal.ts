@@ -38,6 +38,8 @@ export interface RehearsalFixtures {
   connection(context: RehearsalContext, connection: RehearsedConnection): Promise<void>
   /** All rows of a dataset, by its slug. */
   rows(context: RehearsalContext, dataset: string): Promise<readonly (Document & { readonly values: Record<string, Json> })[]>
+  /** Opens every gate of the caller's organization, so that nothing waits for a person. Optional: no plugin has to offer it. */
+  open_gates(context: RehearsalContext): Promise<void>
 }
 
 /** One fixture, as a plugin declares it. */

@@ -82,7 +82,10 @@ export class Rehearsal {
     }
   }
 
-  /** A caller who may do everything in a new organization; an earlier organization with that slug gives way. */
+  /**
+   * A caller who may do everything in a new organization, whose gates are open; an earlier organization with that slug
+   * gives way.
+   */
   async createOrganization(slug = defaultOrganization): Promise<Caller> {
     const ids = this.runtime.container.get(Ids)
     const caller: Caller = {
@@ -96,6 +99,7 @@ export class Rehearsal {
       log: this.runtime.log as Logger,
     }
     await this.fixture(caller, "organization")
+    if (this.runtime.registry.get(RehearsalFixturePoint, "open_gates")) await this.fixture(caller, "open_gates")
     return caller
   }
 

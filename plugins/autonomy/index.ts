@@ -21,6 +21,12 @@ export default definePlugin({
   register(registrar) {
     registrar.collections(AutonomyGateCollection)
     registrar.operations(getGates, setGates)
+    registrar.rehearsal({
+      name: "open_gates",
+      async run({ call }) {
+        await call(setGates, { gates: [] })
+      },
+    })
     registrar.provide(AutonomyGates, {
       inject: { store: Store },
       create: ({ store }) => ({

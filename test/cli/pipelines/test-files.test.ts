@@ -73,6 +73,34 @@ describe("pipelines test", () => {
     expect(output).to.include("2 passed")
   })
 
+  it("runs a step that waits for approval as if it were approved", async () => {
+    folder.write(
+      "pipelines/thanks.yaml",
+      `name: Thanks
+auth_mode: none
+pipeline:
+  - { id: thank, type: email.send, gate: true, to: "{{ event.email }}", heading: "Thanks, {{ event.name }}" }
+  - { id: told, type: http.request, needs: [thank], url: https://crm.example.com/thanked }
+`,
+    )
+    folder.write(
+      "pipelines/thanks.test.yaml",
+      `tests:
+  - name: thanks by mail, then tells the CRM
+    http: [{ url: https://crm.example.com/thanked }]
+    event: { body: { email: ada@example.com, name: Ada } }
+    expect:
+      status: accepted
+      emails: [{ to: ada@example.com, subject: "Thanks, Ada" }]
+      calls: [{ url: https://crm.example.com/thanked }]
+      journal: { steps: { thank: { state: done, attempts: 1 } } }
+`,
+    )
+    const { code, output } = await folder.run(["test"])
+    expect(code, output).to.equal(0)
+    expect(output).to.include("1 passed")
+  })
+
   it("shows what differs, in the terminal and as JUnit, and ends with 1", async () => {
     folder.write("pipelines/orders.yaml", pipeline)
     folder.write("pipelines/orders.test.yaml", tests("1.5"))
