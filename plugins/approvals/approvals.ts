@@ -41,6 +41,8 @@ export interface ApprovalServices {
   readonly queue: JobQueue
   readonly gates: AutonomyGates
   readonly expireMs: number
+  /** From its expiry until an approval is removed, with what it asked for. */
+  readonly keepMs: number
 }
 
 export interface Verdict {
@@ -66,6 +68,7 @@ export class Approvals implements Gatekeeper {
 
   file(work: UnitOfWork, organization: string, id: string, held: HeldWork): FiledApproval {
     const now = this.#services.clock.now()
+    const expiresAt = now + this.#services.expireMs
     const { gate, input, ...asked } = held
     const approval: StoredApproval = {
       ...asked,
@@ -80,15 +83,12 @@ export class Approvals implements Gatekeeper {
       note: "",
       receipt: null,
       created_at: timestamp(now),
-      expires_at: timestamp(now + this.#services.expireMs),
+      expires_at: timestamp(expiresAt),
+      removed_at: timestamp(expiresAt + this.#services.keepMs),
     }
     work.in(ApprovalCollection, organization).insert(approval, { ifPresent: "keep" })
     const payload = { organization, approval_id: id }
-    this.#services.queue.enqueue(work, expireJobRef, payload, {
-      organization,
-      id: expiryOf(id),
-      runAt: now + this.#services.expireMs,
-    })
+    this.#services.queue.enqueue(work, expireJobRef, payload, { organization, id: expiryOf(id), runAt: expiresAt })
     stageNotice(work, this.#services.queue, organization, now)
     this.#tell(work, organization, approval, "filed")
     return { id, digest: approval.digest, what: approval.what, expires_at: approval.expires_at }
@@ -149,8 +149,13 @@ export class Approvals implements Gatekeeper {
     this.#tell(work, organization, { ...approval, state: "expired" }, "expired")
   }
 
+  /** undefined for an unknown id, and once it was removed. */
+  find(organization: string, id: string): Promise<StoredApproval | undefined> {
+    return this.#services.store.open(ApprovalCollection, organization).get(id)
+  }
+
   async require(organization: string, id: string): Promise<StoredApproval> {
-    const approval = await this.#services.store.open(ApprovalCollection, organization).get(id)
+    const approval = await this.find(organization, id)
     if (!approval) throw new AppError("not_found", `No approval has the id ${id}.`, { reason: "approval_not_found" })
     return approval
   }

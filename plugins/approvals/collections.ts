@@ -27,6 +27,7 @@ export interface StoredApproval extends Document {
   receipt: { at: string; digest: string; ok: boolean; result: Json; error: { code: string; message: string } | null } | null
   created_at: string
   expires_at: string
+  removed_at: string
 }
 
 /** What the exact input of an approval is sealed with. */
@@ -37,7 +38,8 @@ export function sealContext(approvalId: string): string {
 export const ApprovalCollection = defineCollection<StoredApproval>()({
   name: "approval_requests",
   scope: "organization",
-  times: ["created_at", "expires_at", "decided_at", "receipt.at"],
+  times: ["created_at", "expires_at", "decided_at", "receipt.at", "removed_at"],
   indexes: [{ fields: ["state", "-id"] }, { fields: ["state", "expires_at"] }],
+  expires: "removed_at",
   sealed: ({ id, sealed }) => (sealed === null ? [] : [{ path: "sealed", sealed, context: sealContext(id) }]),
 })

@@ -7,7 +7,7 @@ export const expireJob = defineJob({
   summary: "Notes that nobody decided about an approval in time.",
   inject: { approvals: ApprovalsToken },
   async run({ payload: { organization, approval_id }, deps: { approvals }, work }) {
-    const approval = await approvals.require(organization, approval_id)
-    if (approval.state === "pending" && approvals.stateOf(approval) === "expired") approvals.expire(work, organization, approval)
+    const approval = await approvals.find(organization, approval_id)
+    if (approval?.state === "pending" && approvals.stateOf(approval) === "expired") approvals.expire(work, organization, approval)
   },
 })

@@ -17,7 +17,15 @@ export default definePlugin({
   id: "approvals",
   reasons,
   needs: ["autonomy", "email", "organizations"],
-  config: z.strictObject({ expire_days: z.number().positive().max(365).default(7).describe("How long something waits for a decision.") }),
+  config: z.strictObject({
+    expire_days: z.number().positive().max(365).default(7).describe("How long something waits for a decision."),
+    keep_days: z
+      .int()
+      .min(1)
+      .max(3_650)
+      .default(30)
+      .describe("How long an approval is kept after the time for its decision, with what was asked for and what came of it."),
+  }),
   register(registrar, config) {
     registrar.collections(ApprovalCollection)
     registrar.channels(approvalsChannel)
@@ -25,7 +33,7 @@ export default definePlugin({
     registrar.operations(listApprovals, getApproval, decideApproval)
     registrar.provide(ApprovalsToken, {
       inject: { store: Store, clock: Clock, vault: Vault, live: Live, queue: JobQueue, gates: AutonomyGates },
-      create: (deps) => new Approvals({ ...deps, expireMs: config.expire_days * dayMs }),
+      create: (deps) => new Approvals({ ...deps, expireMs: config.expire_days * dayMs, keepMs: config.keep_days * dayMs }),
     })
     registrar.provide(Gatekeeper, { inject: { approvals: ApprovalsToken }, create: ({ approvals }) => approvals })
   },

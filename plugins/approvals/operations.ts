@@ -39,12 +39,12 @@ const Approval = z
       })
       .nullable(),
     created_at: Timestamp,
-    expires_at: Timestamp,
+    expires_at: Timestamp.describe("Undecided until then, it is expired; it is removed `keep_days` later."),
   })
   .meta({ id: "Approval" })
 
 function shown(approval: StoredApproval, state: StoredApproval["state"]): z.input<typeof Approval> {
-  const { organization_id: _organization, sealed: _sealed, job: _job, ...rest } = approval
+  const { organization_id: _organization, sealed: _sealed, job: _job, removed_at: _removed, ...rest } = approval
   return { ...rest, state }
 }
 

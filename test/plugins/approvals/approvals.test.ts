@@ -3,6 +3,8 @@ import { expect } from "chai"
 import { z } from "zod"
 import { type Document, defineCollection, defineOperation, definePlugin, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
+import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
+import { expireJobRef } from "../../../plugins/approvals/approvals.ts"
 import { ApprovalCollection } from "../../../plugins/approvals/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
@@ -38,6 +40,8 @@ interface Note extends Document {
 }
 const NoteCollection = defineCollection<Note>()({ name: "gated_notes", scope: "organization", times: [], indexes: [] })
 let ran = 0
+const dayMs = 86_400_000
+const expireJobs = { type: expireJobRef.type }
 const gated = definePlugin({
   id: "gated-notes",
   needs: [],
@@ -188,7 +192,7 @@ describe("approvals", () => {
     expect(entry.steps["thank"]?.error?.message).to.contain("rejected").and.contain("Not to her.")
     expect([entry.status, entry.cause]).to.deep.equal(["failed", "action_failed"])
     const late = await sent(one, { email: "ada@example.com", name: "Ada" })
-    host.clock.move(8 * 86_400_000)
+    host.clock.move(8 * dayMs)
     expect((await approval(late.id)).state).to.equal("expired")
     expect((await decide(late.id, { decision: "approve" })).body.details.reason).to.equal("already_decided")
     expect((await ended(late.entry)).steps["thank"]?.error?.message).to.contain("expired")
@@ -270,5 +274,20 @@ describe("approvals", () => {
     const member = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "member", role: "member" })).body.secret
     expect((await decide(id, { decision: "approve" }, member)).status).to.equal(403)
     expect((await approval(id)).state).to.equal("pending")
+  })
+
+  it("are removed with what they held, 30 days after the time for a decision", async () => {
+    const write = async () => (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Personal" })).body.approval_id
+    const [id, removed] = [await write(), await write()]
+    // As MongoDB leaves it where no node ran for so long.
+    await host.get(UnitsOfWork).run((work) => work.in(ApprovalCollection, host.organization.id).remove(removed))
+    await decide(id, { decision: "reject" })
+    const status = async () => (await host.api("GET", `/v1/approvals/${id}`)).status
+    host.clock.move(36 * dayMs)
+    expect((await approval(id)).state).to.equal("rejected")
+    host.clock.move(2 * dayMs)
+    await until("the approval being removed", async () => (await status()) === 404)
+    expect((await host.api("GET", "/v1/approvals")).body).to.deep.equal({ approvals: [], next_cursor: "" })
+    await until("no job waiting for what was removed", async () => (await host.get(Store).open(JobCollection).count(expireJobs)) === 0)
   })
 })
