@@ -103,6 +103,8 @@ export type Operations = {
   "integrations.disconnect": typeof import("../plugins/integrations/operations/one.ts").disconnectIntegration
   "integrations.get": typeof import("../plugins/integrations/operations/one.ts").getIntegration
   "integrations.list": typeof import("../plugins/integrations/operations/list.ts").listIntegrations
+  "integrations.test": typeof import("../plugins/integrations/operations/test.ts").testIntegration
+  "integrations.update": typeof import("../plugins/integrations/operations/update.ts").updateIntegration
   "jobs.get": typeof import("../plugins/jobs/operations.ts").getJob
   "jobs.list": typeof import("../plugins/jobs/operations.ts").listJobs
   "jobs.retry": typeof import("../plugins/jobs/operations.ts").retryJob
@@ -215,6 +217,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "integrations.disconnect": { method: "DELETE", path: "/v1/integrations/{id}" },
   "integrations.get": { method: "GET", path: "/v1/integrations/{id}", repeatable: true },
   "integrations.list": { method: "GET", path: "/v1/integrations", repeatable: true, list: "integrations" },
+  "integrations.test": { method: "POST", path: "/v1/integrations/{id}/test", keyed: true },
+  "integrations.update": { method: "PATCH", path: "/v1/integrations/{id}", repeatable: true },
   "jobs.get": { method: "GET", path: "/v1/jobs/{id}", repeatable: true },
   "jobs.list": { method: "GET", path: "/v1/jobs", repeatable: true, list: "jobs" },
   "jobs.retry": { method: "POST", path: "/v1/jobs/{id}/retry", keyed: true },

@@ -2,7 +2,7 @@
 // (apps/documents, and a user's own); plugins add others, and `http` is for any API that takes fixed headers.
 import type { z } from "zod"
 import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
-import type { AppDocument } from "./apps/document.ts"
+import type { AppDocument, TestCall } from "./apps/document.ts"
 
 export interface IntegrationRequest {
   readonly method: string
@@ -38,6 +38,8 @@ export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
   check?(credentials: z.output<C>, deps: { readonly http: OutgoingHttp }): Promise<void> | void
   /** The request as it goes out, credentials in place. Throws `invalid_argument` for one that would leave the app's base. */
   request(credentials: z.output<C>, request: IntegrationRequest): OutgoingRequest
+  /** The call that proves the credentials; undefined where these name none. */
+  test?(credentials: z.output<C>): TestCall | undefined
   /** Where the user goes to grant access. */
   connectUrl?(args: ConnectUrlArgs): Promise<string>
 }

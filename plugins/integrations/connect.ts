@@ -17,6 +17,8 @@ import {
 import { fieldProblems } from "#core/engine"
 import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
+import type { HealthChecks } from "./health/checks.ts"
+import { unknownHealth } from "./health/health.ts"
 
 export interface ConnectInput {
   readonly app: string
@@ -36,6 +38,7 @@ export interface ConnectDeps {
   readonly http: OutgoingHttp
   readonly clock: Clock
   readonly ids: Ids
+  readonly checks: HealthChecks
 }
 
 export interface Connected {
@@ -123,6 +126,7 @@ async function add(
     scopes: [...(input.scopes ?? [])],
     credentials: credentials ? sealCredentials(deps.vault, organization, id, credentials) : null,
     credential_fields: Object.keys(credentials ?? {}),
+    health: unknownHealth,
     revision: 1,
     created_at: now,
     updated_at: now,
@@ -130,6 +134,7 @@ async function add(
   const connectUrl =
     (await app.connectUrl?.({ integrationId: id, organization, returnUrl: input.return_url, scopes: connection.scopes })) ?? ""
   work.in(Connections, organization).insert(connection)
+  deps.checks.schedule(work, organization, connection)
   return { connection, connectUrl, rotated: false }
 }
 
@@ -161,13 +166,16 @@ async function rotate(
     credentials: { ...sealed },
     credential_fields: Object.keys(credentials),
     status: "connected" as const,
+    health: { ...unknownHealth },
     updated_at: timestamp(deps.clock.now()),
     ...(input.share_with_org === undefined ? {} : { shared: input.share_with_org }),
     ...(input.managed_access ? { managed_access: input.managed_access } : {}),
     ...(input.scopes === undefined ? {} : { scopes: [...input.scopes] }),
   }
   work.in(Connections, organization).update(old.id, { $set: change, $inc: { revision: 1 } }, { where: { revision: old.revision } })
-  return { connection: { ...old, ...change, revision: old.revision + 1 }, connectUrl: "", rotated: true }
+  const connection = { ...old, ...change, revision: old.revision + 1 }
+  deps.checks.schedule(work, organization, connection)
+  return { connection, connectUrl: "", rotated: true }
 }
 
 const refusals = {

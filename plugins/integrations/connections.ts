@@ -2,6 +2,7 @@
 // copied to another document opens nothing.
 import { z } from "zod"
 import { type Caller, type Document, defineCollection, type Sealed, type Vault } from "#core"
+import { type Health, healthFields, unknownHealth } from "./health/health.ts"
 
 export interface Connection extends Document {
   app: string
@@ -16,6 +17,7 @@ export interface Connection extends Document {
   credentials: Sealed | null
   /** Names of the fields that the credentials have, to be shown in their place. */
   credential_fields: string[]
+  health: Health
   revision: number
   created_at: string
   updated_at: string
@@ -28,6 +30,8 @@ export const Connections = defineCollection<Connection>()({
   name: "integrations",
   scope: "organization",
   times: ["created_at", "updated_at"],
+  // Connections that were made before there were checks have none.
+  restore: (connection) => ({ ...connection, health: (connection.health as Health | undefined) ?? unknownHealth }),
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["app"] }],
   sealed: ({ id, organization_id = "", credentials }) =>
     credentials ? [{ path: "credentials", sealed: credentials, context: contextOf(organization_id, id) }] : [],
@@ -44,15 +48,18 @@ export const ConnectionView = z.object({
   managed_access: z.enum(managedAccess),
   scopes: z.array(z.string()),
   credentials: z.record(z.string(), z.literal("[redacted]")).describe("Names of the stored credentials; never their values."),
+  health: z.object(healthFields),
+  revision: z.int(),
   created_at: z.string(),
   updated_at: z.string(),
 })
 export type ConnectionView = z.infer<typeof ConnectionView>
 
 export function viewOf(connection: Connection): ConnectionView {
-  const { id, app, name, slug, status, shared, managed_access, scopes, created_at, updated_at } = connection
+  const { id, app, name, slug, status, shared, managed_access, scopes, revision, created_at, updated_at } = connection
+  const { failures: _, ...health } = connection.health
   const credentials = Object.fromEntries(connection.credential_fields.map((field) => [field, "[redacted]" as const]))
-  return { id, app, name, slug, status, shared, managed_access, scopes, credentials, created_at, updated_at }
+  return { id, app, name, slug, status, shared, managed_access, scopes, credentials, health, revision, created_at, updated_at }
 }
 
 export function sealCredentials(vault: Vault, organization: string, id: string, credentials: unknown): Sealed {

@@ -1,17 +1,20 @@
 // Connections to other services: credentials kept sealed, used by pipelines and never shown again.
 import { z } from "zod"
-import { definePlugin, OutgoingHttp, Store, Vault } from "#core"
+import { Clock, definePlugin, Live, OutgoingHttp, Scheduler, Store, Vault } from "#core"
 import { Organizations } from "../organizations/index.ts"
 import { createIntegrationApps, IntegrationApps } from "./app.ts"
 import { appOf } from "./apps/from-document.ts"
 import { httpApp } from "./apps/http.ts"
 import { readAppDocuments } from "./apps/read.ts"
 import { Connections } from "./connections.ts"
+import { checkHealth, checkIntervals, connectionsChannel, HealthChecks, HealthChecksToken } from "./health/checks.ts"
 import { createIntegrations, Integrations } from "./integrations.ts"
 import { listIntegrationApps } from "./operations/apps.ts"
 import { connectIntegration } from "./operations/connect.ts"
 import { listIntegrations } from "./operations/list.ts"
 import { disconnectIntegration, getIntegration } from "./operations/one.ts"
+import { testIntegration } from "./operations/test.ts"
+import { updateIntegration } from "./operations/update.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedConnection } from "./rehearsal.ts"
 
@@ -27,11 +30,18 @@ export default definePlugin({
       .array(z.string().min(1))
       .default(["config/apps"])
       .describe("Folders with documents of further apps, relative to the project; read at start."),
+    health_checks: z.enum(checkIntervals).default("1h").describe("How often the test call of each connection is made."),
   }),
   register(registrar, config) {
     registrar.collections(Connections)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
-    registrar.operations(listIntegrationApps)
+    registrar.operations(updateIntegration, testIntegration, listIntegrationApps)
+    registrar.channels(connectionsChannel)
+    registrar.jobs(checkHealth)
+    registrar.provide(HealthChecksToken, {
+      inject: { vault: Vault, apps: IntegrationApps, integrations: Integrations, scheduler: Scheduler, clock: Clock, live: Live },
+      create: (deps) => new HealthChecks({ ...deps, interval: config.health_checks }),
+    })
     registrar.rehearsal({ name: "connection", run: rehearsedConnection })
     registrar.provide(IntegrationApps, { create: () => createIntegrationApps(httpApp, ...readAppDocuments(config.app_folders).map(appOf)) })
     registrar.provide(Integrations, {

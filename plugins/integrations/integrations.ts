@@ -16,6 +16,8 @@ export interface Integrations {
   find(organization: string, ref: string): Promise<ConnectionView | undefined>
   /** Any status resolves; see `outcomeOf`. Throws `failed_precondition` with `retryable: false` when there is no such connection, else as OutgoingHttp does. */
   call(organization: string, ref: string, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
+  /** As `call`, through a connection of the organization that was read already, be it private. */
+  callThrough(organization: string, connection: Connection, request: IntegrationRequest, context?: CallContext): Promise<OutgoingResponse>
 }
 
 export const Integrations = token<Integrations>("Integrations")
@@ -46,16 +48,26 @@ export function createIntegrations({ store, vault, http, apps, managerOf }: Inte
     async call(organization, ref, request, context = {}) {
       const found = await usable(organization, ref)
       if (!found) throw missing(ref)
-      const app = apps.get(found.connection.app)
-      const credentials = app.credentials.safeParse(openCredentials(vault, found.owner, found.connection))
-      if (!credentials.success) {
-        throw new AppError("failed_precondition", `The integration "${ref}" has no usable credentials; connect it again.`, {
-          reason: "integration_unusable",
-          retryable: false,
-        })
-      }
-      return http.fetch({ ...app.request(credentials.data, request), ...context })
+      return callThrough(found.owner, found.connection, request, context)
     },
+    callThrough,
+  }
+
+  async function callThrough(
+    organization: string,
+    connection: Connection,
+    request: IntegrationRequest,
+    context: CallContext = {},
+  ): Promise<OutgoingResponse> {
+    const app = apps.get(connection.app)
+    const credentials = app.credentials.safeParse(openCredentials(vault, organization, connection))
+    if (!credentials.success) {
+      throw new AppError("failed_precondition", `The integration "${connection.slug}" has no usable credentials; connect it again.`, {
+        reason: "integration_unusable",
+        retryable: false,
+      })
+    }
+    return http.fetch({ ...app.request(credentials.data, request), ...context })
   }
 }
 

@@ -38,6 +38,11 @@ export const reasons = defineReasons({
     details: { fields: FieldProblems },
   },
   integration_not_found: { code: "not_found", summary: "The integration does not exist.", remedy: "Connect it with `share_with_org`." },
+  no_test_call: {
+    code: "failed_precondition",
+    summary: "The app names no call that proves the credentials.",
+    remedy: "Of the app `http`: rotate the credentials with a `test_path`.",
+  },
   nothing_to_rotate: {
     code: "not_found",
     summary: "The integration has no connection whose credentials could be rotated.",

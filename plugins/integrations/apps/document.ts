@@ -85,6 +85,8 @@ const Test = z
   })
   .describe("A call that changes nothing and needs the credentials.")
 
+export type TestCall = z.output<typeof Test>
+
 const RateLimit = z.strictObject({
   requests: z.int().min(1),
   per_seconds: z.number().positive().optional().describe("Absent: so many at once."),

@@ -26,6 +26,7 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
       checkHeaders(headers)
       http.check(url)
     },
+    test: () => document.test,
     request: (given: Given, request) => requestBelow(baseOf(document, given), request),
   })
 }

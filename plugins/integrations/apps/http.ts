@@ -11,6 +11,12 @@ const HttpCredentials = z.strictObject({
     .refine(isBase, "expected an absolute http(s) URL without user name, password, query or fragment")
     .describe("Base URL of the API, such as https://api.example.com/v2."),
   headers: z.record(z.string(), z.string()).default({}).describe("Sent with every request, such as Authorization."),
+  test_path: z
+    .string()
+    .max(2_048)
+    .regex(/^\/(?!\/)[^\s\\?#]*$/, "expected a path that starts with one / and holds no query")
+    .optional()
+    .describe("Path whose GET answers 2xx where the credentials are good; they are checked by it."),
 })
 
 export const httpApp = defineIntegrationApp({
@@ -22,6 +28,8 @@ export const httpApp = defineIntegrationApp({
     checkHeaders(headers)
     http.check(base_url)
   },
+  test: ({ test_path: path }) =>
+    path === undefined ? undefined : { method: "GET", path, query: {}, success: { status: [200, 201, 202, 204] } },
   request: ({ base_url, headers }, request) => requestBelow({ url: base_url, headers }, request),
 })
 

@@ -4,6 +4,7 @@ import { Clock, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
 import { IntegrationApps } from "../app.ts"
 import { connect } from "../connect.ts"
 import { managedAccess } from "../connections.ts"
+import { HealthChecksToken } from "../health/checks.ts"
 
 const ReturnUrl = z
   .string()
@@ -58,7 +59,7 @@ export const connectIntegration = defineOperation({
     },
   ],
   mcp: { clears: ["managed_access"] },
-  inject: { store: Store, vault: Vault, apps: IntegrationApps, http: OutgoingHttp, clock: Clock, ids: Ids },
+  inject: { store: Store, vault: Vault, apps: IntegrationApps, http: OutgoingHttp, clock: Clock, ids: Ids, checks: HealthChecksToken },
   async handle({ input, caller, deps, work }) {
     // Cleared by the surface already; a second lock, since lending is a decision of people.
     const managed_access = caller.surface === "mcp" ? undefined : input.managed_access
@@ -80,7 +81,7 @@ function nextStep(slug: string, shared: boolean, connectUrl: string, rotated: bo
   if (rotated) return `None: "${slug}" uses the new credentials from now on.`
   return shared
     ? `Use it in a pipeline: type integration.call with integration "${slug}".`
-    : `It is private to you. To use "${slug}" in pipelines connect again with rotate_credentials and share_with_org.`
+    : `It is private to you. To use "${slug}" in pipelines, share it: PATCH /v1/integrations/${slug} with share_with_org.`
 }
 
 function isReturnUrl(text: string): boolean {

@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } from "#core"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
+import { HealthChecksToken } from "../health/checks.ts"
 import { byRef } from "../integrations.ts"
 
 const connected = { given: { connection: "integrations.connect" }, input: { id: resultOf("connection.integration_id") } }
@@ -30,15 +31,17 @@ export const disconnectIntegration = defineOperation({
   output: z.object({ integration_id: z.uuid(), status: z.literal("disconnected") }),
   errors: ["not_found", "aborted"],
   examples: [connected],
-  inject: { store: Store },
+  inject: { store: Store, checks: HealthChecksToken },
   async handle({ input, caller, deps, work }) {
     const { id, revision } = await visibleConnection(deps.store, caller, input.id)
     work.in(Connections, caller.organization.id).remove(id, { where: { revision } })
+    deps.checks.end(work, id)
     return { integration_id: id, status: "disconnected" as const }
   },
 })
 
-async function visibleConnection(store: Store, caller: Caller, ref: string): Promise<Connection> {
+/** Throws `not_found` where there is none that the caller may see. */
+export async function visibleConnection(store: Store, caller: Caller, ref: string): Promise<Connection> {
   const found = await byRef(store.open(Connections, caller.organization.id), ref, visibleTo(caller))
   if (found) return found
   throw new AppError("not_found", `The integration ${JSON.stringify(ref)} does not exist; GET /v1/integrations lists them.`, {

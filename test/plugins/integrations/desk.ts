@@ -8,6 +8,7 @@ import { join } from "node:path"
 import type { Caller, Role, Surface } from "../../../core/contract/caller.ts"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { StagedWork } from "../../../core/contract/unit-of-work.ts"
+import { DurableScheduler, ScheduleCollection } from "../../../core/jobs/schedules.ts"
 import { systemClock } from "../../../core/kernel/clock.ts"
 import { timeOrderedIds } from "../../../core/kernel/ids.ts"
 import { createLog } from "../../../core/kernel/log.ts"
@@ -19,6 +20,7 @@ import { createPager } from "../../../core/surface/pager.ts"
 import { type AnyIntegrationApp, createIntegrationApps } from "../../../plugins/integrations/app.ts"
 import { httpApp } from "../../../plugins/integrations/apps/http.ts"
 import { Connections } from "../../../plugins/integrations/connections.ts"
+import { HealthChecks } from "../../../plugins/integrations/health/checks.ts"
 import { createIntegrations } from "../../../plugins/integrations/integrations.ts"
 import { createOutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
 import { outgoing } from "../outgoing-http/loopback-peer.ts"
@@ -33,19 +35,40 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   const folder = await mkdtemp(join(tmpdir(), "millrace-integrations-"))
   const ids = timeOrderedIds(systemClock)
   const driver = createSqliteDriver({ file: join(folder, "store.db"), clock: systemClock })
-  const store = createStore({ driver, collections: [Connections, AuditLog], clock: systemClock })
+  const store = createStore({ driver, collections: [Connections, ScheduleCollection, AuditLog], clock: systemClock })
   await store.start()
   const vault = createVault(randomBytes(32))
   const http = createOutgoingHttp(outgoing(allowHost))
   const registry = createIntegrationApps(httpApp, ...apps)
   const managers = new Map<string, string>()
   const managerOf = async (organization: string) => managers.get(organization)
-  const deps = { store, vault, http, apps: registry, clock: systemClock, ids, pager: createPager({ key: vault.keyFor("cursor") }) }
+  const integrations = createIntegrations({ store, vault, http, apps: registry, managerOf })
+  // Nothing is scheduled here, so the scheduler makes no jobs; health.test.ts has a whole service.
+  const scheduler = new DurableScheduler({
+    store,
+    queue: undefined as never,
+    clock: systemClock,
+    ids,
+    log: createLog("silent"),
+    jobs: new Map(),
+    declared: [],
+  })
+  const checks = new HealthChecks({
+    vault,
+    apps: registry,
+    integrations,
+    scheduler,
+    clock: systemClock,
+    live: undefined as never,
+    interval: "off",
+  })
+  const pager = createPager({ key: vault.keyFor("cursor") })
+  const deps = { store, vault, http, apps: registry, clock: systemClock, ids, checks, pager }
   return {
     folder,
     store,
     managers,
-    integrations: createIntegrations({ store, vault, http, apps: registry, managerOf }),
+    integrations,
     /** As the call path does it: parsed, handled, output checked, committed with its audit record. */
     async call(operation: AnyOperation, given: object, caller: Caller): Promise<Answer> {
       const input: unknown = operation.input.parse(given)

@@ -1,0 +1,37 @@
+// What is known of a connection's health, and what one check makes of it.
+import { z } from "zod"
+import { timestamp } from "#core"
+import type { Proof } from "./proof.ts"
+
+export const healthFields = {
+  status: z.enum(["unknown", "healthy", "failing"]).describe("`unknown`: not checked since it was connected or rotated."),
+  reason: z.string().describe("Of the last failed check; empty where none failed."),
+  message: z.string(),
+  since: z.string().nullable().describe("When the status became what it is."),
+  checked_at: z.string().nullable(),
+}
+
+export interface Health extends z.infer<z.ZodObject<typeof healthFields>> {
+  /** Failed checks in a row. */
+  failures: number
+}
+
+export const unknownHealth: Health = { status: "unknown", reason: "", message: "", since: null, checked_at: null, failures: 0 }
+
+/** Failures in a row after which what may pass by itself counts as failing. */
+const transientFailures = 2
+
+/** A vendor that asks to wait says nothing of the credentials. What may pass by itself counts from the second time on. */
+export function healthAfter(before: Health, proof: Proof, now: number): Health {
+  const at = timestamp(now)
+  if (proof.reason === "rate_limited") return { ...before, checked_at: at }
+  if (proof.ok) {
+    const since = before.status === "healthy" ? before.since : at
+    return { status: "healthy", reason: "", message: "", since, checked_at: at, failures: 0 }
+  }
+  const { reason, message } = proof
+  const failures = before.failures + 1
+  const isFailing = before.status === "failing" || !proof.transient || failures >= transientFailures
+  if (!isFailing) return { ...before, reason, message, checked_at: at, failures }
+  return { status: "failing", reason, message, since: before.status === "failing" ? before.since : at, checked_at: at, failures }
+}

@@ -1,0 +1,86 @@
+// What an app's answer to its test call says of the credentials. The answer itself is not repeated: it may hold anything.
+import { AppError, type Json, type OutgoingResponse } from "#core"
+import type { TestCall } from "../apps/document.ts"
+
+export const proofReasons = [
+  "",
+  "unauthorized",
+  "rate_limited",
+  "server_error",
+  "unexpected_answer",
+  "unreachable",
+  "timeout",
+  "call_refused",
+  "no_credentials",
+] as const
+
+export interface Proof {
+  readonly ok: boolean
+  /** Empty where the credentials work. */
+  readonly reason: (typeof proofReasons)[number]
+  readonly message: string
+  /** Of HTTP; null where there was no answer. */
+  readonly status: number | null
+  /** Seconds after which the vendor asks to come again. */
+  readonly retryAfterS: number | null
+  /** It may pass without a change of the credentials. */
+  readonly transient: boolean
+}
+
+export function proofOf({ success }: TestCall, response: OutgoingResponse): Proof {
+  const { status, origin } = response
+  const said = `${origin} answered ${status}`
+  const failed = (reason: Proof["reason"], message: string, transient = false): Proof => ({
+    ok: false,
+    reason,
+    message,
+    status,
+    retryAfterS: retryAfter(response),
+    transient,
+  })
+  if (status === 401 || status === 403) return failed("unauthorized", `${said}: it refuses the credentials. Rotate them.`)
+  if (status === 429) return failed("rate_limited", `${said}: too many calls. The credentials were not judged.`, true)
+  if (status === 408 || status === 425 || status >= 500) return failed("server_error", `${said}.`, true)
+  if (!success.status.includes(status)) return failed("unexpected_answer", `${said}; expected ${success.status.join(" or ")}.`)
+  if (success.json) {
+    const { field, equals } = success.json
+    const value = valueAt(response.json, field)
+    if (value === undefined) return failed("unexpected_answer", `${said}, without the field ${field} that proves the credentials.`)
+    if (equals !== undefined && value !== equals) {
+      return failed("unauthorized", `${said}, but ${field} is not ${JSON.stringify(equals)}: it refuses the credentials. Rotate them.`)
+    }
+  }
+  return { ok: true, reason: "", message: "", status, retryAfterS: null, transient: false }
+}
+
+/** What a call that failed says. Throws what is not the app's or the connection's doing. */
+export function proofOfFailure(error: unknown): Proof {
+  if (!(error instanceof AppError) || error.code === "canceled" || error.details.reason === "no_descriptors") throw error
+  const failed = (reason: Proof["reason"], transient: boolean): Proof => ({
+    ok: false,
+    reason,
+    message: error.message,
+    status: null,
+    retryAfterS: null,
+    transient,
+  })
+  if (error.code === "deadline_exceeded") return failed("timeout", true)
+  if (error.details.reason === "connection_failed") return failed("unreachable", error.details["retryable"] !== false)
+  if (error.details.reason === "integration_unusable") return failed("no_credentials", false)
+  return failed("call_refused", error.code === "unavailable")
+}
+
+function valueAt(json: Json | undefined, path: string): Json | undefined {
+  return path
+    .split(".")
+    .reduce<Json | undefined>(
+      (at, name) => (typeof at === "object" && at !== null && !Array.isArray(at) && Object.hasOwn(at, name) ? at[name] : undefined),
+      json,
+    )
+}
+
+/** Seconds of Retry-After; a date is not read. */
+function retryAfter({ headers }: OutgoingResponse): number | null {
+  const seconds = Number(headers["retry-after"])
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(Math.ceil(seconds), 86_400) : null
+}

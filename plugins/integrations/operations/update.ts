@@ -1,0 +1,55 @@
+// PATCH /v1/integrations/{id}: its name, and who may use it. The slug stays, since pipelines name it.
+import { z } from "zod"
+import { AppError, Clock, defineOperation, Name, requireRevision, resultOf, SlugOrId, Store, timestamp } from "#core"
+import { Connections, ConnectionView, managedAccess, viewOf } from "../connections.ts"
+import { visibleConnection } from "./one.ts"
+
+export const updateIntegration = defineOperation({
+  name: "integrations.update",
+  summary: "Rename an integration, share it or make it private, lend it or end that.",
+  description: "The slug and the id stay. Credentials are replaced by integrations.connect with `rotate_credentials`.",
+  http: { method: "PATCH", path: "/v1/integrations/{id}" },
+  access: { scope: "integrations:write", role: "admin" },
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({
+    id: SlugOrId,
+    name: Name.optional(),
+    share_with_org: z.boolean().optional().describe("False: private to its connector; pipelines that use it fail from then on."),
+    managed_access: z.enum(managedAccess).optional().describe("Only of connections with credentials; refused for authorizations."),
+    expected_revision: z.int().min(1).optional(),
+  }),
+  output: ConnectionView,
+  errors: ["invalid_argument", "not_found", "aborted"],
+  examples: [
+    {
+      given: { connection: "integrations.connect" },
+      input: { id: resultOf("connection.integration_id"), name: "Our CRM", share_with_org: true, expected_revision: 1 },
+    },
+  ],
+  mcp: { clears: ["managed_access"] },
+  inject: { store: Store, clock: Clock },
+  async handle({ input, caller, deps, work }) {
+    const { id: ref, expected_revision, name, share_with_org } = input
+    // Cleared by the surface already; a second lock, since lending is a decision of people.
+    const managed_access = caller.surface === "mcp" ? undefined : input.managed_access
+    const connection = await visibleConnection(deps.store, caller, ref)
+    const { id, revision } = connection
+    requireRevision("integration", revision, expected_revision)
+    if (managed_access !== undefined && connection.credentials === null) {
+      const problem = `"${connection.slug}" is connected by an authorization, which cannot be lent`
+      throw new AppError("invalid_argument", `managed_access is refused: ${problem}.`, {
+        reason: "managed_access_refused",
+        fields: [{ path: "managed_access", message: problem }],
+      })
+    }
+    const given = {
+      ...(name === undefined ? {} : { name }),
+      ...(share_with_org === undefined ? {} : { shared: share_with_org }),
+      ...(managed_access === undefined ? {} : { managed_access }),
+    }
+    if (Object.keys(given).length === 0) return viewOf(connection)
+    const change = { ...given, revision: revision + 1, updated_at: timestamp(deps.clock.now()) }
+    work.in(Connections, caller.organization.id).update(id, { $set: change }, { where: { revision } })
+    return viewOf({ ...connection, ...change })
+  },
+})
