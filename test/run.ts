@@ -1,7 +1,8 @@
 // Runs one tier of the tests: `node test/run.ts fast|slow|soak [mocha's arguments]`. A file's name says its tier:
 // *.slow.test.ts, *.soak.test.ts, and every other *.test.ts is fast. Files run in as many mocha workers as there are
 // cores, the longest first. Tests that draw their inputs use one seed; in the soak a new one each time, printed here. What
-// draws inputs runs again in the slow tier with more of them, and in the soak, where times are judged as well.
+// draws inputs, or takes some of many cases in the fast tier, runs again in the slow tier with more of them, and in the
+// soak, where times are judged as well.
 import { spawnSync } from "node:child_process"
 import { randomInt } from "node:crypto"
 import { globSync, readFileSync, statSync } from "node:fs"
@@ -56,7 +57,9 @@ function tierOf(file: string): Tier {
 function filesOf(tier: Tier): string[] {
   const all = globSync("test/**/*.test.ts", { cwd: projectRoot })
   const judged = (file: string) => /fast-check|\b(drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
-  const again = (file: string) => (tier !== "fast" && file.startsWith("test/surface/parity/")) || (tier === "soak" && judged(file))
+  const sampled = (file: string) =>
+    file.startsWith("test/surface/parity/") || /\bisFast\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+  const again = (file: string) => (tier !== "fast" && sampled(file)) || (tier === "soak" && judged(file))
   const files = all.filter((file) => tierOf(file) === tier || again(file))
   return files.sort((a, b) => rankOf(a) - rankOf(b) || statSync(join(projectRoot, b)).size - statSync(join(projectRoot, a)).size)
 }

@@ -10,6 +10,9 @@ export const seed = Number(process.env["MILLRACE_TEST_SEED"] ?? 20_260_929)
 /** Kills of a service under load. */
 export const kills = Number(process.env["MILLRACE_TEST_KILLS"] ?? 5)
 
+/** What holds by construction is shown for some in the first tier, and for all in the others and where a file is run by itself. */
+export const isFast = process.env["MILLRACE_TEST_TIER"] === "fast"
+
 /** The soak has the machine to itself. */
 export const isSoak = process.env["MILLRACE_TEST_TIER"] === "soak"
 

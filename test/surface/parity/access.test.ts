@@ -11,7 +11,7 @@ import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { openParityFixture, type ParityFixture } from "./fixture.ts"
 import { giving, keyOf, type Member, members, placed } from "./members.ts"
-import { type Caller, type Input, type Outcome, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
+import { type Caller, type Input, type Outcome, offered, type SurfaceName, surfaces, surfacesToTry } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
 
 const unknownId = "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"
@@ -19,6 +19,7 @@ const exitCodes: Record<string, number> = { unauthenticated: 3, permission_denie
 
 describe("every operation", () => {
   let bench: ParityFixture & Readonly<Record<"home" | "foreign" | "stranger", Member>>
+  let tried = 0
   let document: { paths: Record<string, Record<string, { responses: Record<string, { description?: string; $ref?: string }> }>> }
   before(async () => {
     const fixture = await openParityFixture()
@@ -45,7 +46,7 @@ describe("every operation", () => {
     input: Input = {},
   ): Promise<string | undefined> => {
     const said = sayable(operation, input)
-    for (const surface of surfaceNames.filter((one) => offered(operation, one))) {
+    for (const surface of surfacesToTry(operation, tried++)) {
       const outcome = await surfaces[surface](operation, said, { url: bench.host.url, ...caller })
       if (!right(outcome, surface)) return `over ${surface}: ${outcome.status} ${outcome.text.slice(0, 300)}`
     }

@@ -1,7 +1,9 @@
 // What every operation does over HTTP without its own doing: methods, types, ids, quotas, conditional reads, packing,
-// pages, idempotency, revisions, field errors, browsers' origins. Walked for each, with the call of its first example.
+// pages, idempotency, revisions, field errors, browsers' origins. Walked for each, with the call of its first example; in
+// the first tier, what does not depend on the operation is walked for one of each shape.
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
+import { isFast } from "../../tier.ts"
 import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
 import { giving, members, placed, settled } from "./members.ts"
 import { Scene } from "./scene.ts"
@@ -9,6 +11,24 @@ import { fromQuery, type Input } from "./surfaces.ts"
 
 const operations = await shippedOperations()
 const page = "https://app.example.test"
+
+const fieldsOf = ({ input }: AnyOperation) => Object.keys((wireSchema(input, "input")["properties"] ?? {}) as object)
+
+/** What decides how HTTP treats an operation. */
+function shapeOf(operation: AnyOperation): string {
+  const { http, hints, streams, secretOutput } = operation
+  const fields = fieldsOf(operation)
+  const named = ["limit", "expected_revision"].filter((field) => fields.includes(field))
+  const inPath = http.path.includes("{")
+  return JSON.stringify([http.method, http.status, hints.readOnly, streams !== undefined, secretOutput !== undefined, inPath, named])
+}
+
+const firsts = new Set(new Map([...operations].reverse().map((operation) => [shapeOf(operation), operation])).values())
+/** Defines a test, or none where another of the shape stands for the operation. */
+const walkOf = (operation: AnyOperation): ((title: string, test: () => Promise<void>) => unknown) =>
+  !isFast || firsts.has(operation) ? it : () => undefined
+const readOf = ({ http }: AnyOperation) =>
+  http.method === "PUT" ? operations.find((one) => one.http.method === "GET" && one.http.path === http.path) : undefined
 
 describe("by construction", () => {
   let fixture: ParityFixture
@@ -32,9 +52,10 @@ describe("by construction", () => {
     describe(operation.name, () => {
       const { http, hints, streams } = operation
       const reads = http.method === "GET" && !streams
-      const fields = Object.keys((wireSchema(operation.input, "input")["properties"] ?? {}) as object)
+      const fields = fieldsOf(operation)
+      const walk = walkOf(operation)
 
-      it("says its id, its quotas and how long it may be kept, and answers other methods, types and fields as it should", async () => {
+      walk("says its id, its quotas and how long it may be kept, and answers other methods, types and fields as it should", async () => {
         const on = await scene(operation)
         await on.answersWell()
         await on.refusesOtherMethods()
@@ -43,17 +64,17 @@ describe("by construction", () => {
         await on.answersPages(page)
       })
       if (reads) {
-        it("answers HEAD, knows what has not changed, and packs what is large", async () => {
+        walk("answers HEAD, knows what has not changed, and packs what is large", async () => {
           const on = await scene(operation)
           await on.answersConditionally()
         })
       }
       if (fields.includes("limit") && fields.includes("cursor")) it("pages", async () => (await scene(operation)).pages())
       if (http.method === "POST" && !hints.readOnly) {
-        it("takes an Idempotency-Key, bare or quoted, and does nothing twice", async () => (await scene(operation)).repeats())
+        walk("takes an Idempotency-Key, bare or quoted, and does nothing twice", async () => (await scene(operation)).repeats())
       }
-      const read = operations.find((one) => one.http.method === "GET" && one.http.path === http.path)
-      if (http.method === "PUT" && read) {
+      const read = readOf(operation)
+      if (read) {
         it("takes back what is read, by slug and by id, and refuses another value of what cannot change", async () =>
           (await scene(operation)).takesBackWhatIsRead(read))
       }

@@ -9,7 +9,7 @@ import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { type ErrorCode, httpStatusOf } from "../../../core/kernel/errors.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
-import { drawnRuns } from "../../tier.ts"
+import { drawnRuns, isFast } from "../../tier.ts"
 import { shippedOperations } from "./fixture.ts"
 import { brokenInputs, drawnInputs, nearInputs } from "./inputs.ts"
 import { keyOf } from "./members.ts"
@@ -17,7 +17,7 @@ import { openParityBench, type ParityBench } from "./parity-bench.ts"
 import { type Input, type Outcome, offered, type SurfaceName, surfaceNames, surfaces } from "./surfaces.ts"
 
 const operations = await shippedOperations()
-const runs = 2 * drawnRuns
+const runs = isFast ? drawnRuns : 2 * drawnRuns
 /** What any operation may answer besides what it declares. */
 const always = ["invalid_argument", "permission_denied", "resource_exhausted", "unauthenticated"]
 const trace = /\n\s+at |node_modules|\.ts:\d/

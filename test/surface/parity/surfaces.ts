@@ -12,6 +12,7 @@ import type { ErrorDetails } from "../../../core/kernel/errors.ts"
 import { Registry } from "../../../core/kernel/registry.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { toolName } from "../../../core/surface/mcp/tools.ts"
+import { isFast } from "../../tier.ts"
 
 export type Input = Record<string, unknown>
 
@@ -44,6 +45,12 @@ export const surfaceNames = Object.keys(surfaces) as SurfaceName[]
 /** Whether the operation is there on the surface. */
 export function offered(operation: AnyOperation, surface: SurfaceName): boolean {
   return surface !== "mcp" || (!operation.streams && !(operation.mcp && "absent" in operation.mcp))
+}
+
+/** Those to call the operation over: in the first tier one of them, another for each number; elsewhere all. */
+export function surfacesToTry(operation: AnyOperation, number: number): SurfaceName[] {
+  const there = surfaceNames.filter((surface) => offered(operation, surface))
+  return isFast ? there.slice(number % there.length).slice(0, 1) : there
 }
 
 /** Stands in an input for a number that JSON can write and no double holds. */
