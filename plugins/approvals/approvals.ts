@@ -1,5 +1,5 @@
 // The service behind gates: files what waits, tells how it was decided, and keeps how it ended.
-import { createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { z } from "zod"
 import {
   AppError,
@@ -27,11 +27,13 @@ import {
 } from "#core/engine"
 import type { AutonomyGates } from "../autonomy/index.ts"
 import { approvalsChannel } from "./channel.ts"
-import { ApprovalCollection, type ApprovalState, type StoredApproval, sealContext } from "./collections.ts"
+import { ApprovalCollection, type ApprovalState, digestKeyContext, type StoredApproval, sealContext } from "./collections.ts"
 import { stageNotice } from "./notice.ts"
 
 /** The job that notes that nobody decided in time. */
 export const expireJobRef = { type: "approvals.expire", payload: z.object({ organization: z.string(), approval_id: z.string() }) }
+
+const digestKeyBytes = 32
 
 export interface ApprovalServices {
   readonly store: Store
@@ -55,11 +57,9 @@ export interface Verdict {
 
 export class Approvals implements Gatekeeper {
   readonly #services: ApprovalServices
-  readonly #key: Buffer
 
   constructor(services: ApprovalServices) {
     this.#services = services
-    this.#key = services.vault.keyFor("approvals")
   }
 
   holds(organization: string, gate: string): Promise<boolean> {
@@ -70,9 +70,11 @@ export class Approvals implements Gatekeeper {
     const now = this.#services.clock.now()
     const expiresAt = now + this.#services.expireMs
     const { gate, input, ...asked } = held
+    const key = randomBytes(digestKeyBytes)
     const approval: StoredApproval = {
       ...asked,
-      ...this.#kept(id, input),
+      ...this.#kept(id, input, key),
+      digest_key: { sealed: this.#services.vault.seal(key.toString("base64"), digestKeyContext(id)) },
       id,
       state: "pending",
       gate: gate.name,
@@ -100,7 +102,7 @@ export class Approvals implements Gatekeeper {
     if (state === "pending") return { state, expires_at: approval.expires_at }
     if (state === "rejected" || state === "expired") return { state, note: approval.note }
     const input = this.inputOf(approval)
-    if (!sameDigest(this.#digest(input), approval.digest)) {
+    if (!sameDigest(digestOf(input, this.#digestKey(approval)), approval.digest)) {
       throw new AppError("data_loss", `What is kept of the approval ${id} is not what was approved; it is not carried out.`, {
         reason: "approval_damaged",
         retryable: false,
@@ -129,7 +131,7 @@ export class Approvals implements Gatekeeper {
       note,
       decided_by: by,
       decided_at: timestamp(this.#services.clock.now()),
-      ...(edited === undefined ? {} : { ...this.#kept(approval.id, edited), asked_digest: approval.digest }),
+      ...(edited === undefined ? {} : { ...this.#kept(approval.id, edited, this.#digestKey(approval)), asked_digest: approval.digest }),
     }
     work
       .in(ApprovalCollection, organization)
@@ -178,14 +180,14 @@ export class Approvals implements Gatekeeper {
     return sealed === null ? input : (JSON.parse(this.#services.vault.open(sealed, sealContext(id))) as Json)
   }
 
-  #kept(id: string, input: Json): Pick<StoredApproval, "input" | "sealed" | "digest"> {
-    const digest = this.#digest(input)
+  #kept(id: string, input: Json, key: Buffer): Pick<StoredApproval, "input" | "sealed" | "digest"> {
+    const digest = digestOf(input, key)
     if (!namesSecret(input)) return { input, sealed: null, digest }
     return { input: redactSecrets(input), sealed: this.#services.vault.seal(JSON.stringify(input), sealContext(id)), digest }
   }
 
-  #digest(input: Json): string {
-    return createHmac("sha256", this.#key).update(canonicalJson(input)).digest("hex")
+  #digestKey({ id, digest_key }: StoredApproval): Buffer {
+    return Buffer.from(this.#services.vault.open(digest_key.sealed, digestKeyContext(id)), "base64")
   }
 
   /** Without the input, which is read from the approval itself. */
@@ -197,6 +199,10 @@ export class Approvals implements Gatekeeper {
 /** The job that waits for the approval's end. */
 function expiryOf(approvalId: string): string {
   return derivedUuid(approvalId, "expires")
+}
+
+function digestOf(input: Json, key: Buffer): string {
+  return createHmac("sha256", key).update(canonicalJson(input)).digest("hex")
 }
 
 function sameDigest(one: string, other: string): boolean {

@@ -18,6 +18,8 @@ export interface StoredApproval extends Document {
   sealed: Sealed | null
   /** HMAC-SHA-256 of the input that is decided about; after an edit, of the edited one. */
   digest: string
+  /** The key of the digests, random for each approval, so that no change of the master key changes them; base64. */
+  digest_key: { sealed: Sealed }
   /** Of the input that was asked for, where a person edited it. */
   asked_digest: string | null
   job: string
@@ -35,11 +37,19 @@ export function sealContext(approvalId: string): string {
   return `approval ${approvalId}`
 }
 
+/** What the key of an approval's digests is sealed with. */
+export function digestKeyContext(approvalId: string): string {
+  return `digest key of approval ${approvalId}`
+}
+
 export const ApprovalCollection = defineCollection<StoredApproval>()({
   name: "approval_requests",
   scope: "organization",
   times: ["created_at", "expires_at", "decided_at", "receipt.at", "removed_at"],
   indexes: [{ fields: ["state", "-id"] }, { fields: ["state", "expires_at"] }],
   expires: "removed_at",
-  sealed: ({ id, sealed }) => (sealed === null ? [] : [{ path: "sealed", sealed, context: sealContext(id) }]),
+  sealed: ({ id, sealed, digest_key }) => [
+    { path: "digest_key.sealed", sealed: digest_key.sealed, context: digestKeyContext(id) },
+    ...(sealed === null ? [] : [{ path: "sealed", sealed, context: sealContext(id) }]),
+  ],
 })

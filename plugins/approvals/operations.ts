@@ -44,7 +44,7 @@ const Approval = z
   .meta({ id: "Approval" })
 
 function shown(approval: StoredApproval, state: StoredApproval["state"]): z.input<typeof Approval> {
-  const { organization_id: _organization, sealed: _sealed, job: _job, removed_at: _removed, ...rest } = approval
+  const { organization_id: _organization, sealed: _sealed, digest_key: _key, job: _job, removed_at: _removed, ...rest } = approval
   return { ...rest, state }
 }
 

@@ -1,13 +1,13 @@
 // What waits for a person: steps and calls behind a gate, as the people and programs of an organization meet them.
 import { expect } from "chai"
-import { z } from "zod"
-import { type Document, defineCollection, defineOperation, definePlugin, Store, UnitsOfWork } from "#core"
+import { Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { JobCollection } from "../../../core/jobs/jobs-collection.ts"
 import { expireJobRef } from "../../../plugins/approvals/approvals.ts"
 import { ApprovalCollection } from "../../../plugins/approvals/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
+import { gatedNotes, NoteCollection, performed } from "./gated-notes.ts"
 
 interface Approval {
   readonly id: string
@@ -34,52 +34,13 @@ interface Entry {
   readonly steps: Record<string, { state: string; approval_id?: string; attempts: number; error: { message: string } | null }>
 }
 
-interface Note extends Document {
-  text: string
-  api_key: string
-}
-const NoteCollection = defineCollection<Note>()({ name: "gated_notes", scope: "organization", times: [], indexes: [] })
-let ran = 0
 const dayMs = 86_400_000
 const expireJobs = { type: expireJobRef.type }
-const gated = definePlugin({
-  id: "gated-notes",
-  needs: [],
-  config: z.strictObject({}),
-  register(registrar) {
-    registrar.collections(NoteCollection)
-    registrar.operations(
-      defineOperation({
-        name: "gated_notes.write",
-        summary: "Write a note, if a person lets it be.",
-        http: { method: "POST", path: "/v1/gated-notes" },
-        access: { scope: "gated_notes:write", role: "member" },
-        hints: { readOnly: false, destructive: false, idempotent: false },
-        input: z.strictObject({ text: z.string().min(3), api_key: z.string().default("") }),
-        output: z.object({ status: z.string(), approval_id: z.string() }),
-        errors: ["invalid_argument"],
-        gate: {
-          name: "notes.write",
-          risk: "high",
-          summary: "Writing notes.",
-          what: ({ text }) => `Write the note "${text}".`,
-          pending: ({ id }) => ({ status: "pending_approval", approval_id: id }),
-        },
-        handle({ input, caller, work, callId }) {
-          ran++
-          work.in(NoteCollection, caller.organization.id).insert({ id: callId, ...input })
-          return { status: "written", approval_id: "" }
-        },
-      }),
-    )
-  },
-})
-
 describe("approvals", () => {
   let host: TestHost
   let second: string
   before(async () => {
-    host = await testHost({ plugins: [gated] })
+    host = await testHost({ plugins: [gatedNotes] })
     second = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second admin", role: "admin" })).body.secret
   })
   after(() => host.stop())
@@ -242,7 +203,7 @@ describe("approvals", () => {
     const notes = await host.get(Store).open(NoteCollection, host.organization.id).find({})
     if (end.state === "done") expect(notes).to.have.length(1).and.to.have.nested.property("0.api_key", "k-12345678")
     else expect(notes).to.have.length(0)
-    expect(ran).to.equal(notes.length)
+    expect(performed.get("Hello") ?? 0).to.equal(notes.length)
     expect(host.logged.join("")).to.not.contain("k-12345678")
     expect((await host.api<Refusal>("POST", "/v1/gated-notes", { text: "x" })).status).to.equal(400)
   })
