@@ -160,15 +160,17 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const { operation, caller, input, signal, claim } = call
     const work = new StagedWork(deps.ids.uuid())
     const callId = claim?.id ?? work.id
-    const held = operation.gate ? await heldBack({ operation, caller, input, callId, work }, deps.gating?.()) : undefined
-    const result: unknown = held ?? (await operation.handle({ input, caller, deps: depsOf(operation), work, signal, callId }))
+    const held = operation.gate ? await heldBack({ operation, caller, input, work }, deps.gating?.()) : undefined
+    const result: unknown =
+      held === undefined ? await operation.handle({ input, caller, deps: depsOf(operation), work, signal, callId }) : held
     const status = operation.http.status ?? 200
     if (operation.streams) {
       await commit(work, call, undefined)
       return { kind: "stream", status, stream: result as Streamed }
     }
     const answer = jsonAnswer(status, await checkedOutput(operation, result))
-    const isFinal = operation.joinsRepeats?.(result) ?? true
+    // Repeats of a call that waits get the approval of the first.
+    const isFinal = held !== undefined || (operation.joinsRepeats?.(result) ?? true)
     await commit(work, call, isFinal ? answer : undefined)
     return answer
   }

@@ -32,7 +32,7 @@ export interface GatedCall {
   readonly operation: AnyOperation
   readonly caller: Caller
   readonly input: unknown
-  readonly callId: string
+  /** Takes the approval, under its own id: an idempotency key may come again once its record is gone. */
   readonly work: UnitOfWork
 }
 
@@ -42,10 +42,7 @@ export interface Gating {
 }
 
 /** The answer of a call that waits; undefined where the organization lets it go on. */
-export async function heldBack(
-  { operation, caller, input, callId, work }: GatedCall,
-  gating: Gating | undefined,
-): Promise<Json | undefined> {
+export async function heldBack({ operation, caller, input, work }: GatedCall, gating: Gating | undefined): Promise<Json | undefined> {
   const { gate } = operation
   if (!gate) return undefined
   const organization = caller.organization.id
@@ -56,8 +53,8 @@ export async function heldBack(
   }
   const { queue } = gating
   if (!(await keeper.holds(organization, gate.name))) return undefined
-  const job = derivedUuid(callId, "approved-call")
-  const filed = keeper.file(work, organization, callId, {
+  const job = derivedUuid(work.id, "approved-call")
+  const filed = keeper.file(work, organization, work.id, {
     gate: { name: gate.name, risk: gate.risk, summary: gate.summary },
     subject: { kind: "operation", name: operation.name },
     what: gate.what(input),
@@ -69,7 +66,7 @@ export async function heldBack(
   const { id, manager } = caller.credential
   const payload = {
     operation: operation.name,
-    approval_id: callId,
+    approval_id: work.id,
     caller: {
       organization: caller.organization,
       role: caller.role,

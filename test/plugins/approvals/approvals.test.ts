@@ -208,6 +208,28 @@ describe("approvals", () => {
     expect((await host.api<Refusal>("POST", "/v1/gated-notes", { text: "x" })).status).to.equal(400)
   })
 
+  for (const path of ["/v1/gated-notes", "/v1/gated-notes/join"])
+    it(`are the same for repeats of a call, and others once its Idempotency-Key is free: ${path}`, async () => {
+      const call = () => host.api<{ approval_id: string }>("POST", path, { text: "Repeated" }, { headers: { "Idempotency-Key": "note-2" } })
+      const count = async () => (await host.get(Store).open(ApprovalCollection, host.organization.id).find({})).length
+      const before = await count()
+      const first = (await call()).body
+      expect((await call()).body).to.deep.equal(first)
+      expect(await count()).to.equal(before + 1)
+      await decide(first.approval_id, { decision: "reject" })
+      expect((await call()).body).to.deep.equal(first)
+      host.clock.move(dayMs + 60_000)
+      const later = await until("an answer of its own", async () => {
+        const { status, body } = await call()
+        return status === 200 && body.approval_id !== first.approval_id && body
+      })
+      expect((await approval(later.approval_id)).state).to.equal("pending")
+      expect((await approval(first.approval_id)).state).to.equal("rejected")
+      await decide(later.approval_id, { decision: "approve" })
+      await until("the note", () => performed.get("Repeated") === 1)
+      performed.delete("Repeated")
+    })
+
   it("are not carried out where what is kept was changed", async () => {
     const { entry, id } = await sent(await pipeline("Changed", mail()), { email: "ada@example.com", name: "Ada" })
     const before = mails().length

@@ -1,4 +1,4 @@
-// A plugin with an operation that waits for approval: it writes a note, and counts how often it ran.
+// A plugin with operations that wait for approval: they write a note, and count how often they ran.
 import { z } from "zod"
 import { type Document, defineCollection, defineOperation, definePlugin } from "#core"
 
@@ -9,8 +9,33 @@ interface Note extends Document {
 
 export const NoteCollection = defineCollection<Note>()({ name: "gated_notes", scope: "organization", times: [], indexes: [] })
 
-/** How often its operation was performed, by the text of the note. */
+/** How often they were performed, by the text of the note. */
 export const performed = new Map<string, number>()
+
+const writing = (name: string, path: string, more: { joinsRepeats?: (output: { status: string }) => boolean } = {}) =>
+  defineOperation({
+    ...more,
+    name: `gated_notes.${name}`,
+    summary: "Write a note, if a person lets it be.",
+    http: { method: "POST", path },
+    access: { scope: "gated_notes:write", role: "member" },
+    hints: { readOnly: false, destructive: false, idempotent: false },
+    input: z.strictObject({ text: z.string().min(3), api_key: z.string().default("") }),
+    output: z.object({ status: z.string(), approval_id: z.string() }),
+    errors: ["invalid_argument"],
+    gate: {
+      name: "notes.write",
+      risk: "high",
+      summary: "Writing notes.",
+      what: ({ text }) => `Write the note "${text}".`,
+      pending: ({ id }) => ({ status: "pending_approval", approval_id: id }),
+    },
+    handle({ input, caller, work, callId }) {
+      performed.set(input.text, (performed.get(input.text) ?? 0) + 1)
+      work.in(NoteCollection, caller.organization.id).insert({ id: callId, ...input })
+      return { status: "written", approval_id: "" }
+    },
+  })
 
 export const gatedNotes = definePlugin({
   id: "gated-notes",
@@ -19,28 +44,8 @@ export const gatedNotes = definePlugin({
   register(registrar) {
     registrar.collections(NoteCollection)
     registrar.operations(
-      defineOperation({
-        name: "gated_notes.write",
-        summary: "Write a note, if a person lets it be.",
-        http: { method: "POST", path: "/v1/gated-notes" },
-        access: { scope: "gated_notes:write", role: "member" },
-        hints: { readOnly: false, destructive: false, idempotent: false },
-        input: z.strictObject({ text: z.string().min(3), api_key: z.string().default("") }),
-        output: z.object({ status: z.string(), approval_id: z.string() }),
-        errors: ["invalid_argument"],
-        gate: {
-          name: "notes.write",
-          risk: "high",
-          summary: "Writing notes.",
-          what: ({ text }) => `Write the note "${text}".`,
-          pending: ({ id }) => ({ status: "pending_approval", approval_id: id }),
-        },
-        handle({ input, caller, work, callId }) {
-          performed.set(input.text, (performed.get(input.text) ?? 0) + 1)
-          work.in(NoteCollection, caller.organization.id).insert({ id: callId, ...input })
-          return { status: "written", approval_id: "" }
-        },
-      }),
+      writing("write", "/v1/gated-notes"),
+      writing("join", "/v1/gated-notes/join", { joinsRepeats: ({ status }) => status === "written" }),
     )
   },
 })
