@@ -23,6 +23,7 @@ import type {} from "../plugins/page-analytics/reasons.ts"
 import type {} from "../plugins/page-events/reasons.ts"
 import type {} from "../plugins/pages/reasons.ts"
 import type {} from "../plugins/screenshots/reasons.ts"
+import type {} from "../plugins/sending-domains/reasons.ts"
 
 // biome-ignore format: one line each
 /** The operations that ship, by name. */
@@ -135,6 +136,11 @@ export type Operations = {
   "personas.update": typeof import("../plugins/experiments/operations/personas.ts").updatePersona
   "screenshots.result": typeof import("../plugins/screenshots/operations.ts").screenshotResult
   "screenshots.start": typeof import("../plugins/screenshots/operations.ts").startScreenshot
+  "sending_domains.delete": typeof import("../plugins/sending-domains/operations/domains.ts").deleteDomain
+  "sending_domains.get": typeof import("../plugins/sending-domains/operations/domains.ts").getDomain
+  "sending_domains.list": typeof import("../plugins/sending-domains/operations/domains.ts").listDomains
+  "sending_domains.register": typeof import("../plugins/sending-domains/operations/domains.ts").registerDomain
+  "sending_domains.update": typeof import("../plugins/sending-domains/operations/domains.ts").updateDomain
   "viewer_sessions.create": typeof import("../plugins/organizations/operations/viewer-sessions.ts").createViewerSession
 }
 
@@ -249,5 +255,10 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "personas.update": { method: "PATCH", path: "/v1/personas/{slug}", repeatable: true },
   "screenshots.result": { method: "POST", path: "/v1/screenshot/result", repeatable: true },
   "screenshots.start": { method: "POST", path: "/v1/screenshot/start", keyed: true },
+  "sending_domains.delete": { method: "DELETE", path: "/v1/sending-domains/{domain}", repeatable: true },
+  "sending_domains.get": { method: "GET", path: "/v1/sending-domains/{domain}", repeatable: true },
+  "sending_domains.list": { method: "GET", path: "/v1/sending-domains", repeatable: true, list: "sending_domains" },
+  "sending_domains.register": { method: "POST", path: "/v1/sending-domains", keyed: true },
+  "sending_domains.update": { method: "PATCH", path: "/v1/sending-domains/{domain}", repeatable: true },
   "viewer_sessions.create": { method: "POST", path: "/v1/viewer-sessions", keyed: true },
 }

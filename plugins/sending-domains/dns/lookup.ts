@@ -1,0 +1,91 @@
+// Questions to DNS, as a recursive server answers them: what is there, whether the answer is authoritative or how long it
+// may still be cached, and when nothing can be told at all (SERVFAIL, refusals, timeouts), which says nothing about a record.
+import { getServers } from "node:dns"
+import { isIPv6 } from "node:net"
+import { type Packet, UDPClient } from "dns2"
+import { type DnsServer, dnsServerOf, type Settings } from "../settings.ts"
+
+export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "TXT"
+
+export interface Known {
+  readonly known: true
+  /** Empty where there is no such record. TXT joined as RFC 7208 and 6376 say, MX as `10 host`, names in lower case. */
+  readonly values: readonly string[]
+  readonly authoritative: boolean
+  /** Seconds for which the answer may be cached; null where it does not say. */
+  readonly ttl: number | null
+}
+
+/** What DNS says of a name, or why it says nothing. */
+export type Answer = Known | { readonly known: false; readonly why: string }
+
+export type Lookup = (name: string, type: RecordType) => Promise<Answer>
+
+const noError = 0
+const nameError = 3
+const rcodes: Readonly<Record<number, string>> = { 1: "FORMERR", 2: "SERVFAIL", 4: "NOTIMP", 5: "REFUSED" }
+const typeCodes: Readonly<Record<RecordType, number>> = { A: 1, AAAA: 28, CNAME: 5, MX: 15, TXT: 16 }
+const soaCode = 6
+
+/** Asks the servers in order until one can tell. */
+export function createLookup({ dns_servers, dns_timeout_ms }: Pick<Settings, "dns_servers" | "dns_timeout_ms">): Lookup {
+  return async (name, type) => {
+    const servers = (dns_servers.length > 0 ? dns_servers : getServers()).flatMap((text) => dnsServerOf(text) ?? [])
+    const reasons: string[] = []
+    for (const server of servers) {
+      const answer = await askOne(server, dns_timeout_ms, name, type)
+      if (answer.known) return answer
+      reasons.push(answer.why)
+    }
+    return { known: false, why: reasons.join("; ") || "no DNS server is configured" }
+  }
+}
+
+async function askOne({ address, port }: DnsServer, timeout: number, name: string, type: RecordType): Promise<Answer> {
+  const ask = UDPClient({ dns: address, port, timeout, socketType: isIPv6(address) ? "udp6" : "udp4" })
+  const server = port === 53 ? address : `${address}:${port}`
+  try {
+    return read(await ask(name, type), type, server)
+  } catch (error) {
+    return { known: false, why: `${server}: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}
+
+function read(packet: Packet, type: RecordType, server: string): Answer {
+  const { rcode = noError, aa } = packet.header
+  if (rcode !== noError && rcode !== nameError) return { known: false, why: `${server} answered ${rcodes[rcode] ?? `rcode ${rcode}`}` }
+  if (packet.errors.length > 0) return { known: false, why: `${server} gave an answer that cannot be read` }
+  const records = packet.answers.filter((record) => record.type === typeCodes[type])
+  const ttls = (records.length > 0 ? packet.answers : packet.authorities.filter((record) => record.type === soaCode)).map(
+    ({ ttl }) => ttl ?? 0,
+  )
+  return {
+    known: true,
+    values: records.map((record) => textOf(record, type)),
+    authoritative: Boolean(aa),
+    ttl: ttls.length > 0 ? Math.min(...ttls) : null,
+  }
+}
+
+function textOf(record: Packet["answers"][number], type: RecordType): string {
+  const {
+    data,
+    domain = "",
+    exchange = "",
+    priority = 0,
+    address = "",
+  } = record as typeof record & {
+    data?: string | string[]
+    domain?: string
+    exchange?: string
+    priority?: number
+    address?: string
+  }
+  if (type === "TXT") return Array.isArray(data) ? data.join("") : (data ?? "")
+  if (type === "MX") return `${priority} ${host(exchange)}`
+  return type === "CNAME" ? host(domain) : address
+}
+
+function host(name: string): string {
+  return name.toLowerCase().replace(/\.$/, "")
+}

@@ -1,0 +1,39 @@
+// Domain names as people give them, read by the public suffix list: lower case, punycode, an apex or a subdomain.
+import { domainToASCII } from "node:url"
+import { parse } from "tldts"
+import { AppError } from "#core"
+
+export interface DomainName {
+  /** Lower case, punycode. */
+  readonly name: string
+  /** The registrable domain that it is, or is under: where its DNS zone usually begins. */
+  readonly apex: string
+}
+
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+/** Leaves room for `<selector>._domainkey.` within the 253 characters of a name. */
+const maxLength = 220
+
+/** Throws `invalid_argument` for what is not a domain that somebody can own. */
+export function readDomain(text: string): DomainName {
+  const name = asciiOf(text)
+  if (name.length > maxLength || !name.includes(".") || !name.split(".").every((part) => label.test(part)))
+    throw refused(text, "is not a domain name; give it without scheme, path or address, such as example.com")
+  const { domain, publicSuffix, isIcann, isPrivate, isIp } = parse(name, { allowPrivateDomains: true })
+  if (isIp) throw refused(text, "is an IP address, not a domain name")
+  if (!isIcann && !isPrivate) throw refused(text, `ends in .${publicSuffix}, which the public suffix list does not know`)
+  if (!domain) throw refused(text, "is a public suffix, under which others register domains; give a domain of your own")
+  return { name, apex: domain }
+}
+
+/** As `readDomain` gives a name, without judging it: for looking up what was registered. */
+export function asciiOf(text: string): string {
+  return domainToASCII(text.trim().replace(/\.$/, "")).toLowerCase()
+}
+
+function refused(text: string, problem: string): AppError {
+  return new AppError("invalid_argument", `domain: "${text.slice(0, 100)}" ${problem}.`, {
+    reason: "domain_refused",
+    fields: [{ path: "domain", message: problem }],
+  })
+}

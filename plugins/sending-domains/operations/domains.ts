@@ -1,0 +1,136 @@
+// Registering, listing, reading, changing and deleting sending domains (specification 2.9, 4.17).
+import { z } from "zod"
+import { defineOperation, omitReadOnly, Pager, pageInput, readOnlyInput, resultOf, Store } from "#core"
+import { SendingDomainCollection } from "../collections.ts"
+import { type DomainChange, SendingDomainsToken } from "../sending-domains.ts"
+import { DomainField, identityFields, SendingDomain, shown } from "./resource.ts"
+
+const path = "/v1/sending-domains"
+const reading = { scope: "sending_domains:read", role: "guest" } as const
+const writing = { scope: "sending_domains:write", role: "admin" } as const
+const readOnlyFields = [
+  "status",
+  "error_reason",
+  "dns_records",
+  "from_email",
+  "registered_receiving",
+  "existing_mx_detected",
+  "last_checked_at",
+  "created_at",
+  "updated_at",
+] as const
+
+/** What an example needs: a domain of its own, since an organization registers each once. */
+const registered = (domain: string) => ({ domain: { operation: "sending_domains.register", input: { domain } } })
+const thatDomain = { domain: resultOf("domain.domain") }
+
+export const registerDomain = defineOperation({
+  name: "sending_domains.register",
+  summary: "Register a domain to send from.",
+  description:
+    "Makes a DKIM key and answers the DNS records to create. Mail leaves from the domain once DNS shows them. `receiving` asks for replies to be received as well, and is fixed.",
+  http: { method: "POST", path },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({
+    domain: DomainField,
+    receiving: z.boolean().default(false).describe("Receive mail as well; fixed for the registration's life."),
+    from_local_part: identityFields.from_local_part.default("hello"),
+    from_name: identityFields.from_name.default(""),
+    forward_to_email: identityFields.forward_to_email.default(""),
+  }),
+  output: SendingDomain,
+  errors: ["invalid_argument", "already_exists", "unavailable"],
+  examples: [{ input: { domain: "example.com", from_local_part: "hello", from_name: "Ada at Example" } }],
+  inject: { domains: SendingDomainsToken },
+  handle: async ({ input, caller, deps, work }) => shown(await deps.domains.register(work, caller.organization.id, input)),
+  onConflict: async ({ error }) => error,
+})
+
+export const listDomains = defineOperation({
+  name: "sending_domains.list",
+  summary: "List the organization's sending domains, newest first.",
+  http: { method: "GET", path },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["domain", "status", "from_email", "error_reason", "last_checked_at"],
+  input: z.strictObject(pageInput),
+  output: z.object({ sending_domains: z.array(SendingDomain), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const page = await deps.pager.page({
+      collection: deps.store.open(SendingDomainCollection, organization),
+      organization,
+      cursorScope: "sending_domains.list",
+      filter: {},
+      sort: { created_at: -1 },
+      request: input,
+    })
+    return { sending_domains: page.items.map(shown), next_cursor: page.next_cursor }
+  },
+})
+
+export const getDomain = defineOperation({
+  name: "sending_domains.get",
+  summary: "Read a sending domain.",
+  http: { method: "GET", path: `${path}/{domain}` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ domain: DomainField }),
+  output: SendingDomain,
+  errors: ["not_found"],
+  examples: [{ given: registered("read.example.com"), input: thatDomain }],
+  inject: { domains: SendingDomainsToken },
+  handle: async ({ input, caller, deps }) => shown(await deps.domains.require(caller.organization.id, input.domain)),
+})
+
+export const updateDomain = defineOperation({
+  name: "sending_domains.update",
+  summary: "Change a sending domain: only the fields that are given.",
+  description: "Takes back what a read answered.",
+  http: { method: "PATCH", path: `${path}/{domain}` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({
+    domain: DomainField,
+    forward_to_email: identityFields.forward_to_email.optional(),
+    from_local_part: identityFields.from_local_part.optional(),
+    from_name: identityFields.from_name.optional(),
+    receiving_enabled: z.boolean().optional().describe("Needs `registered_receiving`."),
+    ...readOnlyInput(readOnlyFields),
+  }),
+  output: SendingDomain,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [{ given: registered("change.example.com"), input: { ...thatDomain, from_local_part: "team", from_name: "The team" } }],
+  inject: { domains: SendingDomainsToken },
+  async handle({ input: { domain, ...fields }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const stored = await deps.domains.require(organization, domain)
+    const given = omitReadOnly(fields, shown(stored), readOnlyFields)
+    const wanted = Object.entries(given).filter(([name, value]) => value !== undefined && stored[name as keyof DomainChange] !== value)
+    if (wanted.length === 0) return shown(stored)
+    return shown(deps.domains.update(work, organization, stored, Object.fromEntries(wanted) as DomainChange))
+  },
+})
+
+export const deleteDomain = defineOperation({
+  name: "sending_domains.delete",
+  summary: "Delete a sending domain, with its DKIM key.",
+  description: "Mail leaves from the default sender again. Registered again, the domain has another key and other records.",
+  http: { method: "DELETE", path: `${path}/{domain}` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ domain: DomainField }),
+  output: z.object({ domain: z.string(), deleted: z.literal(true) }),
+  errors: ["not_found", "aborted"],
+  examples: [{ given: registered("delete.example.com"), input: thatDomain }],
+  inject: { domains: SendingDomainsToken },
+  async handle({ input, caller, deps, work }) {
+    const organization = caller.organization.id
+    const stored = await deps.domains.require(organization, input.domain)
+    deps.domains.remove(work, organization, stored)
+    return { domain: stored.domain, deleted: true as const }
+  },
+})

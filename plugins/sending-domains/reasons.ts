@@ -1,0 +1,35 @@
+// The stable words that this plugin's errors hold in `details.reason`.
+import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
+
+export const reasons = defineReasons({
+  domain_refused: {
+    code: "invalid_argument",
+    summary: "The text is not a domain that somebody can own: no domain name, an IP address or a public suffix.",
+    details: { fields: FieldProblems },
+  },
+  sending_domain_not_found: {
+    code: "not_found",
+    summary: "The organization has not registered this domain.",
+    remedy: "List the sending domains.",
+  },
+  sending_domain_registered: { code: "already_exists", summary: "The organization has registered this domain already." },
+  receiving_not_registered: {
+    code: "failed_precondition",
+    summary: "The domain was registered without receiving, which is fixed.",
+    remedy: "Delete the domain and register it, or a subdomain, with receiving.",
+  },
+  receiving_conflict: {
+    code: "failed_precondition",
+    summary: "The domain had mail records of a mailbox provider when it was registered, so it cannot receive here.",
+    remedy: "Register a subdomain with receiving.",
+  },
+  dns_unavailable: {
+    code: "unavailable",
+    summary: "DNS gave no answer, so it is not known whether the domain has mail records.",
+    remedy: "Try again.",
+  },
+})
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}

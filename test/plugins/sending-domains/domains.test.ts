@@ -1,0 +1,164 @@
+// Sending domains as the people of an organization register, read, change and delete them.
+import { createPublicKey } from "node:crypto"
+import { expect } from "chai"
+import { Store, Vault } from "#core"
+import type { TestHost } from "#core/testing"
+import { domainId, SendingDomainCollection, sealContext } from "../../../plugins/sending-domains/collections.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+import { type DnsServer, listenForDns } from "./dns-server.ts"
+
+interface Refusal {
+  readonly code: string
+  readonly message: string
+  readonly details: { reason?: string; fields?: { path: string; message: string }[] }
+}
+interface Domain extends Refusal {
+  readonly domain: string
+  readonly status: string
+  readonly dns_records: { name: string; type: string; value: string }[]
+  readonly [field: string]: unknown
+}
+
+onBothStores("sending domains", ({ start }) => {
+  let host: TestHost
+  let dns: DnsServer
+  before(async () => {
+    dns = await listenForDns()
+    host = await start({
+      env: pluginSettings({ "sending-domains": { dns_servers: [dns.address], dns_timeout_ms: 30_000, spf_host: "spf.sender.com" } }),
+    })
+  })
+  after(() => dns.close())
+
+  const path = "/v1/sending-domains"
+  const register = (domain: string, more: object = {}) => host.api<Domain>("POST", path, { domain, ...more })
+  const read = async (domain: string) => (await host.api<Domain>("GET", `${path}/${domain}`)).body
+  const typesOf = ({ dns_records }: Domain) => dns_records.map(({ type, name }) => `${type} ${name.replace(/^mr[a-z0-9]+/, "SELECTOR")}`)
+
+  it("are registered with the records to create, and the private key sealed", async () => {
+    const { status, body } = await register("Example.COM.", { from_name: "Ada" })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    expect(body).to.include({
+      domain: "example.com",
+      status: "pending",
+      error_reason: "",
+      existing_mx_detected: false,
+      forward_to_email: "",
+      from_email: "",
+      from_local_part: "hello",
+      from_name: "Ada",
+      last_checked_at: "",
+      receiving_enabled: false,
+      registered_receiving: false,
+    })
+    expect(Object.keys(body)).to.have.length(14)
+    expect(typesOf(body)).to.deep.equal([
+      "TXT SELECTOR._domainkey.example.com",
+      "TXT example.com",
+      "CNAME bounce.example.com",
+      "TXT _dmarc.example.com",
+    ])
+    expect(body.dns_records[1]?.value).to.equal("v=spf1 include:spf.sender.com ~all")
+    const key = Buffer.from(body.dns_records[0]?.value.split("p=")[1] ?? "", "base64")
+    const kept = await host
+      .get(Store)
+      .open(SendingDomainCollection, host.organization.id)
+      .get(domainId(host.organization.id, "example.com"))
+    if (!kept) throw new Error("nothing is kept")
+    const pem = host.get(Vault).open(kept.private_key, sealContext(kept.id))
+    expect(createPublicKey(pem).asymmetricKeyDetails?.modulusLength).to.equal(2_048)
+    expect(createPublicKey(pem).export({ type: "spki", format: "der" }).equals(key)).to.equal(true)
+    expect(JSON.stringify([kept, body, host.logged])).to.not.contain("PRIVATE KEY")
+    expect(await read("EXAMPLE.com")).to.deep.equal(body)
+  })
+
+  it("have names of any script, and of any depth", async () => {
+    expect((await register("münchen.de")).body.domain).to.equal("xn--mnchen-3ya.de")
+    expect((await read("xn--mnchen-3ya.de")).domain).to.equal("xn--mnchen-3ya.de")
+    expect((await read(encodeURIComponent("münchen.de"))).domain).to.equal("xn--mnchen-3ya.de")
+    expect((await register("news.shop.co.uk")).body.domain).to.equal("news.shop.co.uk")
+  })
+
+  it("are not public suffixes, addresses or other text", async () => {
+    for (const text of [
+      "co.uk",
+      "github.io",
+      "192.0.2.1",
+      "localhost",
+      "https://example.com",
+      "a@example.com",
+      "no.such-suffix-here",
+      "-a.com",
+    ]) {
+      const { status, body } = await register(text)
+      expect([text, status, body.details.reason, body.details.fields?.[0]?.path]).to.deep.equal([text, 400, "domain_refused", "domain"])
+    }
+  })
+
+  it("are registered once in an organization", async () => {
+    await register("once.com")
+    const again = await register("ONCE.com")
+    expect([again.status, again.body.details.reason]).to.deep.equal([409, "sending_domain_registered"])
+    const both = await Promise.all([register("twice.com"), register("twice.com")])
+    expect(both.map(({ status }) => status).sort()).to.deep.equal([200, 409])
+    expect(both.find(({ status }) => status === 409)?.body.details.reason).to.equal("sending_domain_registered")
+  })
+
+  it("offer the MX record where receiving was registered and no mailbox provider is there", async () => {
+    dns.set("null.com", "MX", "0 .")
+    for (const domain of ["free.com", "null.com"]) {
+      const { body } = await register(domain, { receiving: true })
+      expect(typesOf(body)).to.include(`MX ${domain}`)
+      expect(body).to.include({ existing_mx_detected: false, registered_receiving: true, receiving_enabled: true })
+    }
+    dns.set("taken.com", "MX", "1 aspmx.mailboxes.com")
+    const { body } = await register("taken.com", { receiving: true })
+    expect(typesOf(body)).to.not.include("MX taken.com")
+    expect(body).to.include({ existing_mx_detected: true, registered_receiving: true, receiving_enabled: false })
+    const enabled = await host.api<Refusal>("PATCH", `${path}/taken.com`, { receiving_enabled: true })
+    expect([enabled.status, enabled.body.details.reason]).to.deep.equal([400, "receiving_conflict"])
+    expect((await register("in.taken.com", { receiving: true })).body).to.include({ receiving_enabled: true })
+  })
+
+  it("are not registered for receiving while DNS does not tell who receives", async () => {
+    dns.fail("dark.com", "servfail")
+    const refused = await register("dark.com", { receiving: true })
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([503, "dns_unavailable"])
+    expect(refused.body.message).to.contain("SERVFAIL")
+    expect((await host.api("GET", `${path}/dark.com`)).status).to.equal(404)
+    expect((await register("dark.com")).body.status).to.equal("pending")
+  })
+
+  it("change only in what is given, and never in what was registered", async () => {
+    const { body: before } = await register("change.com", { from_name: "Ada" })
+    const changed = await host.api<Domain>("PATCH", `${path}/change.com`, { domain: "change.com", from_local_part: "team" })
+    expect(changed.body).to.deep.equal({ ...before, from_local_part: "team", updated_at: changed.body["updated_at"] })
+    expect((await host.api<Domain>("PATCH", `${path}/change.com`, changed.body)).body).to.deep.equal(changed.body)
+    const enabled = await host.api<Refusal>("PATCH", `${path}/change.com`, { receiving_enabled: true })
+    expect([enabled.status, enabled.body.details.reason]).to.deep.equal([400, "receiving_not_registered"])
+    for (const [field, value] of [
+      ["status", "active"],
+      ["registered_receiving", true],
+      ["from_local_part", "a b"],
+      ["forward_to_email", "nobody"],
+      ["from_name", "a\r\nBcc: eve@example.com"],
+    ] as const) {
+      const { status, body } = await host.api<Refusal>("PATCH", `${path}/change.com`, { [field]: value })
+      expect([field, status, body.details.fields?.[0]?.path]).to.deep.equal([field, 400, field])
+    }
+    expect(await read("change.com")).to.deep.equal(changed.body)
+  })
+
+  it("are gone once they are deleted, and have another key when they come back", async () => {
+    const first = (await register("gone.com")).body
+    expect((await host.api("DELETE", `${path}/gone.com`)).body).to.deep.equal({ domain: "gone.com", deleted: true })
+    const missing = await host.api<Refusal>("GET", `${path}/gone.com`)
+    expect([missing.status, missing.body.details.reason]).to.deep.equal([404, "sending_domain_not_found"])
+    const second = (await register("gone.com")).body
+    expect(second.dns_records[0]?.value).to.not.equal(first.dns_records[0]?.value)
+    expect(second.dns_records[0]?.name).to.not.equal(first.dns_records[0]?.name)
+    const all = (await host.api<{ sending_domains: Domain[] }>("GET", `${path}?limit=200`)).body.sending_domains
+    expect(all[0]).to.deep.equal(second)
+  })
+})
