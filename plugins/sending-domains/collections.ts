@@ -1,5 +1,6 @@
 // Sending domains: what was registered, the records and the key made for it, and what DNS said.
 import { type Document, defineCollection, derivedUuid, type Sealed } from "#core"
+import type { RecordCheck } from "./checks/record-check.ts"
 import type { ExpectedRecord } from "./records.ts"
 
 export const statuses = ["pending", "active", "failed", "disabled"] as const
@@ -21,6 +22,10 @@ export interface StoredDomain extends Document {
   from_local_part: string
   from_name: string
   last_checked_at: string | null
+  /** The last check that found every record; an active domain has one. */
+  evidence: { at: string; records: RecordCheck[] } | null
+  /** What the last checks found wrong, how many of them in a row, and when that was last counted. */
+  strikes: { what: string; count: number; at: string } | null
   revision: number
   created_at: string
   updated_at: string
@@ -39,7 +44,7 @@ export function sealContext(id: string): string {
 export const SendingDomainCollection = defineCollection<StoredDomain>()({
   name: "sending_domains",
   scope: "organization",
-  times: ["created_at", "updated_at", "last_checked_at"],
+  times: ["created_at", "updated_at", "last_checked_at", "evidence.at", "strikes.at"],
   indexes: [{ fields: ["-created_at"] }, { fields: ["status", "created_at"] }],
   sealed: ({ id, private_key }) => [{ path: "private_key", sealed: private_key, context: sealContext(id) }],
 })

@@ -1,7 +1,10 @@
 // Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
-import { Clock, definePlugin, Ids, Store, Vault } from "#core"
+import { Clock, definePlugin, Ids, Live, Scheduler, Store, Vault } from "#core"
+import { sendingDomainsChannel } from "./channel.ts"
+import { checkJob } from "./checks/job.ts"
 import { SendingDomainCollection } from "./collections.ts"
 import { createLookup } from "./dns/lookup.ts"
+import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
 import { deleteDomain, getDomain, listDomains, registerDomain, updateDomain } from "./operations/domains.ts"
 import { reasons } from "./reasons.ts"
 import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
@@ -15,8 +18,11 @@ export default definePlugin({
   register(registrar, settings) {
     registrar.collections(SendingDomainCollection)
     registrar.operations(registerDomain, listDomains, getDomain, updateDomain, deleteDomain)
+    registrar.operations(verifyDomain, disableDomain, enableDomain)
+    registrar.channels(sendingDomainsChannel)
+    registrar.jobs(checkJob)
     registrar.provide(SendingDomainsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault },
+      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler },
       create: (deps) => new SendingDomains({ ...deps, lookup: createLookup(settings), settings }),
     })
   },

@@ -13,6 +13,11 @@ export const reasons = defineReasons({
     remedy: "List the sending domains.",
   },
   sending_domain_registered: { code: "already_exists", summary: "The organization has registered this domain already." },
+  sending_domain_disabled: {
+    code: "failed_precondition",
+    summary: "The domain is disabled, and is not checked.",
+    remedy: "Enable it first.",
+  },
   receiving_not_registered: {
     code: "failed_precondition",
     summary: "The domain was registered without receiving, which is fixed.",

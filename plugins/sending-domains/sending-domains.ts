@@ -1,7 +1,24 @@
 // The service behind sending domains: registering, reading and changing them.
 import { createHash, generateKeyPair } from "node:crypto"
 import { promisify } from "node:util"
-import { AppError, type Clock, type Ids, type Json, type Store, timestamp, token, type UnitOfWork, type Vault } from "#core"
+import {
+  AppError,
+  type Clock,
+  type Ids,
+  type Json,
+  type Live,
+  type Scheduler,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type Vault,
+} from "#core"
+import { sendingDomainsChannel } from "./channel.ts"
+import { checkRecords } from "./checks/check-records.ts"
+import type { RecordCheck } from "./checks/record-check.ts"
+import { endChecks, scheduleChecks } from "./checks/schedule.ts"
+import { afterCheck } from "./checks/transition.ts"
 import { domainId, SendingDomainCollection, type StoredDomain, sealContext } from "./collections.ts"
 import type { Lookup } from "./dns/lookup.ts"
 import { asciiOf, readDomain } from "./domain-name.ts"
@@ -12,6 +29,8 @@ export interface DomainServices {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
+  readonly live: Live
+  readonly scheduler: Scheduler
   readonly vault: Vault
   readonly lookup: Lookup
   readonly settings: Settings
@@ -22,9 +41,7 @@ export interface Registration extends Pick<StoredDomain, "forward_to_email" | "f
   readonly receiving: boolean
 }
 
-export type DomainChange = Partial<
-  Pick<StoredDomain, "forward_to_email" | "from_local_part" | "from_name" | "receiving_enabled" | "status" | "error_reason">
->
+export type DomainChange = Partial<Pick<StoredDomain, "forward_to_email" | "from_local_part" | "from_name" | "receiving_enabled">>
 
 export class SendingDomains {
   readonly #services: DomainServices
@@ -76,11 +93,14 @@ export class SendingDomains {
       registered_receiving: receiving,
       receiving_enabled: receives,
       last_checked_at: null,
+      evidence: null,
+      strikes: null,
       revision: 1,
       created_at: at,
       updated_at: at,
     }
     work.in(SendingDomainCollection, organization).insert(stored)
+    scheduleChecks(this.#services.scheduler, work, organization, stored)
     return stored
   }
 
@@ -98,14 +118,49 @@ export class SendingDomains {
         `${domain.domain} had mail records of a mailbox provider when it was registered; register a subdomain with receiving.`,
         { reason: "receiving_conflict" },
       )
-    const changed = { ...change, updated_at: timestamp(this.#services.clock.now()), revision: domain.revision + 1 }
-    const update = { $set: changed as Record<string, Json> }
-    work.in(SendingDomainCollection, organization).update(domain.id, update, { where: { revision: domain.revision } })
-    return { ...domain, ...changed }
+    return this.#change(work, organization, domain, { ...change, updated_at: timestamp(this.#services.clock.now()) })
   }
 
-  remove(work: UnitOfWork, organization: string, { id, revision }: StoredDomain): void {
-    work.in(SendingDomainCollection, organization).remove(id, { where: { revision } })
+  /** Asks DNS, and stages what follows from it. `asked`: by a person, not by the schedule. Throws where the domain is disabled. */
+  async check(
+    work: UnitOfWork,
+    organization: string,
+    domain: StoredDomain,
+    asked: boolean,
+  ): Promise<{ domain: StoredDomain; records: RecordCheck[] }> {
+    if (domain.status === "disabled")
+      throw new AppError("failed_precondition", `${domain.domain} is disabled; enable it first.`, { reason: "sending_domain_disabled" })
+    const records = await checkRecords(this.#services.lookup, domain.apex, domain.records)
+    const at = timestamp(this.#services.clock.now())
+    const { status, error_reason, evidence, strikes } = afterCheck(domain, { at, records, asked })
+    return { domain: this.#change(work, organization, domain, { status, error_reason, evidence, strikes, last_checked_at: at }), records }
+  }
+
+  /** Stages that a domain is disabled, or pending again. */
+  setInUse(work: UnitOfWork, organization: string, domain: StoredDomain, inUse: boolean): StoredDomain {
+    if (inUse === (domain.status !== "disabled")) return domain
+    if (inUse) scheduleChecks(this.#services.scheduler, work, organization, domain)
+    else endChecks(this.#services.scheduler, work, domain)
+    const updated_at = timestamp(this.#services.clock.now())
+    const status = inUse ? "pending" : "disabled"
+    return this.#change(work, organization, domain, { status, error_reason: "", evidence: null, strikes: null, updated_at })
+  }
+
+  #change(work: UnitOfWork, organization: string, domain: StoredDomain, change: Partial<StoredDomain>): StoredDomain {
+    const changed = { ...domain, ...change, revision: domain.revision + 1 }
+    const update = { $set: { ...change, revision: changed.revision } as unknown as Record<string, Json> }
+    work.in(SendingDomainCollection, organization).update(domain.id, update, { where: { revision: domain.revision } })
+    const { domain: name, status, error_reason } = changed
+    if (status !== domain.status) {
+      const data = { domain: name, status, previous_status: domain.status, error_reason }
+      this.#services.live.stage(work, organization, { channel: sendingDomainsChannel.name, event: status, data })
+    }
+    return changed
+  }
+
+  remove(work: UnitOfWork, organization: string, domain: StoredDomain): void {
+    work.in(SendingDomainCollection, organization).remove(domain.id, { where: { revision: domain.revision } })
+    endChecks(this.#services.scheduler, work, domain)
   }
 
   /** Whether a mail server is named; a null MX (RFC 7505) names none. Unknown is no: without receiving nothing hangs on it. */

@@ -1,0 +1,7 @@
+// The live channel of sending domains.
+import { defineChannel } from "#core"
+
+export const sendingDomainsChannel = defineChannel({
+  name: "sending_domains",
+  summary: "Sending domains whose status changes.",
+})

@@ -1,0 +1,52 @@
+// What a check means for a domain's status. Silence of DNS means nothing; one contradiction of an active domain is
+// remembered, and the same one over several checks ends it.
+import type { StoredDomain } from "../collections.ts"
+import type { RecordCheck } from "./record-check.ts"
+
+/** Checks that must find the same before a domain fails. */
+const checksToFail = 3
+/** Checks closer together than this count once, so that asking often does not fail a domain. */
+const countedEveryMs = 600_000
+
+type Judged = Pick<StoredDomain, "status" | "error_reason" | "evidence" | "strikes">
+
+export interface CheckRun {
+  readonly at: string
+  readonly records: readonly RecordCheck[]
+  /** Somebody asked for it, and so says that the records are there. */
+  readonly asked: boolean
+}
+
+export function afterCheck(domain: Judged, { at, records, asked }: CheckRun): Judged {
+  // Sending needs no MX record.
+  const needed = records.filter(({ record }) => record !== "mx")
+  const wrong = needed.filter(({ state }) => state === "wrong")
+  if (needed.every(({ state }) => state === "ok"))
+    return { status: "active", error_reason: "", evidence: { at, records: [...records] }, strikes: null }
+  if (wrong.length === 0) return domain
+  const what = wrong.map(({ record, problem }) => `${record} ${problem}`).join(", ")
+  const strikes = struck(domain.strikes, what, at)
+  if (domain.status === "active" ? strikes.count < checksToFail : !asked && domain.status === "pending" && strikes.count < checksToFail)
+    return { ...domain, strikes }
+  return { status: "failed", error_reason: reasonOf(wrong, domain.evidence), evidence: domain.evidence, strikes }
+}
+
+function struck(before: Judged["strikes"], what: string, at: string): NonNullable<Judged["strikes"]> {
+  if (before?.what !== what) return { what, count: 1, at }
+  return Date.parse(at) - Date.parse(before.at) < countedEveryMs ? before : { what, count: before.count + 1, at }
+}
+
+function reasonOf(wrong: readonly RecordCheck[], evidence: Judged["evidence"]): string {
+  return wrong
+    .map(({ record, name, type, problem, found, fix }) => {
+      const before = evidence?.records.find((one) => one.record === record)
+      const changed = before ? ` It was ${shownValues(before.found)} at ${evidence?.at}, and is ${shownValues(found)}.` : ""
+      return `${record} (${type} ${name}): ${problem}.${changed} ${fix}`
+    })
+    .join(" ")
+    .slice(0, 4_000)
+}
+
+function shownValues(values: readonly string[]): string {
+  return values.length === 0 ? "nothing" : values.map((value) => `"${value}"`).join(" and ")
+}
