@@ -137,10 +137,13 @@ export type Operations = {
   "screenshots.result": typeof import("../plugins/screenshots/operations.ts").screenshotResult
   "screenshots.start": typeof import("../plugins/screenshots/operations.ts").startScreenshot
   "sending_domains.delete": typeof import("../plugins/sending-domains/operations/domains.ts").deleteDomain
+  "sending_domains.disable": typeof import("../plugins/sending-domains/operations/checking.ts").disableDomain
+  "sending_domains.enable": typeof import("../plugins/sending-domains/operations/checking.ts").enableDomain
   "sending_domains.get": typeof import("../plugins/sending-domains/operations/domains.ts").getDomain
   "sending_domains.list": typeof import("../plugins/sending-domains/operations/domains.ts").listDomains
   "sending_domains.register": typeof import("../plugins/sending-domains/operations/domains.ts").registerDomain
   "sending_domains.update": typeof import("../plugins/sending-domains/operations/domains.ts").updateDomain
+  "sending_domains.verify": typeof import("../plugins/sending-domains/operations/checking.ts").verifyDomain
   "viewer_sessions.create": typeof import("../plugins/organizations/operations/viewer-sessions.ts").createViewerSession
 }
 
@@ -256,9 +259,12 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "screenshots.result": { method: "POST", path: "/v1/screenshot/result", repeatable: true },
   "screenshots.start": { method: "POST", path: "/v1/screenshot/start", keyed: true },
   "sending_domains.delete": { method: "DELETE", path: "/v1/sending-domains/{domain}", repeatable: true },
+  "sending_domains.disable": { method: "POST", path: "/v1/sending-domains/{domain}/disable", repeatable: true, keyed: true },
+  "sending_domains.enable": { method: "POST", path: "/v1/sending-domains/{domain}/enable", repeatable: true, keyed: true },
   "sending_domains.get": { method: "GET", path: "/v1/sending-domains/{domain}", repeatable: true },
   "sending_domains.list": { method: "GET", path: "/v1/sending-domains", repeatable: true, list: "sending_domains" },
   "sending_domains.register": { method: "POST", path: "/v1/sending-domains", keyed: true },
   "sending_domains.update": { method: "PATCH", path: "/v1/sending-domains/{domain}", repeatable: true },
+  "sending_domains.verify": { method: "POST", path: "/v1/sending-domains/{domain}/verify", keyed: true },
   "viewer_sessions.create": { method: "POST", path: "/v1/viewer-sessions", keyed: true },
 }

@@ -14,6 +14,7 @@ import { smtpTransport } from "./smtp.ts"
 export { isMailAddress, MailAddressList, OneMailAddress, parseAddresses } from "./addresses.ts"
 export { Mailer } from "./mailer.ts"
 export { buttonUrl, type MailContent, renderMail } from "./render.ts"
+export { Senders } from "./senders.ts"
 
 const EmailConfig = z
   .strictObject({

@@ -54,7 +54,8 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
       const replyTo = message.reply_to ? addressesOf(message.reply_to, "reply_to") : (sender.reply_to ?? [])
       const messageId = messageIdOf(message.idempotencyKey, sender.from.address)
       const { subject, html, text } = renderMail(message, footer)
-      const mail = { from: sender.from, to, cc, bcc, replyTo, subject, html, text, messageId, at: message.at }
+      const { from, reply_to: _reply, ...leaves } = sender
+      const mail = { ...leaves, from, to, cc, bcc, replyTo, subject, html, text, messageId, at: message.at }
       const { accepted, rejected } = await transport.deliver(mail, message.signal)
       return { message_id: messageId, accepted, rejected }
     },

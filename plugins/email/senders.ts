@@ -7,6 +7,17 @@ import type { MailAddress } from "./addresses.ts"
 export interface Sender {
   readonly from: MailAddress
   readonly reply_to?: readonly MailAddress[]
+  /** Who bounces go to; the From address unless given. */
+  readonly envelope_from?: string
+  readonly dkim?: DkimKey
+}
+
+/** What mail is signed with (RFC 6376). */
+export interface DkimKey {
+  readonly domain: string
+  readonly selector: string
+  /** PEM. */
+  readonly privateKey: string
 }
 
 /** Undefined: not this organization's business, the next one is asked. */

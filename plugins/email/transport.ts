@@ -1,8 +1,9 @@
 // What a transport is handed: a finished message, addresses taken apart. Both transports build the MIME text alike.
 import type { SendMailOptions } from "nodemailer"
 import type { MailAddress } from "./addresses.ts"
+import type { Sender } from "./senders.ts"
 
-export interface FinishedMail {
+export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
   readonly from: MailAddress
   readonly to: readonly MailAddress[]
   readonly cc: readonly MailAddress[]
@@ -41,6 +42,12 @@ export function asNodemailer(mail: FinishedMail): SendMailOptions {
     text: mail.text,
     messageId: mail.messageId,
     headers: { "Auto-Submitted": "auto-generated" },
+    ...(mail.envelope_from === undefined
+      ? {}
+      : { envelope: { from: mail.envelope_from, to: [...mail.to, ...mail.cc, ...mail.bcc].map(({ address }) => address) } }),
+    ...(mail.dkim === undefined
+      ? {}
+      : { dkim: { domainName: mail.dkim.domain, keySelector: mail.dkim.selector, privateKey: mail.dkim.privateKey } }),
     disableFileAccess: true,
     disableUrlAccess: true,
   }

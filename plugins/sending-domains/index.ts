@@ -1,5 +1,6 @@
 // Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
 import { Clock, definePlugin, Ids, Live, Scheduler, Store, Vault } from "#core"
+import { Senders } from "../email/index.ts"
 import { sendingDomainsChannel } from "./channel.ts"
 import { checkJob } from "./checks/job.ts"
 import { SendingDomainCollection } from "./collections.ts"
@@ -7,6 +8,7 @@ import { createLookup } from "./dns/lookup.ts"
 import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
 import { deleteDomain, getDomain, listDomains, registerDomain, updateDomain } from "./operations/domains.ts"
 import { reasons } from "./reasons.ts"
+import { chooseSender } from "./sender.ts"
 import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
 import { Settings } from "./settings.ts"
 
@@ -21,6 +23,12 @@ export default definePlugin({
     registrar.operations(verifyDomain, disableDomain, enableDomain)
     registrar.channels(sendingDomainsChannel)
     registrar.jobs(checkJob)
+    registrar.run("sender", {
+      inject: { senders: Senders, store: Store, vault: Vault },
+      create({ senders, store, vault }) {
+        senders.use(chooseSender(store, vault))
+      },
+    })
     registrar.provide(SendingDomainsToken, {
       inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler },
       create: (deps) => new SendingDomains({ ...deps, lookup: createLookup(settings), settings }),

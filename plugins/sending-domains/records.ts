@@ -32,6 +32,6 @@ export function recordsOf({ domain, selector, publicKey, receives }: RecordsOf, 
 }
 
 /** The domain of the envelope's sender, which bounces go to. */
-function returnPathOf(domain: string): string {
+export function returnPathOf(domain: string): string {
   return `bounce.${domain}`
 }

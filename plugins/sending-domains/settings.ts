@@ -26,7 +26,7 @@ export const Settings = z.strictObject({
 })
 export type Settings = z.output<typeof Settings>
 
-/** Undefined where the text is no IP address with an optional port. */
+/** Undefined for what is not an IP address with an optional port. */
 export function dnsServerOf(text: string): DnsServer | undefined {
   const [, bracketed, plain, port = "53"] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::(\d{1,5}))?$/i.exec(text) ?? []
   const address = bracketed ?? plain ?? text

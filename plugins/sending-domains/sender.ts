@@ -1,0 +1,23 @@
+// Who an organization's mail is from while it has an active domain: an address of the domain, signed with its key.
+import type { Store, Vault } from "#core"
+import type { Senders } from "../email/index.ts"
+import { SendingDomainCollection, sealContext } from "./collections.ts"
+import { returnPathOf } from "./records.ts"
+
+/** The domain that was registered first, of several. None without evidence from DNS. */
+export function chooseSender(store: Store, vault: Vault): Parameters<Senders["use"]>[0] {
+  return async (organization) => {
+    const active = { status: "active", evidence: { $ne: null } }
+    const found = await store.open(SendingDomainCollection, organization).first(active, { sort: { created_at: 1 } })
+    if (!found) return undefined
+    const { id, domain, from_local_part, from_name, forward_to_email, receiving_enabled, selector, private_key } = found
+    // Where replies are received here, they are forwarded from here.
+    const replies = forward_to_email !== "" && !receiving_enabled ? { reply_to: [{ name: "", address: forward_to_email }] } : {}
+    return {
+      from: { name: from_name, address: `${from_local_part}@${domain}` },
+      ...replies,
+      envelope_from: `bounces@${returnPathOf(domain)}`,
+      dkim: { domain, selector, privateKey: vault.open(private_key, sealContext(id)) },
+    }
+  }
+}
