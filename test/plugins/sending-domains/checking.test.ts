@@ -2,7 +2,7 @@
 import { expect } from "chai"
 import type { TestHost } from "#core/testing"
 import { onBothStores } from "../../pipelines/stores.ts"
-import { until } from "../../waiting.ts"
+import { patiently, until } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { type DnsServer, listenForDns } from "./dns-server.ts"
 
@@ -50,15 +50,16 @@ onBothStores("checks of sending domains", ({ start }) => {
   after(() => dns.close())
 
   const path = "/v1/sending-domains"
-  const read = async (domain: string) => (await host.api<Domain>("GET", `${path}/${domain}`)).body
+  const api = <T>(method: string, at: string, body?: object) => patiently(() => host.api<T>(method, at, body))
+  const read = async (domain: string) => (await api<Domain>("GET", `${path}/${domain}`)).body
   const verify = async (domain: string) => {
-    const { status, body } = await host.api<Verified>("POST", `${path}/${domain}/verify`)
+    const { status, body } = await api<Verified>("POST", `${path}/${domain}/verify`)
     expect(status, JSON.stringify(body)).to.equal(200)
     return { ...body, of: (record: string) => body.records.find((one) => one.record === record) }
   }
   /** Registers a domain, and creates its records as its customer would. */
   const made = async (domain: string, more: object = {}) => {
-    const { body } = await host.api<Domain>("POST", path, { domain, ...more })
+    const { body } = await api<Domain>("POST", path, { domain, ...more })
     for (const { name, type, value } of body.dns_records) dns.set(name, type, value)
     const [dkim, spf, returnPath, dmarc] = body.dns_records
     if (!dkim || !spf || !returnPath || !dmarc) throw new Error(`records are missing: ${JSON.stringify(body)}`)
@@ -187,11 +188,11 @@ onBothStores("checks of sending domains", ({ start }) => {
   it("end with a disabled domain, and begin again with an enabled one", async () => {
     await made("paused.com")
     await verify("paused.com")
-    const disabled = await host.api<Domain>("POST", `${path}/paused.com/disable`)
+    const disabled = await api<Domain>("POST", `${path}/paused.com/disable`)
     expect(disabled.body).to.include({ status: "disabled", from_email: "" })
-    const refused = await host.api<{ details: { reason: string } }>("POST", `${path}/paused.com/verify`)
+    const refused = await api<{ details: { reason: string } }>("POST", `${path}/paused.com/verify`)
     expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "sending_domain_disabled"])
-    expect((await host.api<Domain>("POST", `${path}/paused.com/enable`)).body).to.include({ status: "pending", from_email: "" })
+    expect((await api<Domain>("POST", `${path}/paused.com/enable`)).body).to.include({ status: "pending", from_email: "" })
     expect((await laterCheck("paused.com")).status).to.equal("active")
   })
 })
