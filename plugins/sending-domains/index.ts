@@ -1,10 +1,11 @@
 // Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
 import { Clock, definePlugin, Ids, Live, Scheduler, Store, Vault } from "#core"
+import { Outgoing } from "#core/engine"
 import { Senders } from "../email/index.ts"
 import { sendingDomainsChannel } from "./channel.ts"
 import { checkJob } from "./checks/job.ts"
 import { SendingDomainCollection } from "./collections.ts"
-import { createLookup } from "./dns/lookup.ts"
+import { createLookup, emptyLookup } from "./dns/lookup.ts"
 import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
 import { deleteDomain, getDomain, listDomains, registerDomain, updateDomain } from "./operations/domains.ts"
 import { reasons } from "./reasons.ts"
@@ -30,8 +31,9 @@ export default definePlugin({
       },
     })
     registrar.provide(SendingDomainsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler },
-      create: (deps) => new SendingDomains({ ...deps, lookup: createLookup(settings), settings }),
+      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler, outgoing: Outgoing },
+      create: ({ outgoing, ...deps }) =>
+        new SendingDomains({ ...deps, lookup: outgoing.capture ? emptyLookup : createLookup(settings), settings }),
     })
   },
 })

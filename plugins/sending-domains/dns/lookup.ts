@@ -41,6 +41,9 @@ export function createLookup({ dns_servers, dns_timeout_ms }: Pick<Settings, "dn
   }
 }
 
+/** The DNS of a service that is tried out or tested, which asks nobody: it holds no records. */
+export const emptyLookup: Lookup = async () => ({ known: true, values: [], authoritative: true, ttl: null })
+
 async function askOne({ address, port }: DnsServer, timeout: number, name: string, type: RecordType): Promise<Answer> {
   const ask = UDPClient({ dns: address, port, timeout, socketType: isIPv6(address) ? "udp6" : "udp4" })
   const server = port === 53 ? address : `${address}:${port}`
