@@ -25,7 +25,7 @@ export { type EventPipelines, EventPipelinesService } from "./pipelines.ts"
 export default definePlugin({
   id: "event-pipelines",
   reasons,
-  needs: ["organizations", "datasets", "pages"],
+  needs: ["organizations", "datasets", "integrations", "pages"],
   config: z.strictObject({}),
   commands: pipelineCommands,
   register(registrar) {

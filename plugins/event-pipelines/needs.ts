@@ -2,8 +2,10 @@
 import { AppError, type Caller, type UnitOfWork } from "#core"
 import type { Declarations, Finding, PipelineDocument, PipelineEngine } from "#core/engine"
 import type { Datasets } from "../datasets/index.ts"
+import type { Integrations } from "../integrations/index.ts"
 import type { Pages } from "../pages/index.ts"
 import type { PipelineRecord } from "./collections.ts"
+import { failingConnections } from "./failing-connections.ts"
 import { invalid, secretNeed } from "./rules.ts"
 import { unpublishedPage } from "./unpublished-page.ts"
 
@@ -14,6 +16,7 @@ export interface NeedsDeps {
   readonly declared: Declarations
   readonly datasets: Datasets
   readonly pages: Pages
+  readonly integrations: Integrations
 }
 
 export class Needs {
@@ -68,9 +71,11 @@ export class Needs {
     }
   }
 
-  async pageWarnings(organization: string, document: PipelineDocument): Promise<string[]> {
+  /** Of what the document depends on: its page, and the connections that it calls. */
+  async dependencyWarnings(organization: string, document: PipelineDocument): Promise<string[]> {
     const found = await unpublishedPage(this.#deps.pages, organization, document)
-    return found ? [`${found.rule}: ${found.message}`] : []
+    const failing = await failingConnections(this.#deps.integrations, organization, document)
+    return [...(found ? [`${found.rule}: ${found.message}`] : []), ...failing]
   }
 }
 

@@ -18,6 +18,7 @@ import {
 } from "#core"
 import { Declarations, type PipelineDocument, PipelineEngine, pipelineTopic } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
+import { Integrations } from "../integrations/index.ts"
 import { Pages } from "../pages/index.ts"
 import { type AppliedFile, Endpoints, type PipelineRecord, Pipelines, Revisions } from "./collections.ts"
 import { newEndpointId } from "./endpoint-id.ts"
@@ -61,6 +62,7 @@ export const dependencies = {
   declared: Declarations,
   datasets: Datasets,
   pages: Pages,
+  integrations: Integrations,
   pager: Pager,
   publicUrl: PublicUrl,
 }
@@ -141,7 +143,7 @@ export class EventPipelines extends PipelineRecords {
     const warnings = [
       ...compiled.warnings,
       ...(plan.warning ? [plan.warning] : []),
-      ...(reserved ? [] : await this.#needs.pageWarnings(organization.id, document)),
+      ...(reserved ? [] : await this.#needs.dependencyWarnings(organization.id, document)),
       ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
     ]
     return { record, created_datasets: datasets.created, warnings, secret: plan.secret ?? undefined }
@@ -192,7 +194,7 @@ export class EventPipelines extends PipelineRecords {
     this.#stageReplacement(work, organization.id, stored, record, at)
     const warnings = [
       ...compiled.warnings,
-      ...(stored.purpose === "page_events" ? [] : await this.#needs.pageWarnings(organization.id, document)),
+      ...(stored.purpose === "page_events" ? [] : await this.#needs.dependencyWarnings(organization.id, document)),
       ...(amongMany ? [] : await this.leadSplits.of(organization.id, record)),
     ]
     return { record, created_datasets: datasets.created, warnings, secret: undefined }

@@ -176,6 +176,26 @@ describe("tests and health of integrations", () => {
     expect(vendor.peer.asked[0]).to.include({ method: "GET", url: "/other/ping" })
   })
 
+  it("warns of a failing connection where a pipeline that calls it is saved, and of no other", async () => {
+    const id = await connect({ name: "Dependency" })
+    await connect({ name: "Fine" })
+    const call = (integration: string) => ({ type: "integration.call", integration, path: "/contacts" })
+    const document = { name: "Depends", auth_mode: "none", pipeline: [call("fine"), call("dependency")] }
+    type Saved = { slug: string; warnings: string[] }
+    const saved = await api<Saved>("POST", "/v1/event-pipelines", document)
+    const warned = ({ warnings }: Saved) => warnings.filter((text) => text.startsWith("The connection"))
+    expect(warned(saved.body)).to.deep.equal([])
+    vendor.answer("unauthorized")
+    await test(id)
+    const again = await api<Saved>("PUT", `/v1/event-pipelines/${saved.body.slug}`, { name: "Depends on it" })
+    const [warning, ...more] = warned(again.body)
+    expect(warning).to.match(/^The connection "dependency" has been failing since 2\d{3}-.* \(unauthorized\): .*answered 401/)
+    expect(more).to.deep.equal([])
+    vendor.answer("good")
+    await test(id)
+    expect(warned((await api<Saved>("PUT", `/v1/event-pipelines/${saved.body.slug}`, { name: "Depends" })).body)).to.deep.equal([])
+  })
+
   describe("update", () => {
     const patch = (id: string, body: object) => api<View & Refused>("PATCH", `/v1/integrations/${id}`, body)
 
