@@ -17,6 +17,7 @@ import {
   uniqueSlug,
 } from "#core"
 import { PagesCollection, type StoredPage, type Variant, type WeightChange, WeightChangesCollection } from "./collections.ts"
+import { KeptBySize } from "./kept-by-size.ts"
 
 export interface NewPage {
   readonly title: string
@@ -55,14 +56,13 @@ export const Pages = token<Pages>("Pages")
 export const pagesTopic = "pages"
 
 const maxKnown = 50_000
-const maxServable = 500
 
 export function createPages(deps: { store: Store; invalidation: CacheInvalidation; clock: Clock; ids: Ids }): Pages {
   const { store, invalidation, clock, ids } = deps
   const hooks: PublishHook[] = []
   const known = new Map<string, boolean>()
   /** Published pages by organization and slug, whole. */
-  const servable = new Map<string, StoredPage>()
+  const servable = new KeptBySize<StoredPage>(({ variants }) => variants.reduce((sum, { html }) => sum + html.length, 0))
   let generation = 0
   invalidation.onChange(pagesTopic, (key) => {
     generation++
@@ -134,10 +134,7 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
       const before = generation
       const page = await store.open(PagesCollection, organization).first({ slug })
       if (page?.status !== "published") return undefined
-      if (before === generation) {
-        if (servable.size >= maxServable) servable.clear()
-        servable.set(key, page)
-      }
+      if (before === generation) servable.set(key, page)
       return page
     },
     async create(work, organization, given) {

@@ -3,15 +3,15 @@
 import { AppError, type RouteRequest, type RouteResponse } from "#core"
 import type { Authenticator, PageEnvelope } from "#core/engine"
 import type { Organizations } from "../../organizations/index.ts"
-import type { Variant } from "../collections.ts"
+import type { StoredPage, Variant } from "../collections.ts"
+import { KeptBySize } from "../kept-by-size.ts"
 import type { Pages } from "../pages.ts"
 import type { PageSettings } from "../settings.ts"
 import type { Visitors } from "../visitors.ts"
 import { campaignOf, campaignOr } from "./campaign.ts"
 import { pageHeaders } from "./headers.ts"
-import { escapeAttribute, fill, type Parts } from "./html.ts"
+import { escapeAttribute, fill, type Parts, type Prepared, prepare } from "./html.ts"
 import type { PageParts } from "./parts.ts"
-import { PreparedPages } from "./prepared-pages.ts"
 import { chooseVariant } from "./variants.ts"
 import { type PublicPage, Visits } from "./visits.ts"
 
@@ -36,9 +36,13 @@ export interface Pictured {
 /** Of the page, where a form that was taken leads. */
 export const thankYouAnchor = "thank-you"
 
+/** About what a place where something is put in takes, as characters. */
+const insertionCharacters = 128
+
 export class PageServing {
   readonly #deps: ServingDeps
-  readonly #prepared = new PreparedPages()
+  /** By page, revision and variant. */
+  readonly #prepared = new KeptBySize<Prepared>(({ html, insertions }) => html.length + insertionCharacters * insertions.length)
 
   readonly visits: Visits
 
@@ -154,7 +158,16 @@ export class PageServing {
   #filled(shown: PublicPage, variant: Variant, parts: Omit<Parts, "tag">): string {
     // Even where nothing takes the form yet: without them a browser puts what was entered into the address.
     const tag = ` action="${escapeAttribute(formPath(shown))}" method="post"`
-    return fill(this.#prepared.of(shown.page, variant), { ...parts, tag })
+    return fill(this.#prepare(shown.page, variant), { ...parts, tag })
+  }
+
+  #prepare(page: StoredPage, variant: Variant): Prepared {
+    const key = `${page.id} ${page.revision} ${variant.key}`
+    const known = this.#prepared.get(key)
+    if (known) return known
+    const made = prepare(variant.html)
+    this.#prepared.set(key, made)
+    return made
   }
 }
 
