@@ -58,7 +58,7 @@ function filesOf(tier: Tier): string[] {
   const all = globSync("test/**/*.test.ts", { cwd: projectRoot })
   const judged = (file: string) => /fast-check|\b(drawnRuns|expectWithin|isSoak)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const sampled = (file: string) =>
-    file.startsWith("test/surface/parity/") || /\bisFast\b/.test(readFileSync(join(projectRoot, file), "utf8"))
+    file.startsWith("test/surface/parity/") || /\b(isFast|sampleOf)\b/.test(readFileSync(join(projectRoot, file), "utf8"))
   const again = (file: string) => (tier !== "fast" && sampled(file)) || (tier === "soak" && judged(file))
   const files = all.filter((file) => tierOf(file) === tier || again(file))
   return files.sort((a, b) => rankOf(a) - rankOf(b) || statSync(join(projectRoot, b)).size - statSync(join(projectRoot, a)).size)

@@ -13,6 +13,11 @@ export const kills = Number(process.env["MILLRACE_TEST_KILLS"] ?? 5)
 /** What holds by construction is shown for some in the first tier, and for all in the others and where a file is run by itself. */
 export const isFast = process.env["MILLRACE_TEST_TIER"] === "fast"
 
+/** Of many cases alike: every third in the first tier, all elsewhere. */
+export function sampleOf<T>(cases: readonly T[]): readonly T[] {
+  return isFast ? cases.filter((_, index) => index % 3 === 0) : cases
+}
+
 /** The soak has the machine to itself. */
 export const isSoak = process.env["MILLRACE_TEST_TIER"] === "soak"
 
