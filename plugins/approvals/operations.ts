@@ -165,12 +165,12 @@ function restored(edited: Json, exact: Json): Json {
 async function checked(declarations: Declarations, { subject, gate }: StoredApproval, input: Json): Promise<Json> {
   if (subject.kind === "step") {
     const action = declarations.get(Actions, gate)
-    if (!action) throw new AppError("failed_precondition", `No loaded plugin declares the action ${gate}.`, { reason: "already_decided" })
+    if (!action) throw subjectGone(`the action ${gate}`)
     if (!Array.isArray(input)) throw fieldRefused("input", "is a list, with the fields of each run of the step")
     return input.map((config, index) => literalConfig(action, config, `input.${index}`) as Json)
   }
   const operation = declarations.get(Operations, subject.name)
-  if (!operation) throw new AppError("failed_precondition", `No loaded plugin declares ${subject.name}.`, { reason: "already_decided" })
+  if (!operation) throw subjectGone(`the operation ${subject.name}`)
   const parsed = await operation.input.safeParseAsync(input)
   if (parsed.success) return input
   const fields = fieldProblems({ schema: operation.input, value: input, issues: parsed.error.issues }).map((problem) => ({
@@ -185,6 +185,11 @@ async function checked(declarations: Declarations, { subject, gate }: StoredAppr
       fields,
     },
   )
+}
+
+function subjectGone(subject: string): AppError {
+  const message = `No loaded plugin declares ${subject}, so an edited input cannot be checked; load its plugin again, or reject.`
+  return new AppError("failed_precondition", message, { reason: "subject_gone" })
 }
 
 function fieldRefused(path: string, message: string): AppError {

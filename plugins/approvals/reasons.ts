@@ -9,6 +9,11 @@ export const reasons = defineReasons({
     summary: "The approval is not pending: it was decided, or it expired.",
     remedy: "Read it; what was asked for can be asked for again.",
   },
+  subject_gone: {
+    code: "failed_precondition",
+    summary: "No loaded plugin declares the operation or action that waits, so an edited input cannot be checked.",
+    remedy: "Load its plugin again, or reject what waits.",
+  },
   own_request: {
     code: "permission_denied",
     summary: "The credential that asked may not decide.",

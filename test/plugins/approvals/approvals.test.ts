@@ -230,6 +230,28 @@ describe("approvals", () => {
       performed.delete("Repeated")
     })
 
+  it("cannot be edited where no plugin declares what waits", async () => {
+    const held = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Left alone" })).body.approval_id
+    const { entry, id } = await sent(await pipeline("Gone", mail()), { email: "ada@example.com", name: "Ada" })
+    // As they are once the plugins are no longer loaded.
+    await host.get(UnitsOfWork).run((work) => {
+      const approvals = work.in(ApprovalCollection, host.organization.id)
+      approvals.update(held, { $set: { "subject.name": "gone_notes.write" } })
+      approvals.update(id, { $set: { gate: "gone.send" } })
+    })
+    for (const [one, input, named] of [
+      [held, { text: "Changed" }, "the operation gone_notes.write"],
+      [id, [{ to: "ada@example.com", heading: "Changed" }], "the action gone.send"],
+    ] as const) {
+      const { status, body } = await decide(one, { decision: "edit", input })
+      expect([status, body.details.reason]).to.deep.equal([400, "subject_gone"])
+      expect(body.message).to.contain(named)
+      expect((await approval(one)).state).to.equal("pending")
+      expect((await decide(one, { decision: "reject" })).body.state).to.equal("rejected")
+    }
+    await ended(entry)
+  })
+
   it("are not carried out where what is kept was changed", async () => {
     const { entry, id } = await sent(await pipeline("Changed", mail()), { email: "ada@example.com", name: "Ada" })
     const before = mails().length
