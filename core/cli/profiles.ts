@@ -67,7 +67,7 @@ export interface AskedTarget {
   readonly own?: OwnService | undefined
 }
 
-/** Throws CommandProblem where there is no key, or no such profile. */
+/** Throws CommandProblem when the profile does not exist or no key is set. */
 export function targetOf(env: NodeJS.ProcessEnv, asked: AskedTarget): ChosenTarget {
   const name = asked.profile ?? (env["MILLRACE_PROFILE"] || undefined)
   const [givenUrl, givenKey] = [env["MILLRACE_URL"] || undefined, env["MILLRACE_KEY"] || undefined]

@@ -19,7 +19,7 @@ export interface StoredRun extends Document {
   variants: { key: string; page_variant: string }[]
   /** Texts of the variants' HTML as the run began, by key: shown where the browser could not render them. */
   texts: Record<string, string>
-  /** Jobs that render the variants, by key; none where there is no browser. */
+  /** Jobs that render the variants, by key; empty without a browser. */
   screenshots: Record<string, string>
   status: "running" | "completed"
   result: Json

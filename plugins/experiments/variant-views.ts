@@ -37,7 +37,7 @@ const renderMs = 500
 
 interface Rendered {
   readonly text: string
-  /** "" where there is no picture any more. */
+  /** Empty unless its screenshot is kept. */
   readonly bucketKey: string
 }
 

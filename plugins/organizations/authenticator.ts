@@ -71,7 +71,7 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
       const role = organization && (await reach(one, organization))
       if (!organization || !role) {
         if (wanted === owner)
-          throw unauthenticated("owner_not_a_member", "The key's owner is no longer a member of its organization; use another key.")
+          throw unauthenticated("owner_not_a_member", "The key's owner is not a member of its organization; use another key.")
         throw new AppError("not_found", `X-Organization-ID: the organization "${wanted}" does not exist, or this key cannot act in it.`, {
           reason: "organization_not_accessible",
         })

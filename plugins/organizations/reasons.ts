@@ -7,7 +7,7 @@ export const reasons = defineReasons({
   key_not_found: { code: "not_found", summary: "The organization has no such key.", remedy: "List the keys." },
   owner_not_a_member: {
     code: "unauthenticated",
-    summary: "The key's owner is no longer a member of the organization.",
+    summary: "The key's owner is not a member of the organization.",
     remedy: "Use the key of a member.",
   },
   malformed_credential: {

@@ -91,7 +91,7 @@ function ownManifest(): Manifest {
   return JSON.parse(readFileSync(join(frameworkRoot, "package.json"), "utf8")) as Manifest
 }
 
-/** As it stands in a package.json in `folder`. Throws BootError where there is no package to be had. */
+/** As it stands in a package.json in `folder`. Throws BootError when the package cannot be made. */
 function dependencySpec(folder: string, given: string | undefined, terminal: Terminal): string {
   if (given !== undefined) return existsSync(given) ? `file:${resolve(given)}` : given
   if (!frameworkIsSource) return `^${ownManifest().version}`
