@@ -3,6 +3,7 @@
 import type { z } from "zod"
 import { AppError, type Json, type OutgoingHttp, type OutgoingRequest, token } from "#core"
 import type { AppDocument, TestCall } from "./apps/document.ts"
+import type { OAuthProvider } from "./oauth/provider.ts"
 
 export interface IntegrationRequest {
   readonly method: string
@@ -22,7 +23,7 @@ export interface ConnectUrlArgs {
 }
 
 /**
- * `native`: credentials are given and kept here; with `connectUrl`, access may be granted instead. `oauth`, `broker`: the
+ * `native`: credentials are given and kept here; with `oauth` or `connectUrl`, access may be granted instead. `oauth`, `broker`: the
  * user grants access at a URL that the app names.
  */
 export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
@@ -40,7 +41,9 @@ export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
   request(credentials: z.output<C>, request: IntegrationRequest): OutgoingRequest
   /** The call that proves the credentials; undefined where these name none. */
   test?(credentials: z.output<C>): TestCall | undefined
-  /** Where the user goes to grant access. */
+  /** The authorization server whose grants this plugin gets and keeps; a request is then made with `{ access_token }`. */
+  readonly oauth?: OAuthProvider
+  /** Of other apps: where the user goes to grant access. */
   connectUrl?(args: ConnectUrlArgs): Promise<string>
 }
 

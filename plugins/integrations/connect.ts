@@ -19,6 +19,7 @@ import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
 import type { HealthChecks } from "./health/checks.ts"
 import { unknownHealth } from "./health/health.ts"
+import type { OAuth } from "./oauth/service.ts"
 
 export interface ConnectInput {
   readonly app: string
@@ -39,6 +40,7 @@ export interface ConnectDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly checks: HealthChecks
+  readonly oauth: OAuth
 }
 
 export interface Connected {
@@ -49,7 +51,8 @@ export interface Connected {
 
 export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWork, input: ConnectInput): Promise<Connected> {
   const app = deps.apps.get(input.app)
-  const isNative = app.kind === "native" && (input.credentials !== undefined || input.rotate_credentials || app.connectUrl === undefined)
+  const canGrant = app.connectUrl !== undefined || (await deps.oauth.canGrant(caller.organization.id, app))
+  const isNative = app.kind === "native" && (input.credentials !== undefined || (input.rotate_credentials && !app.oauth) || !canGrant)
   if (!isNative && (input.managed_access ?? "") !== "") {
     throw invalid(
       "managed_access",
@@ -61,8 +64,9 @@ export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWor
     return input.rotate_credentials ? rotate(deps, caller, work, input, app, credentials) : add(deps, caller, work, input, app, credentials)
   }
   if (input.credentials !== undefined) throw invalid("credentials", `${app.name} needs none; access is granted at connect_url`)
+  if (input.rotate_credentials && app.oauth && canGrant) return authoriseAgain(deps, caller, work, input, app)
   if (input.rotate_credentials) throw invalid("rotate_credentials", `${app.name} has no credentials to rotate; connect it again`)
-  if (!app.connectUrl) {
+  if (!canGrant) {
     throw new AppError("failed_precondition", `${app.name} is connected by an authorization, which this service is not set up for.`, {
       reason: "authorization_unavailable",
     })
@@ -131,11 +135,22 @@ async function add(
     created_at: now,
     updated_at: now,
   }
-  const connectUrl =
-    (await app.connectUrl?.({ integrationId: id, organization, returnUrl: input.return_url, scopes: connection.scopes })) ?? ""
   work.in(Connections, organization).insert(connection)
   deps.checks.schedule(work, organization, connection)
-  return { connection, connectUrl, rotated: false }
+  return { connection, connectUrl: await connectUrlOf(deps, work, organization, app, connection, input), rotated: false }
+}
+
+async function connectUrlOf(
+  { oauth }: ConnectDeps,
+  work: UnitOfWork,
+  organization: string,
+  app: AnyIntegrationApp,
+  { id, scopes, credentials }: Connection,
+  { return_url }: ConnectInput,
+): Promise<string> {
+  if (credentials !== null) return ""
+  if (app.oauth) return await oauth.authorizations.begin(work, { organization, integration_id: id, app: app.name, return_url, scopes })
+  return (await app.connectUrl?.({ integrationId: id, organization, returnUrl: return_url, scopes })) ?? ""
 }
 
 async function rotate(
@@ -147,20 +162,7 @@ async function rotate(
   credentials: Record<string, unknown>,
 ): Promise<Connected> {
   const organization = caller.organization.id
-  const visible = await deps.store.open(Connections, organization).find({ app: app.name, ...visibleTo(caller) }, { limit: 200 })
-  const meant = input.name ? visible.filter(({ name, slug }) => name === input.name || slug === input.name) : visible
-  const [old, another] = meant
-  if (!old) {
-    const which = input.name ? `no ${app.name} connection is named "${input.name}"` : `no ${app.name} connection exists`
-    throw new AppError("not_found", `Nothing to rotate: ${which}. Leave rotate_credentials out to add one.`, {
-      reason: "nothing_to_rotate",
-    })
-  }
-  if (another) {
-    const names = meant.map(({ slug }) => slug)
-    const message = `Several ${app.name} connections match (${names.join(", ")}); give the name of one.`
-    throw new AppError("failed_precondition", message, { reason: "ambiguous_connection", candidates: names })
-  }
+  const old = await theOneMeant(deps, caller, input, app)
   const sealed = sealCredentials(deps.vault, organization, old.id, credentials)
   const change = {
     credentials: { ...sealed },
@@ -176,6 +178,39 @@ async function rotate(
   const connection = { ...old, ...change, revision: old.revision + 1 }
   deps.checks.schedule(work, organization, connection)
   return { connection, connectUrl: "", rotated: true }
+}
+
+/** The connection keeps its id, slug and tokens; these are replaced once access was granted again. */
+async function authoriseAgain(
+  deps: ConnectDeps,
+  caller: Caller,
+  work: UnitOfWork,
+  input: ConnectInput,
+  app: AnyIntegrationApp,
+): Promise<Connected> {
+  const organization = caller.organization.id
+  const connection = await theOneMeant(deps, caller, input, app)
+  const { return_url, scopes = connection.scopes } = input
+  const begun = { organization, integration_id: connection.id, app: app.name, return_url, scopes }
+  return { connection, connectUrl: await deps.oauth.authorizations.begin(work, begun), rotated: false }
+}
+
+async function theOneMeant(deps: ConnectDeps, caller: Caller, input: ConnectInput, app: AnyIntegrationApp): Promise<Connection> {
+  const visible = await deps.store.open(Connections, caller.organization.id).find({ app: app.name, ...visibleTo(caller) }, { limit: 200 })
+  const meant = input.name ? visible.filter(({ name, slug }) => name === input.name || slug === input.name) : visible
+  const [old, another] = meant
+  if (!old) {
+    const which = input.name ? `no ${app.name} connection is named "${input.name}"` : `no ${app.name} connection exists`
+    throw new AppError("not_found", `Nothing to rotate: ${which}. Leave rotate_credentials out to add one.`, {
+      reason: "nothing_to_rotate",
+    })
+  }
+  if (another) {
+    const names = meant.map(({ slug }) => slug)
+    const message = `Several ${app.name} connections match (${names.join(", ")}); give the name of one.`
+    throw new AppError("failed_precondition", message, { reason: "ambiguous_connection", candidates: names })
+  }
+  return old
 }
 
 const refusals = {

@@ -8,7 +8,7 @@ export interface Connection extends Document {
   app: string
   name: string
   slug: string
-  status: "connected" | "pending_authorization"
+  status: "connected" | "pending_authorization" | "authorization_expired"
   /** User, or credential where no user stands behind the caller. */
   connected_by: string
   shared: boolean

@@ -1,6 +1,6 @@
 // Connections to other services: credentials kept sealed, used by pipelines and never shown again.
 import { z } from "zod"
-import { Clock, definePlugin, Live, OutgoingHttp, Scheduler, Store, Vault } from "#core"
+import { Clock, definePlugin, Ids, JobQueue, Leases, Live, Log, OutgoingHttp, PublicUrl, Scheduler, Store, UnitsOfWork, Vault } from "#core"
 import { Organizations } from "../organizations/index.ts"
 import { createIntegrationApps, IntegrationApps } from "./app.ts"
 import { appOf } from "./apps/from-document.ts"
@@ -9,6 +9,11 @@ import { readAppDocuments } from "./apps/read.ts"
 import { Connections } from "./connections.ts"
 import { checkHealth, checkIntervals, connectionsChannel, HealthChecks, HealthChecksToken } from "./health/checks.ts"
 import { createIntegrations, Integrations } from "./integrations.ts"
+import { OAuthClientSettings } from "./oauth/clients.ts"
+import { AuthorizationStates, Grants, Tickets } from "./oauth/collections.ts"
+import { GrantRevocation, revokeGrant } from "./oauth/revocation.ts"
+import { AuthorizationFlow, authorize, callback } from "./oauth/routes.ts"
+import { createOAuth, OAuth } from "./oauth/service.ts"
 import { listIntegrationApps } from "./operations/apps.ts"
 import { connectIntegration } from "./operations/connect.ts"
 import { listIntegrations } from "./operations/list.ts"
@@ -31,9 +36,14 @@ export default definePlugin({
       .default(["config/apps"])
       .describe("Folders with documents of further apps, relative to the project; read at start."),
     health_checks: z.enum(checkIntervals).default("1h").describe("How often the test call of each connection is made."),
+    oauth_clients: z
+      .record(z.string(), OAuthClientSettings)
+      .default({})
+      .describe("By slug of the app: the client that the service is registered as at its authorization server."),
   }),
   register(registrar, config) {
-    registrar.collections(Connections)
+    registrar.collections(Connections, Tickets, AuthorizationStates, Grants)
+    registrar.routes(authorize, callback)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
     registrar.operations(updateIntegration, testIntegration, listIntegrationApps)
     registrar.channels(connectionsChannel)
@@ -44,8 +54,27 @@ export default definePlugin({
     })
     registrar.rehearsal({ name: "connection", run: rehearsedConnection })
     registrar.provide(IntegrationApps, { create: () => createIntegrationApps(httpApp, ...readAppDocuments(config.app_folders).map(appOf)) })
+    registrar.provide(OAuth, {
+      inject: {
+        store: Store,
+        works: UnitsOfWork,
+        vault: Vault,
+        clock: Clock,
+        ids: Ids,
+        leases: Leases,
+        log: Log,
+        http: OutgoingHttp,
+        publicUrl: PublicUrl,
+        apps: IntegrationApps,
+        jobs: JobQueue,
+      },
+      create: (deps) => createOAuth(deps, config.oauth_clients),
+    })
+    registrar.jobs(revokeGrant)
+    registrar.provide(GrantRevocation, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.revocation })
+    registrar.provide(AuthorizationFlow, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.authorizations })
     registrar.provide(Integrations, {
-      inject: { store: Store, vault: Vault, http: OutgoingHttp, apps: IntegrationApps, organizations: Organizations },
+      inject: { store: Store, vault: Vault, http: OutgoingHttp, apps: IntegrationApps, oauth: OAuth, organizations: Organizations },
       create({ organizations, ...deps }) {
         const managerOf = async (organization: string) => (await organizations.byId(organization))?.managed_by?.id
         return createIntegrations({ ...deps, managerOf })

@@ -3,6 +3,8 @@
 import { AppError, type Collection, isUuid, type OutgoingHttp, type OutgoingResponse, type Store, token, type Vault } from "#core"
 import type { IntegrationApps, IntegrationRequest } from "./app.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
+import { callWithToken } from "./oauth/call.ts"
+import type { OAuth } from "./oauth/service.ts"
 
 export interface CallContext {
   /** Sent along as `Idempotency-Key`. */
@@ -27,11 +29,12 @@ interface IntegrationsDeps {
   readonly vault: Vault
   readonly http: OutgoingHttp
   readonly apps: IntegrationApps
+  readonly oauth: Pick<OAuth, "access">
   /** The organization that manages this one. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
 
-export function createIntegrations({ store, vault, http, apps, managerOf }: IntegrationsDeps): Integrations {
+export function createIntegrations({ store, vault, http, apps, oauth, managerOf }: IntegrationsDeps): Integrations {
   async function usable(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
     const own = await byRef(store.open(Connections, organization), ref, { shared: true })
     if (own) return { owner: organization, connection: own }
@@ -60,6 +63,11 @@ export function createIntegrations({ store, vault, http, apps, managerOf }: Inte
     context: CallContext = {},
   ): Promise<OutgoingResponse> {
     const app = apps.get(connection.app)
+    const send = (credentials: unknown) => http.fetch({ ...app.request(credentials, request), ...context })
+    if (app.oauth && connection.credentials === null) {
+      const granted = { organization, connection, app: { name: app.name, oauth: app.oauth } }
+      return await callWithToken(oauth.access, granted, (access_token) => send({ access_token }))
+    }
     const credentials = app.credentials.safeParse(openCredentials(vault, organization, connection))
     if (!credentials.success) {
       throw new AppError("failed_precondition", `The integration "${connection.slug}" has no usable credentials; connect it again.`, {
@@ -67,7 +75,7 @@ export function createIntegrations({ store, vault, http, apps, managerOf }: Inte
         retryable: false,
       })
     }
-    return http.fetch({ ...app.request(credentials.data, request), ...context })
+    return await send(credentials.data)
   }
 }
 

@@ -48,6 +48,18 @@ export const reasons = defineReasons({
     summary: "The integration has no connection whose credentials could be rotated.",
     remedy: "Connect it first.",
   },
+  oauth_expired: {
+    code: "failed_precondition",
+    summary: "The authorization of the integration has ended; its tokens are kept.",
+    remedy: "Connect it again with `rotate_credentials`.",
+  },
+  oauth_refresh_busy: { code: "unavailable", summary: "Another node refreshes the tokens of the integration.", remedy: "Try again." },
+  oauth_server_failed: {
+    code: "unavailable",
+    summary: "The authorization server of the app cannot be used now.",
+    remedy: "Try again later.",
+    details: { server: z.string().describe("The server's origin.") },
+  },
   request_refused: { code: "invalid_argument", summary: "The request to the app is not valid.", details: { fields: FieldProblems } },
   unknown_app: {
     code: "invalid_argument",

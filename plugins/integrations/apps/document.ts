@@ -2,6 +2,7 @@
 // documents that ship and those of a user are held against the same schema.
 import { z } from "zod"
 import { Name, Slug } from "#core"
+import { isSecureUrl } from "../oauth/provider.ts"
 
 const parameterName = /^[a-z][a-z0-9_]*$/
 const placeholder = /\{([^{}]*)\}/g
@@ -46,13 +47,15 @@ const Basic = z.strictObject({
   password: z.string().max(300).default("Password.").describe("What the vendor calls the password."),
 })
 
+const SecureUrl = z.string().max(2_048).refine(isSecureUrl, "expected an https URL without user name, password or fragment")
+
 const OAuth2 = z.strictObject({
-  authorization_url: Url,
-  token_url: Url,
-  revocation_url: Url.optional(),
+  issuer: SecureUrl.optional().describe("Of a server that names itself in its responses (`iss` of RFC 9207); others are then refused."),
+  authorization_url: SecureUrl,
+  token_url: SecureUrl,
+  revocation_url: SecureUrl.optional(),
   scopes: z.array(z.string().min(1).max(500)).max(100).default([]).describe("Asked for where a caller names none."),
   scope_separator: z.string().min(1).max(3).default(" "),
-  pkce: z.boolean().default(true),
   client_auth: z.enum(["basic", "body"]).default("body").describe("How the client proves itself at the token URL."),
   authorization_parameters: z.record(z.string(), z.string().max(500)).default({}).describe("Added to the authorization URL."),
   origin_from: z

@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { checkHeaders } from "../../outgoing-http/index.ts"
 import { type AnyIntegrationApp, defineIntegrationApp } from "../app.ts"
+import type { OAuthProvider } from "../oauth/provider.ts"
 import { type Base, requestBelow } from "./below-base.ts"
 import { type AppDocument, type Authorise, filled } from "./document.ts"
 
@@ -20,6 +21,7 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
     summary,
     kind: auth.api_key || auth.basic ? "native" : "oauth",
     document,
+    ...(auth.oauth2 ? { oauth: providerOf(auth.oauth2) } : {}),
     credentials: credentialsOf(document),
     check(given: Given, { http }) {
       const { url, headers } = baseOf(document, given)
@@ -29,6 +31,20 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
     test: () => document.test,
     request: (given: Given, request) => requestBelow(baseOf(document, given), request),
   })
+}
+
+function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>): OAuthProvider {
+  const { issuer, authorization_url, token_url, revocation_url, client_auth, scopes, scope_separator, authorization_parameters } = oauth2
+  return {
+    issuer,
+    authorization_endpoint: authorization_url,
+    token_endpoint: token_url,
+    revocation_endpoint: revocation_url,
+    client_auth,
+    scopes,
+    scope_separator,
+    parameters: authorization_parameters,
+  }
 }
 
 /** What a caller gives to connect natively: one secret, or a user name and password, and the parameters. */
@@ -45,12 +61,15 @@ function credentialsOf({ auth, parameters }: AppDocument): z.ZodType<Given> {
 
 function baseOf(document: AppDocument, given: Given): Base {
   const url = filled(document.base_url, (name) => given[name] ?? "")
-  const { username, password, api_key = "" } = given
-  const sent =
-    username === undefined || password === undefined
-      ? sentSecret(document.auth.api_key?.authorise ?? { in: "bearer" }, api_key)
-      : { headers: basicHeader(username, password) }
+  const sent = sentCredentials(document.auth, given)
   return { url, ...sent, headers: { ...document.headers, ...sent.headers } }
+}
+
+function sentCredentials({ api_key: key, oauth2 }: AppDocument["auth"], given: Given): Omit<Base, "url"> {
+  const { username, password, access_token, api_key = "" } = given
+  if (access_token !== undefined) return sentSecret(oauth2?.authorise ?? { in: "bearer" }, access_token)
+  if (username !== undefined && password !== undefined) return { headers: basicHeader(username, password) }
+  return sentSecret(key?.authorise ?? { in: "bearer" }, api_key)
 }
 
 /** The headers or query parameters that carry a secret. */

@@ -5,6 +5,7 @@ import { IntegrationApps } from "../app.ts"
 import { connect } from "../connect.ts"
 import { managedAccess } from "../connections.ts"
 import { HealthChecksToken } from "../health/checks.ts"
+import { OAuth } from "../oauth/service.ts"
 
 const ReturnUrl = z
   .string()
@@ -59,7 +60,16 @@ export const connectIntegration = defineOperation({
     },
   ],
   mcp: { clears: ["managed_access"] },
-  inject: { store: Store, vault: Vault, apps: IntegrationApps, http: OutgoingHttp, clock: Clock, ids: Ids, checks: HealthChecksToken },
+  inject: {
+    store: Store,
+    vault: Vault,
+    apps: IntegrationApps,
+    http: OutgoingHttp,
+    clock: Clock,
+    ids: Ids,
+    checks: HealthChecksToken,
+    oauth: OAuth,
+  },
   async handle({ input, caller, deps, work }) {
     // Cleared by the surface already; a second lock, since lending is a decision of people.
     const managed_access = caller.surface === "mcp" ? undefined : input.managed_access

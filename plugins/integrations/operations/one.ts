@@ -4,6 +4,7 @@ import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } fro
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
 import { HealthChecksToken } from "../health/checks.ts"
 import { byRef } from "../integrations.ts"
+import { GrantRevocation } from "../oauth/revocation.ts"
 
 const connected = { given: { connection: "integrations.connect" }, input: { id: resultOf("connection.integration_id") } }
 
@@ -24,6 +25,7 @@ export const getIntegration = defineOperation({
 export const disconnectIntegration = defineOperation({
   name: "integrations.disconnect",
   summary: "Disconnect an integration and destroy its credentials.",
+  description: "What was granted by an authorization is revoked at the app's authorization server, where that offers it.",
   http: { method: "DELETE", path: "/v1/integrations/{id}" },
   access: { scope: "integrations:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },
@@ -31,9 +33,11 @@ export const disconnectIntegration = defineOperation({
   output: z.object({ integration_id: z.uuid(), status: z.literal("disconnected") }),
   errors: ["not_found", "aborted"],
   examples: [connected],
-  inject: { store: Store, checks: HealthChecksToken },
+  inject: { store: Store, checks: HealthChecksToken, revocation: GrantRevocation },
   async handle({ input, caller, deps, work }) {
-    const { id, revision } = await visibleConnection(deps.store, caller, input.id)
+    const connection = await visibleConnection(deps.store, caller, input.id)
+    const { id, revision } = connection
+    await deps.revocation.stage(work, caller.organization.id, connection)
     work.in(Connections, caller.organization.id).remove(id, { where: { revision } })
     deps.checks.end(work, id)
     return { integration_id: id, status: "disconnected" as const }

@@ -42,7 +42,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   const registry = createIntegrationApps(httpApp, ...apps)
   const managers = new Map<string, string>()
   const managerOf = async (organization: string) => managers.get(organization)
-  const integrations = createIntegrations({ store, vault, http, apps: registry, managerOf })
+  const integrations = createIntegrations({ store, vault, http, apps: registry, oauth: noOAuth, managerOf })
   // Nothing is scheduled here, so the scheduler makes no jobs; health.test.ts has a whole service.
   const scheduler = new DurableScheduler({
     store,
@@ -63,7 +63,8 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     interval: "off",
   })
   const pager = createPager({ key: vault.keyFor("cursor") })
-  const deps = { store, vault, http, apps: registry, clock: systemClock, ids, checks, pager }
+  const revocation = { stage: async () => undefined }
+  const deps = { store, vault, http, apps: registry, oauth: noOAuth, revocation, clock: systemClock, ids, checks, pager }
   return {
     folder,
     store,
@@ -106,6 +107,14 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
       await rm(folder, { recursive: true })
     },
   }
+}
+
+/** Its apps use none; OAuth is tested on a whole service. */
+const noOAuth = {
+  canGrant: async () => false,
+  get access(): never {
+    throw new Error("No app of this desk is connected by OAuth.")
+  },
 }
 
 export type Desk = Awaited<ReturnType<typeof openDesk>>

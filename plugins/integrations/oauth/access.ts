@@ -1,0 +1,210 @@
+// Valid access tokens for calls. A refresh cannot lose a grant: a node makes one at a time for a connection, nodes take
+// turns by a lease, the write is compared and swapped on the generation that was read, and what could not be written is
+// kept and written later. A refusal is believed only after the stored tokens were read again, and deletes nothing.
+import { AppError, type Clock, type Leases, type Logger, timestamp, type UnitsOfWork } from "#core"
+import { sleep } from "#core/engine"
+import type { IntegrationApp } from "../app.ts"
+import { type Connection, Connections } from "../connections.ts"
+import type { OAuthClients } from "./clients.ts"
+import type { Grant } from "./collections.ts"
+import type { GrantStore } from "./grant-store.ts"
+import { GrantRefused, type OAuthProtocol, type TokenAnswer, tokenTimeoutMs } from "./protocol.ts"
+import type { OAuthProvider } from "./provider.ts"
+
+export interface AccessDeps {
+  readonly works: UnitsOfWork
+  readonly clock: Clock
+  readonly leases: Leases
+  readonly log: Logger
+  readonly clients: OAuthClients
+  readonly protocol: OAuthProtocol
+  readonly grants: GrantStore
+}
+
+/** A connection's token, and the generation that it is of. */
+export interface AccessToken {
+  readonly token: string
+  readonly generation: number
+}
+
+/** A connection of an OAuth app, with the organization that owns it. */
+export interface Granted {
+  readonly organization: string
+  readonly connection: Connection
+  readonly app: Pick<IntegrationApp, "name"> & { readonly oauth: OAuthProvider }
+}
+
+/** Before its end a token is refreshed; clocks differ, and a call takes time. */
+const marginMs = 60_000
+/** A token this new that is refused is not out of date: refreshing it again and again would help nobody. */
+const freshMs = 10_000
+/** A refused refresh token is retried after that long, since servers err too. */
+const refusedMs = 600_000
+const leaseMs = tokenTimeoutMs + 30_000
+const lookAgainMs = 200
+const writeTries = 5
+
+export class OAuthAccess {
+  readonly #deps: AccessDeps
+  readonly #flights = new Map<string, Promise<AccessToken>>()
+  /** Token responses that the store did not take yet, by connection. */
+  readonly #unwritten = new Map<string, { readonly before: Grant; readonly grant: Grant }>()
+
+  constructor(deps: AccessDeps) {
+    this.#deps = deps
+  }
+
+  /** A token that is valid for a while. Throws `failed_precondition` where access was never granted or has ended, `unavailable` where it cannot be refreshed now. */
+  async token(granted: Granted): Promise<AccessToken> {
+    const grant = await this.#read(granted)
+    if (!this.#isDue(grant)) return this.#opened(granted, grant)
+    try {
+      return await this.#refreshed(granted, grant.generation)
+    } catch (error) {
+      const isUsable = grant.expires_at !== null && Date.parse(grant.expires_at) > this.#deps.clock.now()
+      if (isUsable && error instanceof AppError && error.code === "unavailable") return this.#opened(granted, grant)
+      throw error
+    }
+  }
+
+  /** A newer token than the one that an API refused; undefined where that was new already, or there is no refresh token. */
+  async renewed(granted: Granted, refused: AccessToken): Promise<AccessToken | undefined> {
+    const grant = await this.#read(granted)
+    if (grant.generation === refused.generation) {
+      const isFresh = this.#deps.clock.now() - Date.parse(grant.updated_at) < freshMs
+      if (isFresh || this.#deps.grants.open(granted.organization, grant).refresh_token === undefined) return undefined
+    }
+    return await this.#refreshed(granted, refused.generation)
+  }
+
+  /** One flight a connection. It does not end with the call that began it: its answer may be the only valid refresh token. */
+  #refreshed(granted: Granted, seen: number): Promise<AccessToken> {
+    const { id } = granted.connection
+    const known = this.#flights.get(id)
+    if (known) return known
+    const flight = this.#alone(granted, seen).finally(() => this.#flights.delete(id))
+    this.#flights.set(id, flight)
+    return flight
+  }
+
+  async #alone(granted: Granted, seen: number): Promise<AccessToken> {
+    const { leases, clock, log } = this.#deps
+    const { id } = granted.connection
+    const lease = `OAuth refresh ${id}`
+    for (let waited = 0; !(await leases.claim(lease, leaseMs)); waited += lookAgainMs) {
+      if (waited > leaseMs) throw busy(granted)
+      await sleep(clock, lookAgainMs)
+      const grant = await this.#read(granted)
+      if (grant.generation > seen) return this.#opened(granted, grant)
+    }
+    try {
+      const grant = await this.#read(granted)
+      return grant.generation > seen ? this.#opened(granted, grant) : await this.#refresh(granted, grant)
+    } finally {
+      await leases.release(lease).catch((err: unknown) => log.warn({ err, integration_id: id }, "a lease stays until it expires"))
+    }
+  }
+
+  async #refresh(granted: Granted, grant: Grant): Promise<AccessToken> {
+    const { clients, protocol, grants, clock } = this.#deps
+    const { organization, app } = granted
+    const { refresh_token, previous_refresh_token } = grants.open(organization, grant)
+    if (grant.refused_at !== null && clock.now() - Date.parse(grant.refused_at) < refusedMs) throw expired(granted)
+    if (refresh_token === undefined) throw await this.#ended(granted, grant)
+    const client = await clients.of(organization, app.name)
+    for (const token of [refresh_token, previous_refresh_token]) {
+      if (token === undefined) continue
+      try {
+        return await this.#write(granted, grant, await protocol.refresh(app.oauth, client, token))
+      } catch (error) {
+        if (!(error instanceof GrantRefused)) throw error
+      }
+      const now = await this.#read(granted)
+      if (now.generation !== grant.generation) return this.#opened(granted, now)
+    }
+    throw await this.#ended(granted, grant)
+  }
+
+  /** Where another node wrote first, its tokens are used. */
+  async #write(granted: Granted, before: Grant, answer: TokenAnswer): Promise<AccessToken> {
+    const { grants, clock, log } = this.#deps
+    const { organization, connection } = granted
+    const grant = grants.next(organization, connection.id, before, answer)
+    const made = { token: answer.access_token, generation: grant.generation }
+    this.#unwritten.set(connection.id, { before, grant })
+    for (let tried = 1; ; tried++) {
+      try {
+        await this.#flush(granted)
+        return this.#opened(granted, await this.#read(granted))
+      } catch (err) {
+        if (tried === writeTries) {
+          log.error({ err, integration_id: connection.id }, "refreshed tokens are kept in memory until the store takes them")
+          return made
+        }
+        await sleep(clock, lookAgainMs * tried)
+      }
+    }
+  }
+
+  /** Writes what the store did not take. */
+  async #flush(granted: Granted): Promise<void> {
+    const { id } = granted.connection
+    const waiting = this.#unwritten.get(id)
+    if (!waiting) return
+    try {
+      await this.#swap(granted, waiting.before, waiting.grant)
+    } catch (error) {
+      if (!(error instanceof AppError && (error.code === "aborted" || error.code === "not_found"))) throw error
+      this.#deps.log.warn({ integration_id: id, generation: waiting.before.generation }, "other tokens were written during a refresh")
+    }
+    if (this.#unwritten.get(id) === waiting) this.#unwritten.delete(id)
+  }
+
+  async #swap({ organization, connection }: Granted, before: Grant, grant: Grant): Promise<void> {
+    const { works, grants } = this.#deps
+    await works.run((work) => {
+      grants.stage(work, organization, before, grant)
+      if ((before.refused_at === null) === (grant.refused_at === null)) return
+      const status = grant.refused_at === null ? "connected" : "authorization_expired"
+      work.in(Connections, organization).update(connection.id, { $set: { status }, $inc: { revision: 1 } })
+    })
+  }
+
+  /** Marks the connection for people to see; its tokens stay. */
+  async #ended(granted: Granted, grant: Grant): Promise<AppError> {
+    const refused_at = timestamp(this.#deps.clock.now())
+    await this.#swap(granted, grant, { ...grant, refused_at }).catch((err: unknown) => {
+      this.#deps.log.warn({ err, integration_id: granted.connection.id }, "an ended authorization could not be marked")
+    })
+    return expired(granted)
+  }
+
+  async #read(granted: Granted): Promise<Grant> {
+    const { organization, connection } = granted
+    await this.#flush(granted).catch(() => undefined)
+    const unwritten = this.#unwritten.get(connection.id)
+    if (unwritten) return unwritten.grant
+    const grant = await this.#deps.grants.get(organization, connection.id)
+    if (grant) return grant
+    const message = `The integration "${connection.slug}" is not authorized yet; open its connect_url, or connect it again.`
+    throw new AppError("failed_precondition", message, { reason: "integration_unusable", retryable: false })
+  }
+
+  #isDue({ expires_at }: Grant): boolean {
+    return expires_at !== null && Date.parse(expires_at) - marginMs <= this.#deps.clock.now()
+  }
+
+  #opened({ organization }: Granted, grant: Grant): AccessToken {
+    return { token: this.#deps.grants.open(organization, grant).access_token, generation: grant.generation }
+  }
+}
+
+function expired({ connection, app }: Granted): AppError {
+  const message = `The authorization of "${connection.slug}" has ended: ${app.name} refused to refresh it. Connect it again with rotate_credentials.`
+  return new AppError("failed_precondition", message, { reason: "oauth_expired", retryable: false })
+}
+
+function busy({ connection }: Granted): AppError {
+  const message = `The tokens of "${connection.slug}" are being refreshed by another node; try again.`
+  return new AppError("unavailable", message, { reason: "oauth_refresh_busy" })
+}

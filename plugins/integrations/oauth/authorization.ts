@@ -1,0 +1,199 @@
+// The authorization code flow with PKCE: a ticket that `integrations.connect` hands out in connect_url, a state for each
+// browser that opens it, and the callback that turns a code into tokens. A state is used once, in ten minutes, by the
+// browser that was given it.
+import { randomBytes } from "node:crypto"
+import {
+  AppError,
+  type Clock,
+  type Ids,
+  type PublicUrl,
+  type Store,
+  sameSecret,
+  timestamp,
+  type UnitOfWork,
+  type UnitsOfWork,
+  type Vault,
+} from "#core"
+import type { IntegrationApps } from "../app.ts"
+import { type Connection, Connections } from "../connections.ts"
+import type { OAuthClients } from "./clients.ts"
+import { type Authorization, type AuthorizationState, AuthorizationStates, hashed, Tickets, verifierContext } from "./collections.ts"
+import type { GrantStore } from "./grant-store.ts"
+import type { OAuthProtocol, TokenAnswer } from "./protocol.ts"
+import type { OAuthClient, OAuthProvider } from "./provider.ts"
+
+export interface AuthorizationDeps {
+  readonly store: Store
+  readonly works: UnitsOfWork
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly publicUrl: PublicUrl
+  readonly apps: IntegrationApps
+  readonly clients: OAuthClients
+  readonly protocol: OAuthProtocol
+  readonly grants: GrantStore
+}
+
+export const oauthPath = "/v1/integrations/oauth"
+export const lifeMs = 600_000
+/** Previews of links open them too; each state is a document. */
+const maxOpenings = 20
+
+/** Where a browser is sent, and the cookie that binds it. */
+export interface Departure {
+  readonly location: string
+  readonly cookie: { readonly name: string; readonly value: string }
+}
+
+/** A callback whose state is this service's own; `authorization` says where its user goes next. */
+export interface Return {
+  readonly authorization: Authorization
+  readonly outcome: "connected" | "denied"
+}
+
+/** The link or the state is not one that can be used: unknown, used, expired, or of another browser. */
+export class UnknownAuthorization extends Error {}
+
+/** What went wrong after the state was accepted, with where its user goes next. */
+export class AuthorizationFailed extends Error {
+  readonly authorization: Authorization
+
+  constructor(authorization: Authorization, cause: unknown) {
+    super("the authorization failed", { cause })
+    this.authorization = authorization
+  }
+}
+
+export class Authorizations {
+  readonly #deps: AuthorizationDeps
+
+  constructor(deps: AuthorizationDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages an authorization of a connection; returns its connect_url. Throws `failed_precondition` where no client is registered. */
+  async begin(
+    work: UnitOfWork,
+    begun: Pick<Authorization, "organization" | "integration_id" | "app" | "return_url"> & { readonly scopes: readonly string[] },
+  ): Promise<string> {
+    const { clients, publicUrl } = this.#deps
+    await clients.of(begun.organization, begun.app)
+    const ticket = secret()
+    work.in(Tickets).insert({ ...begun, id: hashed(ticket), scopes: [...begun.scopes], opened: 0, expires_at: this.#end() })
+    return `${publicUrl()}${oauthPath}/authorize?ticket=${ticket}`
+  }
+
+  /** A browser opens connect_url. Throws UnknownAuthorization, or AppError. */
+  async open(ticketText: string): Promise<Departure> {
+    const { store, works, vault, protocol } = this.#deps
+    const ticket = await store.open(Tickets).get(hashed(ticketText))
+    if (!ticket || this.#isOver(ticket) || ticket.opened >= maxOpenings) throw new UnknownAuthorization()
+    const { provider, client } = await this.#party(ticket)
+    const [state, browser, verifier] = [secret(), secret(), secret()]
+    const id = hashed(state)
+    const redirectUri = this.#redirectUri(ticket.app)
+    const scopes = ticket.scopes.length > 0 ? ticket.scopes : provider.scopes
+    const location = await protocol.authorizationUrl(provider, client, { redirectUri, state, verifier, scopes })
+    const { opened, organization_id: _, ...shared } = ticket
+    await works.run((work) => {
+      work.in(Tickets).update(ticket.id, { $inc: { opened: 1 } }, { where: { opened: { $lt: maxOpenings } } })
+      const sealed = vault.seal(verifier, verifierContext(id))
+      work.in(AuthorizationStates).insert({
+        ...shared, id, ticket_id: ticket.id, browser: hashed(browser), verifier: sealed, expires_at: this.#end(),
+      }) // biome-ignore format: one document
+    })
+    return { location, cookie: { name: cookieName(id), value: browser } }
+  }
+
+  /** The browser comes back from the authorization server. Throws UnknownAuthorization or AuthorizationFailed. */
+  async finish(app: string, parameters: URLSearchParams, cookieOf: (name: string) => string | undefined): Promise<Return> {
+    const { store } = this.#deps
+    const state = parameters.get("state") ?? ""
+    const found = await store.open(AuthorizationStates).get(hashed(state))
+    const cookie = found && cookieOf(cookieName(found.id))
+    if (!found || this.#isOver(found) || found.app !== app || cookie === undefined || !sameSecret(hashed(cookie), found.browser)) {
+      throw new UnknownAuthorization()
+    }
+    await this.#use(found)
+    try {
+      return { authorization: found, outcome: await this.#exchanged(found, state, parameters) }
+    } catch (error) {
+      throw new AuthorizationFailed(found, error)
+    }
+  }
+
+  /** Before anything is asked: of two that bring the same state, one gets on. */
+  async #use({ id, browser }: AuthorizationState): Promise<void> {
+    try {
+      await this.#deps.works.run((work) => work.in(AuthorizationStates).remove(id, { where: { browser } }))
+    } catch (error) {
+      if (error instanceof AppError && (error.code === "aborted" || error.code === "not_found")) throw new UnknownAuthorization()
+      throw error
+    }
+  }
+
+  async #exchanged(found: AuthorizationState, state: string, parameters: URLSearchParams): Promise<Return["outcome"]> {
+    const { vault, protocol } = this.#deps
+    const { provider, client } = await this.#party(found)
+    const verifier = vault.open(found.verifier, verifierContext(found.id))
+    const redirectUri = this.#redirectUri(found.app)
+    const tokens = await protocol.exchange(provider, client, { parameters, state, redirectUri, verifier })
+    await this.#connect(found, tokens, provider)
+    return "connected"
+  }
+
+  async #connect(found: AuthorizationState, tokens: TokenAnswer, provider: OAuthProvider): Promise<void> {
+    const { store, works, clock, grants } = this.#deps
+    const { organization, integration_id } = found
+    const connection = await store.open(Connections, organization).get(integration_id)
+    if (!connection) throw gone()
+    const asked = found.scopes.length > 0 ? found.scopes : provider.scopes
+    const change = {
+      status: "connected" as const,
+      credentials: null,
+      scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(/[ ,]+/).filter(Boolean),
+      credential_fields: tokens.refresh_token === undefined ? ["access_token"] : ["access_token", "refresh_token"],
+      updated_at: timestamp(clock.now()),
+    } satisfies Partial<Connection>
+    await works.run(async (work) => {
+      await grants.replace(work, organization, integration_id, tokens)
+      work.in(Connections, organization).update(integration_id, { $set: change, $inc: { revision: 1 } })
+      work.in(Tickets).remove(found.ticket_id, { optional: true })
+    })
+  }
+
+  async #party({ organization, app }: Authorization): Promise<{ provider: OAuthProvider; client: OAuthClient }> {
+    const { apps, clients } = this.#deps
+    const { oauth } = apps.get(app)
+    if (!oauth) throw new UnknownAuthorization()
+    return { provider: oauth, client: await clients.of(organization, app) }
+  }
+
+  /** One for each app, so that a response of one authorization server is never taken for another's. */
+  #redirectUri(app: string): string {
+    return `${this.#deps.publicUrl()}${oauthPath}/callback/${encodeURIComponent(app)}`
+  }
+
+  #end(): string {
+    return timestamp(this.#deps.clock.now() + lifeMs)
+  }
+
+  #isOver({ expires_at }: Authorization): boolean {
+    return Date.parse(expires_at) <= this.#deps.clock.now()
+  }
+}
+
+/** 256 bits. */
+function secret(): string {
+  return randomBytes(32).toString("base64url")
+}
+
+/** One for each state, so that authorizations in two tabs do not undo each other. */
+function cookieName(stateId: string): string {
+  return `millrace_oauth_${stateId.slice(0, 16)}`
+}
+
+function gone(): AppError {
+  return new AppError("not_found", "The integration was disconnected meanwhile.", { reason: "integration_not_found" })
+}

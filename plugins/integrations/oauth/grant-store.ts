@@ -1,0 +1,64 @@
+// Tokens at rest: one grant for each connection, sealed to it. Each token response makes a new generation, which replaces
+// only the one it was made from.
+import { type Clock, type Store, timestamp, type UnitOfWork, type Vault } from "#core"
+import { type Grant, Grants, grantContext } from "./collections.ts"
+import type { TokenAnswer } from "./protocol.ts"
+
+export interface Tokens {
+  readonly access_token: string
+  readonly refresh_token?: string | undefined
+  /** The one that the refresh token was got with: kept until the next refresh has worked. */
+  readonly previous_refresh_token?: string | undefined
+}
+
+export class GrantStore {
+  readonly #deps: { readonly store: Store; readonly vault: Vault; readonly clock: Clock }
+
+  constructor(deps: { readonly store: Store; readonly vault: Vault; readonly clock: Clock }) {
+    this.#deps = deps
+  }
+
+  get(organization: string, id: string): Promise<Grant | undefined> {
+    return this.#deps.store.open(Grants, organization).get(id)
+  }
+
+  open(organization: string, { id, tokens }: Grant): Tokens {
+    return JSON.parse(this.#deps.vault.open(tokens, grantContext(organization, id))) as Tokens
+  }
+
+  /** The document that a token response makes of the one before it. */
+  next(organization: string, id: string, before: Grant | undefined, answer: TokenAnswer): Grant {
+    const { vault, clock } = this.#deps
+    const old = before && this.open(organization, before)
+    const tokens: Tokens = {
+      access_token: answer.access_token,
+      refresh_token: answer.refresh_token ?? old?.refresh_token,
+      previous_refresh_token: answer.refresh_token === undefined ? old?.previous_refresh_token : old?.refresh_token,
+    }
+    const now = clock.now()
+    return {
+      id,
+      generation: (before?.generation ?? 0) + 1,
+      tokens: vault.seal(JSON.stringify(tokens), grantContext(organization, id)),
+      expires_at: answer.expires_in === undefined ? null : timestamp(now + answer.expires_in * 1_000),
+      refused_at: null,
+      updated_at: timestamp(now),
+    }
+  }
+
+  /** Stages tokens that a user granted, in place of any before them. */
+  async replace(work: UnitOfWork, organization: string, id: string, answer: TokenAnswer): Promise<void> {
+    const before = await this.get(organization, id)
+    const generation = (before?.generation ?? 0) + 1
+    const grant = { ...this.next(organization, id, undefined, answer), generation }
+    if (before) this.stage(work, organization, before, grant)
+    else work.in(Grants, organization).insert(grant)
+  }
+
+  /** Stages the next generation; the commit is `aborted` where another has been written since. */
+  stage(work: UnitOfWork, organization: string, before: Grant, { id, tokens, ...rest }: Grant): void {
+    const $set = { ...rest, tokens: { ...tokens } }
+    delete ($set as Partial<Grant>).organization_id
+    work.in(Grants, organization).update(id, { $set }, { where: { generation: before.generation } })
+  }
+}

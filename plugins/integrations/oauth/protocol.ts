@@ -1,0 +1,181 @@
+// The requests of OAuth 2, made by oauth4webapi over the guarded outgoing client. What an authorization server answers is
+// checked here; what is stored of it is decided elsewhere.
+import * as oauth from "oauth4webapi"
+import { AppError, type OutgoingHttp } from "#core"
+import type { OAuthClient, OAuthProvider } from "./provider.ts"
+
+/** What a token endpoint answered. */
+export interface TokenAnswer {
+  readonly access_token: string
+  readonly refresh_token?: string | undefined
+  /** Seconds. */
+  readonly expires_in?: number | undefined
+  readonly scope?: string | undefined
+}
+
+/** The authorization server says that the code or refresh token is not valid (`invalid_grant`). */
+export class GrantRefused extends Error {}
+
+/** The user, or the authorization server, did not grant access; `error` is OAuth's code. */
+export class AuthorizationDenied extends Error {
+  readonly error: string
+
+  constructor(error: string) {
+    super(`The authorization server answered ${error}.`)
+    this.error = error
+  }
+}
+
+interface Exchange {
+  /** Query of the callback. */
+  readonly parameters: URLSearchParams
+  readonly state: string
+  readonly redirectUri: string
+  readonly verifier: string
+}
+
+/** Longer than most servers take: a response that nobody waits for may hold the only valid refresh token. */
+export const tokenTimeoutMs = 60_000
+
+export class OAuthProtocol {
+  readonly #http: OutgoingHttp
+
+  constructor({ http }: { readonly http: OutgoingHttp }) {
+    this.#http = http
+  }
+
+  async authorizationUrl(
+    provider: OAuthProvider,
+    client: OAuthClient,
+    request: { readonly redirectUri: string; readonly state: string; readonly verifier: string; readonly scopes: readonly string[] },
+  ): Promise<string> {
+    const url = new URL(provider.authorization_endpoint)
+    const parameters = {
+      ...provider.parameters,
+      response_type: "code",
+      client_id: client.client_id,
+      redirect_uri: request.redirectUri,
+      state: request.state,
+      code_challenge: await oauth.calculatePKCECodeChallenge(request.verifier),
+      code_challenge_method: "S256",
+      ...(request.scopes.length > 0 ? { scope: request.scopes.join(provider.scope_separator) } : {}),
+    }
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    return url.href
+  }
+
+  /** Throws AuthorizationDenied for an error response, GrantRefused for a code that is not valid, AppError `unavailable` for others. */
+  async exchange(provider: OAuthProvider, client: OAuthClient, exchange: Exchange): Promise<TokenAnswer> {
+    return await this.#asked(provider, async (server, options) => {
+      const registered = { client_id: client.client_id }
+      const { parameters, state, redirectUri, verifier } = exchange
+      const checked = oauth.validateAuthResponse(server, registered, responseOf(provider, parameters), state)
+      const authentication = authenticationOf(provider, client)
+      const answer = await oauth.authorizationCodeGrantRequest(
+        server, registered, authentication, checked, redirectUri, verifier, options,
+      ) // biome-ignore format: positional
+      return await oauth.processAuthorizationCodeResponse(server, registered, answer)
+    })
+  }
+
+  /** Throws GrantRefused for a refresh token that is not valid, AppError `unavailable` where trying again makes sense. */
+  async refresh(provider: OAuthProvider, client: OAuthClient, refreshToken: string): Promise<TokenAnswer> {
+    return await this.#asked(provider, async (server, options) => {
+      const registered = { client_id: client.client_id }
+      const answer = await oauth.refreshTokenGrantRequest(server, registered, authenticationOf(provider, client), refreshToken, options)
+      return await oauth.processRefreshTokenResponse(server, registered, answer)
+    })
+  }
+
+  /** Does nothing where the server offers no revocation. */
+  async revoke(provider: OAuthProvider, client: OAuthClient, tokens: readonly string[]): Promise<void> {
+    await this.#asked(provider, async (server, options) => {
+      if (!server.revocation_endpoint) return
+      for (const token of tokens) {
+        const registered = { client_id: client.client_id }
+        const answer = await oauth.revocationRequest(server, registered, authenticationOf(provider, client), token, options)
+        await oauth.processRevocationResponse(answer)
+      }
+    })
+  }
+
+  async #asked<T>(provider: OAuthProvider, ask: (server: oauth.AuthorizationServer, options: RequestOptions) => Promise<T>): Promise<T> {
+    try {
+      return await ask(serverOf(provider), this.#options(provider))
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      if (error instanceof oauth.AuthorizationResponseError) throw new AuthorizationDenied(error.error)
+      if (error instanceof oauth.ResponseBodyError) {
+        if (error.error === "invalid_grant") throw new GrantRefused("invalid_grant", { cause: error })
+        throw failed(provider, `it answered ${error.status} ${plainCode(error.error)}`)
+      }
+      throw failed(provider, `its answer is not usable (${error instanceof Error ? plainCode(error.message) : "unknown"})`)
+    }
+  }
+
+  #options({ token_endpoint }: OAuthProvider): RequestOptions {
+    return {
+      // Endpoints are declared with http on loopback alone.
+      [oauth.allowInsecureRequests]: token_endpoint.startsWith("http:"),
+      [oauth.customFetch]: async (url: string, { method, headers, body }: FetchOptions) => {
+        const answer = await this.#http.fetch({
+          url,
+          method,
+          headers,
+          redirects: "manual",
+          timeoutMs: tokenTimeoutMs,
+          ...(body === undefined || body === null ? {} : { body: typeof body === "string" ? body : String(body) }),
+        })
+        const type = answer.headers["content-type"]
+        const empty = [204, 205, 304].includes(answer.status)
+        return new Response(empty ? null : answer.text, { status: answer.status, headers: type ? { "content-type": type } : {} })
+      },
+    }
+  }
+}
+
+interface FetchOptions {
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body?: unknown
+}
+
+type RequestOptions = Pick<oauth.TokenEndpointRequestOptions, typeof oauth.allowInsecureRequests> & {
+  [oauth.customFetch]: (url: string, options: FetchOptions) => Promise<Response>
+}
+
+function serverOf({ issuer, authorization_endpoint, token_endpoint, revocation_endpoint }: OAuthProvider): oauth.AuthorizationServer {
+  return {
+    issuer: issuer ?? new URL(token_endpoint).origin,
+    authorization_response_iss_parameter_supported: issuer !== undefined,
+    authorization_endpoint,
+    token_endpoint,
+    ...(revocation_endpoint === undefined ? {} : { revocation_endpoint }),
+  }
+}
+
+/** Without a declared issuer `iss` says nothing; that each app has a redirect URI of its own tells servers apart. */
+function responseOf({ issuer }: OAuthProvider, given: URLSearchParams): URLSearchParams {
+  const parameters = new URLSearchParams(given)
+  if (issuer === undefined) parameters.delete("iss")
+  return parameters
+}
+
+function authenticationOf({ client_auth }: OAuthProvider, { client_secret }: OAuthClient): oauth.ClientAuth {
+  if (client_secret === undefined) return oauth.None()
+  return client_auth === "body" ? oauth.ClientSecretPost(client_secret) : oauth.ClientSecretBasic(client_secret)
+}
+
+/** Codes and messages of the library; what a server wrote must not bring line breaks into a log. */
+function plainCode(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, " ").slice(0, 200)
+}
+
+/** Without a cause: the library's causes hold codes and answers, which must not be logged. */
+function failed({ token_endpoint }: OAuthProvider, problem: string): AppError {
+  const { origin } = new URL(token_endpoint)
+  return new AppError("unavailable", `The authorization server ${origin} cannot be used now: ${problem}.`, {
+    reason: "oauth_server_failed",
+    server: origin,
+  })
+}

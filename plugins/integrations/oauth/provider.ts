@@ -1,0 +1,29 @@
+// An authorization server, as the document of an app declares it, and the client that the service is registered there as.
+export interface OAuthProvider {
+  /** Set where responses must name it (RFC 9207). */
+  readonly issuer: string | undefined
+  readonly authorization_endpoint: string
+  readonly token_endpoint: string
+  /** Told of tokens that are no longer used (RFC 7009). */
+  readonly revocation_endpoint: string | undefined
+  readonly client_auth: "basic" | "body"
+  /** Asked for where a caller names none. */
+  readonly scopes: readonly string[]
+  readonly scope_separator: string
+  /** Added to the authorization request. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+export interface OAuthClient {
+  readonly client_id: string
+  /** Absent for a client without one, which proves itself by PKCE alone. */
+  readonly client_secret?: string | undefined
+}
+
+/** https; http on this machine alone, which the outgoing client refuses unless an operator allows it. */
+export function isSecureUrl(text: string): boolean {
+  if (!URL.canParse(text) || /[\s\\#]/.test(text)) return false
+  const { protocol, hostname, username, password } = new URL(text)
+  if (username || password) return false
+  return protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname))
+}

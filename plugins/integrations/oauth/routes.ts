@@ -1,0 +1,116 @@
+// What a browser opens: connect_url, which sends it to the authorization server, and the callback it comes back to.
+import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, type RouteResponse, token } from "#core"
+import { AuthorizationFailed, type Authorizations, lifeMs, oauthPath, UnknownAuthorization } from "./authorization.ts"
+import type { Authorization } from "./collections.ts"
+import { AuthorizationDenied, GrantRefused } from "./protocol.ts"
+
+export const AuthorizationFlow = token<Authorizations>("OAuth authorizations")
+
+export const authorize = defineRoute({
+  name: "integrations.oauth_authorize",
+  summary: "Begin an authorization that integrations.connect answered as connect_url.",
+  method: "GET",
+  path: `${oauthPath}/authorize`,
+  inject: { flow: AuthorizationFlow, publicUrl: PublicUrl },
+  document: {
+    description: "Sends the browser to the app's authorization server, with a cookie that binds the authorization to it.",
+    query: { ticket: "As in connect_url; valid for ten minutes." },
+    answers: {
+      "303": { description: "To the authorization server." },
+      "400": { description: "The link is not valid.", type: "text/html" },
+    },
+  },
+  async handle({ request, deps }) {
+    try {
+      const { location, cookie } = await deps.flow.open(request.query.get("ticket") ?? "")
+      const secure = deps.publicUrl().startsWith("https:") ? "; Secure" : ""
+      const bound = `${cookie.name}=${cookie.value}; Path=${cookiePath(deps.publicUrl)}; Max-Age=${lifeMs / 1_000}; HttpOnly; SameSite=Lax${secure}`
+      return { status: 303, headers: { ...unstored, Location: location, "Set-Cookie": bound } }
+    } catch (error) {
+      if (error instanceof UnknownAuthorization) return page(400, "This link is not valid any more. Connect the app again for a new one.")
+      throw error
+    }
+  },
+})
+
+export const callback = defineRoute({
+  name: "integrations.oauth_callback",
+  summary: "End an authorization: the redirect URI of OAuth clients.",
+  method: "GET",
+  path: `${oauthPath}/callback/{app}`,
+  inject: { flow: AuthorizationFlow },
+  document: {
+    description:
+      "Takes the authorization response (RFC 6749 section 4.1.2, `iss` of RFC 9207), keeps the tokens, and sends the browser to `return_url` with `status` and `integration_id` added; without a `return_url`, a page says how it went.",
+    path: { app: "The app." },
+    query: { code: "The code.", state: "The state.", iss: "The issuer.", error: "Why access was not granted." },
+    answers: {
+      "200": { description: "The app is connected.", type: "text/html" },
+      "303": { description: "To the return_url of the authorization." },
+      "400": { description: "The response is not one to a request of this browser, or access was not granted.", type: "text/html" },
+      "502": { description: "The authorization server failed.", type: "text/html" },
+    },
+  },
+  async handle({ request, deps }) {
+    const cookies = cookiesOf(request.headers["cookie"] ?? "")
+    try {
+      const { authorization } = await deps.flow.finish(request.params["app"] ?? "", request.query, (name) => cookies.get(name))
+      return ended(authorization, 200, { status: "connected" }, `${authorization.app} is connected. You can close this window.`)
+    } catch (error) {
+      if (error instanceof UnknownAuthorization) {
+        return page(
+          400,
+          "This authorization is not valid: it was used before, has expired, or began in another browser. Connect the app again.",
+        )
+      }
+      if (!(error instanceof AuthorizationFailed)) throw error
+      const { authorization, cause } = error
+      if (cause instanceof AuthorizationDenied) {
+        const code = /^[a-z_]{1,60}$/.test(cause.error) ? cause.error : "access_denied"
+        return ended(authorization, 400, { status: "denied", error: code }, `Access to ${authorization.app} was not granted (${code}).`)
+      }
+      request.log.warn(
+        { err: cause, integration_id: authorization.integration_id, app: authorization.app },
+        "an OAuth authorization failed",
+      )
+      const failure = cause instanceof GrantRefused ? "invalid_grant" : "server_error"
+      const text = `${authorization.app} could not be connected: its authorization server's answer was not usable. Connect it again.`
+      return ended(authorization, 502, { status: "failed", error: failure }, text)
+    }
+  },
+})
+
+const unstored = { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" }
+
+/** To the user's return_url with what came of it, or a page that says it. */
+function ended({ return_url, integration_id }: Authorization, status: number, result: Record<string, string>, text: string): RouteResponse {
+  if (return_url === "") return page(status, text)
+  const url = new URL(return_url)
+  for (const [name, value] of Object.entries({ ...result, integration_id })) url.searchParams.set(name, value)
+  return { status: 303, headers: { ...unstored, Location: url.href } }
+}
+
+/** `text` holds names of apps and fixed words only. */
+function page(status: number, text: string): RouteResponse {
+  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Millrace</title><p>${text.replaceAll(/[<&]/g, "")}</p></html>\n`
+  const headers = {
+    ...unstored,
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  }
+  return { status, headers, body }
+}
+
+/** Of the public URL, which may have a path before the service's own. */
+function cookiePath(publicUrl: PublicUrlOf): string {
+  return new URL(`${publicUrl()}${oauthPath}`).pathname
+}
+
+function cookiesOf(header: string): Map<string, string> {
+  return new Map(
+    header.split(";").map((pair) => {
+      const [name = "", ...value] = pair.split("=")
+      return [name.trim(), value.join("=").trim()]
+    }),
+  )
+}

@@ -1,0 +1,56 @@
+// The parts of OAuth put together.
+import {
+  type Clock,
+  type Ids,
+  type JobQueue,
+  type Leases,
+  type Logger,
+  type OutgoingHttp,
+  type PublicUrl,
+  type Store,
+  token,
+  type UnitsOfWork,
+  type Vault,
+} from "#core"
+import type { AnyIntegrationApp, IntegrationApps } from "../app.ts"
+import { OAuthAccess } from "./access.ts"
+import { Authorizations } from "./authorization.ts"
+import { createOAuthClients } from "./clients.ts"
+import { GrantStore } from "./grant-store.ts"
+import { OAuthProtocol } from "./protocol.ts"
+import type { OAuthClient } from "./provider.ts"
+import { Revocation } from "./revocation.ts"
+
+export interface OAuth {
+  /** Whether the app names an authorization server, and there is a client for it. */
+  canGrant(organization: string, app: Pick<AnyIntegrationApp, "name" | "oauth">): Promise<boolean>
+  readonly authorizations: Authorizations
+  readonly access: OAuthAccess
+  readonly revocation: Revocation
+}
+
+export const OAuth = token<OAuth>("OAuth")
+
+interface OAuthDeps {
+  readonly store: Store
+  readonly works: UnitsOfWork
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly leases: Leases
+  readonly log: Logger
+  readonly http: OutgoingHttp
+  readonly publicUrl: PublicUrl
+  readonly apps: IntegrationApps
+  readonly jobs: JobQueue
+}
+
+export function createOAuth(deps: OAuthDeps, configured: Readonly<Record<string, OAuthClient>>): OAuth {
+  const protocol = new OAuthProtocol(deps)
+  const grants = new GrantStore(deps)
+  const clients = createOAuthClients(configured)
+  const parts = { ...deps, protocol, grants, clients }
+  const canGrant = async (organization: string, { name, oauth }: Pick<AnyIntegrationApp, "name" | "oauth">) =>
+    oauth !== undefined && (await clients.find(organization, name)) !== undefined
+  return { canGrant, authorizations: new Authorizations(parts), access: new OAuthAccess(parts), revocation: new Revocation(parts) }
+}

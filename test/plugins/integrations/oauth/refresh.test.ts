@@ -1,0 +1,106 @@
+// Access tokens that end: refreshed once, by one node, and no grant is lost by it.
+import { expect } from "chai"
+import { Store } from "#core"
+import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
+import { failureOf } from "../../../refusal.ts"
+import { type OAuthService, startOAuth } from "./service.ts"
+
+const hourMs = 3_600_000
+
+for (const rotates of [false, true]) {
+  describe(`tokens of integrations, of a server that ${rotates ? "rotates" : "keeps"} refresh tokens`, () => {
+    let service: OAuthService
+    before(async () => {
+      service = await startOAuth({ rotates })
+    })
+    after(() => service.stop())
+    beforeEach(() => {
+      service.server.asked.length = 0
+      service.server.calls.length = 0
+    })
+    const grantOf = async (id: string) => await service.host.get(Store).open(Grants, service.host.organization.id).get(id)
+
+    it("refreshes once for 50 calls at the time when a token ends, and again at the next end", async () => {
+      const id = await service.connected("Busy")
+      for (const generation of [2, 3]) {
+        service.server.asked.length = 0
+        service.host.clock.move(hourMs)
+        const answers = await Promise.all(Array.from({ length: 50 }, () => service.call("busy")))
+        expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]))
+        expect(service.server.refreshes()).to.equal(1)
+        expect((await grantOf(id))?.generation).to.equal(generation)
+      }
+    })
+
+    it("refreshes once where the API answers 401 to a token that had not ended", async () => {
+      await service.connected("Revoked token")
+      await service.server.endAccessTokens()
+      service.host.clock.move(20_000)
+      const answers = await Promise.all(Array.from({ length: 10 }, () => service.call("revoked-token")))
+      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]))
+      expect(service.server.refreshes()).to.equal(1)
+      expect(service.server.calls.filter((status) => status === 401)).to.have.lengthOf(10)
+    })
+
+    it("revokes the tokens when it is disconnected", async () => {
+      const id = await service.connected("Revoked")
+      const revoked = Promise.withResolvers<string>()
+      service.server.provider.once("refresh_token.destroyed", () => revoked.resolve("refresh_token"))
+      service.server.provider.once("grant.revoked", () => revoked.resolve("grant"))
+      expect((await service.host.api("DELETE", `/v1/integrations/${id}`)).status).to.equal(200)
+      expect(await grantOf(id)).to.equal(undefined)
+      await revoked.promise
+    })
+
+    it("says that an authorization has ended, asks no more for it, and deletes nothing", async () => {
+      const id = await service.connected("Ended")
+      const before = await grantOf(id)
+      await service.server.endEverything()
+      service.host.clock.move(hourMs)
+      expect((await failureOf(service.call("ended"))).details).to.include({ reason: "oauth_expired", retryable: false })
+      const asked = service.server.refreshes()
+      expect((await failureOf(service.call("ended"))).details).to.include({ reason: "oauth_expired" })
+      expect(service.server.refreshes()).to.equal(asked)
+      expect(await service.statusOf(id)).to.equal("authorization_expired")
+      expect((await grantOf(id))?.tokens).to.deep.equal(before?.tokens)
+      const again = await service.begin("Ended", { rotate_credentials: true })
+      expect(again.integration_id).to.equal(id)
+      const { browser, back } = await service.grant(again)
+      await service.land(browser, back)
+      expect(await service.statusOf(id)).to.equal("connected")
+      expect((await service.call("ended")).status).to.equal(200)
+    })
+
+    it("keeps the grant while the authorization server is down, and refreshes when it is back", async () => {
+      const id = await service.connected("Down")
+      service.server.fails = 503
+      service.host.clock.move(hourMs - 30_000)
+      expect((await service.call("down")).status, "the token is valid still").to.equal(200)
+      service.host.clock.move(60_000)
+      expect(await failureOf(service.call("down"))).to.include({ code: "unavailable" })
+      expect(await service.statusOf(id)).to.equal("connected")
+      service.server.fails = undefined
+      expect((await service.call("down")).status).to.equal(200)
+    })
+
+    it("makes one request of a slow server for the calls that wait for it", async () => {
+      const id = await service.connected("Slow")
+      const held = Promise.withResolvers<void>()
+      const reached = Promise.withResolvers<void>()
+      service.server.after = async (type) => {
+        if (type !== "refresh_token") return
+        reached.resolve()
+        await held.promise
+      }
+      service.host.clock.move(hourMs)
+      const call = service.call("slow")
+      await reached.promise
+      const other = service.call("slow")
+      held.resolve()
+      service.server.after = async () => undefined
+      expect((await Promise.all([call, other])).map(({ status }) => status)).to.deep.equal([200, 200])
+      expect(service.server.refreshes()).to.equal(1)
+      expect((await grantOf(id))?.generation).to.equal(2)
+    })
+  })
+}

@@ -1,0 +1,96 @@
+// A service with an app `contacts` that is connected at a loopback authorization server.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
+import { Integrations } from "../../../../plugins/integrations/index.ts"
+import { type AuthorizationServer, client, type ServerOptions, startAuthorizationServer } from "./authorization-server.ts"
+import { Browser, type Seen } from "./browser.ts"
+
+export const callbackPath = "/v1/integrations/oauth/callback/contacts"
+export const returnUrl = "https://app.example.com/done?tab=2"
+
+/** Settings of a service whose folder of apps has one document, of the app `contacts`. */
+export function settingsOf({ issuer }: Pick<AuthorizationServer, "issuer">, folder: string): Record<string, string> {
+  const oauth2 = {
+    issuer,
+    authorization_url: `${issuer}/auth`,
+    token_url: `${issuer}/token`,
+    revocation_url: `${issuer}/token/revocation`,
+    scopes: ["openid", "contacts"],
+    client_auth: "basic",
+  }
+  const about = { slug: "contacts", name: "Contacts", summary: "Contacts of a test.", docs_url: "https://contacts.example.com" }
+  writeFileSync(
+    join(folder, "contacts.json"),
+    JSON.stringify({ ...about, base_url: `${issuer}/api`, auth: { oauth2 }, test: { path: "/contacts" } }),
+  )
+  const settings = { integrations: { app_folders: [folder], oauth_clients: { contacts: client } } }
+  return { MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings), MILLRACE_OUTGOING_ALLOW_HOSTS: new URL(issuer).host }
+}
+
+export interface Begun {
+  readonly integration_id: string
+  readonly connect_url: string
+  readonly status: string
+}
+
+export class OAuthService {
+  readonly host: TestHost
+  readonly server: AuthorizationServer
+  /** Of apps. */
+  readonly #folder: string
+
+  constructor(host: TestHost, server: AuthorizationServer, folder: string) {
+    this.host = host
+    this.server = server
+    this.#folder = folder
+  }
+
+  async stop(): Promise<void> {
+    await this.host.stop()
+    await this.server.close()
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  async begin(name: string, change: object = {}): Promise<Begun> {
+    const input = { app: "contacts", name, share_with_org: true, return_url: returnUrl, ...change }
+    const { status, body } = await this.host.api<Begun>("POST", "/v1/integrations-connect", input)
+    if (status !== 200) throw new Error(`connect was answered ${status}: ${JSON.stringify(body)}`)
+    return body
+  }
+
+  /** Up to the redirect that would bring the browser back; not followed. */
+  async grant(begun: Begun, browser = new Browser()): Promise<{ readonly browser: Browser; readonly back: string }> {
+    const { url } = await browser.open(begun.connect_url, (next) => next.startsWith(this.host.url + callbackPath))
+    return { browser, back: url }
+  }
+
+  land(browser: Browser, back: string): Promise<Seen> {
+    return browser.open(back, (next) => next.startsWith("https://app.example.com/"))
+  }
+
+  /** A connection that is granted; its id. */
+  async connected(name: string): Promise<string> {
+    const begun = await this.begin(name)
+    const { browser, back } = await this.grant(begun)
+    await this.land(browser, back)
+    return begun.integration_id
+  }
+
+  async statusOf(id: string): Promise<string> {
+    return (await this.host.api<{ status: string }>("GET", `/v1/integrations/${id}`)).body.status
+  }
+
+  call(ref: string): Promise<{ readonly status: number }> {
+    return this.host.get(Integrations).call(this.host.organization.id, ref, { method: "GET", path: "/contacts" })
+  }
+}
+
+export async function startOAuth(options: ServerOptions = {}, hosts: TestHostOptions = {}): Promise<OAuthService> {
+  const server = await startAuthorizationServer(options)
+  const folder = mkdtempSync(join(tmpdir(), "millrace-apps-"))
+  const host = await testHost({ capture: false, ...hosts, env: { ...settingsOf(server, folder), ...hosts.env } })
+  server.register(host.url + callbackPath)
+  return new OAuthService(host, server, folder)
+}
