@@ -1,9 +1,10 @@
 // What waits for a person: listing, reading and deciding it.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
-import { Actions, Declarations, fieldProblems, literalConfig, Operations, redactSecrets, risks } from "#core/engine"
+import { Actions, Declarations, fieldProblems, literalConfig, Operations, risks } from "#core/engine"
 import { ApprovalsToken } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
+import { restored } from "./restore.ts"
 
 const Approval = z
   .object({
@@ -142,8 +143,9 @@ export const decideApproval = defineOperation({
     if ((decision === "edit") !== (input !== undefined))
       throw fieldRefused("input", decision === "edit" ? "is what `edit` needs" : "is only for `edit`")
     const by = { credential_id: caller.credential.id, user_id: caller.user?.id ?? null }
+    const exact = approvals.inputOf(approval)
     const edited =
-      input === undefined ? {} : { edited: await checked(declarations, approval, restored(input, approvals.inputOf(approval))) }
+      input === undefined ? {} : { edited: await checked(declarations, approval, restored(input, { shown: approval.input, exact })) }
     return shownDecided(
       approvals.decide(work, organization, approval, { by, note, state: decision === "reject" ? "rejected" : "approved", ...edited }),
     )
@@ -151,15 +153,6 @@ export const decideApproval = defineOperation({
 })
 
 const shownDecided = (approval: StoredApproval) => shown(approval, approval.state)
-
-/** The edited input with the values that its reader could not see. */
-function restored(edited: Json, exact: Json): Json {
-  if (edited === redactSecrets({ secret: "x" }).secret) return exact
-  if (typeof edited !== "object" || edited === null) return edited
-  if (Array.isArray(edited)) return edited.map((item, index) => restored(item, Array.isArray(exact) ? (exact[index] ?? null) : null))
-  const before = typeof exact === "object" && exact !== null && !Array.isArray(exact) ? exact : {}
-  return Object.fromEntries(Object.entries(edited).map(([name, inner]) => [name, restored(inner, before[name] ?? null)]))
-}
 
 /** Throws `invalid_argument` that names the fields. */
 async function checked(declarations: Declarations, { subject, gate }: StoredApproval, input: Json): Promise<Json> {

@@ -230,6 +230,29 @@ describe("approvals", () => {
       performed.delete("Repeated")
     })
 
+  it("are edited with what was hidden left in its place, and nowhere else", async () => {
+    const asked = { text: "Edited in part", api_key: "k-12345678" }
+    const id = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", asked)).body.approval_id
+    const shown = { text: "Edited in part", api_key: "[redacted]" }
+    expect((await approval(id)).input).to.deep.equal(shown)
+    for (const [input, path] of [
+      [{ ...shown, text: "[redacted]" }, "input.text"],
+      [{ ...shown, text: "Edited [redacted]" }, "input.text"],
+      [{ ...shown, constructor: "[redacted]" }, "input.constructor"],
+      [{ ...shown, text: [{ api_key: "[redacted]" }] }, "input.text.0.api_key"],
+    ] as const) {
+      const { status, body } = await decide(id, { decision: "edit", input })
+      expect([status, body.message]).to.deep.equal([
+        400,
+        `${path} is not as it was shown, and holds [redacted]; give the whole value, or leave it as it was shown.`,
+      ])
+    }
+    expect((await decide(id, { decision: "edit", input: shown })).status).to.equal(200)
+    const text = asked.text
+    await until("the note", async () => (await host.get(Store).open(NoteCollection, host.organization.id).find({ text })).length === 1)
+    performed.delete(text)
+  })
+
   it("cannot be edited where no plugin declares what waits", async () => {
     const held = (await host.api<{ approval_id: string }>("POST", "/v1/gated-notes", { text: "Left alone" })).body.approval_id
     const { entry, id } = await sent(await pipeline("Gone", mail()), { email: "ada@example.com", name: "Ada" })
