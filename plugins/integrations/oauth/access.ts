@@ -91,8 +91,9 @@ export class OAuthAccess {
     const { leases, clock, log } = this.#deps
     const { id } = granted.connection
     const lease = `OAuth refresh ${id}`
-    for (let waited = 0; !(await leases.claim(lease, leaseMs)); waited += lookAgainMs) {
-      if (waited > leaseMs) throw busy(granted)
+    const began = clock.now()
+    while (!(await leases.claim(lease, leaseMs))) {
+      if (clock.now() - began > leaseMs) throw busy(granted)
       await sleep(clock, lookAgainMs)
       const grant = await this.#read(granted)
       if (grant.generation > seen) return this.#opened(granted, grant)

@@ -1,8 +1,10 @@
 // Access tokens that end: refreshed once, by one node, and no grant is lost by it.
 import { expect } from "chai"
-import { Store } from "#core"
+import { Store, UnitsOfWork } from "#core"
+import { leases } from "../../../../core/cluster/collections.ts"
 import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
 import { failureOf } from "../../../refusal.ts"
+import { until as waitUntil } from "../../../waiting.ts"
 import { type OAuthService, startOAuth } from "./service.ts"
 
 const hourMs = 3_600_000
@@ -77,10 +79,31 @@ for (const rotates of [false, true]) {
       service.host.clock.move(hourMs - 30_000)
       expect((await service.call("down")).status, "the token is valid still").to.equal(200)
       service.host.clock.move(60_000)
-      expect(await failureOf(service.call("down"))).to.include({ code: "unavailable" })
+      const failure = await failureOf(service.call("down"))
+      expect([failure.code, failure.details?.["reason"]]).to.deep.equal(["unavailable", "oauth_server_failed"])
       expect(await service.statusOf(id)).to.equal("connected")
       service.server.fails = undefined
       expect((await service.call("down")).status).to.equal(200)
+    })
+
+    it("waits for another node's refresh, and says so where that does not end", async () => {
+      const id = await service.connected("Held")
+      const until = "2100-01-01T00:00:00.000Z"
+      await service.host.get(UnitsOfWork).run((work) => {
+        work.in(leases).insert({ id: `OAuth refresh ${id}`, holder: "another node", until, expires_at: until })
+      })
+      service.host.clock.move(hourMs)
+      let failed = false
+      const failure = failureOf(service.call("held")).finally(() => {
+        failed = true
+      })
+      await waitUntil("the refusal", () => {
+        service.host.clock.move(30_000)
+        return failed
+      })
+      expect((await failure).details).to.include({ reason: "oauth_refresh_busy" })
+      expect(service.server.refreshes()).to.equal(0)
+      expect((await grantOf(id))?.generation).to.equal(1)
     })
 
     it("makes one request of a slow server for the calls that wait for it", async () => {
