@@ -171,9 +171,11 @@ describe("tests and health of integrations", () => {
     expect(refused.status).to.equal(400)
     expect(refused.body.details).to.include({ reason: "no_test_call" })
     expect(refused.body.message).to.include("test_path")
-    expect(vendor.peer.asked).to.have.length(0)
+    // Scheduled checks of other connections may ask meanwhile.
+    const asked = () => vendor.peer.asked.filter(({ url }) => url?.startsWith("/other"))
+    expect(asked()).to.have.length(0)
     expect(await test(await http({ base_url, headers: { "x-key": "SECRET" }, test_path: "/ping" }))).to.include({ ok: true })
-    expect(vendor.peer.asked[0]).to.include({ method: "GET", url: "/other/ping" })
+    expect(asked()[0]).to.include({ method: "GET", url: "/other/ping" })
   })
 
   it("warns of a failing connection where a pipeline that calls it is saved, and of no other", async () => {
