@@ -61,6 +61,12 @@ describe("the OpenAPI document", () => {
     }
   })
 
+  it("has a success of each operation; of what only sends a browser on, the redirect", () => {
+    const without = entries.filter(({ responses }) => !Object.keys(responses).some((status) => /^(2..|303)$/.test(status)))
+    expect(without).to.deep.equal([])
+    expect(entries.length).to.be.greaterThan(100)
+  })
+
   it("says version, licence, contact and server, and how to authenticate", () => {
     expect(document.openapi).to.equal("3.1.0")
     expect(document.info).to.deep.include({ version: "2026-09-29", license: { name: "Apache-2.0", identifier: "Apache-2.0" } })
@@ -206,8 +212,13 @@ const linter = fileURLToPath(new URL("../../node_modules/@redocly/cli/bin/cli.js
 function lint(file: string): Promise<{ code: number; output: string }> {
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "true" }
   return new Promise((resolve) => {
-    execFile(process.execPath, [linter, "lint", file, "--format=json"], { env, maxBuffer: 50_000_000 }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout || stderr })
-    })
+    execFile(
+      process.execPath,
+      [linter, "lint", file, "--format=json", "--skip-rule=operation-2xx-response"],
+      { env, maxBuffer: 50_000_000 },
+      (error, stdout, stderr) => {
+        resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout || stderr })
+      },
+    )
   })
 }
