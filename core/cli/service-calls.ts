@@ -17,7 +17,7 @@ export interface ServiceOptions {
   readonly organization?: string
 }
 
-/** Says on standard error which service it is. Throws CommandProblem when there is no key for it. */
+/** Says on standard error which service it is. Throws CommandProblem without a key for it. */
 export async function chosenTarget(options: ServiceOptions, dataDir: string, { env, stderr }: Terminal): Promise<ChosenTarget> {
   const given = { ...(options.url && { MILLRACE_URL: options.url }), ...(options.key && { MILLRACE_KEY: options.key }) }
   const target = targetOf({ ...env, ...given }, { ...options, own: await ownService(dataDir) })

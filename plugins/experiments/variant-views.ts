@@ -1,5 +1,5 @@
 // What a judge or a persona is shown of a variant: what a visitor could read after its scripts ran and, where the model sees
-// images, the picture, both by Chromium. Where there is no browser, or it could not open one of a run's variants, all of them
+// images, the picture, both by Chromium. Without a browser, or when it could not open one of a run's variants, all of them
 // are read from their HTML. Nothing of it names the variant, its author or the experiment.
 import { AppError, type Caller, Postponed, token, type UnitOfWork } from "#core"
 import type { Buckets } from "../buckets/index.ts"

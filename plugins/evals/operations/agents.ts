@@ -6,7 +6,6 @@ import {
   defineOperation,
   Ids,
   isUuid,
-  type Json,
   Name,
   Pager,
   pageInput,
@@ -20,7 +19,7 @@ import {
 import { Integrations } from "../../integrations/index.ts"
 import { agentAt } from "../agents.ts"
 import { AgentCollection, agentProtocols, type StoredAgent } from "../collections.ts"
-import { AgentResource, ExpectedRevision, shownAgent } from "./resource.ts"
+import { AgentResource, ExpectedRevision, revised, shownAgent } from "./resource.ts"
 
 const path = "/v1/evals/agents"
 const byKey = { key: SlugOrId.describe("Key or UUID of the agent.") }
@@ -160,10 +159,8 @@ export const updateAgent = defineOperation({
     const agent = await requireAgent(deps.store, organization, key)
     requireRevision("agent", agent.revision, expected_revision)
     if (given.integration !== undefined) await requireConnection(deps.integrations, organization, given.integration)
-    const change: Record<string, Json> = {}
-    for (const [field, value] of Object.entries(given)) if (value !== undefined) change[field] = value
-    if (Object.keys(change).length === 0) return shownAgent(agent)
-    const changed = { ...change, updated_at: timestamp(deps.clock.now()), revision: agent.revision + 1 }
+    const changed = revised(agent, given, deps.clock.now())
+    if (changed === undefined) return shownAgent(agent)
     work.in(AgentCollection, organization).update(agent.id, { $set: changed }, { where: { revision: agent.revision } })
     return shownAgent({ ...agent, ...changed })
   },

@@ -6,7 +6,6 @@ import {
   defineOperation,
   Ids,
   isUuid,
-  type Json,
   Name,
   Pager,
   pageInput,
@@ -15,13 +14,12 @@ import {
   Slug,
   SlugOrId,
   Store,
-  timestamp,
   Uuid,
 } from "#core"
 import { CaseCollection, type StoredCase } from "../collections.ts"
 import { newCase } from "../new-case.ts"
 import { type Suites, SuitesToken } from "../suites.ts"
-import { bySuite, CaseResource, caseFields, ExpectedRevision, madeCase, madeSuite, ofThatSuite, shownCase } from "./resource.ts"
+import { bySuite, CaseResource, caseFields, ExpectedRevision, madeCase, madeSuite, ofThatSuite, revised, shownCase } from "./resource.ts"
 
 const path = "/v1/evals/suites/{suite}/cases"
 const bySlug = { ...bySuite, slug: SlugOrId.describe("Slug or UUID of the case.") }
@@ -117,10 +115,8 @@ export const updateCase = defineOperation({
     const organization = caller.organization.id
     const stored = await requireCase(deps, organization, { suite, slug })
     requireRevision("case", stored.revision, expected_revision)
-    const change: Record<string, Json> = {}
-    for (const [field, value] of Object.entries(given)) if (value !== undefined) change[field] = value
-    if (Object.keys(change).length === 0) return shownCase(stored)
-    const changed = { ...change, updated_at: timestamp(deps.clock.now()), revision: stored.revision + 1 }
+    const changed = revised(stored, given, deps.clock.now())
+    if (changed === undefined) return shownCase(stored)
     work.in(CaseCollection, organization).update(stored.id, { $set: changed }, { where: { revision: stored.revision } })
     return shownCase({ ...stored, ...changed })
   },

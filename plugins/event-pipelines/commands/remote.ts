@@ -98,7 +98,7 @@ export class Remote {
   }
 }
 
-/** Says on standard error which service it is. Throws CommandProblem when there is no key for it. */
+/** Says on standard error which service it is. Throws CommandProblem without a key for it. */
 export async function openRemote(options: RemoteOptions, dataDir: string, terminal: Terminal): Promise<Remote> {
   return new Remote(await chosenTarget(options, dataDir, terminal))
 }

@@ -67,7 +67,7 @@ export class OAuthAccess {
     }
   }
 
-  /** A newer token than the one that an API refused; undefined where that was new already, or there is no refresh token. */
+  /** A newer token than the one that an API refused; undefined when that one was new already, or without a refresh token. */
   async renewed(granted: Granted, refused: AccessToken): Promise<AccessToken | undefined> {
     const grant = await this.#read(granted)
     if (grant.generation === refused.generation) {

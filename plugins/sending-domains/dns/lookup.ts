@@ -9,7 +9,7 @@ export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "TXT"
 
 export interface Known {
   readonly known: true
-  /** Empty where there is no such record. TXT joined as RFC 7208 and 6376 say, MX as `10 host`, names in lower case. */
+  /** Empty when DNS has none. TXT joined as RFC 7208 and 6376 say, MX as `10 host`, names in lower case. */
   readonly values: readonly string[]
   readonly authoritative: boolean
   /** Seconds for which the answer may be cached; null where it does not say. */
