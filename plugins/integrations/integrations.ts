@@ -66,7 +66,9 @@ export function createIntegrations({ store, vault, http, apps, oauth, managerOf 
     const send = (credentials: unknown) => http.fetch({ ...app.request(credentials, request), ...context })
     if (app.oauth && connection.credentials === null) {
       const granted = { organization, connection, app: { name: app.name, oauth: app.oauth } }
-      return await callWithToken(oauth.access, granted, (access_token) => send({ access_token }))
+      return await callWithToken(oauth.access, granted, ({ token, apiOrigin }) =>
+        send({ access_token: token, ...(apiOrigin === null ? {} : { api_origin: apiOrigin }) }),
+      )
     }
     const credentials = app.credentials.safeParse(openCredentials(vault, organization, connection))
     if (!credentials.success) {

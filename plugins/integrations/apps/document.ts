@@ -1,5 +1,6 @@
 // What a document of an app holds: how it is reached, how credentials are sent, and the call that proves them. The
 // documents that ship and those of a user are held against the same schema.
+import { getDomain } from "tldts"
 import { z } from "zod"
 import { Name, Slug } from "#core"
 import { isSecureUrl } from "../oauth/provider.ts"
@@ -49,6 +50,20 @@ const Basic = z.strictObject({
 
 const SecureUrl = z.string().max(2_048).refine(isSecureUrl, "expected an https URL without user name, password or fragment")
 
+const HostSuffix = z
+  .string()
+  .max(253)
+  .refine(isHostSuffix, "expected a host of the vendor's, such as api.example.com, in lower case; what many owners share is too wide")
+
+const OriginFrom = z
+  .strictObject({
+    url: SecureUrl.optional().describe("Asked by GET with the new token; absent: the token response tells."),
+    field: z.string().min(1).max(100).describe("Of the JSON object that tells; holds an absolute URL."),
+    hosts: z.array(HostSuffix).min(1).max(20).describe("Hosts that it may name, those below them included."),
+    authorise: Authorise.default({ in: "bearer" }).describe("How `url` is sent the token."),
+  })
+  .describe("Who tells the API's origin, which stands in place of that of base_url.")
+
 const OAuth2 = z.strictObject({
   issuer: SecureUrl.optional().describe("Of a server that names itself in its responses (`iss` of RFC 9207); others are then refused."),
   authorization_url: SecureUrl,
@@ -58,10 +73,7 @@ const OAuth2 = z.strictObject({
   scope_separator: z.string().min(1).max(3).default(" "),
   client_auth: z.enum(["basic", "body"]).default("body").describe("How the client proves itself at the token URL."),
   authorization_parameters: z.record(z.string(), z.string().max(500)).default({}).describe("Added to the authorization URL."),
-  origin_from: z
-    .strictObject({ url: Url.optional(), field: z.string().min(1).max(100) })
-    .optional()
-    .describe("Where the API's origin is told: a field of the token response, or of what `url` answers. It replaces that of base_url."),
+  origin_from: OriginFrom.optional(),
   authorise: Authorise.default({ in: "bearer" }),
 })
 
@@ -114,7 +126,14 @@ export const AppDocument = z
     test: Test,
     rate_limits: z.array(RateLimit).max(10).default([]).describe("As the vendor publishes them."),
   })
-  .superRefine(({ base_url, parameters }, { addIssue }) => {
+  .superRefine(({ base_url, parameters, auth }, { addIssue }) => {
+    const told = auth.oauth2?.origin_from !== undefined
+    if (auth.oauth2 && (told ? /^https?:\/\/[^/]*\/.*\{/i : /\{/).test(base_url)) {
+      const message = told
+        ? "an authorization gives no parameters; leave them out of the path"
+        : "an authorization gives no parameters; say under origin_from who tells the API's origin"
+      addIssue({ code: "custom", path: told ? ["base_url"] : ["auth", "oauth2"], message })
+    }
     const used = new Set([...base_url.matchAll(placeholder)].map(([, name = ""]) => name))
     for (const name of used) {
       if (Object.hasOwn(parameters, name)) continue
@@ -131,7 +150,13 @@ export const AppDocument = z
 
 export type AppDocument = z.output<typeof AppDocument>
 
-const reserved: ReadonlySet<string> = new Set(["api_key", "username", "password", "access_token", "refresh_token"])
+const reserved: ReadonlySet<string> = new Set(["api_key", "username", "password", "access_token", "refresh_token", "api_origin"])
+
+/** A registrable domain or below one, or this machine. */
+function isHostSuffix(text: string): boolean {
+  if (["localhost", "127.0.0.1"].includes(text)) return true
+  return /^[a-z0-9.-]+$/.test(text) && !text.startsWith(".") && getDomain(text, { allowPrivateDomains: true }) !== null
+}
 
 /** The text with each placeholder replaced. */
 export function filled(text: string, replacement: (name: string) => string): string {

@@ -1,5 +1,6 @@
 // An app as its document says: the credentials that a connection gives, and a request with them in place.
 import { z } from "zod"
+import { AppError } from "#core"
 import { checkHeaders } from "../../outgoing-http/index.ts"
 import { type AnyIntegrationApp, defineIntegrationApp } from "../app.ts"
 import type { OAuthProvider } from "../oauth/provider.ts"
@@ -35,6 +36,7 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
 
 function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>): OAuthProvider {
   const { issuer, authorization_url, token_url, revocation_url, client_auth, scopes, scope_separator, authorization_parameters } = oauth2
+  const { origin_from: told } = oauth2
   return {
     issuer,
     authorization_endpoint: authorization_url,
@@ -44,6 +46,7 @@ function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>): OAuthPr
     scopes,
     scope_separator,
     parameters: authorization_parameters,
+    api_origin: told && { url: told.url, field: told.field, hosts: told.hosts, sent: (token) => sentSecret(told.authorise, token) },
   }
 }
 
@@ -60,9 +63,20 @@ function credentialsOf({ auth, parameters }: AppDocument): z.ZodType<Given> {
 }
 
 function baseOf(document: AppDocument, given: Given): Base {
-  const url = filled(document.base_url, (name) => given[name] ?? "")
+  const url = urlOf(document, given)
   const sent = sentCredentials(document.auth, given)
   return { url, ...sent, headers: { ...document.headers, ...sent.headers } }
+}
+
+function urlOf({ name, base_url, auth }: AppDocument, given: Given): string {
+  const url = filled(base_url, (parameter) => given[parameter] ?? "")
+  if (given["access_token"] === undefined || !auth.oauth2?.origin_from) return url
+  const { api_origin } = given
+  if (api_origin !== undefined) return api_origin + base_url.replace(/^https?:\/\/[^/]*/i, "")
+  throw new AppError("failed_precondition", `${name} did not tell where its API is when it was connected; connect it again.`, {
+    reason: "integration_unusable",
+    retryable: false,
+  })
 }
 
 function sentCredentials({ api_key: key, oauth2 }: AppDocument["auth"], given: Given): Omit<Base, "url"> {

@@ -25,6 +25,8 @@ export interface AccessDeps {
 export interface AccessToken {
   readonly token: string
   readonly generation: number
+  /** Null: where the app's document says. */
+  readonly apiOrigin: string | null
 }
 
 /** A connection of an OAuth app, with the organization that owns it. */
@@ -131,7 +133,7 @@ export class OAuthAccess {
     const { grants, clock, log } = this.#deps
     const { organization, connection } = granted
     const grant = grants.next(organization, connection.id, before, answer)
-    const made = { token: answer.access_token, generation: grant.generation }
+    const made = { token: answer.access_token, generation: grant.generation, apiOrigin: grant.api_origin }
     this.#unwritten.set(connection.id, { before, grant })
     for (let tried = 1; ; tried++) {
       try {
@@ -196,7 +198,8 @@ export class OAuthAccess {
   }
 
   #opened({ organization }: Granted, grant: Grant): AccessToken {
-    return { token: this.#deps.grants.open(organization, grant).access_token, generation: grant.generation }
+    const { generation, api_origin: apiOrigin } = grant
+    return { token: this.#deps.grants.open(organization, grant).access_token, generation, apiOrigin }
   }
 }
 

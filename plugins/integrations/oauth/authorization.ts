@@ -6,6 +6,7 @@ import {
   AppError,
   type Clock,
   type Ids,
+  type Logger,
   type PublicUrl,
   type Store,
   sameSecret,
@@ -21,6 +22,7 @@ import { type Authorization, type AuthorizationState, AuthorizationStates, hashe
 import type { GrantStore } from "./grant-store.ts"
 import type { OAuthProtocol, TokenAnswer } from "./protocol.ts"
 import type { OAuthClient, OAuthProvider } from "./provider.ts"
+import type { Revocation } from "./revocation.ts"
 
 export interface AuthorizationDeps {
   readonly store: Store
@@ -33,6 +35,8 @@ export interface AuthorizationDeps {
   readonly clients: OAuthClients
   readonly protocol: OAuthProtocol
   readonly grants: GrantStore
+  readonly revocation: Revocation
+  readonly log: Logger
 }
 
 export const oauthPath = "/v1/integrations/oauth"
@@ -139,8 +143,25 @@ export class Authorizations {
     const verifier = vault.open(found.verifier, verifierContext(found.id))
     const redirectUri = this.#redirectUri(found.app)
     const tokens = await protocol.exchange(provider, client, { parameters, state, redirectUri, verifier })
-    await this.#connect(found, tokens, provider)
+    try {
+      const api_origin = await protocol.apiOrigin(provider, tokens)
+      await this.#connect(found, { ...tokens, api_origin }, provider)
+    } catch (error) {
+      await this.#giveBack(found, tokens)
+      throw error
+    }
     return "connected"
+  }
+
+  /** Tokens that nothing uses are revoked; not beside others of the same connection, since servers may end all of a user's together. */
+  async #giveBack({ organization, integration_id, app }: AuthorizationState, tokens: TokenAnswer): Promise<void> {
+    const { works, grants, revocation, log } = this.#deps
+    try {
+      if (await grants.get(organization, integration_id)) return
+      await works.run((work) => revocation.stageTokens(work, organization, app, tokens))
+    } catch (err) {
+      log.error({ err, integration_id, app }, "tokens of an authorization that failed could not be revoked")
+    }
   }
 
   async #connect(found: AuthorizationState, tokens: TokenAnswer, provider: OAuthProvider): Promise<void> {

@@ -1,15 +1,15 @@
 // A call with an access token, made again once with a newer one where the API answers 401.
 import type { OutgoingResponse } from "#core"
-import type { Granted, OAuthAccess } from "./access.ts"
+import type { AccessToken, Granted, OAuthAccess } from "./access.ts"
 
 export async function callWithToken(
   access: OAuthAccess,
   granted: Granted,
-  send: (accessToken: string) => Promise<OutgoingResponse>,
+  send: (token: AccessToken) => Promise<OutgoingResponse>,
 ): Promise<OutgoingResponse> {
   const first = await access.token(granted)
-  const answer = await send(first.token)
+  const answer = await send(first)
   if (answer.status !== 401) return answer
   const newer = await access.renewed(granted, first)
-  return newer ? await send(newer.token) : answer
+  return newer ? await send(newer) : answer
 }

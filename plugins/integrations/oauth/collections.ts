@@ -57,6 +57,8 @@ export interface Grant extends Document {
   expires_at: string | null
   /** When the server last refused to refresh it; null once it did. */
   refused_at: string | null
+  /** Where the account's API is, of apps whose server tells it. */
+  api_origin: string | null
   updated_at: string
 }
 
@@ -66,6 +68,8 @@ export const Grants = defineCollection<Grant>()({
   times: ["expires_at", "refused_at", "updated_at"],
   indexes: [],
   audit: "none",
+  // Grants that were kept before apps could tell an origin have none.
+  restore: (grant) => ({ ...grant, api_origin: (grant.api_origin as string | null | undefined) ?? null }),
   sealed: ({ id, organization_id = "", tokens }) => [{ path: "tokens", sealed: tokens, context: grantContext(organization_id, id) }],
 })
 

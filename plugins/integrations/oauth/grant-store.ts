@@ -42,6 +42,7 @@ export class GrantStore {
       tokens: vault.seal(JSON.stringify(tokens), grantContext(organization, id)),
       expires_at: answer.expires_in === undefined ? null : timestamp(now + answer.expires_in * 1_000),
       refused_at: null,
+      api_origin: answer.api_origin ?? before?.api_origin ?? null,
       updated_at: timestamp(now),
     }
   }

@@ -2,6 +2,7 @@
 // checked here; what is stored of it is decided elsewhere.
 import * as oauth from "oauth4webapi"
 import { AppError, type OutgoingHttp } from "#core"
+import { originOf, toldAt } from "./api-origin.ts"
 import type { OAuthClient, OAuthProvider } from "./provider.ts"
 
 /** What a token endpoint answered. */
@@ -11,6 +12,8 @@ export interface TokenAnswer {
   /** Seconds. */
   readonly expires_in?: number | undefined
   readonly scope?: string | undefined
+  /** Where the account's API is, of apps that are told it. */
+  readonly api_origin?: string | undefined
 }
 
 /** The authorization server says that the code or refresh token is not valid (`invalid_grant`). */
@@ -74,8 +77,19 @@ export class OAuthProtocol {
       const answer = await oauth.authorizationCodeGrantRequest(
         server, registered, authentication, checked, redirectUri, verifier, options,
       ) // biome-ignore format: positional
-      return await oauth.processAuthorizationCodeResponse(server, registered, answer)
+      return answerOf(provider, await oauth.processAuthorizationCodeResponse(server, registered, answer))
     })
+  }
+
+  /** Where the API of a new grant is; undefined for apps that have one for all accounts. Throws AppError where the server tells none that the app's document allows. */
+  async apiOrigin(provider: OAuthProvider, answer: TokenAnswer): Promise<string | undefined> {
+    const { api_origin: told } = provider
+    if (told === undefined || answer.api_origin !== undefined) return answer.api_origin
+    const { url } = told
+    const origin = url === undefined ? undefined : originOf(told, await toldAt(this.#http, { ...told, url }, answer.access_token))
+    if (origin === undefined) throw failed(provider, `what it tells under ${told.field} is not a URL below ${told.hosts.join(" or ")}`)
+    this.#http.check(origin)
+    return origin
   }
 
   /** Throws GrantRefused for a refresh token that is not valid, AppError `unavailable` where trying again makes sense. */
@@ -83,7 +97,7 @@ export class OAuthProtocol {
     return await this.#asked(provider, async (server, options) => {
       const registered = { client_id: client.client_id }
       const answer = await oauth.refreshTokenGrantRequest(server, registered, authenticationOf(provider, client), refreshToken, options)
-      return await oauth.processRefreshTokenResponse(server, registered, answer)
+      return answerOf(provider, await oauth.processRefreshTokenResponse(server, registered, answer))
     })
   }
 
@@ -132,6 +146,12 @@ export class OAuthProtocol {
       },
     }
   }
+}
+
+function answerOf({ api_origin: told }: OAuthProvider, answer: oauth.TokenEndpointResponse): TokenAnswer {
+  const { access_token, refresh_token, expires_in, scope } = answer
+  const api_origin = told && told.url === undefined ? originOf(told, answer[told.field]) : undefined
+  return { access_token, refresh_token, expires_in, scope, api_origin }
 }
 
 interface FetchOptions {

@@ -12,6 +12,20 @@ export interface OAuthProvider {
   readonly scope_separator: string
   /** Added to the authorization request. */
   readonly parameters: Readonly<Record<string, string>>
+  /** Of an API whose origin differs between accounts. */
+  readonly api_origin: ApiOrigin | undefined
+}
+
+/** Who tells the origin of an account's API. */
+export interface ApiOrigin {
+  /** Asked with the new token; absent: the token response tells. */
+  readonly url: string | undefined
+  /** Holds an absolute URL. */
+  readonly field: string
+  /** Those that may be told, with all below them. */
+  readonly hosts: readonly string[]
+  /** What carries the token to `url`. */
+  sent(token: string): { readonly headers: Readonly<Record<string, string>>; readonly query?: Readonly<Record<string, string>> }
 }
 
 export interface OAuthClient {

@@ -30,12 +30,18 @@ export class Revocation {
 
   /** Stages the end of a connection's grant, where it has one. */
   async stage(work: UnitOfWork, organization: string, { id, app }: Connection): Promise<void> {
-    const { vault, ids, jobs, grants } = this.#deps
+    const { grants } = this.#deps
     const grant = await grants.get(organization, id)
     if (!grant) return
     work.in(Grants, organization).remove(id, { where: { generation: grant.generation } })
+    this.stageTokens(work, organization, app, grants.open(organization, grant))
+  }
+
+  /** Stages the revocation of tokens that no grant holds. */
+  stageTokens(work: UnitOfWork, organization: string, app: string, { access_token, refresh_token }: Tokens): void {
+    const { vault, ids, jobs } = this.#deps
     const jobId = ids.uuid()
-    const sealed = vault.seal(JSON.stringify(grants.open(organization, grant)), jobSealContext(jobId))
+    const sealed = vault.seal(JSON.stringify({ access_token, refresh_token }), jobSealContext(jobId))
     jobs.enqueue(work, revokeGrant, { app, sealed }, { organization, id: jobId })
   }
 

@@ -49,8 +49,10 @@ export function createOAuth(deps: OAuthDeps, configured: Readonly<Record<string,
   const protocol = new OAuthProtocol(deps)
   const grants = new GrantStore(deps)
   const clients = createOAuthClients(configured)
-  const parts = { ...deps, protocol, grants, clients }
+  const shared = { ...deps, protocol, grants, clients }
+  const revocation = new Revocation(shared)
+  const parts = { ...shared, revocation }
   const canGrant = async (organization: string, { name, oauth }: Pick<AnyIntegrationApp, "name" | "oauth">) =>
     oauth !== undefined && (await clients.find(organization, name)) !== undefined
-  return { canGrant, authorizations: new Authorizations(parts), access: new OAuthAccess(parts), revocation: new Revocation(parts) }
+  return { canGrant, authorizations: new Authorizations(parts), access: new OAuthAccess(parts), revocation }
 }

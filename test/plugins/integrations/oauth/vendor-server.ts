@@ -1,0 +1,99 @@
+// A vendor on loopback whose authorization server grants to whoever asks and answers as a test says: for what vendors do
+// beside the standard. Codes, PKCE, client secrets and refresh tokens are checked; each grant has tokens of its own.
+import { createHash } from "node:crypto"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+export const vendorClient = { client_id: "vendor-client", client_secret: "VENDOR-CLIENT-SECRET-0123456789" }
+
+export interface Asked {
+  readonly path: string
+  readonly authorization: string
+  readonly query: URLSearchParams
+  readonly form: URLSearchParams
+}
+
+export type Handler = (asked: Asked, response: ServerResponse) => void
+
+export interface VendorServer {
+  readonly origin: string
+  readonly asked: Asked[]
+  /** Requests of one path. */
+  at(path: string): Asked[]
+  /** Added to token responses. */
+  told: Record<string, unknown>
+  /** By path: in place of what the vendor does. */
+  readonly on: Map<string, Handler>
+  close(): Promise<void>
+}
+
+export async function startVendorServer(): Promise<VendorServer> {
+  const challenges = new Map<string, string>()
+  const refreshTokens = new Set<string>()
+  let made = 0
+  const server = createServer((request, response) => void answer(request, response))
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const own: VendorServer = {
+    origin,
+    asked: [],
+    at: (path) => own.asked.filter((one) => one.path === path),
+    told: {},
+    on: new Map(),
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done())
+        server.closeAllConnections()
+      }),
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", origin)
+    let text = ""
+    for await (const chunk of request.setEncoding("utf8")) text += String(chunk)
+    const { authorization = "" } = request.headers
+    const asked = { path: url.pathname, authorization, query: url.searchParams, form: new URLSearchParams(text) }
+    own.asked.push(asked)
+    const handler = own.on.get(url.pathname) ?? handlers[url.pathname] ?? api
+    handler(asked, response)
+  }
+
+  const handlers: Record<string, Handler> = {
+    "/authorize"({ query }, response) {
+      const code = `code-${made++}`
+      challenges.set(code, query.get("code_challenge") ?? "")
+      const back = new URL(query.get("redirect_uri") ?? "")
+      back.searchParams.set("code", code)
+      back.searchParams.set("state", query.get("state") ?? "")
+      response.writeHead(303, { location: back.href }).end()
+    },
+    "/token"({ form }, response) {
+      const isClient = form.get("client_id") === vendorClient.client_id && form.get("client_secret") === vendorClient.client_secret
+      if (!isClient) return json(response, 401, { error: "invalid_client" })
+      if (form.get("grant_type") === "refresh_token") {
+        const refresh_token = form.get("refresh_token") ?? ""
+        if (!refreshTokens.has(refresh_token)) return json(response, 400, { error: "invalid_grant" })
+      } else {
+        const code = form.get("code") ?? ""
+        const proof = createHash("sha256")
+          .update(form.get("code_verifier") ?? "")
+          .digest("base64url")
+        if (challenges.get(code) !== proof) return json(response, 400, { error: "invalid_grant" })
+        challenges.delete(code)
+      }
+      const refresh_token = `REFRESH-TOKEN-${made}-0123456789`
+      refreshTokens.add(refresh_token)
+      json(response, 200, {
+        access_token: `ACCESS-TOKEN-${made++}-0123456789`, token_type: "Bearer", expires_in: 3_600, refresh_token, ...own.told,
+      }) // biome-ignore format: one answer
+    },
+    "/revoke": (_, response) => json(response, 200, {}),
+  }
+  const api: Handler = (_, response) => json(response, 200, { ok: true })
+
+  return own
+}
+
+export function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+}
