@@ -16,16 +16,25 @@ export interface MailServer {
   close(): Promise<void>
 }
 
-/** `refuse` gives the status with which a recipient is refused. */
-export async function listenForMail(refuse: (recipient: string) => number | undefined = () => undefined): Promise<MailServer> {
+export interface MailServerOptions {
+  /** Told of each message right after it was answered 250. */
+  readonly accepted?: (mail: ReceivedMail) => void
+}
+
+/** `refuse` gives the status with which a recipient is refused; the answer waits for a promise. */
+export async function listenForMail(
+  refuse: (recipient: string) => number | undefined | Promise<number | undefined> = () => undefined,
+  { accepted }: MailServerOptions = {},
+): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
     logger: false,
     onRcptTo({ address }, _session, done) {
-      const status = refuse(address)
-      done(status === undefined ? null : Object.assign(new Error("refused"), { responseCode: status }))
+      void Promise.resolve(refuse(address)).then((status) =>
+        done(status === undefined ? null : Object.assign(new Error("refused"), { responseCode: status })),
+      )
     },
     onData(stream, session, done) {
       const chunks: Buffer[] = []
@@ -35,8 +44,10 @@ export async function listenForMail(refuse: (recipient: string) => number | unde
         const from = session.envelope.mailFrom ? session.envelope.mailFrom.address : ""
         const recipients = session.envelope.rcptTo.map(({ address }) => address)
         PostalMime.parse(raw).then((mail) => {
-          received.push({ from, recipients, raw: raw.toString("utf8"), mail })
+          const one = { from, recipients, raw: raw.toString("utf8"), mail }
+          received.push(one)
           done()
+          accepted?.(one)
         }, done)
       })
     },

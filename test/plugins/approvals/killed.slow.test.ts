@@ -1,0 +1,179 @@
+// An approved email step in services that are killed between the decision and the end: sent by another node, or by the
+// next start, and only where the mail server had it already under the same Message-ID once more.
+import { expect } from "chai"
+import { type Api, apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
+import { mongoAvailable, sharedMongo } from "../../mongodb-server.ts"
+import { until } from "../../waiting.ts"
+import { listenForMail, type MailServer, type ReceivedMail } from "../email/mail-server.ts"
+
+interface Approval {
+  readonly state: string
+  readonly digest: string
+  readonly receipt: { readonly ok: boolean; readonly digest: string; readonly result: { message_id: string } } | null
+}
+
+/** A node with a mail server of its own, so that it is known which node sends. */
+class Node {
+  readonly #folder: string
+  readonly #storage: Record<string, string>
+  readonly mail: MailServer
+  service: ServiceProcess | undefined
+
+  constructor(folder: string, storage: Record<string, string>, mail: MailServer) {
+    this.#folder = folder
+    this.#storage = storage
+    this.mail = mail
+  }
+
+  async start(): Promise<void> {
+    const email = { transport: "smtp", url: this.mail.url }
+    const env = { ...this.#storage, MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ email }) }
+    this.service = await startService({ dataDir: this.#folder, env })
+  }
+
+  get api(): Api {
+    return apiOf({ url: this.url }, this.#folder)
+  }
+
+  get url(): string {
+    return this.service?.url ?? ""
+  }
+
+  async end(): Promise<void> {
+    await this.service?.kill()
+    await this.mail.close()
+  }
+}
+
+/** Holds the recipients of a mail server until they are let go. */
+function holding() {
+  let release: () => void = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let asked = 0
+  const refuse = async () => {
+    asked++
+    await released
+    return undefined
+  }
+  return { refuse, release, asked: () => asked }
+}
+
+/** A step that waits, and the key of an admin who did not make it. */
+async function waiting({ api }: Node): Promise<{ id: string; decider: string }> {
+  const pipeline = [{ id: "thank", type: "email.send", gate: true, to: "{{ event.email }}", heading: "Thanks" }]
+  const made = await api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+    name: "Thank",
+    state: "active",
+    auth_mode: "none",
+    pipeline,
+  })
+  const { secret } = await api<{ secret: string }>("POST", "/v1/api-keys", { name: "second admin", role: "admin" })
+  const sent = await fetch(made.inbound_url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"email":"ada@example.com"}',
+  })
+  expect(sent.status).to.equal(200)
+  const { execution_id } = (await sent.json()) as { execution_id: string }
+  const id = await until("the step to wait", async () => {
+    const entry = await api<{ steps: Record<string, { approval_id?: string }> }>(
+      "GET",
+      `/v1/event-pipelines/${made.slug}/executions/${execution_id}`,
+    )
+    return entry.steps["thank"]?.approval_id
+  })
+  return { id, decider: secret }
+}
+
+async function decide({ url }: Node, { id, decider }: { id: string; decider: string }, decision = "approve"): Promise<Response> {
+  return await fetch(`${url}/v1/approvals/${id}/decide`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${decider}`, "content-type": "application/json" },
+    body: JSON.stringify({ decision }),
+  })
+}
+
+const receipt = ({ api }: Node, id: string) =>
+  until("the receipt", async () => {
+    const approval = await api<Approval>("GET", `/v1/approvals/${id}`)
+    return approval.receipt ? approval : undefined
+  })
+
+describe("an approved email step", () => {
+  const ends: (() => Promise<void> | void)[] = []
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end()
+  })
+  const folder = () => {
+    const made = freshFolder()
+    ends.push(made.remove)
+    return made.path
+  }
+  const node = async (path: string, storage: Record<string, string>, mail: MailServer) => {
+    const made = new Node(path, storage, mail)
+    ends.push(() => made.end())
+    await made.start()
+    return made
+  }
+
+  it("is sent once by the next start, where the service is killed between decision and send", async () => {
+    const held = holding()
+    const one = await node(folder(), {}, await listenForMail(held.refuse))
+    const waits = await waiting(one)
+    expect((await decide(one, waits)).status).to.equal(200)
+    await until("the mail server being asked", () => held.asked() === 1)
+    await one.service?.kill()
+    held.release()
+    expect(one.mail.received).to.have.length(0)
+    await one.start()
+    const { state, receipt: end, digest } = await receipt(one, waits.id)
+    expect([state, end?.ok, end?.digest]).to.deep.equal(["done", true, digest])
+    expect(one.mail.received.map(({ recipients }) => recipients)).to.deep.equal([["ada@example.com"]])
+    expect(end?.result.message_id).to.equal(one.mail.received[0]?.mail.messageId)
+  }).timeout(180_000)
+
+  it("is sent again under the same Message-ID, where the service is killed after the mail server took it and before the receipt", async () => {
+    let killed: Promise<void> | undefined
+    const accepted = () => {
+      killed ??= one.service?.kill()
+    }
+    const mail = await listenForMail(undefined, { accepted })
+    const one = await node(folder(), {}, mail)
+    const waits = await waiting(one)
+    // The answer of the decision may be lost with the service.
+    await decide(one, waits).catch(() => undefined)
+    await until("the kill", () => killed !== undefined)
+    await killed
+    await one.start()
+    const { state, receipt: end } = await receipt(one, waits.id)
+    expect(state).to.equal("done")
+    expect(mail.received).to.have.length(2)
+    expect(new Set(mail.received.map(({ mail: { messageId } }) => messageId))).to.deep.equal(new Set([end?.result.message_id]))
+  }).timeout(180_000)
+
+  const onMongo = mongoAvailable ? it : it.skip
+  onMongo("is sent once by the other of two nodes, where two decide at once and the one that sends is killed (mongodb)", async () => {
+    const storage = { MILLRACE_STORAGE_URL: (await sharedMongo()).freshUrl() }
+    const path = folder()
+    const holds = [holding(), holding()]
+    const nodes: Node[] = []
+    for (const { refuse } of holds) nodes.push(await node(path, storage, await listenForMail(refuse)))
+    const [one, two] = nodes as [Node, Node]
+    const waits = await waiting(one)
+    const answers = await Promise.all([decide(one, waits), decide(two, waits)])
+    expect(answers.map(({ status }) => status)).to.have.members([200, 400])
+    const sender = await until("a mail server being asked", () => nodes.find((_, at) => holds[at]?.asked() === 1))
+    await sender.service?.kill()
+    for (const { release } of holds) release()
+    const other = sender === one ? two : one
+    const { state, receipt: end } = await receipt(other, waits.id)
+    expect([state, end?.ok]).to.deep.equal(["done", true])
+    const received: ReceivedMail[] = nodes.flatMap(({ mail }) => mail.received)
+    expect(received.map(({ recipients, mail }) => [recipients, mail.messageId])).to.deep.equal([
+      [["ada@example.com"], end?.result.message_id],
+    ])
+    expect(other.mail.received).to.have.length(1)
+  }).timeout(180_000)
+})
