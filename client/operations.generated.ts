@@ -24,6 +24,7 @@ import type {} from "../plugins/page-events/reasons.ts"
 import type {} from "../plugins/pages/reasons.ts"
 import type {} from "../plugins/screenshots/reasons.ts"
 import type {} from "../plugins/sending-domains/reasons.ts"
+import type {} from "../plugins/suppressions/reasons.ts"
 
 // biome-ignore format: one line each
 /** The operations that ship, by name. */
@@ -144,6 +145,10 @@ export type Operations = {
   "sending_domains.register": typeof import("../plugins/sending-domains/operations/domains.ts").registerDomain
   "sending_domains.update": typeof import("../plugins/sending-domains/operations/domains.ts").updateDomain
   "sending_domains.verify": typeof import("../plugins/sending-domains/operations/checking.ts").verifyDomain
+  "suppressions.add": typeof import("../plugins/suppressions/operations.ts").addSuppression
+  "suppressions.get": typeof import("../plugins/suppressions/operations.ts").getSuppression
+  "suppressions.list": typeof import("../plugins/suppressions/operations.ts").listSuppressions
+  "suppressions.remove": typeof import("../plugins/suppressions/operations.ts").removeSuppression
   "viewer_sessions.create": typeof import("../plugins/organizations/operations/viewer-sessions.ts").createViewerSession
 }
 
@@ -266,5 +271,9 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "sending_domains.register": { method: "POST", path: "/v1/sending-domains", keyed: true },
   "sending_domains.update": { method: "PATCH", path: "/v1/sending-domains/{domain}", repeatable: true },
   "sending_domains.verify": { method: "POST", path: "/v1/sending-domains/{domain}/verify", keyed: true },
+  "suppressions.add": { method: "POST", path: "/v1/suppressions", repeatable: true, keyed: true },
+  "suppressions.get": { method: "GET", path: "/v1/suppressions/{id}", repeatable: true },
+  "suppressions.list": { method: "GET", path: "/v1/suppressions", repeatable: true, list: "suppressions" },
+  "suppressions.remove": { method: "DELETE", path: "/v1/suppressions/{id}", repeatable: true },
   "viewer_sessions.create": { method: "POST", path: "/v1/viewer-sessions", keyed: true },
 }

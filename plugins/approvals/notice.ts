@@ -22,7 +22,7 @@ export const noticeJob = defineJob({
   ...noticeRef,
   summary: "Tells an organization's admins by mail what waits for them.",
   inject: { store: Store, organizations: Organizations, mailer: Mailer, publicUrl: PublicUrl },
-  async run({ payload: { organization, from }, deps, signal }) {
+  async run({ payload: { organization, from }, deps, signal, log }) {
     const { store, organizations, mailer, publicUrl } = deps
     const filter = { state: "pending", created_at: { $gte: timestamp(from), $lt: timestamp(from + minuteMs) } }
     const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { id: 1 }, limit: maxShown + 1 })
@@ -34,8 +34,9 @@ export const noticeJob = defineJob({
         : waiting.length === 1
           ? "1 thing waits"
           : `${waiting.length} things wait`
-    await mailer.send({
+    const { suppressed } = await mailer.send({
       organization,
+      category: "notice",
       to: to.map(({ email }) => email),
       heading: `${many} for your approval`,
       intro: `Read and decide with a key of an admin: millrace approvals get ID, millrace approvals decide ID --decision approve. Undecided, they expire.`,
@@ -45,5 +46,7 @@ export const noticeJob = defineJob({
       at: timestamp(from + minuteMs),
       signal,
     })
+    if (suppressed.length > 0)
+      log.warn({ organization, suppressed: suppressed.length }, "admins whose mail bounces were not told what waits")
   },
 })

@@ -19,7 +19,7 @@ export function capturedTransport(capture: OutgoingCapture): Transport {
         at,
       }
       await capture.mail(mail, signal)
-      return { accepted: [...to, ...cc, ...bcc].map(({ address }) => address), rejected: [] }
+      return { accepted: [...to, ...cc, ...bcc].map(({ address }) => address), refusals: [] }
     },
     close: async () => {},
   }

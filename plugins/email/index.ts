@@ -5,6 +5,7 @@ import { definePlugin, Settings } from "#core"
 import { Outgoing } from "#core/engine"
 import { OneMailAddress, parseAddresses } from "./addresses.ts"
 import { capturedTransport } from "./captured.ts"
+import { createMailGuards, MailGuards } from "./guards.ts"
 import { createMailer, Mailer } from "./mailer.ts"
 import { outboxTransport } from "./outbox.ts"
 import { reasons } from "./reasons.ts"
@@ -12,6 +13,7 @@ import { Senders, sendersService } from "./senders.ts"
 import { smtpTransport } from "./smtp.ts"
 
 export { isMailAddress, MailAddressList, OneMailAddress, parseAddresses } from "./addresses.ts"
+export { type LeavingMail, type MailCategory, type MailGuard, MailGuards, type Refusal } from "./guards.ts"
 export { Mailer } from "./mailer.ts"
 export { buttonUrl, type MailContent, renderMail } from "./render.ts"
 export { Senders } from "./senders.ts"
@@ -46,15 +48,16 @@ export default definePlugin({
     if (!from) throw new Error(`plugins.settings.email.from: "${config.from}" holds no address.`)
     const replyTo = config.reply_to === undefined ? {} : { reply_to: parseAddresses(config.reply_to, "reply_to") }
     registrar.provide(Senders, sendersService({ from, ...replyTo }))
+    registrar.provide(MailGuards, { create: createMailGuards })
     registrar.provide(Mailer, {
-      inject: { settings: Settings, senders: Senders, outgoing: Outgoing },
-      create({ settings, senders, outgoing }) {
-        if (outgoing.capture) return createMailer(senders, capturedTransport(outgoing.capture), config.footer)
+      inject: { settings: Settings, senders: Senders, outgoing: Outgoing, guards: MailGuards },
+      create({ settings, senders, outgoing, guards }) {
+        if (outgoing.capture) return createMailer(senders, capturedTransport(outgoing.capture), config.footer, guards)
         const transport =
           config.transport === "smtp" && config.url !== undefined
             ? smtpTransport(config.url)
             : outboxTransport(join(settings.data_dir, "outbox"))
-        return createMailer(senders, transport, config.footer)
+        return createMailer(senders, transport, config.footer, guards)
       },
       stop: (mailer) => mailer.close(),
     })

@@ -4,9 +4,10 @@ import { createHash } from "node:crypto"
 import { domainToASCII } from "node:url"
 import { AppError, token } from "#core"
 import { type MailAddress, parseAddresses } from "./addresses.ts"
+import { createMailGuards, type MailCategory, type MailGuards, type Withheld } from "./guards.ts"
 import { type MailContent, renderMail } from "./render.ts"
 import type { Senders } from "./senders.ts"
-import type { Transport } from "./transport.ts"
+import { DeliveryFailed, type Transport } from "./transport.ts"
 
 export interface MailMessage extends MailContent {
   /** Id of the organization it is sent for; chooses the sender. */
@@ -16,6 +17,8 @@ export interface MailMessage extends MailContent {
   readonly cc?: string | readonly string[] | undefined
   readonly bcc?: string | readonly string[] | undefined
   readonly reply_to?: string | undefined
+  /** `transactional` unless given. */
+  readonly category?: MailCategory
   /** The same for every try of one message. */
   readonly idempotencyKey: string
   /** RFC 3339; the same for every try. Names the file in the outbox. */
@@ -24,10 +27,13 @@ export interface MailMessage extends MailContent {
 }
 
 export interface MailReceipt {
-  readonly message_id: string
+  /** null where nothing was sent, since every recipient was withheld. */
+  readonly message_id: string | null
   readonly accepted: readonly string[]
   /** Recipients that the mail server would not take, while it took others. */
   readonly rejected: readonly string[]
+  /** Recipients that may not be written to, and why. */
+  readonly suppressed: readonly Withheld[]
 }
 
 export interface Mailer {
@@ -40,7 +46,7 @@ export const Mailer = token<Mailer>("Mailer")
 
 const maxRecipients = 50
 
-export function createMailer(senders: Senders, transport: Transport, footer: string): Mailer {
+export function createMailer(senders: Senders, transport: Transport, footer: string, guards: MailGuards = createMailGuards()): Mailer {
   return {
     async send(message) {
       const to = addressesOf(message.to, "to")
@@ -53,11 +59,24 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
       const sender = await senders.senderOf(message.organization)
       const replyTo = message.reply_to ? addressesOf(message.reply_to, "reply_to") : (sender.reply_to ?? [])
       const messageId = messageIdOf(message.idempotencyKey, sender.from.address)
+      const recipients = [...to, ...cc, ...bcc].map(({ address }) => address)
+      const leaving = { organization: message.organization, category: message.category ?? "transactional", messageId, recipients }
+      const suppressed = await guards.withheld(leaving)
+      const barred = new Set(suppressed.map(({ address }) => address))
+      if (recipients.every((address) => barred.has(address))) return { message_id: null, accepted: [], rejected: [], suppressed }
+      const allowed = (list: MailAddress[]) => list.filter(({ address }) => !barred.has(address))
       const { subject, html, text } = renderMail(message, footer)
       const { from, reply_to: _reply, ...leaves } = sender
-      const mail = { ...leaves, from, to, cc, bcc, replyTo, subject, html, text, messageId, at: message.at }
-      const { accepted, rejected } = await transport.deliver(mail, message.signal)
-      return { message_id: messageId, accepted, rejected }
+      const content = { replyTo, subject, html, text, messageId, at: message.at }
+      const mail = { ...leaves, from, to: allowed(to), cc: allowed(cc), bcc: allowed(bcc), ...content }
+      try {
+        const { accepted, refusals } = await transport.deliver(mail, message.signal)
+        await guards.refused(leaving, refusals)
+        return { message_id: messageId, accepted, rejected: refusals.map(({ address }) => address), suppressed }
+      } catch (error) {
+        if (error instanceof DeliveryFailed) await guards.refused(leaving, error.refusals)
+        throw error
+      }
     },
     close: () => transport.close(),
   }

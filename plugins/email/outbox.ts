@@ -28,7 +28,7 @@ export function outboxTransport(folder: string): Transport {
         await rm(partial, { force: true })
         throw error
       }
-      return { accepted: [...mail.to, ...mail.cc, ...mail.bcc].map(({ address }) => address), rejected: [] }
+      return { accepted: [...mail.to, ...mail.cc, ...mail.bcc].map(({ address }) => address), refusals: [] }
     },
     close: async () => composer.close(),
   }

@@ -2,7 +2,11 @@
 // recipients) or something that may pass stood in the way.
 import { createTransport } from "nodemailer"
 import { AppError } from "#core"
-import { asNodemailer, type Transport } from "./transport.ts"
+import type { Refusal } from "./guards.ts"
+import { asNodemailer, DeliveryFailed, type Transport } from "./transport.ts"
+
+/** Characters of an answer that are kept. */
+const maxAnswer = 500
 
 export function smtpTransport(url: string): Transport {
   const transporter = createTransport({
@@ -19,7 +23,7 @@ export function smtpTransport(url: string): Transport {
     async deliver(mail, signal) {
       try {
         const info = await transporter.sendMail({ ...asNodemailer(mail), ...(signal ? { signal } : {}) })
-        return { accepted: info.accepted.map(plain), rejected: info.rejected.map(plain) }
+        return { accepted: info.accepted.map(plain), refusals: refusalsOf(info.rejectedErrors) }
       } catch (error) {
         throw explain(error, signal)
       }
@@ -32,8 +36,32 @@ function plain(entry: string | { address: string }): string {
   return typeof entry === "string" ? entry : entry.address
 }
 
+interface ServerAnswer {
+  readonly code?: string | undefined
+  readonly responseCode?: number | undefined
+  readonly response?: string | undefined
+  readonly recipient?: string | undefined
+  readonly rejectedErrors?: readonly ServerAnswer[] | undefined
+}
+
+function refusalsOf(errors: readonly ServerAnswer[] = []): Refusal[] {
+  return errors.flatMap(({ recipient, response = "" }) => {
+    if (recipient === undefined) return []
+    const [, status = null] = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? []
+    return [{ address: recipient, status, text: oneLine(response) }]
+  })
+}
+
+function oneLine(answer: string): string {
+  return answer
+    .slice(0, maxAnswer)
+    .replace(/[\p{Cc}\s]+/gu, " ")
+    .trim()
+    .toWellFormed()
+}
+
 function explain(error: unknown, signal: AbortSignal | undefined): AppError {
-  const { code = "unknown", responseCode } = error as { code?: string; responseCode?: number }
+  const { code = "unknown", responseCode, response, rejectedErrors } = error as ServerAnswer
   if (signal?.aborted) {
     return new AppError(
       "deadline_exceeded",
@@ -43,15 +71,18 @@ function explain(error: unknown, signal: AbortSignal | undefined): AppError {
     )
   }
   const final = (code === "EENVELOPE" || code === "EMESSAGE") && responseCode !== undefined && responseCode >= 500
-  const answer = responseCode === undefined ? code : `${code}, ${responseCode}`
+  const answer = responseCode === undefined ? code : oneLine(response ?? String(responseCode))
+  const refusals = refusalsOf(rejectedErrors)
   return final
-    ? new AppError(
+    ? new DeliveryFailed(
+        refusals,
         "failed_precondition",
         `The mail server refused the message (${answer}).`,
         { reason: "mail_refused", retryable: false },
         { cause: error },
       )
-    : new AppError(
+    : new DeliveryFailed(
+        refusals,
         "unavailable",
         `The mail could not be delivered to the mail server (${answer}).`,
         { reason: "mail_failed" },

@@ -1,6 +1,8 @@
 // What a transport is handed: a finished message, addresses taken apart. Both transports build the MIME text alike.
 import type { SendMailOptions } from "nodemailer"
+import { AppError } from "#core"
 import type { MailAddress } from "./addresses.ts"
+import type { Refusal } from "./guards.ts"
 import type { Sender } from "./senders.ts"
 
 export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
@@ -20,7 +22,18 @@ export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
 
 export interface Delivery {
   readonly accepted: readonly string[]
-  readonly rejected: readonly string[]
+  /** Of recipients that the server would not take while it took others. */
+  readonly refusals: readonly Refusal[]
+}
+
+/** A message that the server took for nobody, with what it said of single recipients. */
+export class DeliveryFailed extends AppError {
+  readonly refusals: readonly Refusal[]
+
+  constructor(refusals: readonly Refusal[], ...error: ConstructorParameters<typeof AppError>) {
+    super(...error)
+    this.refusals = refusals
+  }
 }
 
 export interface Transport {

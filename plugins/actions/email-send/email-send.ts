@@ -55,9 +55,13 @@ export const emailSend = defineAction({
   idempotency: "idempotency_key",
   config,
   result: z.object({
-    message_id: z.string(),
+    message_id: z.string().nullable().describe("null where the send was skipped."),
+    skipped: z.literal("suppressed").nullable().describe("Why nothing was sent: every recipient is on the suppression list."),
     accepted: z.array(z.string()),
     rejected: z.array(z.string()).describe("Recipients that the mail server refused while it accepted others."),
+    suppressed: z
+      .array(z.object({ address: z.string(), reason: z.string() }))
+      .describe("Recipients on the suppression list, who were not written to, and why."),
     omitted: z.array(z.string()).describe("Fields omitted because their rendered value is not valid: `reply_to`, `button`."),
   }),
   examples: [
@@ -96,7 +100,9 @@ intro: We answer within a day.`,
       at: context.receivedAt,
       signal: context.signal,
     })
-    return { message_id: receipt.message_id, accepted: [...receipt.accepted], rejected: [...receipt.rejected], omitted }
+    const { message_id, accepted, rejected, suppressed } = receipt
+    const skipped = message_id === null ? ("suppressed" as const) : null
+    return { message_id, skipped, accepted: [...accepted], rejected: [...rejected], suppressed: [...suppressed], omitted }
   },
   preview(config) {
     const { reply_to, content, omitted } = messageOf(config)

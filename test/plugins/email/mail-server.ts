@@ -21,9 +21,11 @@ export interface MailServerOptions {
   readonly accepted?: (mail: ReceivedMail) => void
 }
 
-/** `refuse` gives the status with which a recipient is refused; the answer waits for a promise. */
+type Answer = number | string | undefined
+
+/** `refuse` gives the status with which a recipient is refused, or what is answered, its status in front; the answer waits for a promise. */
 export async function listenForMail(
-  refuse: (recipient: string) => number | undefined | Promise<number | undefined> = () => undefined,
+  refuse: (recipient: string) => Answer | Promise<Answer> = () => undefined,
   { accepted }: MailServerOptions = {},
 ): Promise<MailServer> {
   const received: ReceivedMail[] = []
@@ -32,9 +34,11 @@ export async function listenForMail(
     disabledCommands: ["STARTTLS"],
     logger: false,
     onRcptTo({ address }, _session, done) {
-      void Promise.resolve(refuse(address)).then((status) =>
-        done(status === undefined ? null : Object.assign(new Error("refused"), { responseCode: status })),
-      )
+      void Promise.resolve(refuse(address)).then((answer) => {
+        if (answer === undefined) return done(null)
+        const [, code, text = "refused"] = /^(\d{3})(?: (.*))?$/.exec(String(answer)) ?? []
+        done(Object.assign(new Error(text), { responseCode: Number(code) }))
+      })
     },
     onData(stream, session, done) {
       const chunks: Buffer[] = []

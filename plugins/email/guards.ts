@@ -1,0 +1,52 @@
+// What other plugins have to say of a message right before it is handed to the mail server: who may not be written to, and
+// what the server said of single recipients. Without any, everybody is written to.
+import { token } from "#core"
+
+/** What a message is for. `notice`: of the service to those who run it. */
+export type MailCategory = "transactional" | "marketing" | "notice"
+
+export interface LeavingMail {
+  readonly organization: string
+  readonly category: MailCategory
+  /** With angle brackets. */
+  readonly messageId: string
+  readonly recipients: readonly string[]
+}
+
+export interface Withheld {
+  /** As it is among the recipients. */
+  readonly address: string
+  readonly reason: string
+}
+
+/** What a mail server answered to one recipient. */
+export interface Refusal {
+  readonly address: string
+  /** The enhanced status code (RFC 3463), such as 5.1.1; null where there was none. */
+  readonly status: string | null
+  readonly text: string
+}
+
+export interface MailGuard {
+  withheld(mail: LeavingMail): Promise<readonly Withheld[]>
+  /** Told after the message was handed over, or was not taken at all. Does not throw: a message that left must not be sent again. */
+  refused(mail: LeavingMail, refusals: readonly Refusal[]): Promise<void>
+}
+
+export interface MailGuards extends MailGuard {
+  /** To be called while services are created. */
+  use(guard: MailGuard): void
+}
+
+export const MailGuards = token<MailGuards>("MailGuards")
+
+export function createMailGuards(): MailGuards {
+  const guards: MailGuard[] = []
+  return {
+    use: (guard) => void guards.push(guard),
+    withheld: async (mail) => (await Promise.all(guards.map((guard) => guard.withheld(mail)))).flat(),
+    async refused(mail, refusals) {
+      for (const guard of guards) await guard.refused(mail, refusals)
+    },
+  }
+}

@@ -1,0 +1,53 @@
+// The key of the suppression list: random, made once and kept sealed, so that a changed master key neither empties the list
+// nor invalidates the links in mail that was sent long ago.
+import { createHmac, hkdfSync, randomBytes } from "node:crypto"
+import { type Clock, type Ids, type Store, timestamp, type Vault } from "#core"
+import { keySealContext, MailKeyCollection } from "./collections.ts"
+
+const id = "key"
+
+export interface KeyServices {
+  readonly store: Store
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+export class MailKeys {
+  readonly #services: KeyServices
+  #key: Promise<Buffer> | undefined
+
+  constructor(services: KeyServices) {
+    this.#services = services
+  }
+
+  /** A key of 32 bytes for one purpose. */
+  async keyFor(purpose: string): Promise<Buffer> {
+    this.#key ??= this.#read().catch((error: unknown) => {
+      this.#key = undefined
+      throw error
+    })
+    return Buffer.from(hkdfSync("sha256", await this.#key, "", `millrace:mail:${purpose}`, 32))
+  }
+
+  /** Of an organization's address, spelled normally. */
+  async digestOf(organization: string, address: string): Promise<string> {
+    return createHmac("sha256", await this.keyFor("digest"))
+      .update(`${organization}\n${address}`)
+      .digest("hex")
+  }
+
+  async #read(): Promise<Buffer> {
+    const { store, vault } = this.#services
+    const stored = (await store.open(MailKeyCollection).get(id)) ?? (await this.#make())
+    return Buffer.from(vault.open(stored.key, keySealContext), "base64")
+  }
+
+  /** Of several nodes that make one, the first one's holds. */
+  async #make() {
+    const { store, vault, clock, ids } = this.#services
+    const doc = { id, key: vault.seal(randomBytes(32).toString("base64"), keySealContext), created_at: timestamp(clock.now()) }
+    await store.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: MailKeyCollection, doc, ifPresent: "keep" }] })
+    return (await store.open(MailKeyCollection).get(id)) ?? doc
+  }
+}

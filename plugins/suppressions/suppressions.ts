@@ -1,0 +1,93 @@
+// Who an organization may not write to: looking it up, adding to it and removing from it.
+import { AppError, type Clock, type Store, timestamp, token, type UnitOfWork } from "#core"
+import type { MailCategory } from "../email/index.ts"
+import { normalAddress } from "./address.ts"
+import { type StoredSuppression, SuppressionCollection, type SuppressionReason, suppressionId, suppressionReasons } from "./collections.ts"
+import type { MailKeys } from "./keys.ts"
+
+/** Whom an unsubscription concerns is told by what it is from; who runs the service must be told what waits. */
+const obeyed: Readonly<Record<MailCategory, readonly SuppressionReason[]>> = {
+  marketing: suppressionReasons,
+  transactional: ["hard_bounce", "complaint", "manual"],
+  notice: ["hard_bounce"],
+}
+
+/** Characters of a report that are kept. */
+const maxReport = 2_000
+
+export interface NewSuppression extends Pick<StoredSuppression, "reason" | "source"> {
+  readonly address: string
+  readonly evidence: Partial<StoredSuppression["evidence"]>
+}
+
+export interface SuppressionServices {
+  readonly store: Store
+  readonly clock: Clock
+  readonly keys: MailKeys
+}
+
+export class Suppressions {
+  readonly #services: SuppressionServices
+
+  constructor(services: SuppressionServices) {
+    this.#services = services
+  }
+
+  /** The keyed digest under which an address of an organization is kept. */
+  digestOf(organization: string, address: string): Promise<string> {
+    return this.#services.keys.digestOf(organization, normalAddress(address))
+  }
+
+  /** Those of the addresses that mail of this category must not go to, with the first reason why. */
+  async among(organization: string, category: MailCategory, addresses: readonly string[]): Promise<Map<string, SuppressionReason>> {
+    const digests = await Promise.all(addresses.map((address) => this.digestOf(organization, address)))
+    const filter = { digest: { $in: digests }, reason: { $in: obeyed[category] } }
+    const found = await this.#services.store.open(SuppressionCollection, organization).find(filter)
+    const barred = new Map<string, SuppressionReason>()
+    addresses.forEach((address, index) => {
+      const reasons = found.filter(({ digest }) => digest === digests[index]).map(({ reason }) => reason)
+      const [first] = suppressionReasons.filter((reason) => reasons.includes(reason))
+      if (first) barred.set(address, first)
+    })
+    return barred
+  }
+
+  /** Throws `not_found`. */
+  async require(organization: string, id: string): Promise<StoredSuppression> {
+    const found = await this.#services.store.open(SuppressionCollection, organization).get(id)
+    if (found) return found
+    throw new AppError("not_found", `The organization's suppression list has no entry "${id}".`, { reason: "suppression_not_found" })
+  }
+
+  /** Stages an entry; the one that is there already for this address and reason stays, and is returned. */
+  async add(work: UnitOfWork, organization: string, { address, reason, source, evidence }: NewSuppression): Promise<StoredSuppression> {
+    const digest = await this.digestOf(organization, address)
+    const id = suppressionId(digest, reason)
+    const { store, clock } = this.#services
+    const stored = await store.open(SuppressionCollection, organization).get(id)
+    if (stored) return stored
+    const made: StoredSuppression = {
+      id,
+      digest,
+      address: normalAddress(address),
+      reason,
+      source,
+      evidence: {
+        message_id: null,
+        smtp_status: null,
+        credential_id: null,
+        ...evidence,
+        report: (evidence.report ?? "").slice(0, maxReport),
+      },
+      created_at: timestamp(clock.now()),
+    }
+    work.in(SuppressionCollection, organization).insert(made, { ifPresent: "keep" })
+    return made
+  }
+
+  remove(work: UnitOfWork, organization: string, { id }: StoredSuppression): void {
+    work.in(SuppressionCollection, organization).remove(id)
+  }
+}
+
+export const SuppressionsToken = token<Suppressions>("Suppressions")
