@@ -11,6 +11,8 @@ const mediaTypes = {
   csv: "text/csv; charset=utf-8",
   txt: "text/plain; charset=utf-8",
   parquet: "application/vnd.apache.parquet",
+  // Browsers would read message/rfc822 as an archive of pages.
+  eml: "application/octet-stream",
 } as const
 
 const endings = Object.keys(mediaTypes).join("|")

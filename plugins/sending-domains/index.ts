@@ -6,6 +6,7 @@ import { sendingDomainsChannel } from "./channel.ts"
 import { checkJob } from "./checks/job.ts"
 import { SendingDomainCollection } from "./collections.ts"
 import { createLookup, emptyLookup } from "./dns/lookup.ts"
+import { createMailRoutes, MailRouteCollection, MailRoutes } from "./mail-routes.ts"
 import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
 import { deleteDomain, getDomain, listDomains, registerDomain, updateDomain } from "./operations/domains.ts"
 import { reasons } from "./reasons.ts"
@@ -13,13 +14,15 @@ import { chooseSender } from "./sender.ts"
 import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
 import { Settings } from "./settings.ts"
 
+export { type MailRoute, MailRoutes } from "./mail-routes.ts"
+
 export default definePlugin({
   id: "sending-domains",
   reasons,
   needs: ["email"],
   config: Settings,
   register(registrar, settings) {
-    registrar.collections(SendingDomainCollection)
+    registrar.collections(SendingDomainCollection, MailRouteCollection)
     registrar.operations(registerDomain, listDomains, getDomain, updateDomain, deleteDomain)
     registrar.operations(verifyDomain, disableDomain, enableDomain)
     registrar.channels(sendingDomainsChannel)
@@ -30,6 +33,7 @@ export default definePlugin({
         senders.use(chooseSender(store, vault))
       },
     })
+    registrar.provide(MailRoutes, { inject: { store: Store }, create: ({ store }) => createMailRoutes(store) })
     registrar.provide(SendingDomainsToken, {
       inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler, outgoing: Outgoing },
       create: ({ outgoing, ...deps }) =>

@@ -22,6 +22,7 @@ import { afterCheck } from "./checks/transition.ts"
 import { domainId, SendingDomainCollection, type StoredDomain, sealContext } from "./collections.ts"
 import type { Lookup } from "./dns/lookup.ts"
 import { asciiOf, readDomain } from "./domain-name.ts"
+import { stageRoute } from "./mail-routes.ts"
 import { recordsOf } from "./records.ts"
 import type { Settings } from "./settings.ts"
 
@@ -150,6 +151,7 @@ export class SendingDomains {
     const changed = { ...domain, ...change, revision: domain.revision + 1 }
     const update = { $set: { ...change, revision: changed.revision } as unknown as Record<string, Json> }
     work.in(SendingDomainCollection, organization).update(domain.id, update, { where: { revision: domain.revision } })
+    stageRoute(work, organization, changed)
     const { domain: name, status, error_reason } = changed
     if (status !== domain.status) {
       const data = { domain: name, status, previous_status: domain.status, error_reason }
@@ -160,6 +162,7 @@ export class SendingDomains {
 
   remove(work: UnitOfWork, organization: string, domain: StoredDomain): void {
     work.in(SendingDomainCollection, organization).remove(domain.id, { where: { revision: domain.revision } })
+    stageRoute(work, organization, { ...domain, status: "disabled" })
     endChecks(this.#services.scheduler, work, domain)
   }
 

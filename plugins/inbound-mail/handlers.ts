@@ -1,0 +1,72 @@
+// The extension point of received mail. A plugin that takes some of it (bounces, complaint reports) names "inbound-mail"
+// in `needs`, injects MailHandlers while services are created, and offers a MailHandler:
+//
+//   registrar.run("bounces", { inject: { handlers: MailHandlers }, create: ({ handlers }) => handlers.use({
+//     name: "bounces",
+//     accepts: (recipient) => tokenOf(recipient.address) !== undefined,
+//     claims: ({ route }) => route.kind === "bounce",
+//     async handle(mail, work) { … },
+//   }) })
+//
+// A mail is given to the first handler, in the order of `use`, that claims it, and to no other. `handle` runs in a job,
+// after the mail is on disk: what it stages is committed together with the mark that the mail is handled, so once; where
+// it throws, the job tries again. Mail that nobody claims becomes a message of a conversation; on a return path it ends.
+import { token, type UnitOfWork } from "#core"
+import type { MailRoute } from "../sending-domains/index.ts"
+import type { MailContent } from "./parse/content.ts"
+
+export interface MailRecipient {
+  /** As the client gave it; the domain in any case and form. */
+  readonly address: string
+  readonly localPart: string
+  readonly route: MailRoute
+}
+
+export interface MailEnvelope {
+  /** Empty for the null sender, which bounces have. */
+  readonly from: string
+  /** Those recipients alone that the route is for. */
+  readonly recipients: readonly string[]
+  readonly remote_address: string
+  /** What the client called itself. */
+  readonly helo: string
+  readonly tls: boolean
+}
+
+export interface ReceivedMail {
+  /** UUID; the same at each try. */
+  readonly id: string
+  readonly route: MailRoute
+  readonly envelope: MailEnvelope
+  /** RFC 3339. */
+  readonly received_at: string
+  readonly content: MailContent
+  /** The message as it came, with `Return-Path` and `Received` in front. */
+  raw(): Promise<Uint8Array>
+}
+
+export interface MailHandler {
+  readonly name: string
+  /** Whether to take mail for an address on a return path (`bounce.<domain>`); what no handler accepts is refused at RCPT. */
+  accepts?(recipient: MailRecipient): boolean
+  claims(mail: ReceivedMail): boolean
+  handle(mail: ReceivedMail, work: UnitOfWork): Promise<void>
+}
+
+export interface MailHandlers {
+  /** To be called while services are created. */
+  use(handler: MailHandler): void
+  accepts(recipient: MailRecipient): boolean
+  claiming(mail: ReceivedMail): MailHandler | undefined
+}
+
+export const MailHandlers = token<MailHandlers>("MailHandlers")
+
+export function createMailHandlers(): MailHandlers {
+  const handlers: MailHandler[] = []
+  return {
+    use: (handler) => void handlers.push(handler),
+    accepts: (recipient) => handlers.some((handler) => handler.accepts?.(recipient)),
+    claiming: (mail) => handlers.find((handler) => handler.claims(mail)),
+  }
+}

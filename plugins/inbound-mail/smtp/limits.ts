@@ -1,0 +1,68 @@
+// What one client, and what all of them together, may take: connections, messages a minute, and memory.
+import type { RateLimiter } from "#core"
+import { networkOf } from "#core/engine"
+import type { Settings } from "../settings.ts"
+import { SmtpRefusal } from "./reply.ts"
+
+export class SmtpLimits {
+  readonly #settings: Settings
+  readonly #limiter: RateLimiter
+  #bufferedBytes = 0
+
+  constructor(settings: Settings, limiter: RateLimiter) {
+    this.#settings = settings
+    this.#limiter = limiter
+  }
+
+  /** A permit of the client's, to be given back when its connection closes. */
+  async connect(address: string): Promise<() => void> {
+    const limit = this.#settings.max_connections_per_address
+    const release = await this.#limiter.acquire({ id: `inbound-mail-connections:${networkOf(address)}`, limit })
+    if (release) return release
+    throw new SmtpRefusal(421, "4.7.0", `More than ${limit} connections from ${address}; close one first`)
+  }
+
+  /** Counts a message of the client's; throws beyond the limit. */
+  async message(address: string): Promise<void> {
+    const limit = this.#settings.messages_per_minute_per_address
+    const { allowed } = await this.#limiter.consume([{ id: `inbound-mail:${networkOf(address)}`, limit }])
+    if (!allowed) throw new SmtpRefusal(450, "4.7.1", `More than ${limit} messages a minute from ${address}; try again later`)
+  }
+
+  /** Counts a recipient's message; throws beyond the limit. */
+  async recipient(organization: string): Promise<void> {
+    const limit = this.#settings.messages_per_minute_per_organization
+    const { allowed } = await this.#limiter.consume([{ id: `inbound-mail-organization:${organization}`, limit }])
+    if (!allowed) throw new SmtpRefusal(452, "4.2.1", "The recipient gets too much mail at the moment; try again later")
+  }
+
+  /** Reads a message within the bounds of its size and of the memory that all may take; the rest of what is too large is read and dropped. */
+  async read<T>(stream: AsyncIterable<Buffer>, use: (raw: Buffer) => Promise<T>): Promise<T> {
+    const { max_message_bytes, max_buffered_bytes } = this.#settings
+    const chunks: Buffer[] = []
+    let [size, taken] = [0, 0]
+    let refusal: SmtpRefusal | undefined
+    try {
+      for await (const chunk of stream) {
+        size += chunk.length
+        if (size > max_message_bytes)
+          refusal = new SmtpRefusal(552, "5.3.4", `The message is larger than the limit of ${max_message_bytes} bytes`)
+        else if (this.#bufferedBytes + chunk.length > max_buffered_bytes)
+          refusal ??= new SmtpRefusal(452, "4.3.1", "Too much mail comes in at the moment; try again later")
+        if (refusal) {
+          this.#bufferedBytes -= taken
+          taken = 0
+          chunks.length = 0
+          continue
+        }
+        this.#bufferedBytes += chunk.length
+        taken += chunk.length
+        chunks.push(chunk)
+      }
+      if (refusal) throw refusal
+      return await use(Buffer.concat(chunks))
+    } finally {
+      this.#bufferedBytes -= taken
+    }
+  }
+}

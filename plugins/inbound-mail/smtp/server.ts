@@ -1,0 +1,131 @@
+// The SMTP server (RFC 5321): sessions, their limits, and the answers. What is taken is on disk before the 250.
+import { readFileSync } from "node:fs"
+import type { AddressInfo } from "node:net"
+import { SMTPServer, type SMTPServerSession } from "smtp-server"
+import type { Clock, Logger } from "#core"
+import type { Settings } from "../settings.ts"
+import type { Acceptance } from "./acceptance.ts"
+import type { SmtpLimits } from "./limits.ts"
+import { refusalFor, SmtpRefusal } from "./reply.ts"
+
+interface ServerServices {
+  readonly settings: Settings
+  readonly acceptance: Acceptance
+  readonly limits: SmtpLimits
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** How long a stop waits for messages that are coming in. */
+const closeMs = 5_000
+
+export class MailServer {
+  readonly #services: ServerServices
+  readonly #sessions = new Map<string, () => void>()
+  #server: SMTPServer | undefined
+
+  constructor(services: ServerServices) {
+    this.#services = services
+  }
+
+  /** Where it listens; undefined where it does not. */
+  get port(): number | undefined {
+    return (this.#server?.server.address() as AddressInfo | null | undefined)?.port
+  }
+
+  async start(): Promise<void> {
+    const { settings, log } = this.#services
+    if (settings.port === null) return
+    const server = this.#create()
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(settings.port ?? 0, settings.host, () => {
+        server.off("error", reject)
+        resolve()
+      })
+    })
+    server.on("error", (error) => log.debug({ err: error }, "a connection of the mail server failed"))
+    this.#server = server
+    log.info({ host: settings.host, port: this.port }, "mail is received")
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (!server) return
+    const idle = [...server.connections].filter(({ session }) => !session.envelope?.mailFrom)
+    for (const connection of idle) connection.send(421, "4.3.2 The service is being stopped; try again later")
+    await new Promise<void>((resolve) => server.close(resolve))
+  }
+
+  #create(): SMTPServer {
+    const { settings, acceptance, limits } = this.#services
+    const { tls } = settings
+    const answer = (work: Promise<unknown>, done: (error?: Error | null) => void) => {
+      work.then(
+        () => done(),
+        (error: unknown) => done(this.#refusal(error)),
+      )
+    }
+    return new SMTPServer({
+      name: settings.hostname,
+      banner: "ready",
+      disabledCommands: tls ? ["AUTH"] : ["AUTH", "STARTTLS"],
+      ...(tls ? { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file), minVersion: "TLSv1.2" as const } : {}),
+      logger: false,
+      disableReverseLookup: true,
+      size: settings.max_message_bytes,
+      maxClients: settings.max_connections,
+      maxRecipients: settings.max_recipients,
+      maxCommandLength: 2_048,
+      socketTimeout: settings.idle_timeout_ms,
+      closeTimeout: closeMs,
+      onConnect: (session, done) => answer(this.#connected(session), done),
+      onClose: ({ id }) => {
+        this.#sessions.get(id)?.()
+        this.#sessions.delete(id)
+      },
+      onMailFrom: (_address, { remoteAddress }, done) => answer(limits.message(remoteAddress), done),
+      onRcptTo: ({ address }, _session, done) => answer(acceptance.route(address), done),
+      onData: (stream, session, done) =>
+        answer(
+          limits.read(stream, (raw) => acceptance.take(raw, envelopeOf(session))),
+          done,
+        ),
+    })
+  }
+
+  /** Takes a permit of the client's, and ends the connection after a time, however busy it looks. */
+  async #connected({ id, remoteAddress }: SMTPServerSession): Promise<void> {
+    const { limits, clock, settings } = this.#services
+    const release = await limits.connect(remoteAddress)
+    const cancel = clock.after(settings.session_timeout_ms, () => this.#cut(id))
+    this.#sessions.set(id, () => {
+      cancel()
+      release()
+    })
+  }
+
+  #cut(id: string): void {
+    for (const connection of this.#server?.connections ?? []) {
+      if (connection.id !== id) continue
+      connection.send(421, "4.4.2 The connection has lasted too long; open another")
+      connection.close()
+    }
+  }
+
+  #refusal(error: unknown): SmtpRefusal {
+    if (!(error instanceof SmtpRefusal)) this.#services.log.warn({ err: error }, "mail could not be taken; its client is told to try again")
+    return refusalFor(error)
+  }
+}
+
+function envelopeOf({ envelope, remoteAddress, hostNameAppearsAs, secure }: SMTPServerSession) {
+  return {
+    from: envelope.mailFrom ? envelope.mailFrom.address : "",
+    recipients: envelope.rcptTo.map(({ address }) => address),
+    remote_address: remoteAddress,
+    helo: hostNameAppearsAs.slice(0, 255),
+    tls: secure,
+  }
+}

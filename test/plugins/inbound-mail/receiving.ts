@@ -1,0 +1,87 @@
+// A service that receives mail for a domain which DNS, a real server on loopback, shows to be set up.
+
+import type { TestHost, TestHostOptions } from "#core/testing"
+import type { AnyPlugin } from "../../../core/contract/registrar.ts"
+import { InboundMailServer } from "../../../plugins/inbound-mail/index.ts"
+import { patiently } from "../../waiting.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+import { type DnsServer, listenForDns } from "../sending-domains/dns-server.ts"
+import { SmtpClient } from "./smtp-client.ts"
+
+export interface Receiving {
+  readonly host: TestHost
+  readonly dns: DnsServer
+  readonly port: number
+  /** Sends one message in a session of its own; the last reply. */
+  send(from: string, to: string | readonly string[], message: string): Promise<string>
+  /** Registers a domain, creates its records, and has it verified. */
+  activate(domain: string, more?: object, key?: string): Promise<void>
+}
+
+export interface ReceivingOptions {
+  readonly start: (options?: TestHostOptions) => Promise<TestHost>
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** Settings of other plugins. */
+  readonly others?: Readonly<Record<string, unknown>>
+  readonly plugins?: readonly AnyPlugin[]
+}
+
+export async function startReceiving({ start, settings = {}, others = {}, plugins = [] }: ReceivingOptions): Promise<Receiving> {
+  const dns = await listenForDns()
+  dns.set("spf.sender.com", "TXT", "v=spf1 ip4:127.0.0.1 -all")
+  const host = await start({
+    plugins,
+    env: pluginSettings({
+      ...others,
+      "inbound-mail": { port: 0, host: "127.0.0.1", hostname: "inbound.sender.com", ...settings },
+      "sending-domains": {
+        dns_servers: [dns.address],
+        dns_timeout_ms: 30_000,
+        spf_host: "spf.sender.com",
+        return_path_host: "bounce.sender.com",
+        receiving_host: "inbound.sender.com",
+      },
+    }),
+  })
+  const port = host.get(InboundMailServer).port
+  if (port === undefined) throw new Error("The mail server does not listen.")
+  const api = async <T>(method: string, path: string, body: object | undefined, key: string) => {
+    const answer = await patiently(() => host.api<T>(method, path, body, { key }))
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  return {
+    host,
+    dns,
+    port,
+    async send(from, to, message) {
+      const client = await SmtpClient.open(port)
+      try {
+        return await client.send(from, typeof to === "string" ? [to] : to, message)
+      } finally {
+        client.close()
+      }
+    },
+    async activate(domain, more = {}, key = host.adminKey) {
+      interface Registered {
+        readonly dns_records: { name: string; type: "CNAME" | "MX" | "TXT"; value: string }[]
+      }
+      const { dns_records } = await api<Registered>("POST", "/v1/sending-domains", { domain, receiving: true, ...more }, key)
+      for (const { name, type, value } of dns_records) dns.set(name, type, value)
+      const { sending_domain } = await api<{ sending_domain: { status: string } }>(
+        "POST",
+        `/v1/sending-domains/${domain}/verify`,
+        undefined,
+        key,
+      )
+      if (sending_domain.status !== "active") throw new Error(`${domain} is ${sending_domain.status}`)
+    },
+  }
+}
+
+/** A message as a mail program writes it. */
+export function message(headers: Readonly<Record<string, string>>, body = "Hello.\r\n"): string {
+  const all = { From: "Lead <lead@elsewhere.test>", To: "hello@example.com", Subject: "Hello", ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${lines.join("")}\r\n${body}`
+}

@@ -1,0 +1,89 @@
+// A client that speaks SMTP byte by byte, so that tests can do what no mail library would.
+import { once } from "node:events"
+import { connect, type Socket } from "node:net"
+
+export class SmtpClient {
+  readonly socket: Socket
+  #text = ""
+  #wake: () => void = () => undefined
+  #ended = false
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    socket.setEncoding("latin1")
+    socket.on("data", (text: string) => {
+      this.#text += text
+      this.#wake()
+    })
+    socket.on("close", () => {
+      this.#ended = true
+      this.#wake()
+    })
+    socket.on("error", () => undefined)
+  }
+
+  /** Connected, the greeting unread. */
+  static async connect(port: number): Promise<SmtpClient> {
+    const socket = connect(port, "127.0.0.1")
+    const client = new SmtpClient(socket)
+    await once(socket, "connect")
+    return client
+  }
+
+  /** Greeted, and past EHLO. */
+  static async open(port: number): Promise<SmtpClient> {
+    const client = await SmtpClient.connect(port)
+    await client.reply()
+    await client.say("EHLO client.test")
+    return client
+  }
+
+  write(text: string | Buffer): void {
+    this.socket.write(typeof text === "string" ? Buffer.from(text, "latin1") : text)
+  }
+
+  /** The next reply, all of its lines; "closed" where the server ended the connection. */
+  async reply(): Promise<string> {
+    for (;;) {
+      const match = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(this.#text)
+      if (match) {
+        this.#text = this.#text.slice(match[0].length)
+        return match[0].trimEnd()
+      }
+      if (this.#ended) return "closed"
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  async say(command: string): Promise<string> {
+    this.write(`${command}\r\n`)
+    return this.reply()
+  }
+
+  /** One transaction up to the answer to its data, which is sent as it is given but for dots; the replies that differ from the usual. */
+  async send(from: string, to: readonly string[], message: string | Buffer): Promise<string> {
+    const mail = await this.say(`MAIL FROM:<${from}>`)
+    if (!mail.startsWith("250")) return mail
+    const replies = []
+    for (const one of to) replies.push(await this.say(`RCPT TO:<${one}>`))
+    if (!replies.some((one) => one.startsWith("250"))) return replies.join("\n")
+    const data = await this.say("DATA")
+    if (!data.startsWith("354")) return data
+    this.write(
+      Buffer.from(
+        Buffer.from(message as string, "utf8")
+          .toString("latin1")
+          .replace(/^\./gm, ".."),
+        "latin1",
+      ),
+    )
+    this.write("\r\n.\r\n")
+    return this.reply()
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+}
