@@ -69,6 +69,7 @@ export default definePlugin({
         jobs: JobQueue,
       },
       create: (deps) => createOAuth(deps, config.oauth_clients),
+      stop: ({ access }) => access.settled(),
     })
     registrar.jobs(revokeGrant)
     registrar.provide(GrantRevocation, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.revocation })

@@ -10,6 +10,7 @@ import type { Grant } from "./collections.ts"
 import type { GrantStore } from "./grant-store.ts"
 import { GrantRefused, type OAuthProtocol, type TokenAnswer, tokenTimeoutMs } from "./protocol.ts"
 import type { OAuthProvider } from "./provider.ts"
+import type { Revocation } from "./revocation.ts"
 
 export interface AccessDeps {
   readonly works: UnitsOfWork
@@ -19,6 +20,7 @@ export interface AccessDeps {
   readonly clients: OAuthClients
   readonly protocol: OAuthProtocol
   readonly grants: GrantStore
+  readonly revocation: Revocation
 }
 
 /** A connection's token, and the generation that it is of. */
@@ -79,6 +81,11 @@ export class OAuthAccess {
     return await this.#refreshed(granted, refused.generation)
   }
 
+  /** Resolves when no refresh is in progress: what a server answers must be written before the service ends. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#flights.values())
+  }
+
   /** One flight a connection. It does not end with the call that began it: its answer may be the only valid refresh token. */
   #refreshed(granted: Granted, seen: number): Promise<AccessToken> {
     const { id } = granted.connection
@@ -118,7 +125,8 @@ export class OAuthAccess {
     for (const token of [refresh_token, previous_refresh_token]) {
       if (token === undefined) continue
       try {
-        return await this.#write(granted, grant, await protocol.refresh(app.oauth, client, token))
+        const answer = await protocol.refresh(app.oauth, client, token)
+        return await this.#write(granted, grant, { ...answer, refresh_token: answer.refresh_token ?? token })
       } catch (error) {
         if (!(error instanceof GrantRefused)) throw error
       }
@@ -138,7 +146,7 @@ export class OAuthAccess {
     for (let tried = 1; ; tried++) {
       try {
         await this.#flush(granted)
-        return this.#opened(granted, await this.#read(granted))
+        break
       } catch (err) {
         if (tried === writeTries) {
           log.error({ err, integration_id: connection.id }, "refreshed tokens are kept in memory until the store takes them")
@@ -147,18 +155,28 @@ export class OAuthAccess {
         await sleep(clock, lookAgainMs * tried)
       }
     }
+    return this.#opened(granted, await this.#read(granted))
   }
 
-  /** Writes what the store did not take. */
+  /** Writes what the store did not take yet. Tokens of a connection that ended meanwhile are revoked. */
   async #flush(granted: Granted): Promise<void> {
-    const { id } = granted.connection
+    const { works, grants, revocation, log } = this.#deps
+    const { organization, connection, app } = granted
+    const { id } = connection
     const waiting = this.#unwritten.get(id)
     if (!waiting) return
     try {
       await this.#swap(granted, waiting.before, waiting.grant)
     } catch (error) {
       if (!(error instanceof AppError && (error.code === "aborted" || error.code === "not_found"))) throw error
-      this.#deps.log.warn({ integration_id: id, generation: waiting.before.generation }, "other tokens were written during a refresh")
+      const stored = await grants.get(organization, id)
+      // Another node may have marked it as refused, having asked with the token that this refresh replaced.
+      if (stored?.generation === waiting.before.generation) {
+        this.#unwritten.set(id, { ...waiting, before: stored })
+        throw error
+      }
+      if (stored) log.warn({ integration_id: id, generation: stored.generation }, "other tokens were written during a refresh")
+      else await works.run((work) => revocation.stageTokens(work, organization, app.name, grants.open(organization, waiting.grant)))
     }
     if (this.#unwritten.get(id) === waiting) this.#unwritten.delete(id)
   }
@@ -169,7 +187,7 @@ export class OAuthAccess {
       grants.stage(work, organization, before, grant)
       if ((before.refused_at === null) === (grant.refused_at === null)) return
       const status = grant.refused_at === null ? "connected" : "authorization_expired"
-      work.in(Connections, organization).update(connection.id, { $set: { status }, $inc: { revision: 1 } })
+      work.in(Connections, organization).update(connection.id, { $set: { status } })
     })
   }
 

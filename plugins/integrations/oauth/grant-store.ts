@@ -30,11 +30,9 @@ export class GrantStore {
   next(organization: string, id: string, before: Grant | undefined, answer: TokenAnswer): Grant {
     const { vault, clock } = this.#deps
     const old = before && this.open(organization, before)
-    const tokens: Tokens = {
-      access_token: answer.access_token,
-      refresh_token: answer.refresh_token ?? old?.refresh_token,
-      previous_refresh_token: answer.refresh_token === undefined ? old?.previous_refresh_token : old?.refresh_token,
-    }
+    const refresh_token = answer.refresh_token ?? old?.refresh_token
+    const previous_refresh_token = refresh_token === old?.refresh_token ? old?.previous_refresh_token : old?.refresh_token
+    const tokens: Tokens = { access_token: answer.access_token, refresh_token, previous_refresh_token }
     const now = clock.now()
     return {
       id,
@@ -56,10 +54,10 @@ export class GrantStore {
     else work.in(Grants, organization).insert(grant)
   }
 
-  /** Stages the next generation; the commit is `aborted` where another has been written since. */
+  /** Stages what comes after `before`; the commit is `aborted` where anything has been written since. */
   stage(work: UnitOfWork, organization: string, before: Grant, { id, tokens, ...rest }: Grant): void {
     const $set = { ...rest, tokens: { ...tokens } }
     delete ($set as Partial<Grant>).organization_id
-    work.in(Grants, organization).update(id, { $set }, { where: { generation: before.generation } })
+    work.in(Grants, organization).update(id, { $set }, { where: { generation: before.generation, refused_at: before.refused_at } })
   }
 }

@@ -17,6 +17,8 @@ export interface AuthorizationServer {
   readonly asked: { readonly type: string }[]
   /** Calls of the API: the status each was answered. */
   readonly calls: number[]
+  /** Awaited before a call of the API is answered. */
+  onCall: () => Promise<void>
   /** What the user answers when asked for consent. */
   consents: boolean
   /** Awaited before a request of the token endpoint is handled, and before its answer is sent. */
@@ -46,6 +48,7 @@ export async function startAuthorizationServer({ rotates = false }: ServerOption
     issuer,
     asked: [],
     calls: [],
+    onCall: async () => undefined,
     consents: true,
     before: async () => undefined,
     after: async () => undefined,
@@ -95,6 +98,7 @@ export async function startAuthorizationServer({ rotates = false }: ServerOption
   }
 
   async function callApi(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    await own.onCall()
     const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1] ?? ""
     const status = (await own.provider.AccessToken.find(token)) ? 200 : 401
     own.calls.push(status)

@@ -38,12 +38,15 @@ export interface Begun {
 export class OAuthService {
   readonly host: TestHost
   readonly server: AuthorizationServer
+  /** Of the service; another node takes them too. */
+  readonly settings: Readonly<Record<string, string>>
   /** Of apps. */
   readonly #folder: string
 
-  constructor(host: TestHost, server: AuthorizationServer, folder: string) {
+  constructor(host: TestHost, server: AuthorizationServer, folder: string, settings: Readonly<Record<string, string>>) {
     this.host = host
     this.server = server
+    this.settings = settings
     this.#folder = folder
   }
 
@@ -90,7 +93,8 @@ export class OAuthService {
 export async function startOAuth(options: ServerOptions = {}, hosts: TestHostOptions = {}): Promise<OAuthService> {
   const server = await startAuthorizationServer(options)
   const folder = mkdtempSync(join(tmpdir(), "millrace-apps-"))
-  const host = await testHost({ capture: false, ...hosts, env: { ...settingsOf(server, folder), ...hosts.env } })
+  const settings = settingsOf(server, folder)
+  const host = await testHost({ capture: false, ...hosts, env: { ...settings, ...hosts.env } })
   server.register(host.url + callbackPath)
-  return new OAuthService(host, server, folder)
+  return new OAuthService(host, server, folder, settings)
 }

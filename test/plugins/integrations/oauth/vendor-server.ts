@@ -20,10 +20,14 @@ export interface VendorServer {
   readonly asked: Asked[]
   /** Requests of one path. */
   at(path: string): Asked[]
+  /** Whether a refresh token is good for one refresh. */
+  rotates: boolean
   /** Added to token responses. */
   told: Record<string, unknown>
   /** By path: in place of what the vendor does. */
   readonly on: Map<string, Handler>
+  /** What the vendor does. */
+  readonly does: Handler
   close(): Promise<void>
 }
 
@@ -38,8 +42,10 @@ export async function startVendorServer(): Promise<VendorServer> {
     origin,
     asked: [],
     at: (path) => own.asked.filter((one) => one.path === path),
+    rotates: false,
     told: {},
     on: new Map(),
+    does: (asked, response) => (handlers[asked.path] ?? api)(asked, response),
     close: () =>
       new Promise((done) => {
         server.close(() => done())
@@ -54,7 +60,7 @@ export async function startVendorServer(): Promise<VendorServer> {
     const { authorization = "" } = request.headers
     const asked = { path: url.pathname, authorization, query: url.searchParams, form: new URLSearchParams(text) }
     own.asked.push(asked)
-    const handler = own.on.get(url.pathname) ?? handlers[url.pathname] ?? api
+    const handler = own.on.get(url.pathname) ?? own.does
     handler(asked, response)
   }
 
@@ -73,6 +79,7 @@ export async function startVendorServer(): Promise<VendorServer> {
       if (form.get("grant_type") === "refresh_token") {
         const refresh_token = form.get("refresh_token") ?? ""
         if (!refreshTokens.has(refresh_token)) return json(response, 400, { error: "invalid_grant" })
+        if (own.rotates) refreshTokens.delete(refresh_token)
       } else {
         const code = form.get("code") ?? ""
         const proof = createHash("sha256")

@@ -1,0 +1,87 @@
+// Two nodes that call with the tokens of one connection: one refresh, whichever of them makes it, and none of their
+// writes undoes the other's.
+import { expect } from "chai"
+import { Store } from "#core"
+import type { TestHost } from "#core/testing"
+import { Integrations } from "../../../../plugins/integrations/index.ts"
+import { Grants } from "../../../../plugins/integrations/oauth/collections.ts"
+import { onMongo } from "../../../pipelines/stores.ts"
+import { type OAuthService, startOAuth } from "./service.ts"
+
+const hourMs = 3_600_000
+
+for (const rotates of [false, true]) {
+  onMongo(`tokens on two nodes, of a server that ${rotates ? "rotates" : "keeps"} refresh tokens`, ({ start, storage }) => {
+    let service: OAuthService
+    let hosts: readonly TestHost[]
+    before(async () => {
+      const env = await storage()
+      service = await startOAuth({ rotates }, { env })
+      hosts = [service.host, await start({ env: { ...service.settings, ...env }, dataDir: service.host.dataDir })]
+    })
+    after(() => service.stop())
+    beforeEach(() => {
+      service.server.asked.length = 0
+      service.server.calls.length = 0
+    })
+
+    const callOn = (host: TestHost, ref: string) =>
+      host.get(Integrations).call(service.host.organization.id, ref, { method: "GET", path: "/contacts" })
+    const callsOnBoth = async (ref: string, each: number) =>
+      (await Promise.all(hosts.flatMap((host) => Array.from({ length: each }, () => callOn(host, ref))))).map(({ status }) => status)
+    const move = (ms: number) => {
+      for (const { clock } of hosts) clock.move(ms)
+    }
+    const generationOf = async (id: string) =>
+      (await service.host.get(Store).open(Grants, service.host.organization.id).get(id))?.generation
+
+    it("is refreshed once where its time is over for 50 calls", async () => {
+      const id = await service.connected("Over")
+      for (const generation of [2, 3]) {
+        service.server.asked.length = 0
+        move(hourMs)
+        expect(new Set(await callsOnBoth("over", 25))).to.deep.equal(new Set([200]))
+        expect([service.server.refreshes(), await generationOf(id)]).to.deep.equal([1, generation])
+      }
+    })
+
+    it("is refreshed once where it ends in the middle of 50 calls", async () => {
+      const id = await service.connected("Middle")
+      move(20_000)
+      let seen = 0
+      service.server.onCall = async () => {
+        if (++seen === 20) await service.server.endAccessTokens()
+      }
+      expect(new Set(await callsOnBoth("middle", 25))).to.deep.equal(new Set([200]))
+      service.server.onCall = async () => undefined
+      expect(service.server.calls.filter((status) => status === 401)).to.have.length.above(0)
+      expect([service.server.refreshes(), await generationOf(id)]).to.deep.equal([1, 2])
+    })
+
+    it("is written by one of two nodes where the other stalls for longer than its lease", async () => {
+      const id = await service.connected("Stalled")
+      const [one, two] = hosts as [TestHost, TestHost]
+      move(hourMs)
+      const [reached, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      service.server.before = async () => {
+        reached.resolve()
+        await held.promise
+      }
+      const late = callOn(one, "stalled")
+      await reached.promise
+      service.server.before = async () => undefined
+      two.clock.move(120_000)
+      expect((await callOn(two, "stalled")).status).to.equal(200)
+      const written = await service.host.get(Store).open(Grants, service.host.organization.id).get(id)
+      expect(written?.generation).to.equal(2)
+      held.resolve()
+      if (rotates) {
+        // The server takes the second use of the old refresh token for theft, and ends the grant.
+        expect((await late).status).to.equal(401)
+      } else expect((await late).status).to.equal(200)
+      const after = await service.host.get(Store).open(Grants, service.host.organization.id).get(id)
+      expect(after?.tokens).to.deep.equal(written?.tokens)
+      expect(service.server.refreshes()).to.equal(2)
+    })
+  })
+}

@@ -1,0 +1,82 @@
+// A service with apps of a vendor on loopback (vendor-server.ts), which grants to whoever asks.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { OutgoingResponse } from "#core"
+import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
+import { Integrations } from "../../../../plugins/integrations/index.ts"
+import { Browser } from "./browser.ts"
+import { startVendorServer, type VendorServer, vendorClient } from "./vendor-server.ts"
+
+export const returnUrl = "https://app.example.com/done"
+
+/** The document of an app of the vendor, whose API is the vendor's own server. */
+export function vendorDocument(slug: string, origin: string, oauth2: object = {}) {
+  const urls = { authorization_url: `${origin}/authorize`, token_url: `${origin}/token`, revocation_url: `${origin}/revoke` }
+  return {
+    slug,
+    name: slug,
+    summary: "A vendor on loopback.",
+    docs_url: "https://docs.vendor.test/",
+    base_url: `${origin}/v3`,
+    auth: { oauth2: { ...urls, ...oauth2 } },
+    test: { path: "/me" },
+  }
+}
+
+/** Settings of a service with these apps, whose documents are written into the folder. */
+export function settingsOf(
+  folder: string,
+  documents: readonly { readonly slug: string }[],
+  servers: readonly VendorServer[],
+): Record<string, string> {
+  for (const document of documents) writeFileSync(join(folder, `${document.slug}.json`), JSON.stringify(document))
+  const oauth_clients = Object.fromEntries(documents.map(({ slug }) => [slug, vendorClient]))
+  return {
+    MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ integrations: { app_folders: [folder], oauth_clients } }),
+    MILLRACE_OUTGOING_ALLOW_HOSTS: servers.map(({ origin }) => new URL(origin).host).join(","),
+  }
+}
+
+export interface VendorService {
+  readonly host: TestHost
+  readonly vendor: VendorServer
+  /** Connects; the parameters that its return_url was given. */
+  connect(app: string, name?: string): Promise<Record<string, string>>
+  call(ref: string | undefined): Promise<OutgoingResponse>
+  statusOf(ref: string | undefined): Promise<string>
+  stop(): Promise<void>
+}
+
+/** `apps` makes documents; `also` may be called as well as the vendor, which may be one that there is. */
+export async function startVendorService(
+  apps: (origin: string) => { readonly slug: string }[],
+  {
+    also = [],
+    vendor: given,
+    ...options
+  }: TestHostOptions & { readonly also?: readonly VendorServer[]; readonly vendor?: VendorServer } = {},
+): Promise<VendorService> {
+  const vendor = given ?? (await startVendorServer())
+  const folder = mkdtempSync(join(tmpdir(), "millrace-apps-"))
+  const env = settingsOf(folder, apps(vendor.origin), [vendor, ...also])
+  const host = await testHost({ capture: false, ...options, env: { ...env, ...options.env } })
+  return {
+    host,
+    vendor,
+    async connect(app, name = app) {
+      const input = { app, name, share_with_org: true, return_url: returnUrl }
+      const { status, body } = await host.api<{ connect_url: string }>("POST", "/v1/integrations-connect", input)
+      if (status !== 200) throw new Error(`connect was answered ${status}: ${JSON.stringify(body)}`)
+      const { url } = await new Browser().open(body.connect_url, (next) => next.startsWith(returnUrl))
+      return Object.fromEntries(new URL(url).searchParams)
+    },
+    call: (ref = "") => host.get(Integrations).call(host.organization.id, ref, { method: "GET", path: "/contacts" }),
+    statusOf: async (ref = "") => (await host.api<{ status: string }>("GET", `/v1/integrations/${ref}`)).body.status,
+    async stop() {
+      await host.stop()
+      await vendor.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
