@@ -28,12 +28,14 @@ export interface Refusal {
 }
 
 export interface MailGuard {
+  /** Where the one recipient of a marketing message unsubscribes; undefined: this guard has no such address. */
+  unsubscribeUrl?(mail: LeavingMail): Promise<string | undefined>
   withheld(mail: LeavingMail): Promise<readonly Withheld[]>
   /** Told after the message was handed over, or was not taken at all. Does not throw: a message that left must not be sent again. */
   refused(mail: LeavingMail, refusals: readonly Refusal[]): Promise<void>
 }
 
-export interface MailGuards extends MailGuard {
+export interface MailGuards extends Required<MailGuard> {
   /** To be called while services are created. */
   use(guard: MailGuard): void
 }
@@ -44,6 +46,13 @@ export function createMailGuards(): MailGuards {
   const guards: MailGuard[] = []
   return {
     use: (guard) => void guards.push(guard),
+    async unsubscribeUrl(mail) {
+      for (const guard of guards) {
+        const url = await guard.unsubscribeUrl?.(mail)
+        if (url !== undefined) return url
+      }
+      return undefined
+    },
     withheld: async (mail) => (await Promise.all(guards.map((guard) => guard.withheld(mail)))).flat(),
     async refused(mail, refusals) {
       for (const guard of guards) await guard.refused(mail, refusals)

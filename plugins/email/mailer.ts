@@ -49,25 +49,21 @@ const maxRecipients = 50
 export function createMailer(senders: Senders, transport: Transport, footer: string, guards: MailGuards = createMailGuards()): Mailer {
   return {
     async send(message) {
-      const to = addressesOf(message.to, "to")
-      const seen = new Set(to.map(({ address }) => address.toLowerCase()))
-      const cc = without(seen, addressesOf(message.cc ?? [], "cc"))
-      const bcc = without(seen, addressesOf(message.bcc ?? [], "bcc"))
-      const count = to.length + cc.length + bcc.length
-      if (to.length === 0) throw refused("no recipient in to")
-      if (count > maxRecipients) throw refused(`${count} recipients; the limit is ${maxRecipients}`)
+      const category = message.category ?? "transactional"
+      const { to, cc, bcc } = recipientsOf(message, category)
       const sender = await senders.senderOf(message.organization)
       const replyTo = message.reply_to ? addressesOf(message.reply_to, "reply_to") : (sender.reply_to ?? [])
       const messageId = messageIdOf(message.idempotencyKey, sender.from.address)
       const recipients = [...to, ...cc, ...bcc].map(({ address }) => address)
-      const leaving = { organization: message.organization, category: message.category ?? "transactional", messageId, recipients }
+      const leaving = { organization: message.organization, category, messageId, recipients }
       const suppressed = await guards.withheld(leaving)
       const barred = new Set(suppressed.map(({ address }) => address))
       if (recipients.every((address) => barred.has(address))) return { message_id: null, accepted: [], rejected: [], suppressed }
       const allowed = (list: MailAddress[]) => list.filter(({ address }) => !barred.has(address))
-      const { subject, html, text } = renderMail(message, footer)
+      const unsubscribeUrl = category === "marketing" ? await guards.unsubscribeUrl(leaving) : undefined
+      const { subject, html, text } = renderMail(message, footer, unsubscribeUrl)
       const { from, reply_to: _reply, ...leaves } = sender
-      const content = { replyTo, subject, html, text, messageId, at: message.at }
+      const content = { replyTo, subject, html, text, messageId, at: message.at, unsubscribeUrl }
       const mail = { ...leaves, from, to: allowed(to), cc: allowed(cc), bcc: allowed(bcc), ...content }
       try {
         const { accepted, refusals } = await transport.deliver(mail, message.signal)
@@ -80,6 +76,20 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
     },
     close: () => transport.close(),
   }
+}
+
+/** Each address once. Throws `invalid_argument`. */
+function recipientsOf(message: MailMessage, category: MailCategory) {
+  const to = addressesOf(message.to, "to")
+  const seen = new Set(to.map(({ address }) => address.toLowerCase()))
+  const cc = without(seen, addressesOf(message.cc ?? [], "cc"))
+  const bcc = without(seen, addressesOf(message.bcc ?? [], "bcc"))
+  const count = to.length + cc.length + bcc.length
+  if (to.length === 0) throw refused("no recipient in to")
+  if (count > maxRecipients) throw refused(`${count} recipients; the limit is ${maxRecipients}`)
+  if (category === "marketing" && count > 1)
+    throw refused(`${count} recipients; a marketing message goes to one, who can unsubscribe by its link`)
+  return { to, cc, bcc }
 }
 
 function messageIdOf(idempotencyKey: string, from: string): string {

@@ -25,7 +25,8 @@ const maxContent = 200_000
 /** Characters of a mail that are searched for links: the search is the slow part, and senders choose the text. */
 const maxSearched = 10_000
 
-export function renderMail(content: MailContent, footer: string): RenderedMail {
+/** `unsubscribeUrl`: shown below the footer. */
+export function renderMail(content: MailContent, footer: string, unsubscribeUrl?: string): RenderedMail {
   const heading = oneLine(content.heading)
   const subject = oneLine(content.subject ?? "", 250) || oneLine(content.heading, 250) || footer
   const intro = block(content.intro ?? "")
@@ -47,7 +48,7 @@ export function renderMail(content: MailContent, footer: string): RenderedMail {
     title: escapeHtml(subject),
     preview: escapeHtml(preview),
     heading: escapeHtml(heading),
-    footer: escapeHtml(footer),
+    footer: escapeHtml(footer) + (unsubscribeUrl === undefined ? "" : `<br>${anchor(unsubscribeUrl, "Unsubscribe")}`),
     intro_part: intro ? fill(parts.intro, { intro: valueHtml(intro) }) : "",
     fields_part: fields.length > 0 ? fill(parts.fields, { field_part: fields.map((field) => fieldHtml(field, valueHtml)).join("\n") }) : "",
     button_part: button ? fill(parts.button, { url: escapeHtml(button.url), button_label: escapeHtml(button.label) }) : "",
@@ -55,7 +56,14 @@ export function renderMail(content: MailContent, footer: string): RenderedMail {
   const lines = fields.map(
     ({ label, value }) => `${label}: ${value.includes("\n") ? `\n  ${value.replaceAll("\n", "\n  ")}` : value || "—"}`,
   )
-  const paragraphs = [heading, intro, lines.join("\n"), button ? `${button.label}: ${button.url}` : "", footer ? `-- \n${footer}` : ""]
+  const unsubscribe = unsubscribeUrl === undefined ? "" : `\nUnsubscribe: ${unsubscribeUrl}`
+  const paragraphs = [
+    heading,
+    intro,
+    lines.join("\n"),
+    button ? `${button.label}: ${button.url}` : "",
+    footer || unsubscribe ? `-- \n${footer}${unsubscribe}` : "",
+  ]
   return { subject, html, text: `${paragraphs.filter((paragraph) => paragraph !== "").join("\n\n")}\n` }
 }
 

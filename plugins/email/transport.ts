@@ -18,6 +18,8 @@ export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
   readonly messageId: string
   /** RFC 3339. */
   readonly at: string
+  /** Where a POST unsubscribes the recipient at once. */
+  readonly unsubscribeUrl?: string | undefined
 }
 
 export interface Delivery {
@@ -42,6 +44,17 @@ export interface Transport {
   close(): Promise<void>
 }
 
+/** What is signed where it is there (RFC 6376 section 5.4.1), and what RFC 8058 section 4 adds. */
+const signedHeaders =
+  "From:Sender:Reply-To:Subject:Date:Message-ID:To:Cc:MIME-Version:Content-Type:Content-Transfer-Encoding:Auto-Submitted:List-Unsubscribe:List-Unsubscribe-Post"
+
+/** RFC 2369, and RFC 8058 where the address is one of HTTPS. The address is not to be folded or encoded. */
+function unsubscribeHeaders(url: string | undefined): Record<string, string | { prepared: boolean; value: string }> {
+  if (url === undefined) return {}
+  const oneClick = url.startsWith("https:") ? { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" } : {}
+  return { "List-Unsubscribe": { prepared: true, value: `<${url}>` }, ...oneClick }
+}
+
 /** `Auto-Submitted` (RFC 3834) keeps vacation responders from answering. */
 export function asNodemailer(mail: FinishedMail): SendMailOptions {
   return {
@@ -54,13 +67,20 @@ export function asNodemailer(mail: FinishedMail): SendMailOptions {
     html: mail.html,
     text: mail.text,
     messageId: mail.messageId,
-    headers: { "Auto-Submitted": "auto-generated" },
+    headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(mail.unsubscribeUrl) },
     ...(mail.envelope_from === undefined
       ? {}
       : { envelope: { from: mail.envelope_from, to: [...mail.to, ...mail.cc, ...mail.bcc].map(({ address }) => address) } }),
     ...(mail.dkim === undefined
       ? {}
-      : { dkim: { domainName: mail.dkim.domain, keySelector: mail.dkim.selector, privateKey: mail.dkim.privateKey } }),
+      : {
+          dkim: {
+            domainName: mail.dkim.domain,
+            keySelector: mail.dkim.selector,
+            privateKey: mail.dkim.privateKey,
+            headerFieldNames: signedHeaders,
+          },
+        }),
     disableFileAccess: true,
     disableUrlAccess: true,
   }

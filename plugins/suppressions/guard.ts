@@ -1,17 +1,26 @@
 // Holds every message against the suppression list, and keeps what mail servers say of recipients who do not exist.
-import type { Logger, UnitsOfWork } from "#core"
+import type { Logger, PublicUrl, UnitsOfWork } from "#core"
 import type { LeavingMail, MailGuard, Refusal } from "../email/index.ts"
+import type { MailKeys } from "./keys.ts"
 import { isDeadAddress } from "./status.ts"
 import type { Suppressions } from "./suppressions.ts"
+import { unsubscribePath, unsubscribeToken } from "./unsubscribe-link.ts"
 
 export interface GuardServices {
   readonly suppressions: Suppressions
+  readonly keys: MailKeys
   readonly work: UnitsOfWork
+  readonly publicUrl: PublicUrl
   readonly log: Logger
 }
 
-export function suppressionGuard({ suppressions, work, log }: GuardServices): MailGuard {
+export function suppressionGuard({ suppressions, keys, work, publicUrl, log }: GuardServices): MailGuard {
   return {
+    async unsubscribeUrl({ organization, category, recipients: [address], messageId }) {
+      if (category !== "marketing" || address === undefined) return undefined
+      const token = await unsubscribeToken(keys, { organization, address, category, messageId })
+      return `${publicUrl()}${unsubscribePath.replace("{token}", token)}`
+    },
     async withheld({ organization, category, recipients }) {
       const barred = await suppressions.among(organization, category, recipients)
       return [...barred].map(([address, reason]) => ({ address, reason }))

@@ -1,24 +1,24 @@
 // The suppression list: whom an organization's mail must not go to, with the evidence, obeyed by all mail of the service.
 import { z } from "zod"
-import { Clock, definePlugin, Ids, Log, Store, token, UnitsOfWork, Vault } from "#core"
+import { Clock, definePlugin, Ids, Log, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { MailGuards } from "../email/index.ts"
 import { MailKeyCollection, SuppressionCollection } from "./collections.ts"
 import { suppressionGuard } from "./guard.ts"
-import { MailKeys } from "./keys.ts"
+import { Keys, MailKeys } from "./keys.ts"
 import { addSuppression, getSuppression, listSuppressions, removeSuppression } from "./operations.ts"
 import { reasons } from "./reasons.ts"
 import { Suppressions, SuppressionsToken } from "./suppressions.ts"
-
-const Keys = token<MailKeys>("MailKeys")
+import { askToUnsubscribe, unsubscribe } from "./unsubscribe-routes.ts"
 
 export default definePlugin({
   id: "suppressions",
   reasons,
-  needs: ["email"],
+  needs: ["email", "organizations"],
   config: z.strictObject({}),
   register(registrar) {
     registrar.collections(SuppressionCollection, MailKeyCollection)
     registrar.operations(addSuppression, listSuppressions, getSuppression, removeSuppression)
+    registrar.routes(askToUnsubscribe, unsubscribe)
     registrar.provide(Keys, {
       inject: { store: Store, vault: Vault, clock: Clock, ids: Ids },
       create: (services) => new MailKeys(services),
@@ -28,7 +28,7 @@ export default definePlugin({
       create: (services) => new Suppressions(services),
     })
     registrar.run("guard", {
-      inject: { guards: MailGuards, suppressions: SuppressionsToken, work: UnitsOfWork, log: Log },
+      inject: { guards: MailGuards, keys: Keys, suppressions: SuppressionsToken, work: UnitsOfWork, publicUrl: PublicUrl, log: Log },
       create({ guards, ...services }) {
         guards.use(suppressionGuard(services))
       },

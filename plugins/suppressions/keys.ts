@@ -1,7 +1,7 @@
 // The key of the suppression list: random, made once and kept sealed, so that a changed master key neither empties the list
 // nor invalidates the links in mail that was sent long ago.
 import { createHmac, hkdfSync, randomBytes } from "node:crypto"
-import { type Clock, type Ids, type Store, timestamp, type Vault } from "#core"
+import { type Clock, type Ids, type Store, timestamp, token, type Vault } from "#core"
 import { keySealContext, MailKeyCollection } from "./collections.ts"
 
 const id = "key"
@@ -51,3 +51,6 @@ export class MailKeys {
     return (await store.open(MailKeyCollection).get(id)) ?? doc
   }
 }
+
+export const Keys = token<MailKeys>("MailKeys")
+export type Keys = MailKeys

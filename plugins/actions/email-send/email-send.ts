@@ -12,6 +12,7 @@ import {
   parseAddresses,
   renderMail,
 } from "../../email/index.ts"
+import { emailSendRules } from "./rules.ts"
 
 const Text = z.union([z.string().max(20_000), z.number(), z.boolean(), z.null()])
 
@@ -29,6 +30,12 @@ const config = z.strictObject({
   reply_to: template(z.string().max(500).nullable())
     .optional()
     .describe("Reply-To address. Omitted when it does not render to an address."),
+  category: z
+    .enum(["transactional", "marketing"])
+    .optional()
+    .describe(
+      "`transactional` (the default): what somebody asked for or must know. `marketing`: to one recipient, who can unsubscribe by one click, and who gets nothing of it afterwards.",
+    ),
   subject: template(Text).optional().describe("Subject; the heading when absent or empty."),
   heading: template(Text).describe("Heading of the message."),
   intro: template(Text).optional().describe("A paragraph below the heading."),
@@ -83,7 +90,20 @@ subject: We have your message
 heading: Thank you, {{ event.name }}
 intro: We answer within a day.`,
     },
+    {
+      title: "News for a subscriber, who can unsubscribe by one click",
+      yaml: `type: email.send
+category: marketing
+to: "{{ event.email }}"
+heading: What is new in May
+button: { label: Read it, url: "https://acme.test/news" }`,
+    },
   ],
+  rules: emailSendRules,
+  lint: ({ category, to, cc, bcc }) =>
+    category === "marketing" && (cc !== undefined || bcc !== undefined || Array.isArray(to) || (typeof to === "string" && to.includes(",")))
+      ? [{ rule: "marketing-recipients", level: "error", message: marketingMessage, field: "category" }]
+      : [],
   inject: { mailer: Mailer },
   async run({ config, context, deps }) {
     const { reply_to, content, omitted } = messageOf(config)
@@ -96,6 +116,7 @@ intro: We answer within a day.`,
       cc: config.cc,
       bcc: config.bcc,
       reply_to,
+      ...(config.category && { category: config.category }),
       idempotencyKey: context.idempotencyKey,
       at: context.receivedAt,
       signal: context.signal,
@@ -115,6 +136,8 @@ intro: We answer within a day.`,
     return { to: config.to, ...copies, subject, text, ...(omitted.length > 0 ? { omitted } : {}) }
   },
 })
+
+const marketingMessage = "A marketing message goes to one recipient: give `to` one address, without cc and bcc."
 
 /** What an event left empty or unusable is left out rather than losing the message. */
 function messageOf(config: Config): { content: MailContent; reply_to: string | undefined; omitted: string[] } {
