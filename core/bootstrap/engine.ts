@@ -2,6 +2,7 @@
 import { join } from "node:path"
 import { Counter, Gauge, Histogram } from "prom-client"
 import { Collections } from "../contract/collection.ts"
+import { Gatekeeper } from "../contract/gate.ts"
 import { PublicUrl } from "../contract/inbound.ts"
 import { JobQueue, Jobs } from "../contract/job.ts"
 import { Metrics } from "../contract/metrics.ts"
@@ -65,6 +66,7 @@ export function provideWork(
         ...deps,
         node,
         jobs,
+        keeper: () => (container.has(Gatekeeper) ? container.get(Gatekeeper) : undefined),
         concurrency,
         leaseMs: lease_ms,
         pollMs: poll_ms,

@@ -1,14 +1,16 @@
-// The gates that the loaded plugins declare: those of operations, and one for each deferred action type, which a step takes
-// by `gate: true`.
+// The gates that the loaded plugins declare: those of operations and jobs, and one for each deferred action type, which a
+// step takes by `gate: true`.
 import type { Registry } from "../kernel/registry.ts"
 import { Actions, type AnyAction } from "./action.ts"
 import type { Gate } from "./gate.ts"
+import { Jobs } from "./job.ts"
 import { Operations } from "./operation.ts"
 
 /** A gate, and what it covers. */
 export interface DeclaredGate extends Gate {
   readonly operations: readonly string[]
   readonly actions: readonly string[]
+  readonly jobs: readonly string[]
 }
 
 /** The gate of a step of this action type, under the type's own name. */
@@ -18,13 +20,14 @@ export function gateOfAction({ type, summary, risk = "medium" }: AnyAction): Gat
 
 /** All gates, by name. */
 export function declaredGates(registry: Registry): DeclaredGate[] {
-  const found = new Map<string, DeclaredGate & { operations: string[]; actions: string[] }>()
+  const found = new Map<string, DeclaredGate & { operations: string[]; actions: string[]; jobs: string[] }>()
   const gateOf = ({ name, risk, summary }: Gate) => {
-    const known = found.get(name) ?? { name, risk, summary, operations: [], actions: [] }
+    const known = found.get(name) ?? { name, risk, summary, operations: [], actions: [], jobs: [] }
     found.set(name, known)
     return known
   }
   for (const { name, gate } of registry.items(Operations)) if (gate) gateOf(gate).operations.push(name)
+  for (const { type, gate } of registry.items(Jobs)) if (gate) gateOf(gate).jobs.push(type)
   for (const action of registry.items(Actions)) if (action.timing === "deferred") gateOf(gateOfAction(action)).actions.push(action.type)
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }

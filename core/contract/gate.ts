@@ -1,5 +1,5 @@
-// What a person may have to allow before it happens: an operation that declares a gate, and a step that is written with
-// one. Which gates hold in an organization is its own choice; the plugin that fills `Gatekeeper` keeps what waits.
+// What a person may have to allow before it happens: an operation or a job that declares a gate, and a step that is written
+// with one. Which gates hold in an organization is its own choice; the plugin that fills `Gatekeeper` keeps what waits.
 import { token } from "../kernel/di.ts"
 import type { Surface } from "./caller.ts"
 import type { Json } from "./collection.ts"
@@ -26,9 +26,15 @@ export interface OperationGate<I, O> extends Gate {
   pending(filed: FiledApproval): O
 }
 
+/** The gate of a job: where the organization asks for approval a run waits, else it goes on. */
+export interface JobGate<P> extends Gate {
+  /** What a run would do, in a sentence for the person who decides. */
+  what(payload: P): string
+}
+
 /** Who asks. */
 export interface Requester {
-  /** Null where a pipeline asks. */
+  /** Null where a pipeline or the service itself asks. */
   readonly credential_id: string | null
   readonly user_id: string | null
   readonly surface: Surface
@@ -37,7 +43,7 @@ export interface Requester {
 /** What waits for a decision. */
 export interface HeldWork {
   readonly gate: Gate
-  readonly subject: { readonly kind: "operation" | "step"; readonly name: string }
+  readonly subject: { readonly kind: "operation" | "step" | "job"; readonly name: string }
   /** What would be done, in a sentence. */
   readonly what: string
   /** Why it is asked for, such as the pipeline and the event; empty where nobody said. */

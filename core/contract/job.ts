@@ -5,6 +5,7 @@ import { type Deps, type TokenRecord, token } from "../kernel/di.ts"
 import { AppError } from "../kernel/errors.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { ExtensionPoint } from "../kernel/registry.ts"
+import type { JobGate, Requester } from "./gate.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
 /** Exponential backoff with full jitter. */
@@ -52,9 +53,11 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
   /** Deadline of one try. Default 60,000. */
   readonly timeoutMs?: number
   readonly inject?: R
+  /** A run waits for a person's approval where the organization asks for it. Such a job is enqueued for an organization. */
+  readonly gate?: JobGate<z.output<P>>
   /** Throws to have the job retried; an AppError with details `retryable: false` ends it at once. */
   run(args: JobArgs<z.output<P>, R>): Promise<void>
-  /** Called when the last try failed, in the unit of work that marks the job dead. */
+  /** Called when the last try failed, in the unit of work that marks the job dead; and when the job was not approved, in that which removes it. */
   exhausted?(args: JobArgs<z.output<P>, R>, error: unknown): Promise<void> | void
 }
 
@@ -78,6 +81,8 @@ export interface EnqueueOptions {
   readonly runAt?: number
   readonly retry?: RetryPolicy
   readonly timeoutMs?: number
+  /** Who asked for a job that has a gate; may not decide about it. */
+  readonly requester?: Requester
   /** Handed to the first attempt where this node makes it at once, so that it need not read what was just written; not stored. */
   readonly remember?: unknown
 }

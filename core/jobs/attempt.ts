@@ -2,20 +2,18 @@
 import { type AnyJob, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
-import { type Clock, timestamp } from "../kernel/clock.ts"
+import { timestamp } from "../kernel/clock.ts"
 import type { Deps, TokenRecord } from "../kernel/di.ts"
 import { AppError, asAppError } from "../kernel/errors.ts"
 import type { Logger } from "../kernel/log.ts"
 import { fromHeaders, inSpan } from "../kernel/tracing.ts"
 import { backoff } from "./backoff.ts"
+import { type Done, type JobGating, jobGateState } from "./gated-job.ts"
 import { JobCollection, type JobDocument } from "./jobs-collection.ts"
 
-export interface AttemptArgs {
+export interface AttemptArgs extends JobGating {
   readonly store: Store
-  readonly clock: Clock
   readonly log: Logger
-  /** Who holds the job. */
-  readonly node: string
   readonly jobs: ReadonlyMap<string, { job: AnyJob; deps: () => Deps<TokenRecord> }>
   readonly remembered?: unknown
   /** Whether this node goes on holding a job that is due again after so long. */
@@ -53,21 +51,38 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
     log: log.child({ job: doc.id, type: doc.type, organization: doc.organization ?? undefined }),
     work,
   }
+  let approved: Done | undefined
   const told = (outcome: "done" | "retried" | "dead") => observe?.(outcome, doc.type, clock.monotonic() - started)
   try {
     // Jobs are claimed by the types that plugins declare.
     if (!known) throw new Error(`No plugin declares the job "${doc.type}".`)
-    const payload: unknown = known.job.payload.parse(doc.payload)
+    const gate = await jobGateState(queue, doc, known.job, work)
+    if (gate.kind === "filed") {
+      await work.commitTo(queue.store)
+      told("retried")
+      return { milliseconds: gate.milliseconds, kept: false }
+    }
+    if (gate.kind === "refused") {
+      handed.log.info({ reason: gate.error.details.reason }, "a job was not approved, and ends")
+      await known.job.exhausted?.({ ...handed, payload: doc.payload, deps: known.deps() }, gate.error)
+      work.in(JobCollection).remove(doc.id, { optional: true })
+      await work.commitTo(queue.store)
+      told("done")
+      return undefined
+    }
+    if (gate.kind === "approved") approved = gate.done
+    const payload: unknown = known.job.payload.parse(gate.kind === "approved" ? gate.payload : doc.payload)
     const attributes = () => ({ "millrace.job": doc.type, "millrace.job_id": doc.id, "millrace.attempt": number })
     const run = () => abortable(known.job.run({ ...handed, payload, deps: known.deps() }), stop.signal)
     await fromHeaders(doc.trace ?? {}, () => inSpan("job", { attributes }, run))
+    await approved?.(work, { ok: true, result: null })
     work.in(JobCollection).remove(doc.id, { optional: true })
     await work.commitTo(queue.store)
     told("done")
     return undefined
   } catch (error) {
     try {
-      const next = await failed(queue, doc, error, handed)
+      const next = await failed(queue, doc, error, { ...handed, approved })
       told(next ? "retried" : "dead")
       return next
     } catch (fault) {
@@ -81,7 +96,12 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
 }
 
 /** Keeps what the failure means; returns as `attempt` does. */
-async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, handed: Handed): Promise<Next | undefined> {
+async function failed(
+  queue: AttemptArgs,
+  doc: JobDocument,
+  error: unknown,
+  { approved, ...handed }: Handed & { readonly approved: Done | undefined },
+): Promise<Next | undefined> {
   const { clock, jobs, node, store, keeps } = queue
   const { attempt: number, last, signal, log } = handed
   const failure = asAppError(error)
@@ -90,8 +110,11 @@ async function failed(queue: AttemptArgs, doc: JobDocument, error: unknown, hand
   const ended = postponed === undefined && (last || failure.details["retryable"] === false)
   const work = new StagedWork(`${doc.id}:${number}:failed:${clock.monotonic()}`)
   const message = (error instanceof Error ? error.message : String(error)).slice(0, 2_000)
-  const known = jobs.get(doc.type)
-  if (ended && known?.job.exhausted) await known.job.exhausted({ ...handed, work, payload: doc.payload, deps: known.deps() }, error)
+  if (ended) {
+    const known = jobs.get(doc.type)
+    await known?.job.exhausted?.({ ...handed, work, payload: doc.payload, deps: known.deps() }, error)
+    await approved?.(work, { ok: false, error: { code: failure.code, message } })
+  }
   const wait = postponed ?? backoff(doc.retry, number)
   const kept = !ended && (keeps?.(wait) ?? false)
   // Nothing has changed, and its lease is renewed while it is held.

@@ -1,5 +1,6 @@
 // Where jobs wait: one document a job, gone when it is done, kept as `dead` when its tries are used up.
 import { type Document, defineCollection, type Json } from "../contract/collection.ts"
+import type { Requester } from "../contract/gate.ts"
 import { type JobProgress, type RetryPolicy, sealContext } from "../contract/job.ts"
 import { isRecord } from "../kernel/json.ts"
 import type { Sealed } from "../kernel/vault.ts"
@@ -24,6 +25,10 @@ export interface JobDocument extends Document {
   /** Set by jobs that count their tries themselves, in place of `attempts`, `retry` and `last_error`. */
   progress?: JobProgress
   created_at: string
+  /** Of a job that has a gate: who asked for it, where somebody did. */
+  requester?: Requester
+  /** Of a job that waits or waited for a person. */
+  approval_id?: string
   /** Headers of the trace in which it was asked for; absent without one. */
   trace?: Record<string, string>
 }

@@ -8,16 +8,15 @@ import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import { BoundedLog } from "../kernel/bounded-log.ts"
 import { timestamp } from "../kernel/clock.ts"
 import type { Turn } from "../kernel/fair-scheduler.ts"
-import type { Ids } from "../kernel/ids.ts"
 import { isTracing, traceHeaders } from "../kernel/tracing.ts"
 import { type AttemptArgs, attempt, type Next } from "./attempt.ts"
 import { Claims } from "./claims.ts"
+import { withoutOrganization } from "./gated-job.ts"
 import { HeldJobs } from "./held-jobs.ts"
 import { JobCollection, type JobDocument, laneOf } from "./jobs-collection.ts"
 import { Leases } from "./leases.ts"
 
 export interface QueueArgs extends AttemptArgs {
-  readonly ids: Ids
   readonly concurrency: number
   readonly leaseMs: number
   readonly pollMs: number
@@ -76,6 +75,7 @@ export class DurableQueue implements JobQueue {
     const now = clock.now()
     const due = options.runAt ?? now
     const organization = options.organization ?? null
+    if (organization === null && this.#args.jobs.get(job.type)?.job.gate) throw new Error(withoutOrganization(job.type))
     const holds = due <= now && !this.#stopped && this.#held.hasRoom(job.type, organization)
     const doc: JobDocument = {
       id: options.id ?? ids.uuid(),
@@ -91,6 +91,7 @@ export class DurableQueue implements JobQueue {
       timeout_ms: options.timeoutMs ?? job.timeoutMs ?? 60_000,
       last_error: null,
       created_at: timestamp(now),
+      ...(options.requester ? { requester: options.requester } : {}),
       ...(isTracing() ? { trace: traceHeaders() } : {}),
     }
     work.in(JobCollection).insert(doc, { ifPresent: "keep" })

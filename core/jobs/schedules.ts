@@ -12,6 +12,7 @@ import { AppError } from "../kernel/errors.ts"
 import { derivedUuid, type Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
 import { followingTime, nextTime } from "./cron.ts"
+import { withoutOrganization } from "./gated-job.ts"
 
 /** `id` is the job's type and the schedule's own id. */
 export interface ScheduleDocument extends Document {
@@ -93,6 +94,7 @@ export class DurableScheduler implements Scheduler {
     next: Date,
     declared = false,
   ): ScheduleDocument {
+    if (organization === undefined && this.#args.jobs.get(job.type)?.gate) throw new Error(withoutOrganization(job.type))
     const [type, next_at] = [job.type, timestamp(next.getTime())]
     return { id: idOf(type, id), type, payload: payload as Json, organization: organization ?? null, cron, timezone, next_at, declared }
   }

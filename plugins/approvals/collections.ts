@@ -8,7 +8,7 @@ export interface StoredApproval extends Document {
   state: ApprovalState
   gate: string
   risk: "low" | "medium" | "high"
-  subject: { kind: "operation" | "step"; name: string }
+  subject: { kind: "operation" | "step" | "job"; name: string }
   what: string
   why: string
   requester: { credential_id: string | null; user_id: string | null; surface: string }

@@ -1,7 +1,7 @@
 // What waits for a person: listing, reading and deciding it.
 import { z } from "zod"
 import { AnyJson, AppError, defineOperation, type Json, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
-import { Actions, Declarations, fieldProblems, literalConfig, Operations, risks } from "#core/engine"
+import { Actions, Declarations, fieldProblems, Jobs, literalConfig, Operations, risks } from "#core/engine"
 import { ApprovalsToken } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
 import { restored } from "./restore.ts"
@@ -16,11 +16,14 @@ const Approval = z
       ),
     gate: z.string(),
     risk: z.enum(risks),
-    subject: z.object({ kind: z.enum(["operation", "step"]), name: z.string().describe("The operation, or pipeline and step.") }),
+    subject: z.object({
+      kind: z.enum(["operation", "step", "job"]),
+      name: z.string().describe("The operation, pipeline and step, or type of job."),
+    }),
     what: z.string().describe("What would be done."),
     why: z.string(),
     requester: z.object({
-      credential_id: z.string().nullable().describe("null: a pipeline."),
+      credential_id: z.string().nullable().describe("null: a pipeline, or the service itself."),
       user_id: z.string().nullable(),
       surface: z.string(),
     }),
@@ -162,11 +165,11 @@ async function checked(declarations: Declarations, { subject, gate }: StoredAppr
     if (!Array.isArray(input)) throw fieldRefused("input", "is a list, with the fields of each run of the step")
     return input.map((config, index) => literalConfig(action, config, `input.${index}`) as Json)
   }
-  const operation = declarations.get(Operations, subject.name)
-  if (!operation) throw subjectGone(`the operation ${subject.name}`)
-  const parsed = await operation.input.safeParseAsync(input)
+  const schema = subject.kind === "job" ? declarations.get(Jobs, subject.name)?.payload : declarations.get(Operations, subject.name)?.input
+  if (!schema) throw subjectGone(`the ${subject.kind} ${subject.name}`)
+  const parsed = await schema.safeParseAsync(input)
   if (parsed.success) return input
-  const fields = fieldProblems({ schema: operation.input, value: input, issues: parsed.error.issues }).map((problem) => ({
+  const fields = fieldProblems({ schema, value: input, issues: parsed.error.issues }).map((problem) => ({
     ...problem,
     path: `input.${problem.path}`,
   }))

@@ -11,7 +11,7 @@ export const reasons = defineReasons({
   },
   subject_gone: {
     code: "failed_precondition",
-    summary: "No loaded plugin declares the operation or action that waits, so an edited input cannot be checked.",
+    summary: "No loaded plugin declares the operation, action or job that waits, so an edited input cannot be checked.",
     remedy: "Load its plugin again, or reject what waits.",
   },
   own_request: {

@@ -12,6 +12,7 @@ const GateResource = z
     summary: z.string(),
     operations: z.array(z.string()).describe("Operations whose calls wait."),
     actions: z.array(z.string()).describe("Action types whose steps wait, where they say `gate: true`."),
+    jobs: z.array(z.string()).describe("Jobs whose runs wait."),
     holds: z.boolean().describe("Whether a person has to approve it in this organization."),
   })
   .meta({ id: "AutonomyGate" })
@@ -40,6 +41,7 @@ async function shownGates({ store, declarations }: { store: Store; declarations:
     ...gate,
     operations: [...gate.operations],
     actions: [...gate.actions],
+    jobs: [...gate.jobs],
     holds: chosen?.includes(gate.name) ?? true,
   }))
   return { gates: known.flatMap(({ name, holds }) => (holds ? [name] : [])), gate_everything: chosen === null, known }

@@ -6,7 +6,7 @@ export const callReasons = defineReasons({
   empty_body: { code: "invalid_argument", summary: "The body is empty." },
   approvals_not_loaded: {
     code: "failed_precondition",
-    summary: "The operation may need approval, and no plugin that keeps approvals is loaded.",
+    summary: "The operation or job may need approval, and no plugin that keeps approvals is loaded.",
     remedy: "Load the plugin `approvals`.",
   },
   body_not_an_object: { code: "invalid_argument", summary: "The body is JSON, but not an object.", remedy: "Send one JSON object." },

@@ -48,12 +48,12 @@ export const eventReasons = defineReasons({
   },
   approval_expired: {
     code: "failed_precondition",
-    summary: "Nobody decided about the step in time.",
+    summary: "Nobody decided about the step or job in time.",
     details: { approval_id: z.string().describe("The approval.") },
   },
   approval_rejected: {
     code: "failed_precondition",
-    summary: "A person rejected what the step would have done.",
+    summary: "A person rejected what the step or job would have done.",
     details: { approval_id: z.string().describe("The approval.") },
   },
   cannot_be_gated: {
