@@ -25,11 +25,24 @@ import type {} from "../plugins/pages/reasons.ts"
 import type {} from "../plugins/screenshots/reasons.ts"
 import type {} from "../plugins/sending-domains/reasons.ts"
 import type {} from "../plugins/suppressions/reasons.ts"
+import type {} from "../plugins/threads/reasons.ts"
 
 // biome-ignore format: one line each
 /** The operations that ship, by name. */
 export type Operations = {
   "action_types.list": typeof import("../plugins/event-pipelines/operations/declarations.ts").listActionTypes
+  "agent_runs.cancel": typeof import("../plugins/threads/operations/agent-runs.ts").cancelRun
+  "agent_runs.get": typeof import("../plugins/threads/operations/agent-runs.ts").getAgentRun
+  "agent_runs.list": typeof import("../plugins/threads/operations/agent-runs.ts").listAgentRuns
+  "agent_runs.list_steps": typeof import("../plugins/threads/operations/agent-runs.ts").listRunSteps
+  "agent_runs.resume": typeof import("../plugins/threads/operations/agent-runs.ts").resumeRun
+  "agent_runs.start": typeof import("../plugins/threads/operations/agent-runs.ts").startRun
+  "agents.create": typeof import("../plugins/threads/operations/agents.ts").createAgent
+  "agents.delete": typeof import("../plugins/threads/operations/agents.ts").deleteAgent
+  "agents.get": typeof import("../plugins/threads/operations/agents.ts").getAgent
+  "agents.list": typeof import("../plugins/threads/operations/agents.ts").listAgents
+  "agents.rotate_secret": typeof import("../plugins/threads/operations/agents.ts").rotateAgentSecret
+  "agents.update": typeof import("../plugins/threads/operations/agents.ts").updateAgent
   "api_keys.create": typeof import("../plugins/organizations/operations/api-keys.ts").createKey
   "api_keys.list": typeof import("../plugins/organizations/operations/api-keys.ts").listKeys
   "api_keys.revoke": typeof import("../plugins/organizations/operations/api-keys.ts").revokeKey
@@ -51,23 +64,18 @@ export type Operations = {
   "evals.accept_run": typeof import("../plugins/evals/operations/runs.ts").acceptRun
   "evals.capture_case": typeof import("../plugins/evals/operations/capture.ts").captureCase
   "evals.configure_widget_canary": typeof import("../plugins/evals/operations/canary.ts").configureWidgetCanary
-  "evals.create_agent": typeof import("../plugins/evals/operations/agents.ts").createAgent
   "evals.create_case": typeof import("../plugins/evals/operations/cases.ts").createCase
   "evals.create_suite": typeof import("../plugins/evals/operations/suites.ts").createSuite
-  "evals.delete_agent": typeof import("../plugins/evals/operations/agents.ts").deleteAgent
   "evals.delete_case": typeof import("../plugins/evals/operations/cases.ts").deleteCase
   "evals.delete_suite": typeof import("../plugins/evals/operations/suites.ts").deleteSuite
-  "evals.get_agent": typeof import("../plugins/evals/operations/agents.ts").getAgent
   "evals.get_case": typeof import("../plugins/evals/operations/cases.ts").getCase
   "evals.get_run": typeof import("../plugins/evals/operations/runs.ts").getRun
   "evals.get_suite": typeof import("../plugins/evals/operations/suites.ts").getSuite
-  "evals.list_agents": typeof import("../plugins/evals/operations/agents.ts").listAgents
   "evals.list_answers": typeof import("../plugins/evals/operations/runs.ts").listAnswers
   "evals.list_cases": typeof import("../plugins/evals/operations/cases.ts").listCases
   "evals.list_runs": typeof import("../plugins/evals/operations/runs.ts").listRuns
   "evals.list_suites": typeof import("../plugins/evals/operations/suites.ts").listSuites
   "evals.start_run": typeof import("../plugins/evals/operations/runs.ts").startRun
-  "evals.update_agent": typeof import("../plugins/evals/operations/agents.ts").updateAgent
   "evals.update_case": typeof import("../plugins/evals/operations/cases.ts").updateCase
   "evals.update_suite": typeof import("../plugins/evals/operations/suites.ts").updateSuite
   "evals.widget_canary": typeof import("../plugins/evals/operations/canary.ts").getWidgetCanary
@@ -149,6 +157,11 @@ export type Operations = {
   "suppressions.get": typeof import("../plugins/suppressions/operations.ts").getSuppression
   "suppressions.list": typeof import("../plugins/suppressions/operations.ts").listSuppressions
   "suppressions.remove": typeof import("../plugins/suppressions/operations.ts").removeSuppression
+  "threads.append": typeof import("../plugins/threads/operations/threads.ts").appendMessage
+  "threads.create": typeof import("../plugins/threads/operations/threads.ts").createThread
+  "threads.get": typeof import("../plugins/threads/operations/threads.ts").getThread
+  "threads.list": typeof import("../plugins/threads/operations/threads.ts").listThreads
+  "threads.list_messages": typeof import("../plugins/threads/operations/threads.ts").listMessages
   "viewer_sessions.create": typeof import("../plugins/organizations/operations/viewer-sessions.ts").createViewerSession
 }
 
@@ -156,6 +169,18 @@ export type Operations = {
 /** Where each of them is called. */
 export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "action_types.list": { method: "GET", path: "/v1/action-types", repeatable: true },
+  "agent_runs.cancel": { method: "POST", path: "/v1/agent-runs/{id}/cancel", keyed: true },
+  "agent_runs.get": { method: "GET", path: "/v1/agent-runs/{id}", repeatable: true },
+  "agent_runs.list": { method: "GET", path: "/v1/agent-runs", repeatable: true, list: "agent_runs" },
+  "agent_runs.list_steps": { method: "GET", path: "/v1/agent-runs/{id}/steps", repeatable: true, list: "steps" },
+  "agent_runs.resume": { method: "POST", path: "/v1/agent-runs/{id}/resume", keyed: true },
+  "agent_runs.start": { method: "POST", path: "/v1/agent-runs", keyed: true },
+  "agents.create": { method: "POST", path: "/v1/agents", keyed: true },
+  "agents.delete": { method: "DELETE", path: "/v1/agents/{key}", repeatable: true },
+  "agents.get": { method: "GET", path: "/v1/agents/{key}", repeatable: true },
+  "agents.list": { method: "GET", path: "/v1/agents", repeatable: true, list: "agents" },
+  "agents.rotate_secret": { method: "POST", path: "/v1/agents/{key}/rotate-secret", keyed: true },
+  "agents.update": { method: "PATCH", path: "/v1/agents/{key}", repeatable: true },
   "api_keys.create": { method: "POST", path: "/v1/api-keys", keyed: true },
   "api_keys.list": { method: "GET", path: "/v1/api-keys", repeatable: true, list: "api_keys" },
   "api_keys.revoke": { method: "POST", path: "/v1/api-keys/{id}/revoke", repeatable: true, keyed: true },
@@ -177,23 +202,18 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "evals.accept_run": { method: "POST", path: "/v1/evals/suites/{suite}/runs/{id}/accept", repeatable: true, keyed: true },
   "evals.capture_case": { method: "POST", path: "/v1/evals/suites/{suite}/capture", keyed: true },
   "evals.configure_widget_canary": { method: "PATCH", path: "/v1/evals/widget-canary", repeatable: true },
-  "evals.create_agent": { method: "POST", path: "/v1/evals/agents", keyed: true },
   "evals.create_case": { method: "POST", path: "/v1/evals/suites/{suite}/cases", keyed: true },
   "evals.create_suite": { method: "POST", path: "/v1/evals/suites", keyed: true },
-  "evals.delete_agent": { method: "DELETE", path: "/v1/evals/agents/{key}", repeatable: true },
   "evals.delete_case": { method: "DELETE", path: "/v1/evals/suites/{suite}/cases/{slug}", repeatable: true },
   "evals.delete_suite": { method: "DELETE", path: "/v1/evals/suites/{slug}", repeatable: true },
-  "evals.get_agent": { method: "GET", path: "/v1/evals/agents/{key}", repeatable: true },
   "evals.get_case": { method: "GET", path: "/v1/evals/suites/{suite}/cases/{slug}", repeatable: true },
   "evals.get_run": { method: "GET", path: "/v1/evals/suites/{suite}/runs/{id}", repeatable: true },
   "evals.get_suite": { method: "GET", path: "/v1/evals/suites/{slug}", repeatable: true },
-  "evals.list_agents": { method: "GET", path: "/v1/evals/agents", repeatable: true, list: "agents" },
   "evals.list_answers": { method: "GET", path: "/v1/evals/suites/{suite}/runs/{id}/answers", repeatable: true, list: "answers" },
   "evals.list_cases": { method: "GET", path: "/v1/evals/suites/{suite}/cases", repeatable: true, list: "cases" },
   "evals.list_runs": { method: "GET", path: "/v1/evals/suites/{suite}/runs", repeatable: true, list: "runs" },
   "evals.list_suites": { method: "GET", path: "/v1/evals/suites", repeatable: true, list: "suites" },
   "evals.start_run": { method: "POST", path: "/v1/evals/suites/{suite}/runs", keyed: true },
-  "evals.update_agent": { method: "PATCH", path: "/v1/evals/agents/{key}", repeatable: true },
   "evals.update_case": { method: "PATCH", path: "/v1/evals/suites/{suite}/cases/{slug}", repeatable: true },
   "evals.update_suite": { method: "PUT", path: "/v1/evals/suites/{slug}", repeatable: true },
   "evals.widget_canary": { method: "GET", path: "/v1/evals/widget-canary", repeatable: true },
@@ -275,5 +295,10 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "suppressions.get": { method: "GET", path: "/v1/suppressions/{id}", repeatable: true },
   "suppressions.list": { method: "GET", path: "/v1/suppressions", repeatable: true, list: "suppressions" },
   "suppressions.remove": { method: "DELETE", path: "/v1/suppressions/{id}", repeatable: true },
+  "threads.append": { method: "POST", path: "/v1/threads/{id}/messages", keyed: true },
+  "threads.create": { method: "POST", path: "/v1/threads", keyed: true },
+  "threads.get": { method: "GET", path: "/v1/threads/{id}", repeatable: true },
+  "threads.list": { method: "GET", path: "/v1/threads", repeatable: true, list: "threads" },
+  "threads.list_messages": { method: "GET", path: "/v1/threads/{id}/messages", repeatable: true, list: "messages" },
   "viewer_sessions.create": { method: "POST", path: "/v1/viewer-sessions", keyed: true },
 }

@@ -46,7 +46,7 @@ export function defineChannel(channel: Channel): Channel {
 }
 
 /** The service's own channels, reserved whether or not a plugin that feeds them is loaded. */
-export const reservedChannels = ["executions", "approvals", "experiments", "evals", "connections", "datasets:*"] as const
+export const reservedChannels = ["executions", "approvals", "experiments", "evals", "connections", "datasets:*", "workstreams:*"] as const
 
 /** Whether a declared name (with `:*` for one more part) is or covers this one. */
 export function coversChannel(declared: string, name: string): boolean {

@@ -1,4 +1,4 @@
-// What is kept of evals beside their runs: suites with their slugs, the cases of a suite, and the agents that are judged.
+// What is kept of evals beside their runs: suites with their slugs, and the cases of a suite.
 import { type Document, defineCollection } from "#core"
 
 export interface StoredSuite extends Document {
@@ -67,35 +67,4 @@ export const CaseCollection = defineCollection<StoredCase>()({
   scope: "organization",
   times: ["created_at", "updated_at"],
   indexes: [{ fields: ["suite_id", "slug"], unique: true }],
-})
-
-export const agentProtocols = ["chat_completions", "webhook"] as const
-export type AgentProtocol = (typeof agentProtocols)[number]
-
-/** How an agent is reached: through a connection of the organization, which holds its address and its secrets. */
-export interface StoredAgent extends Document {
-  key: string
-  name: string
-  protocol: AgentProtocol
-  /** Slug or UUID of a shared connection of the app `http`. */
-  integration: string
-  /** Below the connection's base. */
-  path: string
-  /** Of chat completions. */
-  model: string
-  /** Of chat completions: the system message; empty: none. */
-  instructions: string
-  timeout_ms: number
-  /** Millicents per million tokens, of chat completions. */
-  prices: { input: number; output: number }
-  revision: number
-  created_at: string
-  updated_at: string
-}
-
-export const AgentCollection = defineCollection<StoredAgent>()({
-  name: "eval_agents",
-  scope: "organization",
-  times: ["created_at", "updated_at"],
-  indexes: [{ fields: ["key"], unique: true }],
 })

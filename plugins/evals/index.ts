@@ -1,18 +1,17 @@
 // Evals: what an agent answers to known cases, judged by a model, and whether it got worse.
 import { Clock, definePlugin, Ids, JobQueue, Live, Log, Scheduler, Store, UnitsOfWork } from "#core"
 import { Metrics } from "#core/engine"
-import { Integrations } from "../integrations/index.ts"
 import { Models } from "../models/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { Pages } from "../pages/index.ts"
 import { Screenshots } from "../screenshots/index.ts"
+import { AskAgents } from "../threads/index.ts"
 import { Canary, CanaryToken } from "./canary/canary.ts"
 import { CanaryCollection } from "./canary/collection.ts"
 import { checkWidget, watchWidget } from "./canary/jobs.ts"
 import { evalsChannel } from "./channel.ts"
-import { AgentCollection, CaseCollection, SuiteCollection, SuiteSlugCollection } from "./collections.ts"
+import { CaseCollection, SuiteCollection, SuiteSlugCollection } from "./collections.ts"
 import { evalCommands } from "./commands/commands.ts"
-import { createAgent, deleteAgent, getAgent, listAgents, updateAgent } from "./operations/agents.ts"
 import { configureWidgetCanary, getWidgetCanary } from "./operations/canary.ts"
 import { captureCase } from "./operations/capture.ts"
 import { createCase, deleteCase, getCase, listCases, updateCase } from "./operations/cases.ts"
@@ -28,16 +27,15 @@ import { Suites, SuitesToken } from "./suites.ts"
 export default definePlugin({
   id: "evals",
   reasons,
-  needs: ["event-pipelines", "integrations", "models", "organizations", "outgoing-http", "pages", "screenshots"],
+  needs: ["event-pipelines", "models", "organizations", "pages", "screenshots", "threads"],
   config: EvalSettings,
   commands: evalCommands,
   register(registrar, config) {
-    registrar.collections(SuiteCollection, SuiteSlugCollection, CaseCollection, AgentCollection)
+    registrar.collections(SuiteCollection, SuiteSlugCollection, CaseCollection)
     registrar.collections(RunCollection, RunCaseCollection, AnswerCollection, CanaryCollection)
     registrar.channels(evalsChannel)
     registrar.operations(createSuite, listSuites, getSuite, updateSuite, deleteSuite)
     registrar.operations(createCase, listCases, getCase, updateCase, deleteCase, captureCase)
-    registrar.operations(createAgent, listAgents, getAgent, updateAgent, deleteAgent)
     registrar.operations(startRun, listRuns, getRun, listAnswers, acceptRun)
     registrar.operations(getWidgetCanary, configureWidgetCanary)
     registrar.jobs({ ...playRun, slots: config.run_slots }, nightlyRun, watchWidget, checkWidget)
@@ -53,7 +51,7 @@ export default definePlugin({
         works: UnitsOfWork,
         live: Live,
         models: Models,
-        integrations: Integrations,
+        agents: AskAgents,
         pages: Pages,
         organizations: Organizations,
       },

@@ -5,13 +5,6 @@ export const reasons = defineReasons({
   suite_not_found: { code: "not_found", summary: "The organization has no such eval suite.", remedy: "List the suites." },
   case_not_found: { code: "not_found", summary: "The suite has no such case.", remedy: "List the suite's cases." },
   case_source_not_found: { code: "not_found", summary: "What a case was to be made of does not exist, or is not stored any more." },
-  agent_not_found: { code: "not_found", summary: "The organization has no such agent.", remedy: "List the agents." },
-  agent_connection_missing: {
-    code: "not_found",
-    summary: "The organization has no shared connection that reaches the agent.",
-    remedy: "Connect it with `share_with_org`.",
-  },
-  agent_unusable: { code: "failed_precondition", summary: "The agent's answer has not the form of its protocol." },
   run_not_found: { code: "not_found", summary: "The suite has no such run." },
   run_not_finished: { code: "failed_precondition", summary: "The run is not finished." },
   run_too_large: { code: "failed_precondition", summary: "Cases x repeats are more than a run may have." },

@@ -14,11 +14,20 @@ export interface Budgets {
   readonly max_day_millicents: number
 }
 
+/** A budget of its own that a call is charged to beside its organization's, such as a workstream's. */
+export interface Account {
+  readonly id: string
+  /** Throws AppError where so many millicents are not left; those of calls in progress are among them. */
+  check(millicents: number): Promise<void>
+  /** Stages what a call cost. */
+  pay(work: UnitOfWork, millicents: number): void
+}
+
 export class Budget {
   readonly #store: Store
   readonly #clock: Clock
   readonly #limits: Budgets
-  /** Millicents of calls in progress, by organization. */
+  /** Millicents of calls in progress, by organization and by account. */
   readonly #reserved = new Map<string, number>()
 
   constructor({ store, clock, limits }: { store: Store; clock: Clock; limits: Budgets }) {
@@ -40,8 +49,8 @@ export class Budget {
     if (spent + reserved + millicents > this.#limits.max_day_millicents) throw this.#exhausted(spent, millicents)
   }
 
-  /** Takes `estimate` out of the day's rest while `run` runs. Throws `resource_exhausted` where too little is left. */
-  async reserve<T>(organization: string, estimate: number, run: () => Promise<T>): Promise<T> {
+  /** Takes `estimate` out of the day's rest, and the account's, while `run` runs. Throws `resource_exhausted` where too little is left. */
+  async reserve<T>(organization: string, estimate: number, account: Account | undefined, run: () => Promise<T>): Promise<T> {
     const { max_call_millicents, max_day_millicents } = this.#limits
     if (estimate > max_call_millicents) {
       throw new AppError(
@@ -50,17 +59,26 @@ export class Budget {
         { reason: "model_call_budget", estimate_millicents: estimate, max_millicents: max_call_millicents },
       )
     }
-    const others = this.#reserved.get(organization) ?? 0
-    this.#reserved.set(organization, others + estimate)
+    const others = this.#hold(organization, estimate)
+    const othersOfAccount = account ? this.#hold(account.id, estimate) : 0
     try {
       const spent = await this.spent(organization)
       if (spent + others + estimate > max_day_millicents) throw this.#exhausted(spent, estimate)
+      await account?.check(othersOfAccount + estimate)
       return await run()
     } finally {
-      const left = (this.#reserved.get(organization) ?? 0) - estimate
-      if (left > 0) this.#reserved.set(organization, left)
-      else this.#reserved.delete(organization)
+      this.#hold(organization, -estimate)
+      if (account) this.#hold(account.id, -estimate)
     }
+  }
+
+  /** Returns what was held before. */
+  #hold(id: string, millicents: number): number {
+    const before = this.#reserved.get(id) ?? 0
+    const now = before + millicents
+    if (now > 0) this.#reserved.set(id, now)
+    else this.#reserved.delete(id)
+    return before
   }
 
   /** Stages what a call cost. */

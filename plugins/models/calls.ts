@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto"
 import { AppError, type Clock, derivedUuid, type Json, type Store, timestamp, type UnitsOfWork } from "#core"
 import type { FairLimiter } from "#core/engine"
-import type { Budget, Usage } from "./budget.ts"
+import type { Account, Budget, Usage } from "./budget.ts"
 import { AnswerCollection } from "./collections.ts"
 import { failureOf } from "./failures.ts"
 import type { ModelMeters } from "./meters.ts"
@@ -41,6 +41,7 @@ export interface Call {
   readonly estimate: number
   /** Millicents that so many tokens cost. */
   readonly costOf: (usage: Usage) => number
+  readonly account: Account | undefined
   readonly signal: AbortSignal | undefined
 }
 
@@ -57,12 +58,13 @@ export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: Abo
     meters.kept(purpose, model)
     return { value: kept.value as T, madeBy, costMillicents: 0, kept: true }
   }
-  return budget.reserve(organization, call.estimate, () =>
+  return budget.reserve(organization, call.estimate, call.account, () =>
     deps.limiter.run({ organization, ...(signal ? { signal } : {}) }, async () => {
       const outcome = await attempt(deps, call, run)
       const cost = call.costOf(outcome.paid)
       await deps.works.run((work) => {
         budget.pay(work, organization, cost, outcome.paid)
+        call.account?.pay(work, cost)
         if (!("value" in outcome) || settings.cache_days === 0) return
         const expires_at = timestamp(clock.now() + settings.cache_days * dayMs)
         const answer = { id, value: outcome.value as Json, model: madeBy, expires_at }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { z } from "zod"
 import { AppError, token } from "#core"
-import type { Usage } from "./budget.ts"
+import type { Account, Usage } from "./budget.ts"
 import { type Answered, type CallDeps, keptOrNew, usageOf } from "./calls.ts"
 import { unusable } from "./failures.ts"
 import { embeddingModel, languageModel, type ProviderDeps } from "./provider.ts"
@@ -30,6 +30,8 @@ export interface Question {
   readonly temperature?: number
   /** 2,000 unless given. */
   readonly maxOutputTokens?: number
+  /** Charged beside the organization's own budget. */
+  readonly account?: Account
   readonly signal?: AbortSignal
 }
 
@@ -125,29 +127,33 @@ async function ask<T>(
   const asked = [madeBy, prompt.text, form, seat, String(temperature), String(maxOutputTokens), input]
   const parts = [reachedAt(model), ...asked, ...seen.map(digest)]
   const price = { model: model.model, estimate: estimateOf(model, question), costOf: (usage: Usage) => costOf(model, usage) }
-  return keptOrNew(deps, { organization, parts, madeBy, purpose, ...price, signal: question.signal }, async (signal) => {
-    const { generateText, Output } = await import("ai")
-    const result = await generateText({
-      model: await languageModel(model, organization, deps),
-      instructions: prompt.text,
-      messages: [
-        {
-          role: "user",
-          content: [{ type: "text", text: input }, ...seen.map((data) => ({ type: "file" as const, mediaType: "image", data }))],
-        },
-      ],
-      temperature,
-      maxOutputTokens,
-      maxRetries: deps.settings.max_retries,
-      abortSignal: signal,
-      ...(schema ? { output: Output.object({ schema }) } : {}),
-    })
-    const { finishReason, text } = result
-    const paid = usageOf(result.usage)
-    const isUnusable = finishReason === "content-filter" || (finishReason === "length" && schema !== undefined)
-    if (isUnusable) return { paid, error: unusable(model.model, finishReason, text) }
-    return { paid, value: (schema ? result.output : text) as T }
-  })
+  return keptOrNew(
+    deps,
+    { organization, parts, madeBy, purpose, ...price, account: question.account, signal: question.signal },
+    async (signal) => {
+      const { generateText, Output } = await import("ai")
+      const result = await generateText({
+        model: await languageModel(model, organization, deps),
+        instructions: prompt.text,
+        messages: [
+          {
+            role: "user",
+            content: [{ type: "text", text: input }, ...seen.map((data) => ({ type: "file" as const, mediaType: "image", data }))],
+          },
+        ],
+        temperature,
+        maxOutputTokens,
+        maxRetries: deps.settings.max_retries,
+        abortSignal: signal,
+        ...(schema ? { output: Output.object({ schema }) } : {}),
+      })
+      const { finishReason, text } = result
+      const paid = usageOf(result.usage)
+      const isUnusable = finishReason === "content-filter" || (finishReason === "length" && schema !== undefined)
+      if (isUnusable) return { paid, error: unusable(model.model, finishReason, text) }
+      return { paid, value: (schema ? result.output : text) as T }
+    },
+  )
 }
 
 async function embed(
@@ -168,19 +174,23 @@ async function embed(
   const estimate = costOf(model, { inputTokens: bytes / bytesPerToken, outputTokens: 0 })
   const parts = [reachedAt(model), "embedding", model.model, ...texts]
   const price = { model: model.model, estimate, costOf: (usage: Usage) => costOf(model, usage) }
-  return keptOrNew(deps, { organization, parts, madeBy: model.model, purpose: "embedding", ...price, signal }, async (abortSignal) => {
-    const { embedMany } = await import("ai")
-    const { embeddings, usage } = await embedMany({
-      model: await embeddingModel(model, organization, deps),
-      values: [...texts],
-      maxRetries: deps.settings.max_retries,
-      abortSignal,
-    })
-    return {
-      paid: { inputTokens: Number.isFinite(usage.tokens) ? usage.tokens : Math.ceil(bytes / 4), outputTokens: 0 },
-      value: embeddings,
-    }
-  })
+  return keptOrNew(
+    deps,
+    { organization, parts, madeBy: model.model, purpose: "embedding", ...price, account: undefined, signal },
+    async (abortSignal) => {
+      const { embedMany } = await import("ai")
+      const { embeddings, usage } = await embedMany({
+        model: await embeddingModel(model, organization, deps),
+        values: [...texts],
+        maxRetries: deps.settings.max_retries,
+        abortSignal,
+      })
+      return {
+        paid: { inputTokens: Number.isFinite(usage.tokens) ? usage.tokens : Math.ceil(bytes / 4), outputTokens: 0 },
+        value: embeddings,
+      }
+    },
+  )
 }
 
 function reachedAt({ base_url, integration }: LanguageModelSettings | EmbeddingModelSettings): string {

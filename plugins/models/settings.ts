@@ -50,6 +50,7 @@ export const ModelSettings = z.strictObject({
   judge: LanguageModelSettings.optional().describe("Compares page variants and judges results."),
   persona: LanguageModelSettings.optional().describe("Answers as a simulated visitor."),
   digest: LanguageModelSettings.optional().describe("Sums up."),
+  agent: LanguageModelSettings.optional().describe("Answers as an agent whose protocol is `model`."),
   others: z
     .array(LanguageModelSettings)
     .max(20)
@@ -69,6 +70,6 @@ export type ModelSettings = z.output<typeof ModelSettings>
 export type LanguageModelSettings = z.output<typeof LanguageModelSettings>
 export type EmbeddingModelSettings = z.output<typeof EmbeddingModelSettings>
 
-export const purposes = ["judge", "persona", "digest"] as const
+export const purposes = ["judge", "persona", "digest", "agent"] as const
 /** What a language model is used for. */
 export type Purpose = (typeof purposes)[number]

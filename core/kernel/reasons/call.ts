@@ -194,6 +194,27 @@ export const callReasons = defineReasons({
     summary: "A form, or an object in a body, has too many fields.",
     details: { max_fields: z.int().optional().describe("How many are taken.") },
   },
+  transition_guarded: {
+    code: "failed_precondition",
+    summary: "The transition exists, and what it needs is not so; `guard` names it.",
+    details: {
+      machine: z.string().describe("What has the state."),
+      state: z.string().describe("The state that it is in."),
+      event: z.string().describe("What was asked for."),
+      possible: z.array(z.string()).describe("The events that the state has."),
+      guard: z.string().describe("What does not hold."),
+    },
+  },
+  transition_impossible: {
+    code: "failed_precondition",
+    summary: "The state has no such transition; `possible` names those that it has.",
+    details: {
+      machine: z.string().describe("What has the state."),
+      state: z.string().describe("The state that it is in."),
+      event: z.string().describe("What was asked for."),
+      possible: z.array(z.string()).describe("The events that the state has."),
+    },
+  },
   unavailable: { code: "unavailable", summary: "The service is temporarily unavailable." },
   unexpected_query: {
     code: "invalid_argument",

@@ -1,11 +1,11 @@
 // Suites, cases and agents as callers see them.
 import { z } from "zod"
 import { type Json, resultOf, SlugOrId, Timestamp, timestamp, Uuid } from "#core"
-import { agentProtocols, type StoredAgent, type StoredCase, type StoredSuite } from "../collections.ts"
+import type { StoredCase, StoredSuite } from "../collections.ts"
 
 export const suiteFields = {
   description: z.string().trim().max(4_000),
-  agent_key: z.string().trim().max(100).describe("Key of the agent that is judged (GET /v1/evals/agents); a run needs one."),
+  agent_key: z.string().trim().max(100).describe("Key of the agent that is judged (GET /v1/agents); a run needs one."),
   judge_model: z
     .string()
     .trim()
@@ -75,28 +75,6 @@ export const CaseResource = z
   .meta({ id: "EvalCase" })
 
 export function shownCase({ organization_id: _organization, suite_id: _suite, ...shown }: StoredCase) {
-  return shown
-}
-
-export const AgentResource = z
-  .object({
-    id: Uuid,
-    key: z.string(),
-    name: z.string(),
-    protocol: z.enum(agentProtocols),
-    integration: z.string(),
-    path: z.string(),
-    model: z.string(),
-    instructions: z.string(),
-    timeout_ms: z.int(),
-    prices: z.object({ input: z.number(), output: z.number() }),
-    revision: z.int(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  })
-  .meta({ id: "EvalAgent" })
-
-export function shownAgent({ organization_id: _organization, ...shown }: StoredAgent) {
   return shown
 }
 

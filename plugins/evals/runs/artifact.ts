@@ -1,7 +1,7 @@
 // The page that an agent made, as the text that a reader sees: a page of the organization that its answer names, or the
 // document that it gave.
 import { type Pages, pageText } from "../../pages/index.ts"
-import type { AgentAnswer } from "./agent-call.ts"
+import type { AgentAnswer } from "../../threads/index.ts"
 
 /** Undefined where the answer names no page of the organization and holds no document. */
 export async function artifactOf(

@@ -1,6 +1,6 @@
 // What is kept of runs: the run with what it was begun with, its cases as they were then, and every answer with its verdict.
 import { type Document, defineCollection, type Json } from "#core"
-import type { StoredAgent } from "../collections.ts"
+import { type AgentContact, agentSecretContext } from "../../threads/index.ts"
 import type { RunVerdict, Verdict } from "./report.ts"
 
 export const runCauses = ["manual", "nightly"] as const
@@ -23,7 +23,7 @@ export interface StoredRun extends Document {
   judge_model: string
   /** `<model>@<prompt>-v<version>`. */
   judge: string
-  agent: Pick<StoredAgent, "key" | "protocol" | "integration" | "path" | "model" | "instructions" | "timeout_ms" | "prices">
+  agent: AgentContact
   case_count: number
   /** The last passing run when this one began; null: none. */
   baseline_run_id: string | null
@@ -47,6 +47,7 @@ export const RunCollection = defineCollection<StoredRun>()({
   times: ["created_at", "finished_at", "passing_since", "expires_at"],
   indexes: [{ fields: ["suite_id", "-id"] }, { fields: ["suite_id", "is_passing", "-passing_since"] }],
   expires: "expires_at",
+  sealed: ({ agent: { id, secret } }) => [{ path: "agent.secret", sealed: secret, context: agentSecretContext(id) }],
 })
 
 /** A case as it was when a run began. */

@@ -1,9 +1,9 @@
 // A run in progress, as one job: each case is asked as often as the run repeats, every answer is kept in a commit of its
 // own before it is judged, and every verdict in another, so that a crash repeats no call whose answer was kept.
 import { AppError, derivedUuid, type Json, timestamp, type UnitOfWork } from "#core"
+import type { AgentAnswer } from "../../threads/index.ts"
 import { evalsChannel } from "../channel.ts"
 import { judge, unjudged } from "../judging/judge.ts"
-import { type AgentAnswer, askAgent } from "./agent-call.ts"
 import { artifactOf } from "./artifact.ts"
 import { Baseline } from "./baseline.ts"
 import { AnswerCollection, RunCaseCollection, RunCollection, type StoredAnswer, type StoredRun, type StoredRunCase } from "./collections.ts"
@@ -117,9 +117,12 @@ export class Runs {
 
   async #answered(now: Try, one: StoredRunCase, repeat: number): Promise<Partial<StoredAnswer>> {
     const { run, organization, signal, last } = now
-    const question = { id: answerId(run.id, one.slug, repeat), input: one.input, run, caseSlug: one.slug, repeat, signal }
+    const body = { input: one.input, run_id: run.id, case: one.slug, repeat }
+    const turns = [{ role: "user" as const, content: one.input }]
+    const question = { id: answerId(run.id, one.slug, repeat), agent: run.agent, body, turns, signal }
     try {
-      const answer = await askAgent(this.#deps.integrations, organization, question)
+      const answer = await this.#deps.agents.ask(organization, question)
+      if (answer === "accepted") throw new Error("An agent that may not call back was taken to.")
       return { ...(await this.#made(now, answer)), agent_millicents: answer.costMillicents }
     } catch (error) {
       const isOver = error instanceof AppError && error.code !== "unavailable"

@@ -2,9 +2,9 @@
 import { AppError, type Clock, type Ids, type JobQueue, type Live, type Store, timestamp, type UnitOfWork } from "#core"
 import { nearest } from "#core/engine"
 import type { Models } from "../../models/index.ts"
-import { agentAt } from "../agents.ts"
+import { AgentCollection, agentAt, contactOf, type StoredAgent } from "../../threads/index.ts"
 import { evalsChannel } from "../channel.ts"
-import { AgentCollection, type StoredAgent, type StoredSuite } from "../collections.ts"
+import type { StoredSuite } from "../collections.ts"
 import { estimateOf, judgeOf } from "../judging/judge.ts"
 import type { EvalSettings } from "../settings.ts"
 import type { Suites } from "../suites.ts"
@@ -63,7 +63,6 @@ export class RunStarts {
       .open(RunCollection, organization)
       .first({ suite_id: suite.id, is_passing: true }, { sort: { passing_since: -1 } })
     const now = clock.now()
-    const { key, protocol, integration, path, model, instructions, timeout_ms, prices } = agent
     const run: StoredRun = {
       id: ids.uuid(),
       suite_id: suite.id,
@@ -75,7 +74,7 @@ export class RunStarts {
       evaluate_artifact: suite.evaluate_artifact,
       judge_model: suite.judge_model,
       judge,
-      agent: { key, protocol, integration, path, model, instructions, timeout_ms, prices },
+      agent: contactOf(agent),
       case_count: cases.length,
       baseline_run_id: baseline?.id ?? null,
       verdict: null,
@@ -109,7 +108,7 @@ export class RunStarts {
     const keys = (await store.open(AgentCollection, organization).find({}, { limit: 200 })).map(({ key }) => key)
     const near = nearest(agent_key, keys)
     const which = agent_key === "" ? "names no agent" : `names the agent "${agent_key}", which the organization does not have`
-    const hint = near === undefined ? "POST /v1/evals/agents makes one" : `did you mean "${near}"?`
+    const hint = near === undefined ? "POST /v1/agents makes one" : `did you mean "${near}"?`
     throw new AppError("failed_precondition", `The suite "${slug}" ${which}; ${hint}.`, { reason: "suite_without_agent" })
   }
 }

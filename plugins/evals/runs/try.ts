@@ -1,9 +1,9 @@
 // What a try of a run's job is given and knows, and how news name the run.
 import type { Clock, Live, Store, UnitsOfWork } from "#core"
-import type { Integrations } from "../../integrations/index.ts"
 import type { Models } from "../../models/index.ts"
 import type { Organizations } from "../../organizations/index.ts"
 import type { Pages } from "../../pages/index.ts"
+import type { AskAgents } from "../../threads/index.ts"
 import type { EvalSettings } from "../settings.ts"
 import type { StoredRun } from "./collections.ts"
 
@@ -13,7 +13,7 @@ export interface RunDeps {
   readonly works: UnitsOfWork
   readonly live: Live
   readonly models: Models
-  readonly integrations: Integrations
+  readonly agents: AskAgents
   readonly pages: Pages
   readonly organizations: Organizations
   readonly settings: EvalSettings

@@ -38,7 +38,7 @@ export async function agentServer(): Promise<AgentServer> {
       const input = String(body["input"] ?? messages?.findLast(({ role }) => role === "user")?.content)
       const one = { path: request.url ?? "", body, headers: request.headers, input, repeat: Number(body["repeat"] ?? 0) }
       asked.push(one)
-      held.then(() => respond(response, say(one), messages !== undefined))
+      held.then(() => respond(response, say(one), body["run_id"] === undefined))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

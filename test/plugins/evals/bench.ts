@@ -93,11 +93,11 @@ export class EvalBench {
     const credentials = { base_url: agent.url, headers: { Authorization: "Bearer agent-secret" } }
     await bench.host.api("POST", "/v1/integrations-connect", { app: "http", name: "Agent", credentials, share_with_org: true })
     const given = { name: "Desk", integration: "agent", timeout_ms: 30_000 }
-    await bench.host.api("POST", "/v1/evals/agents", { ...given, key: "desk", protocol: "webhook", path: "/desk" })
+    await bench.host.api("POST", "/v1/agents", { ...given, key: "desk", protocol: "webhook", path: "/desk" })
     // For what never answers; nothing else is asked of it.
-    await bench.host.api("POST", "/v1/evals/agents", { ...given, key: "hasty", protocol: "webhook", timeout_ms: 1_000 })
+    await bench.host.api("POST", "/v1/agents", { ...given, key: "hasty", protocol: "webhook", timeout_ms: 1_000 })
     const chat = { protocol: "chat_completions", path: "/v1/chat/completions", model: "agent-1", instructions: "You are a desk.", prices }
-    await bench.host.api("POST", "/v1/evals/agents", { ...given, key: "chat", ...chat })
+    await bench.host.api("POST", "/v1/agents", { ...given, key: "chat", ...chat })
     return bench
   }
 

@@ -51,7 +51,7 @@ async function killed(storage: Record<string, string>): Promise<void> {
       return (await answer.json()) as T
     }
     await call("/v1/integrations-connect", { app: "http", name: "Agent", credentials: { base_url: agent.url }, share_with_org: true })
-    await call("/v1/evals/agents", { key: "desk", name: "Desk", protocol: "webhook", integration: "agent" })
+    await call("/v1/agents", { key: "desk", name: "Desk", protocol: "webhook", integration: "agent" })
     await call("/v1/evals/suites", { name: "Killed", slug: "killed", agent_key: "desk" })
     for (const name of names) await call("/v1/evals/suites/killed/cases", { name, input: `Question ${name}`, expectation: "Is right." })
     agent.answer(() => "It is right.")

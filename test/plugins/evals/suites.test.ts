@@ -163,18 +163,18 @@ describe("eval suites", () => {
     const credentials = { base_url: "https://agent.example.com", headers: { Authorization: "Bearer agent-secret" } }
     await host.api("POST", "/v1/integrations-connect", { app: "http", name: "Agent", credentials, share_with_org: true })
     const agent = { key: "desk", name: "Desk", protocol: "webhook", integration: "agent" }
-    const answer = await host.api("POST", "/v1/evals/agents", agent)
+    const answer = await host.api("POST", "/v1/agents", agent)
     expect(answer.body).to.include({ ...agent, path: "/", timeout_ms: 60_000 })
-    expect(JSON.stringify((await host.api("GET", "/v1/evals/agents")).body)).to.not.include("agent-secret")
-    expect((await host.api<Refusal>("POST", "/v1/evals/agents", agent)).body.details.reason).to.equal("slug_taken")
-    const unconnected = await host.api<Refusal>("POST", "/v1/evals/agents", { ...agent, key: "other", integration: "nothing" })
+    expect(JSON.stringify((await host.api("GET", "/v1/agents")).body)).to.not.include("agent-secret")
+    expect((await host.api<Refusal>("POST", "/v1/agents", agent)).body.details.reason).to.equal("slug_taken")
+    const unconnected = await host.api<Refusal>("POST", "/v1/agents", { ...agent, key: "other", integration: "nothing" })
     expect([unconnected.status, unconnected.body.details.reason]).to.deep.equal([404, "agent_connection_missing"])
-    expect((await host.api("PATCH", "/v1/evals/agents/desk", { path: "/chat", expected_revision: 1 })).body).to.include({
+    expect((await host.api("PATCH", "/v1/agents/desk", { path: "/chat", expected_revision: 1 })).body).to.include({
       path: "/chat",
       revision: 2,
     })
-    await host.api("DELETE", "/v1/evals/agents/desk")
-    expect((await host.api<Refusal>("GET", "/v1/evals/agents/desk")).body.details.reason).to.equal("agent_not_found")
+    await host.api("DELETE", "/v1/agents/desk")
+    expect((await host.api<Refusal>("GET", "/v1/agents/desk")).body.details.reason).to.equal("agent_not_found")
   })
 
   describe("cases of what came", () => {

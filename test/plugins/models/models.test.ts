@@ -196,6 +196,7 @@ describe("models", () => {
       { purpose: "judge", model: "judge-1", images: true, setting: "plugins.settings.models.judge" },
       { purpose: "persona", model: "persona-1", images: false, setting: "plugins.settings.models.persona" },
       { purpose: "digest", model: "", images: false, setting: "plugins.settings.models.digest" },
+      { purpose: "agent", model: "", images: false, setting: "plugins.settings.models.agent" },
       { purpose: "embedding", model: "embed-1", images: false, setting: "plugins.settings.models.embedding" },
     ])
     expect(JSON.stringify(body)).to.not.include("sk-")

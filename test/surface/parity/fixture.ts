@@ -14,8 +14,9 @@ export interface ParityFixture {
 
 const fixtureModel = { base_url: "https://models.example/v1", model: "fixture", prices: { input: 0, output: 0 } }
 
-/** An agent that answers, as the examples connect it. */
+/** Agents that answer, and that take their time, as the examples connect them. */
 function answersOfAgent({ url }: OutgoingCall): CallResponse | undefined {
+  if (url.startsWith("https://agents.example.com/")) return { status: 202, headers: {}, body: "" }
   if (!url.startsWith("https://api.crm.example.com/")) return undefined
   return { status: 200, headers: { "content-type": "application/json" }, body: JSON.stringify({ output: "We are open." }) }
 }

@@ -1,4 +1,4 @@
-// The agents that suites judge, and how each is reached.
+// Agents, and how each is reached.
 import { z } from "zod"
 import {
   AppError,
@@ -15,24 +15,41 @@ import {
   Store,
   timestamp,
   Uuid,
+  Vault,
 } from "#core"
 import { Integrations } from "../../integrations/index.ts"
-import { agentAt } from "../agents.ts"
-import { AgentCollection, agentProtocols, type StoredAgent } from "../collections.ts"
+import {
+  AgentCollection,
+  type AgentProtocol,
+  agentAt,
+  agentProtocols,
+  agentSecretContext,
+  requireAgent,
+  type StoredAgent,
+} from "../agents/collection.ts"
+import { generateAgentSecret } from "../agents/signature.ts"
 import { AgentResource, ExpectedRevision, revised, shownAgent } from "./resource.ts"
 
-const path = "/v1/evals/agents"
+const path = "/v1/agents"
+const reading = { scope: "agents:read", role: "member" } as const
+const writing = { scope: "agents:write", role: "admin" } as const
 const byKey = { key: SlugOrId.describe("Key or UUID of the agent.") }
-const madeAgent = { given: { agent: "evals.create_agent" }, input: { key: resultOf("agent.key") } }
+const madeAgent = { given: { agent: "agents.create" }, input: { key: resultOf("agent.key") } }
+
+const Secret = z.string().describe("Signs what a webhook is sent and what it calls back with; shown once.")
 
 const fields = {
   name: Name,
   protocol: z
     .enum(agentProtocols)
     .describe(
-      "`chat_completions`: a POST with `messages`, as many model servers take it. `webhook`: a POST of `{ input, run_id, case, repeat }`, answered by `{ output, page?, html?, cost_millicents? }`.",
+      "`chat_completions`: a POST with `messages`, as many model servers take it. `webhook`: a signed POST, answered by `{ output, summary?, result_kind?, handles?, page?, html?, cost_millicents? }`, in an agent run also by 202 and a signed call to `callback_url` later. `model`: a model that the service has (plugins.settings.models).",
     ),
-  integration: SlugOrId.describe("Slug or UUID of a shared connection of the app `http`, which holds the address and the secrets."),
+  integration: z
+    .string()
+    .max(100)
+    .toLowerCase()
+    .describe("Slug or UUID of a shared connection of the app `http`, which holds the address and the credentials; empty for `model`."),
   path: z
     .string()
     .max(1_000)
@@ -41,8 +58,12 @@ const fields = {
       "a path that starts with one /, such as /chat/completions",
     )
     .describe("Below the connection's base."),
-  model: z.string().trim().max(200).describe("Of chat completions: the model's name."),
-  instructions: z.string().max(20_000).describe("Of chat completions: the system message; empty: none."),
+  model: z
+    .string()
+    .trim()
+    .max(200)
+    .describe("Of chat completions: the model's name. Of `model`: one of the configured ones; empty: the one for agents."),
+  instructions: z.string().max(20_000).describe("Of chat completions and `model`: the system message; empty: none."),
   timeout_ms: z.int().min(1_000).max(300_000).describe("Of one answer."),
   prices: z
     .strictObject({ input: z.number().min(0).max(1e9), output: z.number().min(0).max(1e9) })
@@ -50,10 +71,10 @@ const fields = {
 }
 
 export const createAgent = defineOperation({
-  name: "evals.create_agent",
-  summary: "Name an agent that suites can judge, and say how it is reached.",
+  name: "agents.create",
+  summary: "Name an agent that runs, evals and workstreams can use, and say how it is reached; its signing secret is shown once.",
   http: { method: "POST", path },
-  access: { scope: "evals:write", role: "admin" },
+  access: writing,
   hints: { readOnly: false, destructive: false, idempotent: false },
   input: z.strictObject({
     ...fields,
@@ -61,25 +82,29 @@ export const createAgent = defineOperation({
       .string()
       .regex(/^[a-z0-9][a-z0-9_-]{0,99}$/, "lower-case letters, digits, - and _, such as front-desk")
       .refine((text) => !isUuid(text), "a key, not a UUID")
-      .describe("What suites call it."),
+      .describe("What others call it."),
+    integration: fields.integration.default(""),
     path: fields.path.default("/"),
     model: fields.model.default(""),
     instructions: fields.instructions.default(""),
     timeout_ms: fields.timeout_ms.default(60_000),
     prices: fields.prices.default({ input: 0, output: 0 }),
   }),
-  output: AgentResource,
+  output: AgentResource.extend({ secret: Secret }),
   errors: ["invalid_argument", "not_found", "already_exists"],
+  secretOutput: ["secret"],
   examples: [
+    { input: { key: "front-desk", name: "Front desk", protocol: "model", instructions: "You answer at the front desk." } },
     {
+      title: "Behind a connection",
       given: { connection: "integrations.connect" },
-      input: { key: "front-desk", name: "Front desk", protocol: "webhook", integration: resultOf("connection.integration_id") },
+      input: { key: "writer", name: "Writer", protocol: "webhook", integration: resultOf("connection.integration_id") },
     },
   ],
-  inject: { store: Store, clock: Clock, ids: Ids, integrations: Integrations },
+  inject: { store: Store, clock: Clock, ids: Ids, integrations: Integrations, vault: Vault },
   async handle({ input, caller, deps, work }) {
     const organization = caller.organization.id
-    await requireConnection(deps.integrations, organization, input.integration)
+    await requireWay(deps.integrations, organization, input)
     if (await agentAt(deps.store, organization, input.key)) {
       throw new AppError("already_exists", `The organization has an agent "${input.key}" already; take another key.`, {
         reason: "slug_taken",
@@ -87,17 +112,19 @@ export const createAgent = defineOperation({
       })
     }
     const at = timestamp(deps.clock.now())
-    const agent: StoredAgent = { ...input, id: deps.ids.uuid(), revision: 1, created_at: at, updated_at: at }
+    const [id, text] = [deps.ids.uuid(), generateAgentSecret()]
+    const secret = deps.vault.seal(text, agentSecretContext(id))
+    const agent: StoredAgent = { ...input, id, secret, revision: 1, created_at: at, updated_at: at }
     work.in(AgentCollection, organization).insert(agent)
-    return shownAgent(agent)
+    return { ...shownAgent(agent), secret: text }
   },
 })
 
 export const listAgents = defineOperation({
-  name: "evals.list_agents",
-  summary: "List the agents that suites can judge, newest first.",
+  name: "agents.list",
+  summary: "List the agents, newest first.",
   http: { method: "GET", path },
-  access: { scope: "evals:read", role: "member" },
+  access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
   columns: ["key", "name", "protocol", "integration", "path", "updated_at"],
   input: z.strictObject(pageInput),
@@ -109,7 +136,7 @@ export const listAgents = defineOperation({
     const page = await deps.pager.page({
       collection: deps.store.open(AgentCollection, organization),
       organization,
-      cursorScope: "evals.list_agents",
+      cursorScope: "agents.list",
       filter: {},
       sort: { id: -1 },
       request: input,
@@ -119,10 +146,10 @@ export const listAgents = defineOperation({
 })
 
 export const getAgent = defineOperation({
-  name: "evals.get_agent",
-  summary: "Read an agent that suites can judge.",
+  name: "agents.get",
+  summary: "Read an agent.",
   http: { method: "GET", path: `${path}/{key}` },
-  access: { scope: "evals:read", role: "member" },
+  access: reading,
   hints: { readOnly: true, destructive: false, idempotent: true },
   input: z.strictObject(byKey),
   output: AgentResource,
@@ -133,10 +160,10 @@ export const getAgent = defineOperation({
 })
 
 export const updateAgent = defineOperation({
-  name: "evals.update_agent",
-  summary: "Change how an agent is reached; runs in progress keep how it was when they began.",
+  name: "agents.update",
+  summary: "Change how an agent is reached; runs of evals in progress keep how it was when they began.",
   http: { method: "PATCH", path: `${path}/{key}` },
-  access: { scope: "evals:write", role: "admin" },
+  access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({
     ...byKey,
@@ -158,7 +185,8 @@ export const updateAgent = defineOperation({
     const organization = caller.organization.id
     const agent = await requireAgent(deps.store, organization, key)
     requireRevision("agent", agent.revision, expected_revision)
-    if (given.integration !== undefined) await requireConnection(deps.integrations, organization, given.integration)
+    if (given.integration !== undefined || given.protocol !== undefined)
+      await requireWay(deps.integrations, organization, { protocol: agent.protocol, integration: agent.integration, ...defined(given) })
     const changed = revised(agent, given, deps.clock.now())
     if (changed === undefined) return shownAgent(agent)
     work.in(AgentCollection, organization).update(agent.id, { $set: changed }, { where: { revision: agent.revision } })
@@ -167,10 +195,10 @@ export const updateAgent = defineOperation({
 })
 
 export const deleteAgent = defineOperation({
-  name: "evals.delete_agent",
-  summary: "Remove an agent; suites that name it cannot run until they name another.",
+  name: "agents.delete",
+  summary: "Remove an agent; what names it cannot run until it names another.",
   http: { method: "DELETE", path: `${path}/{key}` },
-  access: { scope: "evals:write", role: "admin" },
+  access: writing,
   hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject(byKey),
   output: z.object({ id: Uuid, deleted: z.literal(true) }),
@@ -184,14 +212,50 @@ export const deleteAgent = defineOperation({
   },
 })
 
-async function requireAgent(store: Store, organization: string, key: string): Promise<StoredAgent> {
-  const found = await agentAt(store, organization, key)
-  if (found) return found
-  throw new AppError("not_found", `The organization has no agent "${key}"; GET /v1/evals/agents lists them.`, { reason: "agent_not_found" })
+export const rotateAgentSecret = defineOperation({
+  name: "agents.rotate_secret",
+  summary: "Give an agent a new signing secret, shown once; the old one ends at once.",
+  http: { method: "POST", path: `${path}/{key}/rotate-secret` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: false },
+  input: z.strictObject(byKey),
+  output: AgentResource.extend({ secret: Secret }),
+  errors: ["not_found", "aborted"],
+  secretOutput: ["secret"],
+  examples: [madeAgent],
+  inject: { store: Store, clock: Clock, vault: Vault },
+  async handle({ input: { key }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const agent = await requireAgent(deps.store, organization, key)
+    const text = generateAgentSecret()
+    const sealed = deps.vault.seal(text, agentSecretContext(agent.id))
+    const changed = { secret: { ...sealed }, updated_at: timestamp(deps.clock.now()), revision: agent.revision + 1 }
+    work.in(AgentCollection, organization).update(agent.id, { $set: changed }, { where: { revision: agent.revision } })
+    return { ...shownAgent({ ...agent, ...changed }), secret: text }
+  },
+})
+
+function defined<T extends object>(given: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
 }
 
-async function requireConnection(integrations: Integrations, organization: string, ref: string): Promise<void> {
-  if (await integrations.find(organization, ref)) return
-  const message = `integration: no connection "${ref}" is shared with the organization; POST /v1/integrations-connect with share_with_org makes one.`
+/** Throws where the agent could not be reached so. */
+async function requireWay(
+  integrations: Integrations,
+  organization: string,
+  { protocol, integration }: { protocol: AgentProtocol; integration: string },
+): Promise<void> {
+  if ((protocol === "model") !== (integration === "")) {
+    const message =
+      protocol === "model" ? "is not for an agent whose protocol is `model`; leave it empty" : "names the connection that reaches the agent"
+    throw new AppError("invalid_argument", `integration: ${message}.`, {
+      reason: "invalid_fields",
+      fields: [{ path: "integration", message }],
+    })
+  }
+  if (protocol === "model" || (await integrations.find(organization, integration))) return
+  const message = `integration: no connection "${integration}" is shared with the organization; POST /v1/integrations-connect with share_with_org makes one.`
   throw new AppError("not_found", message, { reason: "agent_connection_missing" })
 }

@@ -1,0 +1,30 @@
+// What is sent to a webhook, and what it sends back, is signed alike: HMAC-SHA-256 of `{timestamp}.{body}` under the agent's
+// secret, as inbound pipelines verify it with `hmac_sha256` and `require_timestamp`.
+import { createHmac, randomBytes } from "node:crypto"
+import { sameSecret } from "#core"
+
+export const signatureHeader = "X-Signature-256"
+export const timestampHeader = "X-Signature-Timestamp"
+const toleranceS = 300
+
+export function generateAgentSecret(): string {
+  return `whsec_${randomBytes(32).toString("base64")}`
+}
+
+/** `now` in milliseconds since the epoch. */
+export function signedHeaders(secret: string, body: string, now: number): Record<string, string> {
+  const time = String(Math.floor(now / 1_000))
+  return { [timestampHeader]: time, [signatureHeader]: signatureOf(secret, time, body) }
+}
+
+/** Headers with names in lower case. False for a wrong signature, and for one that is older or newer than five minutes. */
+export function isSigned(secret: string, headers: Readonly<Record<string, string>>, body: string, now: number): boolean {
+  const time = headers[timestampHeader.toLowerCase()] ?? ""
+  const given = headers[signatureHeader.toLowerCase()] ?? ""
+  const isFresh = /^\d{1,12}$/.test(time) && Math.abs(now / 1_000 - Number(time)) <= toleranceS
+  return sameSecret(given, signatureOf(secret, time, body)) && isFresh
+}
+
+function signatureOf(secret: string, time: string, body: string): string {
+  return `sha256=${createHmac("sha256", secret).update(`${time}.${body}`).digest("hex")}`
+}

@@ -1,0 +1,97 @@
+// Threads and their messages, and runs of agents with every step.
+import { type Document, defineCollection } from "#core"
+import type { ResultHandle } from "./agents/call.ts"
+import type { RunState } from "./runs/transitions.ts"
+
+export interface StoredThread extends Document {
+  title: string
+  message_count: number
+  /** Null where a service principal, or the service itself, made it. */
+  created_by_user_id: string | null
+  created_at: string
+  updated_at: string
+}
+
+export const ThreadCollection = defineCollection<StoredThread>()({
+  name: "threads",
+  scope: "organization",
+  times: ["created_at", "updated_at"],
+  indexes: [{ fields: ["-id"] }],
+})
+
+export const messageRoles = ["user", "agent", "note"] as const
+
+export interface StoredMessage extends Document {
+  thread_id: string
+  role: (typeof messageRoles)[number]
+  /** User, credential or key of the agent. */
+  author: string
+  content: string
+  agent_run_id: string | null
+  created_at: string
+}
+
+export const MessageCollection = defineCollection<StoredMessage>()({
+  name: "thread_messages",
+  scope: "organization",
+  times: ["created_at"],
+  indexes: [{ fields: ["thread_id", "-id"] }],
+  audit: "size",
+  auditFields: ["thread_id", "role", "author"],
+  repairsText: true,
+})
+
+export interface StoredAgentRun extends Document {
+  agent_id: string
+  agent_key: string
+  thread_id: string
+  /** What it is for, where another area began it: its kind there, and the id. */
+  subject: { kind: string; id: string } | null
+  state: RunState
+  /** 1, and one more each time it is resumed. */
+  attempt_number: number
+  input: string
+  output: string
+  summary: string
+  result_kind: string
+  handles: ResultHandle[]
+  /** Why it ended, where it did not succeed. */
+  terminal_reason: string
+  cost_millicents: number
+  requested_by: { credential_id: string; user_id: string | null } | null
+  revision: number
+  created_at: string
+  started_at: string | null
+  ended_at: string | null
+}
+
+export const AgentRunCollection = defineCollection<StoredAgentRun>()({
+  name: "agent_runs",
+  scope: "organization",
+  times: ["created_at", "started_at", "ended_at"],
+  indexes: [{ fields: ["-id"] }, { fields: ["state", "-id"] }, { fields: ["agent_key", "-id"] }, { fields: ["thread_id", "-id"] }],
+  audit: "size",
+  auditFields: ["state", "agent_key", "thread_id"],
+  repairsText: true,
+})
+
+export const stepKinds = ["queued", "asked", "try_failed", "handed_over", "reported", "succeeded", "failed", "canceled"] as const
+
+/** One thing that happened to a run; never changed. */
+export interface StoredRunStep extends Document {
+  run_id: string
+  attempt_number: number
+  kind: (typeof stepKinds)[number]
+  detail: string
+  cost_millicents: number
+  at: string
+}
+
+export const RunStepCollection = defineCollection<StoredRunStep>()({
+  name: "agent_run_steps",
+  scope: "organization",
+  times: ["at"],
+  indexes: [{ fields: ["run_id", "-id"] }],
+  audit: "none",
+  repairsText: true,
+})

@@ -1,0 +1,64 @@
+// Threads with messages, agents, and runs of agents: the records that evals, workstreams and heartbeats refer to.
+
+import { z } from "zod"
+import { Clock, definePlugin, Ids, JobQueue, Store, UnitsOfWork, Vault } from "#core"
+import { Integrations } from "../integrations/index.ts"
+import { Models } from "../models/index.ts"
+import { AskAgents, createAskAgents } from "./agents/call.ts"
+import { AgentCollection } from "./agents/collection.ts"
+import { AgentRunCollection, MessageCollection, RunStepCollection, ThreadCollection } from "./collections.ts"
+import { cancelRun, getAgentRun, listAgentRuns, listRunSteps, resumeRun, startRun } from "./operations/agent-runs.ts"
+import { createAgent, deleteAgent, getAgent, listAgents, rotateAgentSecret, updateAgent } from "./operations/agents.ts"
+import { appendMessage, createThread, getThread, listMessages, listThreads } from "./operations/threads.ts"
+import { reasons } from "./reasons.ts"
+import { AgentRuns, AgentRunsToken } from "./runs/agent-runs.ts"
+import { agentCallback } from "./runs/callback.ts"
+import { expireJob, runJob } from "./runs/jobs.ts"
+import { createThreads, Threads } from "./threads.ts"
+
+export { type AgentAnswer, AskAgents, type ResultHandle } from "./agents/call.ts"
+export {
+  AgentCollection,
+  type AgentContact,
+  agentAt,
+  agentSecretContext,
+  contactOf,
+  requireAgent,
+  type StoredAgent,
+} from "./agents/collection.ts"
+export type { StoredAgentRun } from "./collections.ts"
+export { type AgentRuns, AgentRunsToken } from "./runs/agent-runs.ts"
+export { Threads } from "./threads.ts"
+
+const Settings = z.strictObject({
+  callback_hours: z.number().min(0.1).max(720).default(24).describe("How long an agent that took a run has to call back."),
+  run_slots: z.int().min(1).max(100).default(8).describe("Runs at once on this node, of those that ask their agent."),
+})
+
+export default definePlugin({
+  id: "threads",
+  reasons,
+  needs: ["integrations", "models", "outgoing-http"],
+  config: Settings,
+  async generates() {
+    const { runPage, runPageFile } = await import("./runs/page.ts")
+    return [{ file: runPageFile, text: runPage() }]
+  },
+  register(registrar, { callback_hours, run_slots }) {
+    registrar.collections(AgentCollection, ThreadCollection, MessageCollection, AgentRunCollection, RunStepCollection)
+    registrar.operations(createThread, listThreads, getThread, appendMessage, listMessages)
+    registrar.operations(createAgent, listAgents, getAgent, updateAgent, deleteAgent, rotateAgentSecret)
+    registrar.operations(startRun, listAgentRuns, getAgentRun, listRunSteps, cancelRun, resumeRun)
+    registrar.routes(agentCallback)
+    registrar.jobs({ ...runJob, slots: run_slots }, expireJob)
+    registrar.provide(Threads, { inject: { store: Store, clock: Clock, ids: Ids }, create: createThreads })
+    registrar.provide(AskAgents, {
+      inject: { integrations: Integrations, models: Models, vault: Vault, clock: Clock },
+      create: createAskAgents,
+    })
+    registrar.provide(AgentRunsToken, {
+      inject: { store: Store, clock: Clock, ids: Ids, works: UnitsOfWork, queue: JobQueue, threads: Threads },
+      create: (deps) => new AgentRuns({ ...deps, callbackMs: callback_hours * 3_600_000 }),
+    })
+  },
+})

@@ -1,0 +1,181 @@
+// Runs of agents: started, listed, read, canceled and resumed.
+import { z } from "zod"
+import { defineOperation, Pager, pageInput, resultOf, Store, Uuid } from "#core"
+import { requireAgent } from "../agents/collection.ts"
+import { AgentRunCollection, RunStepCollection } from "../collections.ts"
+import { AgentRunsToken } from "../runs/agent-runs.ts"
+import { maxContent, Threads } from "../threads.ts"
+import { AgentRunResource, madeThread, RunStepResource, runStates, shownRun, shownStep } from "./resource.ts"
+
+const path = "/v1/agent-runs"
+const reading = { scope: "agent_runs:read", role: "member" } as const
+const writing = { scope: "agent_runs:write", role: "member" } as const
+const begun = {
+  given: {
+    agent: "agents.create",
+    run: { operation: "agent_runs.start", input: { agent_key: resultOf("agent.key"), input: "Write a headline." } },
+  },
+  input: { id: resultOf("run.id") },
+}
+
+export const startRun = defineOperation({
+  name: "agent_runs.start",
+  summary: "Ask an agent something, as a run that can be followed, canceled and resumed.",
+  description:
+    "The input becomes a message of the thread, which the agent is shown with what came before it. The answer is durable work: read the run, or its steps, to see how far it is.",
+  http: { method: "POST", path },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({
+    agent_key: z.string().min(1).max(100).toLowerCase().describe("Key or UUID of the agent."),
+    input: z.string().min(1).max(maxContent).describe("What it is asked."),
+    thread_id: Uuid.optional().describe("Absent: a thread is made."),
+  }),
+  output: AgentRunResource,
+  errors: ["invalid_argument", "not_found"],
+  auditSize: ["input"],
+  examples: [{ given: { agent: "agents.create", ...madeThread }, input: { agent_key: resultOf("agent.key"), input: "Write a headline." } }],
+  inject: { store: Store, threads: Threads, runs: AgentRunsToken },
+  async handle({ input: { agent_key, input, thread_id }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const agent = await requireAgent(deps.store, organization, agent_key)
+    if (thread_id !== undefined) await deps.threads.require(organization, thread_id)
+    const by = { credential_id: caller.credential.id, user_id: caller.user?.id ?? null }
+    return shownRun(deps.runs.start(work, organization, { agent, threadId: thread_id, input, by }))
+  },
+})
+
+export const listAgentRuns = defineOperation({
+  name: "agent_runs.list",
+  summary: "List runs of agents, newest first.",
+  http: { method: "GET", path },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["agent_key", "state", "summary", "cost_millicents", "created_at", "id"],
+  input: z.strictObject({
+    state: z.enum(runStates).optional(),
+    agent_key: z.string().max(100).optional().describe("Key of the agent."),
+    thread_id: Uuid.optional(),
+    ...pageInput,
+  }),
+  output: z.object({ agent_runs: z.array(AgentRunResource), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager },
+  async handle({ input: { limit, cursor, ...asked }, caller, deps }) {
+    const organization = caller.organization.id
+    const filter = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
+    const page = await deps.pager.page({
+      collection: deps.store.open(AgentRunCollection, organization),
+      organization,
+      cursorScope: `agent_runs.list ${JSON.stringify(filter)}`,
+      filter,
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+    return { agent_runs: page.items.map(shownRun), next_cursor: page.next_cursor }
+  },
+})
+
+export const getAgentRun = defineOperation({
+  name: "agent_runs.get",
+  summary: "Read a run of an agent.",
+  http: { method: "GET", path: `${path}/{id}` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ id: Uuid }),
+  output: AgentRunResource,
+  errors: ["not_found"],
+  examples: [begun],
+  inject: { runs: AgentRunsToken },
+  handle: async ({ input, caller, deps }) => shownRun(await deps.runs.require(caller.organization.id, input.id)),
+})
+
+export const listRunSteps = defineOperation({
+  name: "agent_runs.list_steps",
+  summary: "List everything that happened to a run, newest first.",
+  http: { method: "GET", path: `${path}/{id}/steps` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["attempt_number", "kind", "detail", "cost_millicents", "at"],
+  input: z.strictObject({ id: Uuid, ...pageInput }),
+  output: z.object({ steps: z.array(RunStepResource), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [begun],
+  inject: { store: Store, pager: Pager, runs: AgentRunsToken },
+  async handle({ input: { id, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    await deps.runs.require(organization, id)
+    const page = await deps.pager.page({
+      collection: deps.store.open(RunStepCollection, organization),
+      organization,
+      cursorScope: `agent_runs.list_steps ${id}`,
+      filter: { run_id: id },
+      sort: { id: -1 },
+      request,
+    })
+    return { steps: page.items.map(shownStep), next_cursor: page.next_cursor }
+  },
+})
+
+export const cancelRun = defineOperation({
+  name: "agent_runs.cancel",
+  summary: "Cancel a run that has not ended; an answer that comes later is not taken.",
+  description: "A call in progress is not recalled, and may cost something.",
+  http: { method: "POST", path: `${path}/{id}/cancel` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: false },
+  input: z.strictObject({ id: Uuid, reason: z.string().trim().max(1_000).default("") }),
+  output: AgentRunResource,
+  errors: ["not_found", "failed_precondition", "aborted"],
+  examples: [waiting()],
+  inject: { runs: AgentRunsToken },
+  async handle({ input: { id, reason }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const run = await deps.runs.require(organization, id)
+    const why = reason === "" ? "Canceled by a caller." : reason
+    return shownRun(
+      await deps.runs.move(work, organization, run, { event: "cancel", step: { kind: "canceled", detail: why }, reason: why }),
+    )
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const resumeRun = defineOperation({
+  name: "agent_runs.resume",
+  summary: "Ask the agent of a failed or canceled run once more.",
+  http: { method: "POST", path: `${path}/{id}/resume` },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({ id: Uuid }),
+  output: AgentRunResource,
+  errors: ["not_found", "failed_precondition", "aborted"],
+  examples: [
+    {
+      given: { ...waiting().given, canceled: { operation: "agent_runs.cancel", input: { id: resultOf("run.id") } } },
+      input: { id: resultOf("canceled.id") },
+    },
+  ],
+  inject: { runs: AgentRunsToken },
+  async handle({ input: { id }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const run = await deps.runs.require(organization, id)
+    return shownRun(await deps.runs.move(work, organization, run, { event: "resume", step: { kind: "queued", detail: "" } }))
+  },
+  onConflict: async ({ error }) => error,
+})
+
+/** A run of an agent that takes its time: it answers 202, and calls back. */
+function waiting() {
+  const credentials = { base_url: "https://agents.example.com" }
+  return {
+    given: {
+      connection: { operation: "integrations.connect", input: { app: "http", name: "Agents", credentials, share_with_org: true } },
+      agent: {
+        operation: "agents.create",
+        input: { key: "slow", name: "Slow", protocol: "webhook", integration: resultOf("connection.integration_id") },
+      },
+      run: { operation: "agent_runs.start", input: { agent_key: resultOf("agent.key"), input: "Write a report." } },
+    },
+    input: { id: resultOf("run.id") },
+  }
+}

@@ -1,0 +1,207 @@
+// Runs of agents: begun in a commit with their job, moved by the table of transitions, every step recorded. What a run is
+// for (an attempt of a workstream, say) is told how it ended in the same commit, and pays for it.
+import {
+  AppError,
+  type Clock,
+  type Ids,
+  type JobQueue,
+  type Json,
+  nextState,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+  type UnitsOfWork,
+} from "#core"
+import type { Account } from "../../models/index.ts"
+import type { AgentAnswer } from "../agents/call.ts"
+import type { StoredAgent } from "../agents/collection.ts"
+import { AgentRunCollection, RunStepCollection, type StoredAgentRun, type StoredRunStep } from "../collections.ts"
+import type { Threads } from "../threads.ts"
+import { expireRef, runRef } from "./job-refs.ts"
+import { type RunEvent, runMachine } from "./transitions.ts"
+
+export interface NewRun {
+  readonly agent: StoredAgent
+  /** Absent: a thread is made. */
+  readonly threadId?: string | undefined
+  readonly input: string
+  readonly subject?: StoredAgentRun["subject"]
+  readonly by: NonNullable<StoredAgentRun["requested_by"]>
+}
+
+/** What runs are made for by another area. */
+export interface RunSubject {
+  /** What calls of models are charged to, beside the organization. */
+  account(organization: string, id: string): Account
+  /** Stages what the end of a run means. */
+  ended(work: UnitOfWork, organization: string, run: StoredAgentRun): Promise<void>
+}
+
+export interface RunDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly works: UnitsOfWork
+  readonly queue: JobQueue
+  readonly threads: Threads
+  /** How long an agent has to call back. */
+  readonly callbackMs: number
+}
+
+/** How a run goes on: the event, with what it leaves. */
+export interface RunMove {
+  readonly event: RunEvent
+  readonly step: Pick<StoredRunStep, "kind" | "detail">
+  readonly answer?: AgentAnswer
+  readonly reason?: string
+}
+
+const maxReason = 1_000
+/** A commit that came second is made again, from what is there then. */
+const maxTries = 5
+
+export class AgentRuns {
+  readonly #deps: RunDeps
+  readonly #subjects = new Map<string, RunSubject>()
+
+  constructor(deps: RunDeps) {
+    this.#deps = deps
+  }
+
+  /** To be called while services are created. */
+  serve(kind: string, subject: RunSubject): void {
+    this.#subjects.set(kind, subject)
+  }
+
+  /** Throws `not_found`. */
+  async require(organization: string, id: string): Promise<StoredAgentRun> {
+    const found = await this.#deps.store.open(AgentRunCollection, organization).get(id)
+    if (found) return found
+    const message = `The organization has no agent run ${id}; GET /v1/agent-runs lists them.`
+    throw new AppError("not_found", message, { reason: "agent_run_not_found" })
+  }
+
+  accountOf(organization: string, { subject }: StoredAgentRun): Account | undefined {
+    return subject === null ? undefined : this.#subjects.get(subject.kind)?.account(organization, subject.id)
+  }
+
+  /** Stages a run with its job; its input is a message of the thread. */
+  start(work: UnitOfWork, organization: string, { agent, threadId, input, subject = null, by }: NewRun): StoredAgentRun {
+    const { clock, ids, threads } = this.#deps
+    const thread = threadId ?? threads.create(work, organization, { title: `Runs of ${agent.name}`, userId: by.user_id }).id
+    const run: StoredAgentRun = {
+      id: ids.uuid(),
+      agent_id: agent.id,
+      agent_key: agent.key,
+      thread_id: thread,
+      subject,
+      state: runMachine.initial,
+      attempt_number: 1,
+      input,
+      output: "",
+      summary: "",
+      result_kind: "",
+      handles: [],
+      terminal_reason: "",
+      cost_millicents: 0,
+      requested_by: by,
+      revision: 1,
+      created_at: timestamp(clock.now()),
+      started_at: null,
+      ended_at: null,
+    }
+    work.in(AgentRunCollection, organization).insert(run)
+    threads.append(work, organization, thread, {
+      role: "user",
+      author: by.user_id ?? by.credential_id,
+      content: input,
+      agent_run_id: run.id,
+    })
+    this.#enqueue(work, organization, run)
+    return run
+  }
+
+  /** Stages a move of the run as read; throws where the table does not have it. The commit is `aborted` where it moved meanwhile. */
+  async move(
+    work: UnitOfWork,
+    organization: string,
+    run: StoredAgentRun,
+    { event, step, answer, reason }: RunMove,
+  ): Promise<StoredAgentRun> {
+    const { clock, threads, queue } = this.#deps
+    const state = nextState(runMachine, run.state, event, { unbound: run.subject === null })
+    const now = clock.now()
+    const at = timestamp(now)
+    const isOver = state === "succeeded" || state === "failed" || state === "canceled"
+    const resumes = event === "resume"
+    const cost = Math.ceil(answer?.costMillicents ?? 0)
+    const change = {
+      state,
+      revision: run.revision + 1,
+      started_at: event === "begin" ? (run.started_at ?? at) : run.started_at,
+      ended_at: isOver ? at : null,
+      terminal_reason: (reason ?? "").slice(0, maxReason),
+      cost_millicents: run.cost_millicents + cost,
+      ...(resumes ? { attempt_number: run.attempt_number + 1 } : {}),
+      ...(answer
+        ? {
+            output: answer.output,
+            summary: answer.summary,
+            result_kind: answer.resultKind,
+            handles: answer.handles.map((one) => ({ ...one })),
+          }
+        : {}),
+    }
+    const moved: StoredAgentRun = { ...run, ...change }
+    const where = { revision: run.revision }
+    work.in(AgentRunCollection, organization).update(run.id, { $set: change as Record<string, Json> }, { where })
+    if (resumes) this.#enqueue(work, organization, moved)
+    else this.record(work, organization, moved, { ...step, cost_millicents: cost })
+    if (event === "hand_over") {
+      const payload = { run_id: run.id, attempt_number: run.attempt_number }
+      queue.enqueue(work, expireRef, payload, { organization, runAt: now + this.#deps.callbackMs })
+    }
+    if (answer) {
+      const said = { role: "agent", author: run.agent_key, content: answer.output, agent_run_id: run.id } as const
+      if (answer.output !== "") threads.append(work, organization, run.thread_id, said)
+      if (!answer.charged && cost > 0) this.accountOf(organization, run)?.pay(work, cost)
+    }
+    if (isOver && run.subject) await this.#subjects.get(run.subject.kind)?.ended(work, organization, moved)
+    return moved
+  }
+
+  /** Commits a move of the attempt as it is by now; undefined where it has ended, or another attempt began. */
+  async settle(organization: string, runId: string, attempt: number, move: RunMove): Promise<StoredAgentRun | undefined> {
+    for (let tries = 1; ; tries++) {
+      const run = await this.#deps.store.open(AgentRunCollection, organization).get(runId)
+      if (!run || run.attempt_number !== attempt || run.ended_at !== null) return undefined
+      try {
+        return await this.#deps.works.run((work) => this.move(work, organization, run, move))
+      } catch (error) {
+        const cameSecond = error instanceof AppError && error.code === "aborted"
+        if (!cameSecond || tries >= maxTries) throw error
+      }
+    }
+  }
+
+  /** Stages a step. */
+  record(
+    work: UnitOfWork,
+    organization: string,
+    { id, attempt_number }: StoredAgentRun,
+    { kind, detail, cost_millicents }: Pick<StoredRunStep, "kind" | "detail" | "cost_millicents">,
+  ): void {
+    const { clock, ids } = this.#deps
+    const step = { run_id: id, attempt_number, kind, detail: detail.slice(0, maxReason), cost_millicents, at: timestamp(clock.now()) }
+    work.in(RunStepCollection, organization).insert({ id: ids.uuid(), ...step })
+  }
+
+  #enqueue(work: UnitOfWork, organization: string, run: StoredAgentRun): void {
+    const payload = { run_id: run.id, attempt_number: run.attempt_number }
+    this.#deps.queue.enqueue(work, runRef, payload, { organization, key: run.agent_id })
+    this.record(work, organization, run, { kind: "queued", detail: "", cost_millicents: 0 })
+  }
+}
+
+export const AgentRunsToken = token<AgentRuns>("AgentRuns")

@@ -1,0 +1,101 @@
+// Where an agent calls back: to say how far it is, and with its answer. The call is signed as the request to it was.
+import { AppError, Clock, defineRoute, isUuid, type Json, nextState, type PublicUrl, Store, UnitsOfWork, Vault } from "#core"
+import { type AgentAnswer, webhookAnswer } from "../agents/call.ts"
+import { AgentCollection, agentSecretContext } from "../agents/collection.ts"
+import { isSigned } from "../agents/signature.ts"
+import { AgentRunCollection, type StoredAgentRun } from "../collections.ts"
+import { AgentRunsToken, type RunMove } from "./agent-runs.ts"
+import { runMachine } from "./transitions.ts"
+
+const path = "/v1/agent-callbacks"
+
+export function callbackUrl(base: ReturnType<PublicUrl>, organization: string, { id, attempt_number }: StoredAgentRun): string {
+  return `${base}${path}/${organization}/${id}/${attempt_number}`
+}
+
+export const agentCallback = defineRoute({
+  name: "agent_runs.callback",
+  summary: "Call back to an agent run: the `callback_url` that its agent was sent.",
+  method: "POST",
+  path: `${path}/{organization}/{run}/{attempt}`,
+  maxBodyBytes: 262_144,
+  inject: { store: Store, clock: Clock, vault: Vault, works: UnitsOfWork, runs: AgentRunsToken },
+  document: {
+    description:
+      "Signed as the request to the agent was: `X-Signature-256: sha256=<hex>`, the HMAC-SHA-256 of `{timestamp}.{body}` under the agent's secret, and `X-Signature-Timestamp` in seconds, at most five minutes old.",
+    path: { organization: "As in callback_url.", run: "As in callback_url.", attempt: "As in callback_url." },
+    body: {
+      description:
+        "The answer: `{ output, summary?, result_kind?, handles?, cost_millicents? }`; `{ error }`; or how far it is: `{ step }`.",
+      content: { "application/json": { schema: { type: "object" } } },
+    },
+    answers: {
+      "200": { description: "Taken; `state` is the run's.", type: "application/json" },
+      "400": { description: "Not such a body, or the run has ended." },
+      "401": { description: "Not signed by the agent of such a run." },
+    },
+  },
+  async handle({ request, deps }) {
+    const { organization = "", run: runId = "", attempt = "" } = request.params
+    const body = Buffer.from(await request.body()).toString("utf8")
+    const run = await signedRun(deps, { organization, runId, attempt, headers: request.headers, body })
+    const said = objectOf(body)
+    const { step, error } = said
+    if (typeof step === "string") {
+      nextState(runMachine, run.state, "succeed", { unbound: false })
+      await deps.works.run((work) => deps.runs.record(work, organization, run, { kind: "reported", detail: step, cost_millicents: 0 }))
+      return answered(run.state)
+    }
+    const reason = typeof error === "string" ? error : undefined
+    const move: RunMove =
+      reason === undefined
+        ? succeeded(webhookAnswer(run.agent_key, said))
+        : { event: "fail", step: { kind: "failed", detail: reason }, reason }
+    const moved = await deps.runs.settle(organization, run.id, run.attempt_number, move)
+    if (moved) return answered(moved.state)
+    // It has ended: the table says what is possible now.
+    nextState(runMachine, (await deps.runs.require(organization, run.id)).state, move.event, { unbound: false })
+    return answered(run.state)
+  },
+})
+
+interface Called {
+  readonly organization: string
+  readonly runId: string
+  readonly attempt: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Throws the same for what does not exist and for what is not signed. */
+async function signedRun(
+  { store, vault, clock }: { readonly store: Store; readonly vault: Vault; readonly clock: Clock },
+  { organization, runId, attempt, headers, body }: Called,
+): Promise<StoredAgentRun> {
+  const run = isUuid(organization) && isUuid(runId) ? await store.open(AgentRunCollection, organization).get(runId) : undefined
+  const agent = run && (await store.open(AgentCollection, organization).get(run.agent_id))
+  if (run && agent && String(run.attempt_number) === attempt) {
+    const secret = vault.open(agent.secret, agentSecretContext(agent.id))
+    if (isSigned(secret, headers, body, clock.now())) return run
+  }
+  const message = "The call back is not signed by the agent of such a run and attempt, within the last five minutes."
+  throw new AppError("unauthenticated", message, { reason: "callback_refused" })
+}
+
+function succeeded(answer: AgentAnswer): RunMove {
+  return { event: "succeed", step: { kind: "succeeded", detail: answer.summary }, answer }
+}
+
+function objectOf(text: string): { readonly [field: string]: Json | undefined } {
+  try {
+    const value = JSON.parse(text) as Json
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value
+  } catch {
+    // Refused below, as another text that is not an object.
+  }
+  throw new AppError("invalid_argument", "The body is not a JSON object.", { reason: "body_not_an_object" })
+}
+
+function answered(state: string) {
+  return { headers: { "Content-Type": "application/json; charset=utf-8" }, body: JSON.stringify({ state }) }
+}

@@ -1,0 +1,113 @@
+// Asking the agent of a run, as a durable job; and ending a run whose agent never called back.
+import { AppError, defineJob, derivedUuid, type Json, PublicUrl, Store, UnitsOfWork } from "#core"
+import { type AgentTurn, AskAgents } from "../agents/call.ts"
+import { AgentCollection, type AgentContact, contactOf } from "../agents/collection.ts"
+import { AgentRunCollection, type StoredAgentRun, type StoredMessage } from "../collections.ts"
+import { Threads } from "../threads.ts"
+import { AgentRunsToken } from "./agent-runs.ts"
+import { callbackUrl } from "./callback.ts"
+import { expireRef, runRef } from "./job-refs.ts"
+
+/** Of the thread, what an agent is shown: the newest messages, and no more characters than this. */
+const maxMessages = 50
+const maxCharacters = 100_000
+/** Codes of failures that a later try may not meet. */
+const passing = new Set(["unavailable", "deadline_exceeded", "aborted"])
+
+export const runJob = defineJob({
+  ...runRef,
+  summary: "Asks the agent of a run.",
+  inject: { store: Store, works: UnitsOfWork, runs: AgentRunsToken, agents: AskAgents, threads: Threads, publicUrl: PublicUrl },
+  async run({ payload: { run_id, attempt_number }, deps, organization = "", attempt, last, signal }) {
+    const { runs, store, threads, publicUrl } = deps
+    // A try that handed it over, and whose end was not kept.
+    if ((await store.open(AgentRunCollection, organization).get(run_id))?.state === "waiting") return
+    const begun = await runs.settle(organization, run_id, attempt_number, {
+      event: "begin",
+      step: { kind: "asked", detail: attempt === 1 ? "" : `try ${attempt}` },
+    })
+    if (!begun) return
+    const account = runs.accountOf(organization, begun)
+    try {
+      const agent = await store.open(AgentCollection, organization).get(begun.agent_id)
+      if (!agent) throw new AppError("failed_precondition", `The agent "${begun.agent_key}" was removed.`, { reason: "agent_gone" })
+      // An agent behind a connection says afterwards what it cost.
+      await account?.check(1)
+      const messages = await threads.last(organization, begun.thread_id, maxMessages)
+      const answer = await deps.agents.ask(organization, {
+        id: derivedUuid("agent run", begun.id, String(attempt_number)),
+        agent: contactOf(agent),
+        body: bodyOf(begun, agent, messages, callbackUrl(publicUrl(), organization, begun)),
+        turns: turnsOf(begun, messages),
+        signal,
+        mayCallBack: true,
+        ...(account ? { account } : {}),
+      })
+      await runs.settle(
+        organization,
+        run_id,
+        attempt_number,
+        answer === "accepted"
+          ? { event: "hand_over", step: { kind: "handed_over", detail: "The agent took it, and calls back." } }
+          : { event: "succeed", step: { kind: "succeeded", detail: answer.summary }, answer },
+      )
+    } catch (error) {
+      const reason = error instanceof AppError ? error.message : "The run failed for a reason that is in the service's log."
+      if (!last && isPassing(error)) {
+        await deps.works.run((work) => runs.record(work, organization, begun, { kind: "try_failed", detail: reason, cost_millicents: 0 }))
+        throw error
+      }
+      await runs.settle(organization, run_id, attempt_number, { event: "fail", step: { kind: "failed", detail: reason }, reason })
+      if (!(error instanceof AppError)) throw error
+    }
+  },
+  async exhausted({ payload: { run_id, attempt_number }, deps, organization = "" }) {
+    const reason = "The run could not be carried out."
+    await deps.runs.settle(organization, run_id, attempt_number, { event: "fail", step: { kind: "failed", detail: reason }, reason })
+  },
+})
+
+export const expireJob = defineJob({
+  ...expireRef,
+  summary: "Ends a run whose agent did not call back.",
+  inject: { store: Store, runs: AgentRunsToken },
+  async run({ payload: { run_id, attempt_number }, deps, organization = "" }) {
+    const run = await deps.store.open(AgentRunCollection, organization).get(run_id)
+    if (run?.state !== "waiting") return
+    const reason = "The agent did not call back in time."
+    await deps.runs.settle(organization, run_id, attempt_number, { event: "fail", step: { kind: "failed", detail: reason }, reason })
+  },
+})
+
+function isPassing(error: unknown): boolean {
+  return !(error instanceof AppError) || (passing.has(error.code) && error.details["retryable"] !== false)
+}
+
+function bodyOf(
+  { id, thread_id, attempt_number, input, subject }: StoredAgentRun,
+  { key }: AgentContact,
+  messages: readonly StoredMessage[],
+  callback_url: string,
+): { [field: string]: Json } {
+  const shown = shownOf(messages).map(({ role, author, content, created_at }) => ({ role, author, content, created_at }))
+  return { run_id: id, agent_key: key, thread_id, attempt_number, input, subject: subject && { ...subject }, messages: shown, callback_url }
+}
+
+function turnsOf({ agent_key }: StoredAgentRun, messages: readonly StoredMessage[]): AgentTurn[] {
+  return shownOf(messages).map(({ role, author, content }) => ({
+    role: role === "agent" && author === agent_key ? "assistant" : "user",
+    content,
+  }))
+}
+
+/** As many of the newest as fit; the last one always. */
+function shownOf(messages: readonly StoredMessage[]): StoredMessage[] {
+  let left = maxCharacters
+  const shown: StoredMessage[] = []
+  for (const message of messages.toReversed()) {
+    left -= message.content.length
+    if (left < 0 && shown.length > 0) break
+    shown.unshift(message)
+  }
+  return shown
+}

@@ -1,0 +1,63 @@
+// Threads: made, found, and written to. A message is never changed.
+import { AppError, type Clock, type Ids, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { MessageCollection, type StoredMessage, type StoredThread, ThreadCollection } from "./collections.ts"
+
+export type NewMessage = Pick<StoredMessage, "role" | "author" | "content"> & { readonly agent_run_id?: string | null }
+
+/** What is kept of a message, characters. */
+export const maxContent = 20_000
+
+export interface Threads {
+  /** Throws `not_found`. */
+  require(organization: string, id: string): Promise<StoredThread>
+  /** Stages a thread. */
+  create(work: UnitOfWork, organization: string, thread: { readonly title: string; readonly userId: string | null }): StoredThread
+  /** Stages a message. */
+  append(work: UnitOfWork, organization: string, threadId: string, message: NewMessage): StoredMessage
+  /** The newest messages, oldest first. */
+  last(organization: string, threadId: string, limit: number): Promise<StoredMessage[]>
+}
+
+export const Threads = token<Threads>("Threads")
+
+export function createThreads({ store, clock, ids }: { store: Store; clock: Clock; ids: Ids }): Threads {
+  return {
+    async require(organization, id) {
+      const found = await store.open(ThreadCollection, organization).get(id)
+      if (found) return found
+      throw new AppError("not_found", `The organization has no thread ${id}; GET /v1/threads lists them.`, { reason: "thread_not_found" })
+    },
+    create(work, organization, { title, userId }) {
+      const at = timestamp(clock.now())
+      const thread: StoredThread = {
+        id: ids.uuid(),
+        title,
+        message_count: 0,
+        created_by_user_id: userId,
+        created_at: at,
+        updated_at: at,
+      }
+      work.in(ThreadCollection, organization).insert(thread)
+      return thread
+    },
+    append(work, organization, threadId, { role, author, content, agent_run_id = null }) {
+      const at = timestamp(clock.now())
+      const message: StoredMessage = {
+        id: ids.uuid(),
+        thread_id: threadId,
+        role,
+        author,
+        content: content.slice(0, maxContent),
+        agent_run_id,
+        created_at: at,
+      }
+      work.in(MessageCollection, organization).insert(message)
+      work.in(ThreadCollection, organization).update(threadId, { $inc: { message_count: 1 }, $set: { updated_at: at } })
+      return message
+    },
+    async last(organization, threadId, limit) {
+      const found = await store.open(MessageCollection, organization).find({ thread_id: threadId }, { sort: { id: -1 }, limit })
+      return found.reverse()
+    },
+  }
+}
