@@ -20,7 +20,9 @@ describe("profiles", () => {
   afterEach(() => rmSync(home, { recursive: true, force: true }))
   after(() => host.stop())
 
-  const run = (args: string[], { env = {}, ...options }: RunOptions = {}) => runMillrace(args, { env: { HOME: home, ...env }, ...options })
+  // The folder of the tests may hold a service of its own, whose key a command without a profile would take.
+  const run = (args: string[], { env = {}, ...options }: RunOptions = {}) =>
+    runMillrace(args, { env: { HOME: home, MILLRACE_DATA_DIR: home, ...env }, ...options })
   const file = () => join(home, ".config/millrace/profiles.json")
 
   it("keep a key from standard input, readable by the user alone, once the service has taken it", async () => {

@@ -7,6 +7,8 @@ import { notUtf8, parseText, schemaProblems, utf8Text } from "#core/engine"
 import { AppDocument } from "./document.ts"
 
 const shipped = fileURLToPath(new URL("./documents", import.meta.url))
+/** By text: services of one process read the same documents. */
+const valid = new Map<string, AppDocument>()
 
 /** The documents that ship, and those in `folders`, relative to the project. Throws with every problem, one a line. */
 export function readAppDocuments(folders: readonly string[], project = process.cwd()): AppDocument[] {
@@ -40,6 +42,8 @@ function readOne(path: string, file: string, problems: string[]): AppDocument | 
     problems.push(`${file}: ${notUtf8}`)
     return undefined
   }
+  const known = valid.get(text)
+  if (known) return known
   const { value, findings, locate } = parseText(text)
   const broken = findings.filter(({ level }) => level === "error")
   if (broken.length > 0) {
@@ -47,7 +51,10 @@ function readOne(path: string, file: string, problems: string[]): AppDocument | 
     return undefined
   }
   const parsed = AppDocument.safeParse(value)
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    valid.set(text, parsed.data)
+    return parsed.data
+  }
   for (const { pointer, message } of schemaProblems({ schema: AppDocument, value, issues: parsed.error.issues }, "")) {
     const { line, column } = locate(pointer) ?? { line: 1, column: 1 }
     problems.push(`${file}:${line}:${column}: ${pointer.slice(1).replaceAll("/", ".") || "(document)"}: ${message}`)
