@@ -8,6 +8,7 @@ import type {} from "../plugins/actions/respond/reasons.ts"
 import type {} from "../plugins/approvals/reasons.ts"
 import type {} from "../plugins/autonomy/reasons.ts"
 import type {} from "../plugins/buckets/reasons.ts"
+import type {} from "../plugins/conversations/reasons.ts"
 import type {} from "../plugins/datasets/reasons.ts"
 import type {} from "../plugins/email/reasons.ts"
 import type {} from "../plugins/evals/reasons.ts"
@@ -53,6 +54,8 @@ export type Operations = {
   "auth_modes.list": typeof import("../plugins/event-pipelines/operations/declarations.ts").listAuthModes
   "autonomy_gates.get": typeof import("../plugins/autonomy/operations.ts").getGates
   "autonomy_gates.set": typeof import("../plugins/autonomy/operations.ts").setGates
+  "chatapp_conversations.get": typeof import("../plugins/conversations/operations/conversations.ts").getChatAppConversation
+  "chatapp_conversations.list": typeof import("../plugins/conversations/operations/conversations.ts").listChatAppConversations
   "datasets.create": typeof import("../plugins/datasets/operations/datasets.ts").createDataset
   "datasets.delete_row": typeof import("../plugins/datasets/operations/rows.ts").deleteRow
   "datasets.export": typeof import("../plugins/datasets/operations/rows.ts").exportRows
@@ -125,6 +128,8 @@ export type Operations = {
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
   "members.set_staff": typeof import("../plugins/organizations/operations/staff.ts").setStaff
   "models.list": typeof import("../plugins/models/usage.ts").listModels
+  "opt_outs.list": typeof import("../plugins/conversations/operations/opt-outs.ts").listOptOuts
+  "opt_outs.record": typeof import("../plugins/conversations/operations/opt-outs.ts").recordOptOut
   "organization.get": typeof import("../plugins/organizations/operations/organization.ts").getOrganization
   "organization.update": typeof import("../plugins/organizations/operations/organization.ts").updateOrganization
   "page_analytics.query": typeof import("../plugins/page-analytics/operations.ts").queryAnalytics
@@ -143,6 +148,11 @@ export type Operations = {
   "personas.get": typeof import("../plugins/experiments/operations/personas.ts").getPersona
   "personas.list": typeof import("../plugins/experiments/operations/personas.ts").listPersonas
   "personas.update": typeof import("../plugins/experiments/operations/personas.ts").updatePersona
+  "phone_numbers.get": typeof import("../plugins/conversations/operations/numbers.ts").getNumber
+  "phone_numbers.list": typeof import("../plugins/conversations/operations/numbers.ts").listNumbers
+  "phone_numbers.register": typeof import("../plugins/conversations/operations/numbers.ts").registerNumber
+  "phone_numbers.remove": typeof import("../plugins/conversations/operations/numbers.ts").removeNumber
+  "phone_numbers.update": typeof import("../plugins/conversations/operations/numbers.ts").updateNumber
   "screenshots.result": typeof import("../plugins/screenshots/operations.ts").screenshotResult
   "screenshots.start": typeof import("../plugins/screenshots/operations.ts").startScreenshot
   "sending_domains.delete": typeof import("../plugins/sending-domains/operations/domains.ts").deleteDomain
@@ -157,6 +167,8 @@ export type Operations = {
   "suppressions.get": typeof import("../plugins/suppressions/operations.ts").getSuppression
   "suppressions.list": typeof import("../plugins/suppressions/operations.ts").listSuppressions
   "suppressions.remove": typeof import("../plugins/suppressions/operations.ts").removeSuppression
+  "text_conversations.get": typeof import("../plugins/conversations/operations/conversations.ts").getTextConversation
+  "text_conversations.list": typeof import("../plugins/conversations/operations/conversations.ts").listTextConversations
   "threads.append": typeof import("../plugins/threads/operations/threads.ts").appendMessage
   "threads.create": typeof import("../plugins/threads/operations/threads.ts").createThread
   "threads.get": typeof import("../plugins/threads/operations/threads.ts").getThread
@@ -191,6 +203,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "auth_modes.list": { method: "GET", path: "/v1/auth-modes", repeatable: true },
   "autonomy_gates.get": { method: "GET", path: "/v1/autonomy-gates", repeatable: true },
   "autonomy_gates.set": { method: "PUT", path: "/v1/autonomy-gates", repeatable: true },
+  "chatapp_conversations.get": { method: "GET", path: "/v1/voice/chatapp-conversations/{session_id}", repeatable: true, list: "messages" },
+  "chatapp_conversations.list": { method: "GET", path: "/v1/voice/chatapp-conversations", repeatable: true, list: "conversations" },
   "datasets.create": { method: "POST", path: "/v1/datasets", keyed: true },
   "datasets.delete_row": { method: "DELETE", path: "/v1/datasets/{slug}/rows/{id}", repeatable: true },
   "datasets.export": { method: "GET", path: "/v1/datasets/{slug}/export", repeatable: true, streams: true },
@@ -263,6 +277,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },
   "members.set_staff": { method: "PUT", path: "/v1/members/{user_id}/staff", repeatable: true },
   "models.list": { method: "GET", path: "/v1/models", repeatable: true },
+  "opt_outs.list": { method: "GET", path: "/v1/voice/opt-outs", repeatable: true, list: "opt_outs" },
+  "opt_outs.record": { method: "POST", path: "/v1/voice/opt-outs", keyed: true },
   "organization.get": { method: "GET", path: "/v1/organization", repeatable: true },
   "organization.update": { method: "PATCH", path: "/v1/organization", repeatable: true },
   "page_analytics.query": { method: "POST", path: "/v1/page-analytics/query", repeatable: true },
@@ -281,6 +297,11 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "personas.get": { method: "GET", path: "/v1/personas/{slug}", repeatable: true },
   "personas.list": { method: "GET", path: "/v1/personas", repeatable: true, list: "personas" },
   "personas.update": { method: "PATCH", path: "/v1/personas/{slug}", repeatable: true },
+  "phone_numbers.get": { method: "GET", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
+  "phone_numbers.list": { method: "GET", path: "/v1/voice/phone-numbers", repeatable: true, list: "phone_numbers" },
+  "phone_numbers.register": { method: "POST", path: "/v1/voice/phone-numbers", keyed: true },
+  "phone_numbers.remove": { method: "DELETE", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
+  "phone_numbers.update": { method: "PATCH", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
   "screenshots.result": { method: "POST", path: "/v1/screenshot/result", repeatable: true },
   "screenshots.start": { method: "POST", path: "/v1/screenshot/start", keyed: true },
   "sending_domains.delete": { method: "DELETE", path: "/v1/sending-domains/{domain}", repeatable: true },
@@ -295,6 +316,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "suppressions.get": { method: "GET", path: "/v1/suppressions/{id}", repeatable: true },
   "suppressions.list": { method: "GET", path: "/v1/suppressions", repeatable: true, list: "suppressions" },
   "suppressions.remove": { method: "DELETE", path: "/v1/suppressions/{id}", repeatable: true },
+  "text_conversations.get": { method: "GET", path: "/v1/voice/text-conversations/{session_id}", repeatable: true, list: "messages" },
+  "text_conversations.list": { method: "GET", path: "/v1/voice/text-conversations", repeatable: true, list: "conversations" },
   "threads.append": { method: "POST", path: "/v1/threads/{id}/messages", keyed: true },
   "threads.create": { method: "POST", path: "/v1/threads", keyed: true },
   "threads.get": { method: "GET", path: "/v1/threads/{id}", repeatable: true },

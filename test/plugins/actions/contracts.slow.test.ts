@@ -1,5 +1,6 @@
 // The contract that every action type keeps, for those that ship.
 import { contractOf } from "#core/testing"
+import { conversationReceive } from "../../../plugins/actions/conversation-receive/conversation-receive.ts"
 import { emailSend } from "../../../plugins/actions/email-send/email-send.ts"
 import { httpRequest } from "../../../plugins/actions/http-request/http-request.ts"
 import { integrationCall } from "../../../plugins/actions/integration-call/integration-call.ts"
@@ -15,3 +16,4 @@ contractOf(pipelineSend, { prepare: (world) => world.invoke("event_pipelines.cre
 contractOf(emailSend)
 contractOf(httpRequest)
 contractOf(integrationCall)
+contractOf(conversationReceive)

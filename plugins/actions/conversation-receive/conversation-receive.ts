@@ -1,0 +1,38 @@
+// Takes messages and delivery reports of a provider's webhook into conversations. The opt-outs that they hold are part of
+// the event's commit: once the provider is answered, nothing more is sent to the person.
+import { z } from "zod"
+import { defineAction, templateJson } from "#core"
+import { type Provider, providers, ReceiverToken } from "../../conversations/index.ts"
+
+export const conversationReceive = defineAction({
+  type: "conversation.receive",
+  summary: "Take a chat app's or text messages' webhook into conversations.",
+  description:
+    "Messages, reactions, delivery reports and opt-outs of Meta's Cloud API for WhatsApp, or of Twilio. Deliveries may come in any order and more than once. The pipeline's auth mode is `provider_signature` of the same provider.",
+  timing: "commit",
+  idempotency: "exactly_once",
+  config: z.strictObject({
+    provider: z.enum(Object.keys(providers) as [Provider, ...Provider[]]).describe("Whose webhook it is."),
+    payload: templateJson().optional().describe("The webhook; the event when absent."),
+  }),
+  result: z.object({
+    messages: z.int(),
+    statuses: z.int(),
+    opt_outs: z.int(),
+    opt_ins: z.int(),
+    ignored: z.int().describe("Parts that are neither, such as a notice about the account."),
+  }),
+  examples: [
+    {
+      title: "WhatsApp messages",
+      yaml: "type: conversation.receive\nprovider: meta_whatsapp\npayload: { object: whatsapp_business_account, entry: [] }\n",
+    },
+    {
+      title: "Text messages",
+      yaml: 'type: conversation.receive\nprovider: twilio\npayload: { MessageSid: SM1, From: "+493098765432", To: "+493012345678", Body: Hello }\n',
+    },
+  ],
+  inject: { receiver: ReceiverToken },
+  run: ({ config: { provider, payload }, context, deps, work }) =>
+    deps.receiver.stage(work, context.organization.id, { provider, payload: payload ?? context.event, at: context.receivedAt }),
+})

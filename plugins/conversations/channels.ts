@@ -1,0 +1,94 @@
+// The two channels, each with collections of its own: conversations, messages, delivery reports and an opt-out ledger of
+// one say nothing of the other.
+import { type Document, defineCollection, derivedUuid } from "#core"
+import type { StoredMessage } from "./messages.ts"
+import type { OptOutEntry, OptOutState } from "./opt-out/ledger.ts"
+import type { Receipt } from "./receipts.ts"
+
+export const channels = ["chat_app", "sms"] as const
+export type Channel = (typeof channels)[number]
+
+/** What the person gave about themselves; a field is absent where they did not. */
+export interface Contact {
+  company?: string
+  email?: string
+  name?: string
+  phone?: string
+}
+
+/** Everything but the digest is a function of the messages, and written by the fold. */
+export interface StoredConversation extends Document {
+  /** The service's own number, E.164. */
+  number: string
+  /** The person's number, E.164. */
+  address: string
+  created_at: string
+  activity_at: string
+  message_count: number
+  last_inbound_at: string | null
+  /** Of this service; the profile name is read there. */
+  last_inbound_message_id: string | null
+  last_outbound_at: string | null
+  last_outbound_message_id: string | null
+  sender_kind: "" | "person" | "organization"
+  idle_closed_at: string | null
+  contact: Contact
+  summary: string
+  topics: string[] | null
+  revision: number
+}
+
+function collectionsOf<const N extends string>(prefix: N) {
+  return {
+    conversations: defineCollection<StoredConversation>()({
+      name: `${prefix}_conversations`,
+      scope: "organization",
+      audit: "size",
+      times: ["created_at", "activity_at", "last_inbound_at", "last_outbound_at", "idle_closed_at"],
+      indexes: [{ fields: ["-activity_at"] }, { fields: ["number", "-activity_at"] }, { fields: ["address", "-activity_at"] }],
+      repairsText: true,
+    }),
+    messages: defineCollection<StoredMessage>()({
+      name: `${prefix}_messages`,
+      scope: "organization",
+      audit: "size",
+      times: ["at", "changed_at"],
+      indexes: [{ fields: ["conversation_id", "-at"] }, { fields: ["conversation_id", "direction", "-at"] }, { fields: ["provider_id"] }],
+      repairsText: true,
+    }),
+    receipts: defineCollection<Receipt>()({
+      name: `${prefix}_receipts`,
+      scope: "organization",
+      audit: "size",
+      times: ["at", "expires_at"],
+      indexes: [{ fields: ["provider_id"] }],
+      expires: "expires_at",
+      repairsText: true,
+    }),
+    ledger: defineCollection<OptOutEntry>()({
+      name: `${prefix}_opt_outs`,
+      scope: "organization",
+      times: ["at", "recorded_at"],
+      indexes: [{ fields: ["-at"] }, { fields: ["address", "-at"] }],
+      repairsText: true,
+    }),
+    states: defineCollection<OptOutState>()({
+      name: `${prefix}_opt_out_states`,
+      scope: "organization",
+      audit: "size",
+      times: ["created_at", "updated_at"],
+      indexes: [],
+    }),
+  }
+}
+
+export const collections = { chat_app: collectionsOf("chatapp"), sms: collectionsOf("text") } as const
+
+/** The one conversation of a person with a number; also its `session_id`. */
+export function conversationId(organization: string, channel: Channel, { number, address }: { number: string; address: string }): string {
+  return derivedUuid("conversation", organization, channel, number, address)
+}
+
+export function messageId(organization: string, channel: Channel, providerId: string): string {
+  return derivedUuid("conversation message", organization, channel, providerId)
+}

@@ -1,0 +1,87 @@
+// A conversation as its messages make it. It is computed from what is stored whenever a message is added, so that any order
+// and any repetition of deliveries leads to the same conversation. One that reads while another writes is refused by the
+// revision, and runs again.
+import { type Json, type Store, token, type UnitOfWork } from "#core"
+import { type Channel, collections, type StoredConversation } from "../channels.ts"
+import type { StoredMessage } from "../messages.ts"
+
+type Folded = Pick<
+  StoredConversation,
+  | "created_at"
+  | "activity_at"
+  | "message_count"
+  | "last_inbound_at"
+  | "last_inbound_message_id"
+  | "last_outbound_at"
+  | "last_outbound_message_id"
+  | "sender_kind"
+>
+
+/** The conversation that a message begins, unless it is there. */
+export function foldedFrom(message: StoredMessage, { number, address }: { number: string; address: string }): StoredConversation {
+  const ends = message.direction === "in" ? { newestIn: message, newestOut: undefined } : { newestIn: undefined, newestOut: message }
+  return {
+    id: message.conversation_id,
+    number,
+    address,
+    ...foldOf({ count: 1, oldest: message, ...ends }),
+    idle_closed_at: null,
+    contact: {},
+    summary: "",
+    topics: null,
+    revision: 1,
+  }
+}
+
+interface Ends {
+  readonly count: number
+  readonly oldest: StoredMessage
+  readonly newestIn: StoredMessage | undefined
+  readonly newestOut: StoredMessage | undefined
+}
+
+function foldOf({ count, oldest, newestIn, newestOut }: Ends): Folded {
+  const isInNewer = (newestIn?.at ?? "") >= (newestOut?.at ?? "")
+  return {
+    created_at: oldest.at,
+    activity_at: (isInNewer ? newestIn : newestOut)?.at ?? oldest.at,
+    message_count: count,
+    last_inbound_at: newestIn?.at ?? null,
+    last_inbound_message_id: newestIn?.id ?? null,
+    last_outbound_at: newestOut?.at ?? null,
+    last_outbound_message_id: newestOut?.id ?? null,
+    sender_kind: isInNewer ? "person" : "organization",
+  }
+}
+
+export class Folds {
+  readonly #store: Store
+
+  constructor({ store }: { store: Store }) {
+    this.#store = store
+  }
+
+  /** Stages what the messages make of a conversation, where it is not that already. */
+  async stage(work: UnitOfWork, organization: string, channel: Channel, id: string): Promise<void> {
+    const stored = await this.#store.open(collections[channel].conversations, organization).get(id)
+    if (!stored) return
+    const messages = this.#store.open(collections[channel].messages, organization)
+    const of = { conversation_id: id }
+    const newest = (direction: StoredMessage["direction"]) => messages.first({ ...of, direction }, { sort: { at: -1 } })
+    const [count, oldest, newestIn, newestOut] = await Promise.all([
+      messages.count(of),
+      messages.first(of, { sort: { at: 1 } }),
+      newest("in"),
+      newest("out"),
+    ])
+    if (!oldest) return
+    const folded = foldOf({ count, oldest, newestIn, newestOut })
+    const changed = Object.entries(folded).filter(([name, value]) => stored[name as keyof Folded] !== value)
+    if (changed.length === 0) return
+    const reopened = stored.idle_closed_at !== null && folded.message_count > stored.message_count ? { idle_closed_at: null } : {}
+    const set: Record<string, Json> = { ...Object.fromEntries(changed), ...reopened, revision: stored.revision + 1 }
+    work.in(collections[channel].conversations, organization).update(id, { $set: set }, { where: { revision: stored.revision } })
+  }
+}
+
+export const FoldsToken = token<Folds>("Folds")

@@ -1,0 +1,12 @@
+// The jobs that bring conversations and sent messages up to date, for those who stage them.
+import { z } from "zod"
+import { channels } from "../channels.ts"
+
+const channel = z.enum(channels)
+
+export const foldJob = { type: "conversations.fold", payload: z.object({ channel, conversation_id: z.string() }) }
+
+export const settleJob = {
+  type: "conversations.settle",
+  payload: z.object({ channel, provider_id: z.string(), message_id: z.string().nullable() }),
+}

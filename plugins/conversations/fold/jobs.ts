@@ -1,0 +1,26 @@
+// Bringing conversations and sent messages up to date, after what changed them is on disk.
+import { defineJob, UnitsOfWork } from "#core"
+import { FoldsToken } from "./fold.ts"
+import { foldJob, settleJob } from "./job-refs.ts"
+import { SettlementsToken } from "./settle.ts"
+
+/** Several deliveries of one conversation get in each other's way for a moment only. */
+const retry = { max_attempts: 20, initial_delay_ms: 50, factor: 2, max_delay_ms: 60_000 }
+
+export const foldConversation = defineJob({
+  ...foldJob,
+  summary: "Brings a conversation up to date with its messages.",
+  retry,
+  inject: { folds: FoldsToken, works: UnitsOfWork },
+  run: ({ payload: { channel, conversation_id }, organization = "", deps }) =>
+    deps.works.run((work) => deps.folds.stage(work, organization, channel, conversation_id)),
+})
+
+export const settleMessage = defineJob({
+  ...settleJob,
+  summary: "Brings a sent message up to date with the reports about it.",
+  retry,
+  inject: { settlements: SettlementsToken, works: UnitsOfWork },
+  run: ({ payload: { channel, ...of }, organization = "", deps }) =>
+    deps.works.run((work) => deps.settlements.stage(work, organization, channel, of)),
+})

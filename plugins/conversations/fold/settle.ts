@@ -1,0 +1,66 @@
+// A sent message as the reports about it make it, whichever arrived first: also those that came before the provider's answer
+// to the call that sent it was stored.
+import { type Clock, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { type Channel, collections } from "../channels.ts"
+import type { StoredMessage } from "../messages.ts"
+import { isCarrierOptOut } from "../opt-out/carrier-errors.ts"
+import type { OptOuts } from "../opt-out/ledger.ts"
+import { joined } from "../receipts.ts"
+
+interface Services {
+  readonly store: Store
+  readonly clock: Clock
+  readonly optOuts: OptOuts
+}
+
+/** A message, by the provider's id or its own. */
+export interface Settled {
+  readonly provider_id: string
+  readonly message_id: string | null
+}
+
+export class Settlements {
+  readonly #services: Services
+
+  constructor(services: Services) {
+    this.#services = services
+  }
+
+  /** Stages what the reports make of a message; nothing where it is not one of this service's, or not known yet. */
+  async stage(work: UnitOfWork, organization: string, channel: Channel, { provider_id, message_id }: Settled): Promise<void> {
+    const { store, clock, optOuts } = this.#services
+    const messages = store.open(collections[channel].messages, organization)
+    const message = (message_id === null ? undefined : await messages.get(message_id)) ?? (await messages.first({ provider_id }))
+    if (message?.direction !== "out" || (message.provider_id !== null && message.provider_id !== provider_id)) return
+    const reports = await store.open(collections[channel].receipts, organization).find({ provider_id })
+    const { state, error } = joined(message, reports)
+    if (state !== message.state || message.provider_id === null) {
+      const set: Record<string, Json> = { provider_id, state, error: error as Json, changed_at: timestamp(clock.now()) }
+      const where = { state: message.state, provider_id: message.provider_id }
+      work.in(collections[channel].messages, organization).update(message.id, { $set: set }, { where })
+    }
+    const refused = reports.find((report) => isCarrierOptOut(channel, report.error?.code))
+    if (refused?.error) await this.#optOut(work, organization, channel, { message, error: refused.error, optOuts })
+  }
+
+  async #optOut(
+    work: UnitOfWork,
+    organization: string,
+    channel: Channel,
+    { message, error, optOuts }: { message: StoredMessage; error: { code: string; message: string }; optOuts: OptOuts },
+  ): Promise<void> {
+    const conversation = await this.#services.store.open(collections[channel].conversations, organization).get(message.conversation_id)
+    if (!conversation) return
+    const { address } = conversation
+    const evidence = {
+      source: "carrier_error",
+      message_id: message.id,
+      wording: `${error.code} ${error.message}`.trim(),
+      recorded_by: null,
+    } as const
+    // As of when it was sent: what the person said since then counts.
+    optOuts.stage(work, organization, channel, { address, kind: "opt_out", at: message.at, identity: message.id, ...evidence })
+  }
+}
+
+export const SettlementsToken = token<Settlements>("Settlements")

@@ -1,0 +1,93 @@
+// What a provider's delivery says, in the form that both channels share.
+import type { Json } from "#core"
+import type { Channel } from "../channels.ts"
+import type { DeliveryError, StoredMessage } from "../messages.ts"
+import type { DeliveryState } from "../receipts.ts"
+
+/** The service's own number: as the provider names it, or by the provider's id. */
+export interface OwnNumber {
+  readonly number: string
+  readonly phone_number_id: string
+}
+
+export interface ReceivedMessage
+  extends Pick<StoredMessage, "kind" | "text" | "profile_name" | "location" | "context" | "referral" | "reaction" | "content" | "at"> {
+  readonly own: OwnNumber
+  readonly address: string
+  readonly provider_id: string
+  readonly media: readonly { readonly media_type: string; readonly file_name: string; readonly source: string }[]
+  /** The provider's own reading of the message. */
+  readonly preference?: "opt_out" | "opt_in" | "none"
+}
+
+export interface ReceivedStatus {
+  readonly provider_id: string
+  readonly message_id: string | null
+  readonly state: DeliveryState
+  readonly at: string
+  readonly error: DeliveryError | null
+}
+
+/** A choice that the person made in the provider's own settings. */
+export interface ReceivedPreference {
+  readonly address: string
+  readonly kind: "opt_out" | "opt_in"
+  readonly at: string
+  readonly wording: string
+}
+
+export interface Delivery {
+  readonly channel: Channel
+  readonly messages: readonly ReceivedMessage[]
+  readonly statuses: readonly ReceivedStatus[]
+  readonly preferences: readonly ReceivedPreference[]
+  /** Parts that say nothing of a conversation, or not in a form that is known. */
+  readonly ignored: number
+}
+
+/** The most of a text that is kept, characters. */
+const maxText = 65_536
+const maxContent = 16_384
+
+export type Fields = Readonly<Record<string, Json | undefined>>
+
+export function fieldsOf(value: Json | undefined): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {}
+}
+
+export function listOf(value: Json | undefined): readonly Fields[] {
+  return Array.isArray(value) ? value.map(fieldsOf) : []
+}
+
+export function textOf(value: Json | undefined, max = maxText): string {
+  const text = typeof value === "string" ? value : typeof value === "number" ? String(value) : ""
+  return text.slice(0, max).toWellFormed()
+}
+
+export function numberOf(value: Json | undefined): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined
+}
+
+/** null for what is too large to be kept beside a message. */
+export function contentOf(value: Json | undefined): Json {
+  return value !== undefined && JSON.stringify(value).length <= maxContent ? value : null
+}
+
+/** Undefined for a place that is not on earth. */
+export function placeOf(latitude: Json | undefined, longitude: Json | undefined): { latitude: number; longitude: number } | undefined {
+  const [north, east] = [numberOf(latitude), numberOf(longitude)]
+  if (north === undefined || east === undefined || Math.abs(north) > 90 || Math.abs(east) > 180) return undefined
+  return { latitude: north, longitude: east }
+}
+
+export const nothing = {
+  text: "",
+  profile_name: "",
+  location: null,
+  context: null,
+  referral: null,
+  reaction: null,
+  content: null,
+  media: [],
+} as const

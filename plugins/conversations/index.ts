@@ -1,0 +1,54 @@
+// Conversations by chat app and text message: what people write, what they refuse, and the one way by which they are written to.
+import { z } from "zod"
+import { Clock, definePlugin, JobQueue, Pager, Store } from "#core"
+import { Integrations } from "../integrations/index.ts"
+import { collections } from "./channels.ts"
+import { Folds, FoldsToken } from "./fold/fold.ts"
+import { foldConversation, settleMessage } from "./fold/jobs.ts"
+import { Settlements, SettlementsToken } from "./fold/settle.ts"
+import { Receiver, ReceiverToken } from "./inbound/receiver.ts"
+import { ConversationLeads, createConversationLeads } from "./leads.ts"
+import { PhoneNumberCollection } from "./numbers/collections.ts"
+import { PhoneNumbers, PhoneNumbersToken } from "./numbers/numbers.ts"
+import { getChatAppConversation, getTextConversation, listChatAppConversations, listTextConversations } from "./operations/conversations.ts"
+import { getNumber, listNumbers, registerNumber, removeNumber, updateNumber } from "./operations/numbers.ts"
+import { listOptOuts, recordOptOut } from "./operations/opt-outs.ts"
+import { OptOuts, OptOutsToken } from "./opt-out/ledger.ts"
+import { reasons } from "./reasons.ts"
+import { Summaries, SummariesToken } from "./summaries.ts"
+
+export { type Provider, providers, ReceiverToken } from "./inbound/receiver.ts"
+export { ConversationLeads, type LeadDirectory, type LeadOfAddress } from "./leads.ts"
+
+export default definePlugin({
+  id: "conversations",
+  reasons,
+  needs: ["buckets", "integrations"],
+  config: z.strictObject({}),
+  register(registrar) {
+    registrar.collections(PhoneNumberCollection, ...Object.values(collections.chat_app), ...Object.values(collections.sms))
+    registrar.operations(registerNumber, listNumbers, getNumber, updateNumber, removeNumber)
+    registrar.operations(listChatAppConversations, getChatAppConversation, listTextConversations, getTextConversation)
+    registrar.operations(listOptOuts, recordOptOut)
+    registrar.jobs(foldConversation, settleMessage)
+    registrar.provide(ConversationLeads, { create: createConversationLeads })
+    registrar.provide(PhoneNumbersToken, {
+      inject: { store: Store, clock: Clock, integrations: Integrations },
+      create: (deps) => new PhoneNumbers(deps),
+    })
+    registrar.provide(OptOutsToken, { inject: { store: Store, clock: Clock }, create: (deps) => new OptOuts(deps) })
+    registrar.provide(FoldsToken, { inject: { store: Store }, create: (deps) => new Folds(deps) })
+    registrar.provide(SettlementsToken, {
+      inject: { store: Store, clock: Clock, optOuts: OptOutsToken },
+      create: (deps) => new Settlements(deps),
+    })
+    registrar.provide(ReceiverToken, {
+      inject: { store: Store, clock: Clock, queue: JobQueue, optOuts: OptOutsToken },
+      create: (deps) => new Receiver(deps),
+    })
+    registrar.provide(SummariesToken, {
+      inject: { store: Store, pager: Pager, numbers: PhoneNumbersToken, optOuts: OptOutsToken, leads: ConversationLeads },
+      create: (deps) => new Summaries(deps),
+    })
+  },
+})

@@ -1,0 +1,32 @@
+// Who a person is among the organization's leads. A plugin that keeps leads answers; without one nobody is known.
+import { token } from "#core"
+
+export interface LeadOfAddress {
+  readonly canonical_lead_id: string
+  readonly lead_reference: string
+}
+
+export interface LeadDirectory {
+  /** The leads of these numbers (E.164), by number; unknown ones are left out. */
+  ofAddresses(organization: string, addresses: readonly string[]): Promise<ReadonlyMap<string, LeadOfAddress>>
+  /** Every number of a lead, by its UUID or 22-character reference; none where there is no such lead. */
+  addressesOf(organization: string, lead: string): Promise<readonly string[]>
+}
+
+export interface ConversationLeads extends LeadDirectory {
+  /** To be called while services are created. */
+  use(directory: LeadDirectory): void
+}
+
+export const ConversationLeads = token<ConversationLeads>("ConversationLeads")
+
+export function createConversationLeads(): ConversationLeads {
+  let directory: LeadDirectory | undefined
+  return {
+    ofAddresses: async (organization, addresses) => (await directory?.ofAddresses(organization, addresses)) ?? new Map(),
+    addressesOf: async (organization, lead) => (await directory?.addressesOf(organization, lead)) ?? [],
+    use: (given) => {
+      directory = given
+    },
+  }
+}

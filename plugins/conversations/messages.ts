@@ -1,0 +1,89 @@
+// What is kept of a message, in either direction.
+import type { Document, Json } from "#core"
+import type { DeliveryState } from "./receipts.ts"
+
+export const messageKinds = [
+  ...["text", "image", "audio", "video", "document", "sticker", "location", "contacts", "reaction", "button"],
+  ...["interactive", "template", "other"],
+] as const
+export type MessageKind = (typeof messageKinds)[number]
+
+export interface Location {
+  latitude: number
+  longitude: number
+  name: string
+  address: string
+}
+
+/** What a message answers, or that it was forwarded. */
+export interface Context {
+  provider_message_id: string
+  forwarded: boolean
+}
+
+/** The advertisement or post by which the person began. */
+export interface Referral {
+  source_type: string
+  source_id: string
+  source_url: string
+  headline: string
+  body: string
+  click_id: string
+}
+
+/** An empty emoji takes a reaction back. */
+export interface Reaction {
+  provider_message_id: string
+  emoji: string
+}
+
+export const mediaStates = ["pending", "stored", "refused", "failed"] as const
+
+export interface Media {
+  /** As the provider says. */
+  media_type: string
+  file_name: string
+  /** The provider's id of the file, or its URL. */
+  source: string
+  state: (typeof mediaStates)[number]
+  /** Why there is no file. */
+  problem: string
+  size: number
+  /** In the bucket; empty where there is no file. */
+  key: string
+}
+
+export interface DeliveryError {
+  code: string
+  message: string
+}
+
+/** What was asked to be sent, as the provider is given it. */
+export interface Template {
+  name: string
+  language: string
+  components: Json[]
+}
+
+export interface StoredMessage extends Document {
+  conversation_id: string
+  direction: "in" | "out"
+  /** When the person sent it, or when it was asked to be sent. */
+  at: string
+  /** The provider's id; null until it has given one. */
+  provider_id: string | null
+  kind: MessageKind
+  text: string
+  profile_name: string
+  location: Location | null
+  context: Context | null
+  referral: Referral | null
+  reaction: Reaction | null
+  /** What the other fields do not hold, of kinds such as `contacts`. */
+  content: Json
+  media: Media[]
+  template: Template | null
+  state: DeliveryState
+  error: DeliveryError | null
+  changed_at: string
+}

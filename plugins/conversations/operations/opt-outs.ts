@@ -1,0 +1,77 @@
+// The opt-out ledgers: reading them with their evidence, and recording what a person said elsewhere. Nothing here opts a
+// person in again: only that person does, by a message.
+import { z } from "zod"
+import { Clock, defineOperation, Pager, pageInput, Store, Timestamp, timestamp, Uuid } from "#core"
+import { channels, collections } from "../channels.ts"
+import { type OptOutEntry, OptOutsToken, optOutSources } from "../opt-out/ledger.ts"
+import { E164, NumberFilter } from "../phone.ts"
+
+const path = "/v1/voice/opt-outs"
+const Channel = z.enum(channels).describe("Each channel has a ledger of its own.")
+
+const Entry = z
+  .object({
+    id: Uuid,
+    address: z.string(),
+    kind: z.enum(["opt_out", "opt_in"]),
+    at: Timestamp.describe("When it was said. The newest entry of a person holds."),
+    source: z.enum(optOutSources).describe("`keyword`: by a message; `provider`: by a choice that the provider told of."),
+    message_id: Uuid.nullable(),
+    wording: z.string().describe("What the person, the provider or the caller said."),
+    recorded_by: z.string().nullable().describe("The credential that recorded it."),
+    recorded_at: Timestamp,
+  })
+  .meta({ id: "OptOutEntry" })
+
+function shown({ organization_id: _organization, ...entry }: OptOutEntry): z.input<typeof Entry> {
+  return entry
+}
+
+export const listOptOuts = defineOperation({
+  name: "opt_outs.list",
+  summary: "List a channel's opt-outs and opt-ins with their evidence, newest first.",
+  http: { method: "GET", path },
+  access: { scope: "conversations:read", role: "member" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["address", "kind", "source", "wording", "at"],
+  input: z.strictObject({ channel: Channel, address: NumberFilter.describe("The person's number."), ...pageInput }),
+  output: z.object({ opt_outs: z.array(Entry), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  examples: [{ input: { channel: "chat_app" } }],
+  inject: { store: Store, pager: Pager },
+  async handle({ input: { channel, address, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    const page = await deps.pager.page({
+      collection: deps.store.open(collections[channel].ledger, organization),
+      organization,
+      cursorScope: `opt_outs.list ${channel} ${address}`,
+      filter: address === "" ? {} : { address },
+      sort: { at: -1 },
+      request,
+    })
+    return { opt_outs: page.items.map(shown), next_cursor: page.next_cursor }
+  },
+})
+
+export const recordOptOut = defineOperation({
+  name: "opt_outs.record",
+  summary: "Record that a person does not want to be written to on a channel.",
+  description: "For what was said elsewhere, such as on the telephone. Only the person can opt in again, by a message such as START.",
+  http: { method: "POST", path },
+  access: { scope: "conversations:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({
+    channel: Channel,
+    address: E164.describe("The person's number."),
+    wording: z.string().trim().min(1).max(2_000).describe("What the person said, and where."),
+  }),
+  output: Entry,
+  errors: ["invalid_argument"],
+  examples: [{ input: { channel: "sms", address: "+493098765432", wording: "Asked on the telephone not to be written to." } }],
+  inject: { optOuts: OptOutsToken, clock: Clock },
+  handle({ input: { channel, address, wording }, caller, deps, work, callId }) {
+    const evidence = { source: "operation", message_id: null, wording, recorded_by: caller.credential.id } as const
+    const entry = { address, kind: "opt_out", at: timestamp(deps.clock.now()), identity: callId, ...evidence } as const
+    return shown(deps.optOuts.stage(work, caller.organization.id, channel, entry))
+  },
+})

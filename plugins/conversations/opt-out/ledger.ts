@@ -1,0 +1,78 @@
+// The opt-out ledger of a channel: entries that are only ever added, each with its evidence, and per person the state that
+// the newest entry leaves. Both are written without reading, so that entries may arrive in any order, and twice.
+import { type Clock, type Document, derivedUuid, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { type Channel, collections } from "../channels.ts"
+
+export const optOutSources = ["keyword", "provider", "carrier_error", "operation"] as const
+
+/** Why an entry was made. */
+export interface Evidence {
+  source: (typeof optOutSources)[number]
+  /** Of this service; null where no message is behind it. */
+  message_id: string | null
+  /** What the person, the provider or the caller said. */
+  wording: string
+  /** The credential that recorded it. */
+  recorded_by: string | null
+}
+
+export interface OptOutEntry extends Document, Evidence {
+  address: string
+  kind: "opt_out" | "opt_in"
+  /** When it was said. */
+  at: string
+  recorded_at: string
+}
+
+export interface OptOutState extends Document {
+  values: Record<string, Json>
+  created_at: string
+  updated_at: string
+}
+
+export interface NewEntry extends Evidence {
+  readonly address: string
+  readonly kind: OptOutEntry["kind"]
+  readonly at: string
+  /** What makes the entry the same when it is recorded again. */
+  readonly identity: string
+}
+
+export class OptOuts {
+  readonly #store: Store
+  readonly #clock: Clock
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Stages an entry; the same one again changes nothing. Of two at one time, the opt-out holds. */
+  stage(work: UnitOfWork, organization: string, channel: Channel, { identity, ...entry }: NewEntry): OptOutEntry {
+    const { ledger, states } = collections[channel]
+    const recorded_at = timestamp(this.#clock.now())
+    const id = derivedUuid("opt-out entry", organization, channel, entry.kind, identity)
+    const stored = { id, ...entry, recorded_at }
+    work.in(ledger, organization).insert(stored, { ifPresent: "keep" })
+    const values = { suppressed: entry.kind === "opt_out", entry_id: id }
+    const doc = { id: stateId(organization, channel, entry.address), values, created_at: recorded_at, updated_at: recorded_at }
+    work.write({ kind: "newest_wins", collection: states, organization, doc, position: `${entry.at} ${values.suppressed ? 1 : 0} ${id}` })
+    return stored
+  }
+
+  /** Who of them must not be written to. */
+  async suppressed(organization: string, channel: Channel, addresses: readonly string[]): Promise<ReadonlySet<string>> {
+    if (addresses.length === 0) return new Set()
+    const byId = new Map(addresses.map((address) => [stateId(organization, channel, address), address]))
+    const found = await this.#store
+      .open(collections[channel].states, organization)
+      .find({ id: { $in: [...byId.keys()] } }, { limit: byId.size })
+    return new Set(found.filter(({ values }) => values["suppressed"] === true).map(({ id }) => byId.get(id) ?? ""))
+  }
+}
+
+function stateId(organization: string, channel: Channel, address: string): string {
+  return derivedUuid("opt-out state", organization, channel, address)
+}
+
+export const OptOutsToken = token<OptOuts>("OptOuts")

@@ -1,0 +1,120 @@
+// Conversations as they are read (specification 2.1): what is stored, with what is read live from elsewhere: the profile
+// name from the newest message, the opt-out from the ledger, the agent from the number and the lead from its directory.
+import { AppError, type Filter, type Pager, type Store, token } from "#core"
+import { type Channel, collections, type StoredConversation } from "./channels.ts"
+import type { ConversationLeads, LeadOfAddress } from "./leads.ts"
+import type { StoredMessage } from "./messages.ts"
+import type { PhoneNumber } from "./numbers/collections.ts"
+import type { PhoneNumbers } from "./numbers/numbers.ts"
+import type { OptOuts } from "./opt-out/ledger.ts"
+
+interface Services {
+  readonly store: Store
+  readonly pager: Pager
+  readonly numbers: PhoneNumbers
+  readonly optOuts: OptOuts
+  readonly leads: ConversationLeads
+}
+
+/** A conversation and what stands beside it. */
+export interface ReadConversation {
+  readonly conversation: StoredConversation
+  readonly display_name: string
+  readonly suppressed: boolean
+  readonly number: PhoneNumber | undefined
+  readonly lead: LeadOfAddress | undefined
+}
+
+export interface ListRequest {
+  readonly phone_number: string
+  readonly address: string
+  readonly canonical_lead_id: string
+  readonly limit: number
+  readonly cursor: string
+}
+
+export class Summaries {
+  readonly #services: Services
+
+  constructor(services: Services) {
+    this.#services = services
+  }
+
+  /** A page, most recently active first. */
+  async page(
+    organization: string,
+    channel: Channel,
+    { limit, cursor, ...filters }: ListRequest,
+  ): Promise<{ conversations: ReadConversation[]; next_cursor: string }> {
+    const filter = await this.#filterOf(organization, filters)
+    if (filter === undefined) return { conversations: [], next_cursor: "" }
+    const page = await this.#services.pager.page({
+      collection: this.#services.store.open(collections[channel].conversations, organization),
+      organization,
+      cursorScope: `conversations ${channel} ${JSON.stringify(filters)}`,
+      filter,
+      sort: { activity_at: -1 },
+      request: { limit, cursor },
+    })
+    return { conversations: await this.#read(organization, channel, page.items), next_cursor: page.next_cursor }
+  }
+
+  /** Throws `not_found`. */
+  async require(organization: string, channel: Channel, id: string): Promise<ReadConversation> {
+    const stored = await this.#services.store.open(collections[channel].conversations, organization).get(id)
+    const [read] = stored ? await this.#read(organization, channel, [stored]) : []
+    if (read) return read
+    const path = channel === "chat_app" ? "chatapp-conversations" : "text-conversations"
+    throw new AppError("not_found", `The organization has no such conversation; GET /v1/voice/${path} lists them.`, {
+      reason: "conversation_not_found",
+    })
+  }
+
+  /** Newest first. */
+  messages(organization: string, channel: Channel, id: string, request: { limit: number; cursor: string }) {
+    return this.#services.pager.page<StoredMessage>({
+      collection: this.#services.store.open(collections[channel].messages, organization),
+      organization,
+      cursorScope: `conversation ${id}`,
+      filter: { conversation_id: id },
+      sort: { at: -1 },
+      request,
+    })
+  }
+
+  /** Undefined where nothing can match. */
+  async #filterOf(organization: string, filters: Omit<ListRequest, "limit" | "cursor">): Promise<Filter | undefined> {
+    const { phone_number, address, canonical_lead_id } = filters
+    const own: Filter = phone_number === "" ? {} : { number: phone_number }
+    if (canonical_lead_id === "") return address === "" ? own : { ...own, address }
+    const known = await this.#services.leads.addressesOf(organization, canonical_lead_id)
+    const wanted = address === "" ? known : known.filter((one) => one === address)
+    return wanted.length === 0 ? undefined : { ...own, address: { $in: [...wanted] } }
+  }
+
+  async #read(organization: string, channel: Channel, found: readonly StoredConversation[]): Promise<ReadConversation[]> {
+    const { store, numbers, optOuts, leads } = this.#services
+    const addresses = [...new Set(found.map(({ address }) => address))]
+    const newest = found.flatMap(({ last_inbound_message_id: id }) => (id === null ? [] : [id]))
+    const messages = store.open(collections[channel].messages, organization)
+    const [suppressed, own, known, named] = await Promise.all([
+      optOuts.suppressed(organization, channel, addresses),
+      numbers.among(
+        organization,
+        found.map(({ number }) => number),
+      ),
+      leads.ofAddresses(organization, addresses),
+      newest.length === 0 ? [] : messages.find({ id: { $in: newest } }, { limit: newest.length }),
+    ])
+    const names = new Map(named.map(({ id, profile_name }) => [id, profile_name]))
+    return found.map((conversation) => ({
+      conversation,
+      display_name: names.get(conversation.last_inbound_message_id ?? "") ?? "",
+      suppressed: suppressed.has(conversation.address),
+      number: own.get(conversation.number),
+      lead: known.get(conversation.address),
+    }))
+  }
+}
+
+export const SummariesToken = token<Summaries>("Summaries")

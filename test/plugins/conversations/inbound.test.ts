@@ -1,0 +1,208 @@
+// What providers send becomes conversations: each of its parts, once, in any order, and nothing without a signature.
+import { expect } from "chai"
+import fc from "fast-check"
+import { type Json, timestamp } from "#core"
+import { StagedWork } from "#core/engine"
+import type { TestHost } from "#core/testing"
+import { ReceiverToken } from "../../../plugins/conversations/index.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { refusalOf } from "../../refusal.ts"
+import { until } from "../../waiting.ts"
+import {
+  chatMessage,
+  conversationOf,
+  conversationsOf,
+  type Endpoints,
+  type MetaValue,
+  makePipelines,
+  messagesOf,
+  metaPayload,
+  own,
+  phoneNumberId,
+  postMeta,
+  postTwilio,
+} from "./webhooks.ts"
+
+const minute = 60_000
+const start = Date.now() - 3_600_000
+
+onBothStores("inbound conversations", (leg) => {
+  let host: TestHost
+  let urls: Endpoints
+  before(async () => {
+    host = await leg.start()
+    urls = await makePipelines(host)
+  })
+
+  const take = async (value: MetaValue) => {
+    const { status } = await postMeta(urls.meta, value)
+    expect(status).to.equal(200)
+  }
+  const counted = (kind: "chatapp" | "text", address: string, count: number) =>
+    until(`${count} messages of ${address}`, async () => {
+      const found = await conversationOf(host, kind, address)
+      return found?.message_count === count ? found : undefined
+    })
+
+  it("answer Meta's handshake, and refuse what is not signed", async () => {
+    const asked = await fetch(`${urls.meta}?hub.mode=subscribe&hub.verify_token=verify-me&hub.challenge=1158201444`)
+    expect([asked.status, await asked.text()]).to.deep.equal([200, "1158201444"])
+    const forged = await postMeta(urls.meta, chatMessage("wamid.f", "+4915100000000", { at: start, body: "Hi" }), "guessed")
+    expect(forged.status).to.equal(401)
+    const sms = { MessageSid: "SMf", From: "+4915100000000", To: own, Body: "Hi" }
+    expect((await postTwilio(urls.twilio, sms, "guessed")).status).to.equal(401)
+    expect(await conversationsOf(host, "chatapp", "address=%2B4915100000000")).to.deep.equal([])
+    expect(await conversationsOf(host, "text", "address=%2B4915100000000")).to.deep.equal([])
+  })
+
+  it("carry text, location, context, referral, reaction, button, media and what else there is", async () => {
+    const person = "+4915111111111"
+    const said = (id: string, n: number, more: object) => take(chatMessage(id, person, { at: start + n * minute, name: "Ada L.", ...more }))
+    const referral = {
+      source_type: "ad",
+      source_id: "120",
+      source_url: "https://fb.me/x",
+      headline: "Offer",
+      body: "Now",
+      ctwa_clid: "clid",
+    }
+    await said("wamid.a1", 1, { body: "Hello", referral })
+    await said("wamid.a2", 2, { type: "location", body: { latitude: 52.52, longitude: 13.4, name: "Office", address: "Mitte" } })
+    await said("wamid.a3", 3, { body: "Yes", context: { from: own.slice(1), id: "wamid.a1" } })
+    await said("wamid.a4", 4, { type: "reaction", body: { message_id: "wamid.a1", emoji: "👍" } })
+    await said("wamid.a5", 5, { type: "button", body: { text: "Call me", payload: "call" } })
+    await said("wamid.a6", 6, { type: "interactive", body: { type: "button_reply", button_reply: { id: "b1", title: "Tomorrow" } } })
+    await said("wamid.a7", 7, { type: "contacts", body: [{ name: { formatted_name: "Bob" }, phones: [{ phone: "+1" }] }] })
+    await said("wamid.a8", 8, { type: "location", body: { latitude: 520, longitude: 13.4 } })
+    await said("wamid.a9", 9, { type: "unheard_of", body: { a: 1 } })
+    await counted("chatapp", person, 9)
+    const [unknown, nowhere, contacts, interactive, button, reaction, yes, location, hello] = await messagesOf(host, "chatapp", person)
+    expect(hello).to.deep.include({ direction: "in", kind: "text", text: "Hello", profile_name: "Ada L.", state: "received" })
+    const { ctwa_clid, ...ad } = referral
+    expect(hello?.["referral"]).to.deep.equal({ ...ad, click_id: ctwa_clid })
+    expect(location?.["location"]).to.deep.equal({ latitude: 52.52, longitude: 13.4, name: "Office", address: "Mitte" })
+    expect(yes?.["context"]).to.deep.equal({ provider_message_id: "wamid.a1", forwarded: false })
+    expect(reaction).to.deep.include({ kind: "reaction", reaction: { provider_message_id: "wamid.a1", emoji: "👍" } })
+    expect(button).to.include({ kind: "button", text: "Call me" })
+    expect(interactive).to.include({ kind: "interactive", text: "Tomorrow" })
+    expect(contacts).to.deep.include({ content: [{ name: { formatted_name: "Bob" }, phones: [{ phone: "+1" }] }] })
+    expect(nowhere).to.deep.include({ kind: "location", location: null })
+    expect(unknown).to.deep.include({ kind: "other", content: { a: 1 } })
+  })
+
+  it("are the same conversation whatever the order of their deliveries, and however often each comes", async () => {
+    let round = 0
+    const property = fc.asyncProperty(fc.infiniteStream(fc.nat()), async (numbers) => {
+      const draw = (below: number) => (numbers.next().value ?? 0) % below
+      const people = [`+49151222${1_000 + round * 2}`, `+49151222${1_001 + round * 2}`]
+      const results: unknown[] = []
+      for (const [place, person] of people.entries()) {
+        const id = (n: number) => `wamid.p${round}-${place}-${n}`
+        const texts = ["Hi", "Stop", "Start please", "I will stop by", "🛑 STOP!", "ok"]
+        const deliveries = texts.map((body, n) =>
+          chatMessage(id(n), person, { at: start + n * minute, name: n === 4 ? "" : `Name ${n}`, body }),
+        )
+        const drawn = place === 0 ? deliveries : shuffled([...deliveries, ...deliveries.filter(() => draw(2) === 0)], draw)
+        for (const value of drawn) await take(value)
+        const { session_id: _id, address: _address, ...rest } = await counted("chatapp", person, texts.length)
+        const messages = (await messagesOf(host, "chatapp", person)).map(({ id: _own, provider_message_id: _theirs, ...one }) => one)
+        const entries = await host.api<{ opt_outs: { kind: string; wording: string; at: string }[] }>(
+          "GET",
+          `/v1/voice/opt-outs?channel=chat_app&address=${encodeURIComponent(person)}`,
+        )
+        results.push({ rest, messages, ledger: entries.body.opt_outs.map(({ kind, wording, at }) => ({ kind, wording, at })) })
+      }
+      round++
+      expect(results[1]).to.deep.equal(results[0])
+      const { rest, ledger } = results[0] as { rest: object; ledger: { kind: string }[] }
+      expect(rest).to.include({ suppressed: true, display_name: "Name 5", sender_kind: "person" })
+      expect(ledger.map(({ kind }) => kind)).to.deep.equal(["opt_out", "opt_in", "opt_out"])
+    })
+    await fc.assert(property, { numRuns: 2 })
+  }).timeout(120_000)
+
+  it("read the profile name from the newest message, and none where it has none", async () => {
+    const person = "+4915133333333"
+    await take(chatMessage("wamid.n2", person, { at: start + 2 * minute, name: "Later", body: "b" }))
+    await take(chatMessage("wamid.n1", person, { at: start + minute, name: "Earlier", body: "a" }))
+    expect((await counted("chatapp", person, 2)).display_name).to.equal("Later")
+    await take(chatMessage("wamid.n3", person, { at: start + 3 * minute, body: "c" }))
+    expect((await counted("chatapp", person, 3)).display_name).to.equal("")
+  })
+
+  it("keep text messages, their opt-outs and the chat app's apart", async () => {
+    const person = "+4915144444444"
+    await take(chatMessage("wamid.t1", person, { at: start, name: "Ada", body: "Hello" }))
+    const sms = { MessageSid: "SM1", From: person, To: own, NumMedia: "0", SmsStatus: "received", AccountSid: "AC1" }
+    expect((await postTwilio(urls.twilio, { ...sms, Body: "Hello" })).status).to.equal(200)
+    expect((await postTwilio(urls.twilio, { ...sms, MessageSid: "SM2", Body: "Cancel." })).status).to.equal(200)
+    await counted("text", person, 2)
+    expect(await conversationOf(host, "text", person))
+      .to.include({ suppressed: true })
+      .and.not.have.property("display_name")
+    expect(await conversationOf(host, "chatapp", person)).to.include({ suppressed: false, message_count: 1 })
+    await take(chatMessage("wamid.t2", person, { at: start + minute, body: "Cancel." }))
+    expect((await counted("chatapp", person, 2)).suppressed, "a word of text messages").to.equal(false)
+    await postTwilio(urls.twilio, { ...sms, MessageSid: "SM3", Body: "yes", OptOutType: "START" })
+    expect((await counted("text", person, 3)).suppressed, "by Twilio's own reading").to.equal(false)
+  })
+
+  it("take a person's choice in WhatsApp's own menu", async () => {
+    const person = "+4915155555555"
+    await take(chatMessage("wamid.c1", person, { at: start, body: "Hello" }))
+    const choice = (value: string, at: number) => ({
+      user_preferences: [{ wa_id: person.slice(1), category: "marketing_messages", value, timestamp: String(Math.floor(at / 1_000)) }],
+    })
+    await take(choice("stop", start + minute))
+    expect(await conversationOf(host, "chatapp", person)).to.include({ suppressed: true })
+    await take(choice("resume", start + 2 * minute))
+    expect(await conversationOf(host, "chatapp", person)).to.include({ suppressed: false })
+  })
+
+  it("belong to a registered number, whatever name it has at the provider", async () => {
+    const { status, body } = await host.api("POST", "/v1/voice/phone-numbers", { number: "+49 30 999999", agent_ref: "agent-1" })
+    expect(status, JSON.stringify(body)).to.equal(200)
+    const connected = await host.api("POST", "/v1/integrations-connect", {
+      app: "http",
+      name: "meta",
+      share_with_org: true,
+      credentials: { base_url: "https://graph.test", headers: { Authorization: "Bearer t" } },
+    })
+    expect(connected.status, JSON.stringify(connected.body)).to.equal(200)
+    const line = { integration: "meta", phone_number_id: "777" }
+    expect((await host.api("PATCH", "/v1/voice/phone-numbers/%2B4930999999", { chat_app: line })).status).to.equal(200)
+    const person = "+4915166666666"
+    await take({ ...chatMessage("wamid.r1", person, { at: start, body: "Hello" }), phone_number_id: "777" })
+    expect(await counted("chatapp", person, 1)).to.include({ phone_number: "+4930999999", agent_ref: "agent-1" })
+    await take({ ...chatMessage("wamid.r2", person, { at: start, body: "Hello" }), phone_number_id: phoneNumberId })
+    const both = await conversationsOf(host, "chatapp", `address=${encodeURIComponent(person)}`)
+    expect(both.map(({ phone_number, agent_ref }) => [phone_number, agent_ref])).to.have.deep.members([
+      ["+4930999999", "agent-1"],
+      [own, ""],
+    ])
+    expect(await conversationsOf(host, "chatapp", "phone_number=%2B4930999999")).to.have.length(1)
+  })
+
+  it("refuse what is not a webhook of the provider", async () => {
+    for (const [provider, payload] of [
+      ["meta_whatsapp", { hello: 1 }],
+      ["meta_whatsapp", { object: "page", entry: [] }],
+      ["twilio", metaPayload({})],
+    ] as const) {
+      const work = new StagedWork("refused")
+      const stage = host.get(ReceiverToken).stage(work, host.organization.id, { provider, payload: payload as Json, at: timestamp(start) })
+      expect((await refusalOf(stage)).details).to.deep.include({ reason: "not_a_delivery", retryable: false })
+      expect(work.writes).to.deep.equal([])
+    }
+  })
+})
+
+function shuffled<T>(items: T[], draw: (below: number) => number): T[] {
+  for (let n = items.length - 1; n > 0; n--) {
+    const other = draw(n + 1)
+    const [a, b] = [items[n] as T, items[other] as T]
+    items[n] = b
+    items[other] = a
+  }
+  return items
+}
