@@ -15,6 +15,7 @@ import type {} from "../plugins/evals/reasons.ts"
 import type {} from "../plugins/event-pipelines/reasons.ts"
 import type {} from "../plugins/experiments/reasons.ts"
 import type {} from "../plugins/inbound-auth/reasons.ts"
+import type {} from "../plugins/inbound-mail/reasons.ts"
 import type {} from "../plugins/integrations/reasons.ts"
 import type {} from "../plugins/jobs/reasons.ts"
 import type {} from "../plugins/models/reasons.ts"
@@ -64,6 +65,8 @@ export type Operations = {
   "datasets.list": typeof import("../plugins/datasets/operations/datasets.ts").listDatasets
   "datasets.list_rows": typeof import("../plugins/datasets/operations/rows.ts").listRows
   "datasets.update": typeof import("../plugins/datasets/operations/datasets.ts").updateDataset
+  "email_conversations.get": typeof import("../plugins/inbound-mail/operations/conversations.ts").getConversation
+  "email_conversations.list": typeof import("../plugins/inbound-mail/operations/conversations.ts").listConversations
   "evals.accept_run": typeof import("../plugins/evals/operations/runs.ts").acceptRun
   "evals.capture_case": typeof import("../plugins/evals/operations/capture.ts").captureCase
   "evals.configure_widget_canary": typeof import("../plugins/evals/operations/canary.ts").configureWidgetCanary
@@ -213,6 +216,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "datasets.list": { method: "GET", path: "/v1/datasets", repeatable: true, list: "datasets", offset: true },
   "datasets.list_rows": { method: "GET", path: "/v1/datasets/{slug}/rows", repeatable: true, list: "rows" },
   "datasets.update": { method: "PATCH", path: "/v1/datasets/{slug}", repeatable: true },
+  "email_conversations.get": { method: "GET", path: "/v1/email-conversations/{id}", repeatable: true, list: "messages" },
+  "email_conversations.list": { method: "GET", path: "/v1/email-conversations", repeatable: true, list: "conversations" },
   "evals.accept_run": { method: "POST", path: "/v1/evals/suites/{suite}/runs/{id}/accept", repeatable: true, keyed: true },
   "evals.capture_case": { method: "POST", path: "/v1/evals/suites/{suite}/capture", keyed: true },
   "evals.configure_widget_canary": { method: "PATCH", path: "/v1/evals/widget-canary", repeatable: true },

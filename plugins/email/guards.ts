@@ -1,6 +1,7 @@
 // What other plugins have to say of a message right before it is handed to the mail server: who may not be written to, and
 // what the server said of single recipients. Without any, everybody is written to.
 import { token } from "#core"
+import type { MailAddress } from "./addresses.ts"
 
 /** What a message is for. `notice`: of the service to those who run it. */
 export type MailCategory = "transactional" | "marketing" | "notice"
@@ -19,6 +20,17 @@ export interface Withheld {
   readonly reason: string
 }
 
+/** What of a message its recipients see. */
+export interface SentContent {
+  readonly from: MailAddress
+  readonly to: readonly MailAddress[]
+  readonly cc: readonly MailAddress[]
+  readonly subject: string
+  readonly text: string
+  /** RFC 3339. */
+  readonly at: string
+}
+
 /** What a mail server answered to one recipient. */
 export interface Refusal {
   readonly address: string
@@ -33,6 +45,8 @@ export interface MailGuard {
   withheld(mail: LeavingMail): Promise<readonly Withheld[]>
   /** Told after the message was handed over, or was not taken at all. Does not throw: a message that left must not be sent again. */
   refused(mail: LeavingMail, refusals: readonly Refusal[]): Promise<void>
+  /** Told after the message was handed over. Does not throw, likewise. */
+  sent?(mail: LeavingMail, content: SentContent): Promise<void>
 }
 
 export interface MailGuards extends Required<MailGuard> {
@@ -56,6 +70,9 @@ export function createMailGuards(): MailGuards {
     withheld: async (mail) => (await Promise.all(guards.map((guard) => guard.withheld(mail)))).flat(),
     async refused(mail, refusals) {
       for (const guard of guards) await guard.refused(mail, refusals)
+    },
+    async sent(mail, content) {
+      for (const guard of guards) await guard.sent?.(mail, content)
     },
   }
 }

@@ -68,6 +68,7 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
       try {
         const { accepted, refusals } = await transport.deliver(mail, message.signal)
         await guards.refused(leaving, refusals)
+        await guards.sent(leaving, mail)
         return { message_id: messageId, accepted, rejected: refusals.map(({ address }) => address), suppressed }
       } catch (error) {
         if (error instanceof DeliveryFailed) await guards.refused(leaving, error.refusals)

@@ -13,6 +13,7 @@
 // it throws, the job tries again. Mail that nobody claims becomes a message of a conversation; on a return path it ends.
 import { token, type UnitOfWork } from "#core"
 import type { MailRoute } from "../sending-domains/index.ts"
+import type { Authentication } from "./parse/authentication.ts"
 import type { MailContent } from "./parse/content.ts"
 
 export interface MailRecipient {
@@ -41,6 +42,7 @@ export interface ReceivedMail {
   /** RFC 3339. */
   readonly received_at: string
   readonly content: MailContent
+  readonly authentication: Authentication
   /** The message as it came, with `Return-Path` and `Received` in front. */
   raw(): Promise<Uint8Array>
 }

@@ -1,10 +1,18 @@
 // Mail that the service receives: an SMTP server for the domains that receive, and what is done with each message.
-import { Clock, definePlugin, Ids, JobQueue, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
+import { Clock, definePlugin, Ids, JobQueue, Live, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
-import { MailRoutes } from "../sending-domains/index.ts"
+import { MailGuards } from "../email/index.ts"
+import { DnsLookup, MailRoutes } from "../sending-domains/index.ts"
 import { InboundMailCollection } from "./collections.ts"
+import { conversationsChannel } from "./conversations/channel.ts"
+import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
+import { Conversations, ConversationsToken } from "./conversations/conversations.ts"
+import { rememberSent } from "./conversations/sent.ts"
 import { createMailHandlers, MailHandlers } from "./handlers.ts"
 import { processJob, purgeJob } from "./jobs.ts"
+import { getConversation, listConversations } from "./operations/conversations.ts"
+import { MailParser, MailParserToken } from "./parse/mail-parser.ts"
+import { reasons } from "./reasons.ts"
 import { Settings } from "./settings.ts"
 import { Acceptance } from "./smtp/acceptance.ts"
 import { SmtpLimits } from "./smtp/limits.ts"
@@ -18,11 +26,27 @@ export const InboundMailServer = token<MailServer>("InboundMailServer")
 
 export default definePlugin({
   id: "inbound-mail",
-  needs: ["buckets", "sending-domains"],
+  reasons,
+  needs: ["buckets", "email", "sending-domains"],
   config: Settings,
   register(registrar, settings) {
-    registrar.collections(InboundMailCollection)
+    registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
     registrar.jobs(processJob, purgeJob)
+    registrar.operations(listConversations, getConversation)
+    registrar.channels(conversationsChannel)
+    registrar.provide(ConversationsToken, {
+      inject: { store: Store, clock: Clock, live: Live },
+      create: (services) => new Conversations(services),
+    })
+    registrar.run("sent mail", {
+      inject: { guards: MailGuards, conversations: ConversationsToken, works: UnitsOfWork, log: Log },
+      create: ({ guards, conversations, works, log }) => guards.use(rememberSent(conversations, works, log)),
+    })
+    registrar.provide(MailParserToken, {
+      inject: { lookup: DnsLookup, clock: Clock },
+      create: ({ lookup, clock }) => new MailParser(lookup, clock, settings.hostname),
+      stop: (parser) => parser.stop(),
+    })
     registrar.provide(MailHandlers, { create: createMailHandlers })
     registrar.provide(InboundMailServer, {
       inject: {

@@ -3,8 +3,10 @@ import { z } from "zod"
 import { defineJob, Store } from "#core"
 import { Buckets } from "../buckets/index.ts"
 import { InboundMailCollection } from "./collections.ts"
+import { ConversationsToken } from "./conversations/conversations.ts"
+import { receive } from "./conversations/receive.ts"
 import { MailHandlers, type ReceivedMail } from "./handlers.ts"
-import { readContent } from "./parse/read-content.ts"
+import { MailParserToken } from "./parse/mail-parser.ts"
 
 export const processRef = { type: "inbound_mail.process", payload: z.object({ organization: z.string(), mail_id: z.string() }) }
 export const purgeRef = { type: "inbound_mail.purge", payload: z.object({ organization: z.string(), raw_key: z.string() }) }
@@ -13,8 +15,8 @@ export const processJob = defineJob({
   ...processRef,
   summary: "Gives received mail to the handler that claims it.",
   slots: 4,
-  inject: { store: Store, buckets: Buckets, handlers: MailHandlers },
-  async run({ payload: { organization, mail_id }, deps: { store, buckets, handlers }, work, log }) {
+  inject: { store: Store, buckets: Buckets, handlers: MailHandlers, parser: MailParserToken, conversations: ConversationsToken },
+  async run({ payload: { organization, mail_id }, deps: { store, buckets, handlers, parser, conversations }, work, log }) {
     const stored = await store.open(InboundMailCollection, organization).get(mail_id)
     if (!stored || stored.handled_by !== null) return
     const object = await buckets.open(organization).get(stored.raw_key)
@@ -22,17 +24,20 @@ export const processJob = defineJob({
     const chunks: Uint8Array[] = []
     for await (const chunk of object.chunks) chunks.push(chunk)
     const raw = Buffer.concat(chunks)
+    const { envelope, domain, kind } = stored
+    const parsed = await parser.parse(raw, { ip: envelope.remote_address, helo: envelope.helo, sender: envelope.from })
     const mail: ReceivedMail = {
       id: mail_id,
-      route: { organization, domain: stored.domain, kind: stored.kind },
-      envelope: stored.envelope,
+      route: { organization, domain, kind },
+      envelope,
       received_at: stored.received_at,
-      content: await readContent(raw),
+      ...parsed,
       raw: async () => raw,
     }
     const handler = handlers.claiming(mail)
     if (handler) await handler.handle(mail, work)
-    const handled_by = handler?.name ?? "nobody"
+    else if (kind === "mail") await receive(conversations, mail, work)
+    const handled_by = handler?.name ?? (kind === "mail" ? "conversations" : "nobody")
     log.info({ mail: mail_id, handled_by }, "handled received mail")
     work.in(InboundMailCollection, organization).update(mail_id, { $set: { handled_by } }, { where: { handled_by: null } })
   },

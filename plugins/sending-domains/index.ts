@@ -5,7 +5,7 @@ import { Senders } from "../email/index.ts"
 import { sendingDomainsChannel } from "./channel.ts"
 import { checkJob } from "./checks/job.ts"
 import { SendingDomainCollection } from "./collections.ts"
-import { createLookup, emptyLookup } from "./dns/lookup.ts"
+import { createLookup, DnsLookup, emptyLookup } from "./dns/lookup.ts"
 import { createMailRoutes, MailRouteCollection, MailRoutes } from "./mail-routes.ts"
 import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
 import { deleteDomain, getDomain, listDomains, registerDomain, updateDomain } from "./operations/domains.ts"
@@ -14,6 +14,7 @@ import { chooseSender } from "./sender.ts"
 import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
 import { Settings } from "./settings.ts"
 
+export { type Answer as DnsAnswer, DnsLookup, type Lookup } from "./dns/lookup.ts"
 export { type MailRoute, MailRoutes } from "./mail-routes.ts"
 
 export default definePlugin({
@@ -33,11 +34,14 @@ export default definePlugin({
         senders.use(chooseSender(store, vault))
       },
     })
+    registrar.provide(DnsLookup, {
+      inject: { outgoing: Outgoing },
+      create: ({ outgoing }) => (outgoing.capture ? emptyLookup : createLookup(settings)),
+    })
     registrar.provide(MailRoutes, { inject: { store: Store }, create: ({ store }) => createMailRoutes(store) })
     registrar.provide(SendingDomainsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler, outgoing: Outgoing },
-      create: ({ outgoing, ...deps }) =>
-        new SendingDomains({ ...deps, lookup: outgoing.capture ? emptyLookup : createLookup(settings), settings }),
+      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler, lookup: DnsLookup },
+      create: (deps) => new SendingDomains({ ...deps, settings }),
     })
   },
 })

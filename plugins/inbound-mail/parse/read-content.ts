@@ -31,7 +31,7 @@ function parse(raw: Uint8Array): Promise<Email> {
 }
 
 /** The headers without those that say how the body is to be read. */
-async function headersAlone(raw: Uint8Array, problem: MailContent["problem"]): Promise<MailContent> {
+export async function headersAlone(raw: Uint8Array, problem: MailContent["problem"]): Promise<MailContent> {
   const text = Buffer.from(headerSectionOf(raw)).toString("latin1")
   const plain = text.replace(/^content-(?:type|transfer-encoding):.*(?:\r?\n[ \t].*)*/gim, "X-Unread: 1")
   return contentOf(await parse(Buffer.from(plain, "latin1")), problem)

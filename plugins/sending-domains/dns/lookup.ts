@@ -3,6 +3,7 @@
 import { getServers } from "node:dns"
 import { isIPv6 } from "node:net"
 import { type Packet, UDPClient } from "dns2"
+import { token } from "#core"
 import { type DnsServer, dnsServerOf, type Settings } from "../settings.ts"
 
 export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "TXT"
@@ -20,6 +21,9 @@ export interface Known {
 export type Answer = Known | { readonly known: false; readonly why: string }
 
 export type Lookup = (name: string, type: RecordType) => Promise<Answer>
+
+/** The DNS of the service, as its settings have it. */
+export const DnsLookup = token<Lookup>("DnsLookup")
 
 const noError = 0
 const nameError = 3

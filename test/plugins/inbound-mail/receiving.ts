@@ -1,8 +1,10 @@
 // A service that receives mail for a domain which DNS, a real server on loopback, shows to be set up.
 
+import { UnitsOfWork } from "#core"
 import type { TestHost, TestHostOptions } from "#core/testing"
 import type { AnyPlugin } from "../../../core/contract/registrar.ts"
 import { InboundMailServer } from "../../../plugins/inbound-mail/index.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { patiently } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { type DnsServer, listenForDns } from "../sending-domains/dns-server.ts"
@@ -77,6 +79,15 @@ export async function startReceiving({ start, settings = {}, others = {}, plugin
       if (sending_domain.status !== "active") throw new Error(`${domain} is ${sending_domain.status}`)
     },
   }
+}
+
+/** Another organization, with a key of an admin. */
+export async function otherOrganization(host: TestHost, slug: string): Promise<{ id: string; key: string }> {
+  return host.get(UnitsOfWork).run((work) => {
+    const { id } = host.get(Organizations).create(work, { name: slug, slug })
+    const key = { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null } as const
+    return { id, key: host.get(ApiKeys).mint(work, id, key).text }
+  })
 }
 
 /** A message as a mail program writes it. */

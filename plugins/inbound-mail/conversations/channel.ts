@@ -1,0 +1,7 @@
+// The live channel of conversations by mail.
+import { defineChannel } from "#core"
+
+export const conversationsChannel = defineChannel({
+  name: "email_conversations",
+  summary: "Messages that are put into conversations by mail: their ids and direction.",
+})

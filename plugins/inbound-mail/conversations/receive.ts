@@ -1,0 +1,48 @@
+// A received mail that no handler claims: a message of a conversation.
+import type { UnitOfWork } from "#core"
+import type { ReceivedMail } from "../handlers.ts"
+import { headersOf } from "../parse/content.ts"
+import type { StoredMessage } from "./collections.ts"
+import type { Conversations } from "./conversations.ts"
+
+const nobody = { name: "", address: "unknown@unknown.invalid" }
+
+export async function receive(conversations: Conversations, mail: ReceivedMail, work: UnitOfWork): Promise<StoredMessage> {
+  const { id, route, envelope, received_at, content, authentication } = mail
+  const from = content.from ?? (envelope.from === "" ? nobody : { name: "", address: envelope.from })
+  const { message_id, to, cc, subject, text, attachments, references, problem } = content
+  return conversations.add(work, route.organization, {
+    id,
+    direction: "inbound",
+    message_id,
+    from,
+    to: [...to],
+    cc: [...cc],
+    subject,
+    text,
+    attachments: [...attachments],
+    at: received_at,
+    dated: content.date || null,
+    inbound: {
+      domain: route.domain,
+      authentication: { ...authentication, signed_by: [...authentication.signed_by] },
+      quarantined: authentication.dmarc === "fail" && ["quarantine", "reject"].includes(authentication.policy),
+      automatic: isAutomatic(mail),
+      problem,
+    },
+    references,
+    domain: route.domain,
+  })
+}
+
+/** Written by a program (RFC 3834), so that nothing may answer it by itself. */
+export function isAutomatic({ envelope, content }: Pick<ReceivedMail, "envelope" | "content">): boolean {
+  const submitted = headersOf(content, "auto-submitted")[0]?.trim().toLowerCase() ?? "no"
+  const precedence = headersOf(content, "precedence")[0]?.trim().toLowerCase() ?? ""
+  return (
+    envelope.from === "" ||
+    !/^no\b/.test(submitted) ||
+    ["bulk", "junk", "list"].includes(precedence) ||
+    ["list-id", "x-autoreply", "x-autorespond"].some((key) => headersOf(content, key).length > 0)
+  )
+}

@@ -1,0 +1,31 @@
+// The thread in which messages are taken apart and checked, one at a time. What it cannot do in time or memory ends it,
+// and not the service. DNS is asked through the service.
+import { parentPort } from "node:worker_threads"
+import { type AskDns, authenticationOf } from "./authentication.ts"
+import type { FromThread, ToThread } from "./mail-parser.ts"
+import { readContent } from "./read-content.ts"
+
+const questions = new Map<number, Parameters<ConstructorParameters<typeof Promise<Awaited<ReturnType<AskDns>>>>[0]>[0]>()
+let lastQuestion = 0
+
+const say = (message: FromThread) => parentPort?.postMessage(message)
+
+const ask: AskDns = (name, type) =>
+  new Promise((resolve) => {
+    questions.set(++lastQuestion, resolve)
+    say({ kind: "ask", question: lastQuestion, name, type })
+  })
+
+parentPort?.on("message", async (message: ToThread) => {
+  if (message.kind === "answer") {
+    questions.get(message.question)?.(message.answer)
+    questions.delete(message.question)
+    return
+  }
+  const { raw, origin } = message
+  const content = await readContent(raw)
+  say({ kind: "content", content })
+  const authentication = await authenticationOf(raw, origin, ask).catch(() => undefined)
+  questions.clear()
+  say({ kind: "done", authentication })
+})
