@@ -14,6 +14,7 @@ import type {} from "../plugins/email/reasons.ts"
 import type {} from "../plugins/evals/reasons.ts"
 import type {} from "../plugins/event-pipelines/reasons.ts"
 import type {} from "../plugins/experiments/reasons.ts"
+import type {} from "../plugins/heartbeats/reasons.ts"
 import type {} from "../plugins/inbound-auth/reasons.ts"
 import type {} from "../plugins/inbound-mail/reasons.ts"
 import type {} from "../plugins/integrations/reasons.ts"
@@ -114,6 +115,16 @@ export type Operations = {
   "experiments.start": typeof import("../plugins/experiments/operations/experiments.ts").startExperiment
   "experiments.start_panel": typeof import("../plugins/experiments/operations/panel.ts").startPanel
   "experiments.update": typeof import("../plugins/experiments/operations/experiments.ts").updateExperiment
+  "heartbeats.create": typeof import("../plugins/heartbeats/operations/heartbeats.ts").createHeartbeat
+  "heartbeats.delete": typeof import("../plugins/heartbeats/operations/heartbeats.ts").deleteHeartbeat
+  "heartbeats.get": typeof import("../plugins/heartbeats/operations/heartbeats.ts").getHeartbeat
+  "heartbeats.get_run": typeof import("../plugins/heartbeats/operations/running.ts").getHeartbeatRun
+  "heartbeats.list": typeof import("../plugins/heartbeats/operations/heartbeats.ts").listHeartbeats
+  "heartbeats.list_runs": typeof import("../plugins/heartbeats/operations/running.ts").listHeartbeatRuns
+  "heartbeats.pause": typeof import("../plugins/heartbeats/operations/running.ts").pauseHeartbeat
+  "heartbeats.resume": typeof import("../plugins/heartbeats/operations/running.ts").resumeHeartbeat
+  "heartbeats.run": typeof import("../plugins/heartbeats/operations/running.ts").runHeartbeatNow
+  "heartbeats.update": typeof import("../plugins/heartbeats/operations/heartbeats.ts").updateHeartbeat
   "integration_apps.list": typeof import("../plugins/integrations/operations/apps.ts").listIntegrationApps
   "integrations.connect": typeof import("../plugins/integrations/operations/connect.ts").connectIntegration
   "integrations.disconnect": typeof import("../plugins/integrations/operations/one.ts").disconnectIntegration
@@ -265,6 +276,16 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "experiments.start": { method: "POST", path: "/v1/experiments/{slug}/start", repeatable: true, keyed: true },
   "experiments.start_panel": { method: "POST", path: "/v1/experiments/{slug}/panel", keyed: true },
   "experiments.update": { method: "PATCH", path: "/v1/experiments/{slug}", repeatable: true },
+  "heartbeats.create": { method: "POST", path: "/v1/heartbeats", keyed: true },
+  "heartbeats.delete": { method: "DELETE", path: "/v1/heartbeats/{id}", repeatable: true },
+  "heartbeats.get": { method: "GET", path: "/v1/heartbeats/{id}", repeatable: true },
+  "heartbeats.get_run": { method: "GET", path: "/v1/heartbeats/{id}/runs/{run_id}", repeatable: true },
+  "heartbeats.list": { method: "GET", path: "/v1/heartbeats", repeatable: true, list: "heartbeats" },
+  "heartbeats.list_runs": { method: "GET", path: "/v1/heartbeats/{id}/runs", repeatable: true, list: "runs" },
+  "heartbeats.pause": { method: "POST", path: "/v1/heartbeats/{id}/pause", repeatable: true, keyed: true },
+  "heartbeats.resume": { method: "POST", path: "/v1/heartbeats/{id}/resume", repeatable: true, keyed: true },
+  "heartbeats.run": { method: "POST", path: "/v1/heartbeats/{id}/run", keyed: true },
+  "heartbeats.update": { method: "PATCH", path: "/v1/heartbeats/{id}", repeatable: true },
   "integration_apps.list": { method: "GET", path: "/v1/integration-apps", repeatable: true },
   "integrations.connect": { method: "POST", path: "/v1/integrations-connect", keyed: true },
   "integrations.disconnect": { method: "DELETE", path: "/v1/integrations/{id}" },

@@ -15,6 +15,7 @@ import { Pager } from "../contract/page.ts"
 import { RateLimiter } from "../contract/rate-limiter.ts"
 import { Routes } from "../contract/route.ts"
 import { Store } from "../contract/store.ts"
+import { OperationTools } from "../contract/tools.ts"
 import { UnitsOfWork } from "../contract/unit-of-work.ts"
 import { ViewerTokens } from "../contract/viewer-tokens.ts"
 import { type AddressedRequest, clientAddressReader } from "../kernel/client-address.ts"
@@ -40,6 +41,7 @@ import { LiveMessages, LiveNodes, LiveOutboxes } from "../surface/live/messages.
 import { createLiveSockets, type LiveSockets, type LiveSocketsDeps } from "../surface/live.ts"
 import { createMcpHttp, type McpHttp, mcpMethods } from "../surface/mcp/http.ts"
 import { openApi } from "../surface/openapi.ts"
+import { createOperationTools } from "../surface/operation-tools.ts"
 import { createPager } from "../surface/pager.ts"
 import { createRest, type RequestListener } from "../surface/rest.ts"
 import { createUnitsOfWork } from "../surface/units-of-work.ts"
@@ -98,6 +100,10 @@ export function provideCalls(
         resolve: (inject) => container.all(inject),
         gating: () => ({ queue: container.get(JobQueue), keeper: container.has(Gatekeeper) ? container.get(Gatekeeper) : undefined }),
       }),
+  })
+  container.provide(OperationTools, {
+    inject: { invoker: Invoker },
+    create: ({ invoker }) => createOperationTools(() => registry.items(Operations), invoker),
   })
   container.provide(Sockets, {
     inject: {

@@ -32,8 +32,8 @@ export interface Answered<T> {
 
 export interface Call {
   readonly organization: string
-  /** All that the answer depends on. */
-  readonly parts: readonly string[]
+  /** All that the answer depends on; absent: it is not kept. */
+  readonly parts?: readonly string[]
   readonly madeBy: string
   readonly purpose: string
   readonly model: string
@@ -51,9 +51,9 @@ export type Outcome<T> = { readonly paid: Usage } & ({ readonly value: T } | { r
 /** The kept answer to the same question, or a new one, which is kept; what it cost is committed with it. */
 export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: AbortSignal) => Promise<Outcome<T>>): Promise<Answered<T>> {
   const { store, settings, budget, meters, clock } = deps
-  const { organization, madeBy, purpose, model, signal } = call
-  const id = derivedUuid(`${organization}\n${digestOf(call.parts)}`)
-  const kept = settings.cache_days > 0 ? await store.open(AnswerCollection, organization).get(id) : undefined
+  const { organization, madeBy, purpose, model, signal, parts } = call
+  const id = parts && settings.cache_days > 0 ? derivedUuid(`${organization}\n${digestOf(parts)}`) : undefined
+  const kept = id === undefined ? undefined : await store.open(AnswerCollection, organization).get(id)
   if (kept) {
     meters.kept(purpose, model)
     return { value: kept.value as T, madeBy, costMillicents: 0, kept: true }
@@ -65,7 +65,7 @@ export async function keptOrNew<T>(deps: CallDeps, call: Call, run: (signal: Abo
       await deps.works.run((work) => {
         budget.pay(work, organization, cost, outcome.paid)
         call.account?.pay(work, cost)
-        if (!("value" in outcome) || settings.cache_days === 0) return
+        if (!("value" in outcome) || id === undefined) return
         const expires_at = timestamp(clock.now() + settings.cache_days * dayMs)
         const answer = { id, value: outcome.value as Json, model: madeBy, expires_at }
         work.in(AnswerCollection, organization).insert(answer, { ifPresent: "keep" })

@@ -13,6 +13,7 @@ import { listModels, ModelsConfigured } from "./usage.ts"
 export type { Account } from "./budget.ts"
 export type { Answered } from "./calls.ts"
 export { Models, type Prompt, type Question } from "./models.ts"
+export type { PastTurn } from "./turn.ts"
 
 export default definePlugin({
   id: "models",

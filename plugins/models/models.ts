@@ -3,10 +3,12 @@ import { createHash } from "node:crypto"
 import { z } from "zod"
 import { AppError, token } from "#core"
 import type { Account, Usage } from "./budget.ts"
-import { type Answered, type CallDeps, keptOrNew, usageOf } from "./calls.ts"
+import { type Answered, keptOrNew, usageOf } from "./calls.ts"
+import { bytesPerToken, costOf } from "./cost.ts"
 import { unusable } from "./failures.ts"
-import { embeddingModel, languageModel, type ProviderDeps } from "./provider.ts"
+import { embeddingModel, languageModel } from "./provider.ts"
 import { type EmbeddingModelSettings, type LanguageModelSettings, type ModelSettings, type Purpose, purposes } from "./settings.ts"
+import { type ModelsDeps, type Turn, type TurnTaken, takeTurn } from "./turn.ts"
 
 /** Instructions for a model, with the version that records name. The text may hold what differs from call to call, such as a persona. */
 export interface Prompt {
@@ -52,16 +54,14 @@ export interface Models {
   text(organization: string, question: Question): Promise<Answered<string>>
   /** An answer of the schema's form, held against it. */
   object<T>(organization: string, question: Question & { readonly schema: z.ZodType<T> }): Promise<Answered<T>>
+  /** One turn of a conversation in which the model may ask for tools; never kept. */
+  turn(organization: string, turn: Turn): Promise<TurnTaken>
   /** A vector for each text. */
   embed(organization: string, texts: readonly string[], signal?: AbortSignal): Promise<Answered<number[][]>>
 }
 
 export const Models = token<Models>("Models")
 
-interface ModelsDeps extends CallDeps, ProviderDeps {}
-
-/** From above: a token of English is about four bytes, of other scripts fewer. */
-const bytesPerToken = 2
 /** From above, of what providers publish for a picture of a page. */
 const tokensPerImage = 3_000
 
@@ -74,6 +74,7 @@ export function createModels(deps: ModelsDeps): Models {
     afford: (organization, millicents) => deps.budget.check(organization, millicents),
     text: (organization, question) => ask<string>(deps, organization, question),
     object: (organization, question) => ask(deps, organization, question),
+    turn: (organization, turn) => takeTurn(deps, organization, configured(settings, turn.purpose, turn.model), turn),
     embed: (organization, texts, signal) => embed(deps, organization, texts, signal),
   }
 }
@@ -108,10 +109,6 @@ function estimateOf(model: LanguageModelSettings, { prompt, input, images = [], 
   const tokens =
     (Buffer.byteLength(prompt.text) + Buffer.byteLength(input)) / bytesPerToken + (model.images ? images.length * tokensPerImage : 0)
   return costOf(model, { inputTokens: tokens, outputTokens: maxOutputTokens })
-}
-
-function costOf({ prices }: LanguageModelSettings | EmbeddingModelSettings, { inputTokens, outputTokens }: Usage): number {
-  return (inputTokens * prices.input + outputTokens * prices.output) / 1_000_000
 }
 
 async function ask<T>(

@@ -50,7 +50,7 @@ export const ModelSettings = z.strictObject({
   judge: LanguageModelSettings.optional().describe("Compares page variants and judges results."),
   persona: LanguageModelSettings.optional().describe("Answers as a simulated visitor."),
   digest: LanguageModelSettings.optional().describe("Sums up."),
-  agent: LanguageModelSettings.optional().describe("Answers as an agent whose protocol is `model`."),
+  agent: LanguageModelSettings.optional().describe("Answers as an agent whose protocol is `model`, and acts on instructions, with tools."),
   others: z
     .array(LanguageModelSettings)
     .max(20)

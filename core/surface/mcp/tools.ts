@@ -15,7 +15,7 @@ export function toolsOf(operations: readonly AnyOperation[]): ReadonlyMap<string
   return new Map(offered.map((operation) => [toolName(operation), { operation, tool: toolOf(operation) }]))
 }
 
-export function toolName({ name }: AnyOperation): string {
+export function toolName({ name }: Pick<AnyOperation, "name">): string {
   return name.replaceAll(".", "_")
 }
 

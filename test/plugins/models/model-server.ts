@@ -14,6 +14,10 @@ export interface Asked {
   /** How many images it holds. */
   readonly images: number
   readonly temperature: number | undefined
+  /** Names of the tools that are offered. */
+  readonly tools: readonly string[]
+  /** What tools answered so far. */
+  readonly answers: readonly string[]
   /** Whether an answer by a JSON Schema was asked for. */
   readonly schema: unknown
   readonly headers: IncomingHttpHeaders
@@ -23,9 +27,10 @@ export interface Asked {
   readonly pictures: readonly Buffer[]
 }
 
-/** An answer as text or as an object, which becomes its JSON; a refusal; a status; or silence. */
+/** An answer as text or as an object, which becomes its JSON; calls of tools (by the OpenAI protocol); a refusal; a status; or silence. */
 export type Said =
   | string
+  | { readonly calls: readonly { readonly name: string; readonly input: unknown }[] }
   | { readonly json: unknown }
   | { readonly declines: string }
   | { readonly status: number; readonly retryAfterMs?: number }
@@ -54,7 +59,7 @@ interface Wire {
   readonly temperature?: number
   readonly response_format?: { readonly json_schema?: unknown }
   readonly output_config?: { readonly format?: unknown }
-  readonly tools?: readonly unknown[]
+  readonly tools?: readonly { readonly name?: string; readonly function?: { readonly name: string } }[]
   readonly input?: readonly string[]
 }
 
@@ -139,6 +144,11 @@ function readAsked(wire: Wire, protocol: "openai" | "anthropic"): Omit<Asked, "h
     text: parts.flatMap(({ text }) => text ?? []).join("\n"),
     images: parts.filter(({ type }) => type !== "text").length,
     temperature: wire.temperature,
+    tools: (wire.tools ?? []).map(({ name, function: of }) => of?.name ?? name ?? ""),
+    answers: messages
+      .filter(({ role }) => role === "tool")
+      .flatMap(({ content }) => partsOf(content))
+      .map(({ text = "" }) => text),
     schema: wire.response_format?.json_schema ?? wire.output_config?.format ?? wire.tools?.[0],
     pictures: parts.flatMap(pictureOf),
   }
@@ -162,6 +172,7 @@ function answer(response: ServerResponse, { protocol, model }: Asked, said: Said
     response.end(JSON.stringify({ error: { message: "sk-secret-of-the-provider is over its limit", type: "error" } }))
     return
   }
+  const calls = typeof said === "object" && "calls" in said ? said.calls : undefined
   const declines = typeof said === "object" && "declines" in said ? said.declines : undefined
   const text = declines ?? (typeof said === "string" ? said : JSON.stringify((said as { json: unknown }).json))
   if (protocol === "anthropic") {
@@ -177,13 +188,22 @@ function answer(response: ServerResponse, { protocol, model }: Asked, said: Said
     })
     return
   }
-  const message = declines === undefined ? { role: "assistant", content: text } : { role: "assistant", content: null, refusal: text }
+  const tool_calls = calls?.map(({ name, input }, at) => ({
+    id: `call_${at}`,
+    type: "function",
+    function: { name, arguments: JSON.stringify(input) },
+  }))
+  const message = tool_calls
+    ? { role: "assistant", content: null, tool_calls }
+    : declines === undefined
+      ? { role: "assistant", content: text }
+      : { role: "assistant", content: null, refusal: text }
   send(response, {
     id: "chatcmpl-1",
     object: "chat.completion",
     created: 1,
     model,
-    choices: [{ index: 0, message, finish_reason: "stop" }],
+    choices: [{ index: 0, message, finish_reason: tool_calls ? "tool_calls" : "stop" }],
     usage: { prompt_tokens: tokensIn, completion_tokens: tokensOut, total_tokens: tokensIn + tokensOut },
   })
 }

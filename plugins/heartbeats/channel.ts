@@ -1,0 +1,7 @@
+// The live channel of heartbeats.
+import { defineChannel } from "#core"
+
+export const heartbeatsChannel = defineChannel({
+  name: "heartbeats",
+  summary: "Runs of heartbeats as they end, and heartbeats that were paused since they kept failing.",
+})

@@ -1,0 +1,51 @@
+// Heartbeats: work that an organization has done again and again, within hours of its own, by a script or by a model.
+import { Clock, definePlugin, Ids, JobQueue, Live, Scripts, Store, UnitsOfWork } from "#core"
+import { OperationTools, PipelineEngine, PipelineSource } from "#core/engine"
+import { Datasets } from "../datasets/index.ts"
+import { Models } from "../models/index.ts"
+import { Organizations } from "../organizations/index.ts"
+import { heartbeatsChannel } from "./channel.ts"
+import { HeartbeatCollection, RunCollection } from "./collections.ts"
+import { Heartbeats, HeartbeatsToken } from "./heartbeats.ts"
+import { beat, runHeartbeat } from "./jobs.ts"
+import { createHeartbeat, deleteHeartbeat, getHeartbeat, listHeartbeats, updateHeartbeat } from "./operations/heartbeats.ts"
+import { getHeartbeatRun, listHeartbeatRuns, pauseHeartbeat, resumeHeartbeat, runHeartbeatNow } from "./operations/running.ts"
+import { reasons } from "./reasons.ts"
+import { Runs, RunsToken } from "./runs/runs.ts"
+import { HeartbeatSettings } from "./settings.ts"
+
+export default definePlugin({
+  id: "heartbeats",
+  reasons,
+  needs: ["datasets", "event-pipelines", "models", "organizations"],
+  config: HeartbeatSettings,
+  register(registrar, settings) {
+    registrar.collections(HeartbeatCollection, RunCollection)
+    registrar.channels(heartbeatsChannel)
+    registrar.operations(createHeartbeat, listHeartbeats, getHeartbeat, updateHeartbeat, deleteHeartbeat)
+    registrar.operations(pauseHeartbeat, resumeHeartbeat, runHeartbeatNow, listHeartbeatRuns, getHeartbeatRun)
+    registrar.jobs(beat, { ...runHeartbeat, slots: settings.slots })
+    registrar.provide(HeartbeatsToken, {
+      inject: { store: Store, clock: Clock, ids: Ids, queue: JobQueue, scripts: Scripts },
+      create: (deps) => new Heartbeats({ ...deps, settings }),
+    })
+    registrar.provide(RunsToken, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        ids: Ids,
+        works: UnitsOfWork,
+        live: Live,
+        scripts: Scripts,
+        datasets: Datasets,
+        engine: PipelineEngine,
+        source: PipelineSource,
+        models: Models,
+        tools: OperationTools,
+        organizations: Organizations,
+        heartbeats: HeartbeatsToken,
+      },
+      create: (deps) => new Runs(deps),
+    })
+  },
+})

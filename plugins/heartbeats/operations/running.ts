@@ -1,0 +1,124 @@
+// Pausing and resuming heartbeats, running one now, and what became of runs.
+import { z } from "zod"
+import { AppError, defineOperation, Pager, pageInput, resultOf, Store, Uuid } from "#core"
+import { RunCollection, runStates } from "../collections.ts"
+import { HeartbeatsToken } from "../heartbeats.ts"
+import { HeartbeatId, HeartbeatResource, madeHeartbeat, RunResource, shownHeartbeat, shownRun } from "./resource.ts"
+
+const path = "/v1/heartbeats/{id}"
+const reading = { scope: "heartbeats:read", role: "member" } as const
+const writing = { scope: "heartbeats:write", role: "member" } as const
+const input = z.strictObject({ id: HeartbeatId })
+const thatHeartbeat = { id: resultOf("heartbeat.id") }
+
+export const pauseHeartbeat = defineOperation({
+  name: "heartbeats.pause",
+  summary: "Pause a heartbeat; a run that has begun goes on.",
+  http: { method: "POST", path: `${path}/pause` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input,
+  output: HeartbeatResource,
+  errors: ["not_found", "aborted"],
+  examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
+  inject: { heartbeats: HeartbeatsToken },
+  async handle({ input: { id }, caller, deps, work }) {
+    const organization = caller.organization.id
+    return shownHeartbeat(deps.heartbeats.pause(work, organization, await deps.heartbeats.require(organization, id)))
+  },
+})
+
+export const resumeHeartbeat = defineOperation({
+  name: "heartbeats.resume",
+  summary: "Resume a paused heartbeat: it runs an interval from now, its failures forgotten.",
+  http: { method: "POST", path: `${path}/resume` },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: true },
+  input,
+  output: HeartbeatResource,
+  errors: ["not_found", "aborted"],
+  examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
+  inject: { heartbeats: HeartbeatsToken },
+  async handle({ input: { id }, caller, deps, work }) {
+    const organization = caller.organization.id
+    return shownHeartbeat(deps.heartbeats.resume(work, organization, await deps.heartbeats.require(organization, id)))
+  },
+})
+
+export const runHeartbeatNow = defineOperation({
+  name: "heartbeats.run",
+  summary: "Run a heartbeat now, beside its schedule; a paused one too.",
+  http: { method: "POST", path: `${path}/run` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: false, openWorld: true },
+  input,
+  output: RunResource,
+  errors: ["not_found", "failed_precondition", "aborted"],
+  examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
+  inject: { heartbeats: HeartbeatsToken },
+  async handle({ input: { id }, caller, deps, work }) {
+    const organization = caller.organization.id
+    return shownRun(deps.heartbeats.runNow(work, organization, await deps.heartbeats.require(organization, id)))
+  },
+})
+
+export const listHeartbeatRuns = defineOperation({
+  name: "heartbeats.list_runs",
+  summary: "List the runs of a heartbeat, newest first.",
+  http: { method: "GET", path: `${path}/runs` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["status", "reason", "due_at", "finished_at", "id"],
+  input: z.strictObject({
+    id: HeartbeatId,
+    status: z
+      .enum(["", ...runStates])
+      .default("")
+      .describe("Only those in this state."),
+    ...pageInput,
+  }),
+  output: z.object({ runs: z.array(RunResource), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: madeHeartbeat, input: thatHeartbeat }],
+  inject: { heartbeats: HeartbeatsToken, store: Store, pager: Pager },
+  async handle({ input: { id, status, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    const heartbeat = await deps.heartbeats.require(organization, id)
+    const page = await deps.pager.page({
+      collection: deps.store.open(RunCollection, organization),
+      organization,
+      cursorScope: JSON.stringify(["heartbeats.list_runs", heartbeat.id, status]),
+      filter: { heartbeat_id: heartbeat.id, ...(status === "" ? {} : { state: status }) },
+      sort: { id: -1 },
+      request,
+    })
+    return { runs: page.items.map(shownRun), next_cursor: page.next_cursor }
+  },
+})
+
+export const getHeartbeatRun = defineOperation({
+  name: "heartbeats.get_run",
+  summary: "Read a run of a heartbeat.",
+  http: { method: "GET", path: `${path}/runs/{run_id}` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ id: HeartbeatId, run_id: Uuid.describe("The run's id.") }),
+  output: RunResource,
+  errors: ["not_found"],
+  examples: [
+    {
+      given: { ...madeHeartbeat, run: { operation: "heartbeats.run", input: thatHeartbeat } },
+      input: { ...thatHeartbeat, run_id: resultOf("run.id") },
+    },
+  ],
+  inject: { heartbeats: HeartbeatsToken, store: Store },
+  async handle({ input: { id, run_id }, caller, deps }) {
+    const organization = caller.organization.id
+    const heartbeat = await deps.heartbeats.require(organization, id)
+    const run = await deps.store.open(RunCollection, organization).get(run_id)
+    if (run?.heartbeat_id === heartbeat.id) return shownRun(run)
+    throw new AppError("not_found", `The heartbeat "${heartbeat.name}" has no run "${run_id}", or its record has expired.`, {
+      reason: "heartbeat_run_not_found",
+    })
+  },
+})

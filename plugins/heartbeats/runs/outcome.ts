@@ -1,0 +1,21 @@
+// What came of a run.
+import type { Json } from "#core"
+import type { RunStep } from "../collections.ts"
+
+export type RunOutcome =
+  | {
+      readonly ok: true
+      readonly result: Json
+      readonly execution_id?: string
+      readonly steps?: RunStep[]
+      readonly cost_millicents?: number
+    }
+  | {
+      readonly ok: false
+      /** A stable word. */
+      readonly reason: string
+      readonly message: string
+      readonly execution_id?: string
+      readonly steps?: RunStep[]
+      readonly cost_millicents?: number
+    }
