@@ -1,5 +1,8 @@
 // Optimistic concurrency: a change names the revision that its caller read.
+import { timestamp } from "../kernel/clock.ts"
 import { AppError } from "../kernel/errors.ts"
+import type { Document, Json } from "./collection.ts"
+import type { StagedCollection } from "./unit-of-work.ts"
 
 /**
  * Throws `aborted` where the caller read another revision than the stored one. `what` names the kind of resource, such as
@@ -17,4 +20,22 @@ export function requireRevision(
     reason: "revision_mismatch",
     current_revision: stored,
   })
+}
+
+/**
+ * Stages a change made for a document as read, with its time and the next revision; where it was changed meanwhile, the
+ * commit fails as `aborted`. Fields that are undefined stay as they are; without any other, nothing is staged. Returns the
+ * document as it will be.
+ */
+export function stageRevision<D extends Document & { readonly revision: number; readonly updated_at: string }>(
+  collection: StagedCollection<D>,
+  stored: D,
+  change: { readonly [Field in keyof D]?: D[Field] | undefined },
+  now: number,
+): D {
+  const given = Object.entries(change).filter(([, value]) => value !== undefined)
+  if (given.length === 0) return stored
+  const changed = { ...Object.fromEntries(given), updated_at: timestamp(now), revision: stored.revision + 1 }
+  collection.update(stored.id, { $set: changed as Record<string, Json> }, { where: { revision: stored.revision } })
+  return { ...stored, ...changed }
 }

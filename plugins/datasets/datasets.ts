@@ -11,6 +11,7 @@ import {
   type RowResult,
   type Store,
   slugOf,
+  stageRevision,
   timestamp,
   token,
   type UnitOfWork,
@@ -199,10 +200,9 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
     },
     update(work, organization, dataset, change) {
       if (change.status === "archived") refuseArchiving(dataset.slug)
-      const changed = { ...change, updated_at: timestamp(clock.now()), revision: dataset.revision + 1 }
-      work.in(DatasetsCollection, organization).update(dataset.id, { $set: changed }, { where: { revision: dataset.revision } })
+      const changed = stageRevision(work.in(DatasetsCollection, organization), dataset, change, clock.now())
       invalidation.announce(work, datasetsTopic, keyOf(organization, dataset.slug))
-      return { ...dataset, ...changed }
+      return changed
     },
   }
 }

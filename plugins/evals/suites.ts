@@ -1,5 +1,5 @@
 // Suites of an organization: found by a slug that they have or had, renamed, and scheduled for the night.
-import { AppError, type Clock, derivedUuid, isUuid, type Json, type Scheduler, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, type Clock, derivedUuid, isUuid, type Scheduler, type Store, stageRevision, token, type UnitOfWork } from "#core"
 import type { Organizations } from "../organizations/index.ts"
 import { CaseCollection, type StoredCase, type StoredSuite, SuiteCollection, SuiteSlugCollection } from "./collections.ts"
 import { nightlyRef } from "./runs/job-refs.ts"
@@ -60,15 +60,12 @@ export class Suites {
 
   /** Stages a change made for the suite as read; one made meanwhile has the commit `aborted`. Throws `already_exists` for a taken slug. */
   async update(work: UnitOfWork, organization: string, suite: StoredSuite, change: SuiteChange): Promise<StoredSuite> {
-    const changed = { ...change, updated_at: timestamp(this.#deps.clock.now()), revision: suite.revision + 1 }
-    const updated = { ...suite, ...changed }
+    const updated = stageRevision(work.in(SuiteCollection, organization), suite, change, this.#deps.clock.now())
     if (updated.slug !== suite.slug) {
       const holder = await this.find(organization, updated.slug)
       if (holder && holder.id !== suite.id) throw slugTaken(updated.slug, "suite_slug")
       if (!holder) this.#takeSlug(work, organization, updated)
     }
-    const update = { $set: changed as Record<string, Json> }
-    work.in(SuiteCollection, organization).update(suite.id, update, { where: { revision: suite.revision } })
     if (updated.cron_enabled !== suite.cron_enabled) {
       if (updated.cron_enabled) await this.schedule(work, organization, updated)
       else this.#deps.scheduler.remove(work, nightlyRef, suite.id)

@@ -1,5 +1,5 @@
 // Experiments of an organization, found and changed; what each status allows.
-import { AppError, type Clock, isUuid, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { AppError, type Clock, isUuid, type Store, stageRevision, token, type UnitOfWork } from "#core"
 import { ExperimentCollection, type ExperimentStatus, type StoredExperiment } from "./collections.ts"
 
 export type ExperimentChange = Partial<Omit<StoredExperiment, "id" | "slug" | "organization_id" | "revision" | "created_at" | "updated_at">>
@@ -24,10 +24,7 @@ export function createExperiments({ store, clock }: { store: Store; clock: Clock
       })
     },
     update(work, organization, experiment, change) {
-      const changed = { ...change, updated_at: timestamp(clock.now()), revision: experiment.revision + 1 }
-      const update = { $set: changed as unknown as Record<string, Json> }
-      work.in(ExperimentCollection, organization).update(experiment.id, update, { where: { revision: experiment.revision } })
-      return { ...experiment, ...changed }
+      return stageRevision(work.in(ExperimentCollection, organization), experiment, change, clock.now())
     },
   }
 }

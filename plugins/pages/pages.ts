@@ -8,9 +8,9 @@ import {
   derivedUuid,
   type Ids,
   isUuid,
-  type Json,
   type Store,
   slugOf,
+  stageRevision,
   timestamp,
   token,
   type UnitOfWork,
@@ -78,23 +78,14 @@ export function createPages(deps: { store: Store; invalidation: CacheInvalidatio
   }
 
   function update(work: UnitOfWork, organization: string, page: StoredPage, change: PageChange): StoredPage {
-    const changed = { ...change, updated_at: timestamp(clock.now()), revision: page.revision + 1 }
-    const $set: Record<string, Json> = {}
-    for (const [field, value] of Object.entries(changed)) $set[field] = value as Json
-    work.in(PagesCollection, organization).update(page.id, { $set }, { where: { revision: page.revision } })
-    noteWeights(work, organization, page, changed)
+    const changed = stageRevision(work.in(PagesCollection, organization), page, change, clock.now())
+    if (change.variants) noteWeights(work, organization, page, changed)
     invalidation.announce(work, pagesTopic, `${organization}/${page.id}`, { settled: true })
-    return { ...page, ...changed }
+    return changed
   }
 
   /** Part of the change itself, so that no time of other weights is ever taken for one of these. */
-  function noteWeights(
-    work: UnitOfWork,
-    organization: string,
-    page: StoredPage,
-    changed: PageChange & { updated_at: string; revision: number },
-  ) {
-    if (!changed.variants) return
+  function noteWeights(work: UnitOfWork, organization: string, page: StoredPage, changed: StoredPage) {
     const [before, after] = [weightsOf(page.variants), weightsOf(changed.variants)]
     const keys = new Set([...Object.keys(before), ...Object.keys(after)])
     if ([...keys].every((key) => before[key] === after[key])) return

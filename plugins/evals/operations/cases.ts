@@ -14,12 +14,13 @@ import {
   Slug,
   SlugOrId,
   Store,
+  stageRevision,
   Uuid,
 } from "#core"
 import { CaseCollection, type StoredCase } from "../collections.ts"
 import { newCase } from "../new-case.ts"
 import { type Suites, SuitesToken } from "../suites.ts"
-import { bySuite, CaseResource, caseFields, ExpectedRevision, madeCase, madeSuite, ofThatSuite, revised, shownCase } from "./resource.ts"
+import { bySuite, CaseResource, caseFields, ExpectedRevision, madeCase, madeSuite, ofThatSuite, shownCase } from "./resource.ts"
 
 const path = "/v1/evals/suites/{suite}/cases"
 const bySlug = { ...bySuite, slug: SlugOrId.describe("Slug or UUID of the case.") }
@@ -115,10 +116,7 @@ export const updateCase = defineOperation({
     const organization = caller.organization.id
     const stored = await requireCase(deps, organization, { suite, slug })
     requireRevision("case", stored.revision, expected_revision)
-    const changed = revised(stored, given, deps.clock.now())
-    if (changed === undefined) return shownCase(stored)
-    work.in(CaseCollection, organization).update(stored.id, { $set: changed }, { where: { revision: stored.revision } })
-    return shownCase({ ...stored, ...changed })
+    return shownCase(stageRevision(work.in(CaseCollection, organization), stored, given, deps.clock.now()))
   },
 })
 

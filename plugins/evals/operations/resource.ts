@@ -1,6 +1,6 @@
 // Suites, cases and agents as callers see them.
 import { z } from "zod"
-import { type Json, resultOf, SlugOrId, Timestamp, timestamp, Uuid } from "#core"
+import { resultOf, SlugOrId, Timestamp, Uuid } from "#core"
 import type { StoredCase, StoredSuite } from "../collections.ts"
 
 export const suiteFields = {
@@ -87,12 +87,4 @@ export const ofThatSuite = { suite: resultOf("suite.suite.slug") }
 export const madeCase = {
   operation: "evals.create_case",
   input: { ...ofThatSuite, name: "Opening hours", input: "When are you open?", expectation: "Says Monday to Friday, 9 to 17." },
-}
-
-/** What an update sets: the fields that were given, its time and the next revision; undefined when none was given. */
-export function revised<T extends object>({ revision }: { readonly revision: number }, given: T, now: number) {
-  const change: Record<string, Json> = {}
-  for (const [field, value] of Object.entries(given)) if (value !== undefined) change[field] = value
-  if (Object.keys(change).length === 0) return undefined
-  return { ...change, updated_at: timestamp(now), revision: revision + 1 }
 }

@@ -6,7 +6,6 @@ import {
   defineOperation,
   Ids,
   isUuid,
-  type Json,
   Name,
   Pager,
   pageInput,
@@ -16,6 +15,7 @@ import {
   SlugOrId,
   Store,
   slugOf,
+  stageRevision,
   Timestamp,
   timestamp,
   Uuid,
@@ -158,12 +158,7 @@ export const updatePersona = defineOperation({
     const { slug, expected_revision, ...given } = input
     const persona = await requirePersona(deps.store, caller.organization.id, slug)
     requireRevision("persona", persona.revision, expected_revision)
-    const change: Record<string, Json> = {}
-    for (const [field, value] of Object.entries(given)) if (value !== undefined) change[field] = value
-    if (Object.keys(change).length === 0) return shown(persona)
-    const changed = { ...change, updated_at: timestamp(deps.clock.now()), revision: persona.revision + 1 }
-    work.in(PersonaCollection, caller.organization.id).update(persona.id, { $set: changed }, { where: { revision: persona.revision } })
-    return shown({ ...persona, ...changed })
+    return shown(stageRevision(work.in(PersonaCollection, caller.organization.id), persona, given, deps.clock.now()))
   },
 })
 

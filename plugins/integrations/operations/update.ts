@@ -1,6 +1,6 @@
 // PATCH /v1/integrations/{id}: its name, and who may use it. The slug stays, since pipelines name it.
 import { z } from "zod"
-import { AppError, Clock, defineOperation, Name, requireRevision, resultOf, SlugOrId, Store, timestamp } from "#core"
+import { AppError, Clock, defineOperation, Name, requireRevision, resultOf, SlugOrId, Store, stageRevision } from "#core"
 import { Connections, ConnectionView, managedAccess, viewOf } from "../connections.ts"
 import { visibleConnection } from "./one.ts"
 
@@ -33,8 +33,7 @@ export const updateIntegration = defineOperation({
     // Cleared by the surface already; a second lock, since lending is a decision of people.
     const managed_access = caller.surface === "mcp" ? undefined : input.managed_access
     const connection = await visibleConnection(deps.store, caller, ref)
-    const { id, revision } = connection
-    requireRevision("integration", revision, expected_revision)
+    requireRevision("integration", connection.revision, expected_revision)
     if (managed_access !== undefined && connection.credentials === null) {
       const problem = `"${connection.slug}" is connected by an authorization, which cannot be lent`
       throw new AppError("invalid_argument", `managed_access is refused: ${problem}.`, {
@@ -42,14 +41,7 @@ export const updateIntegration = defineOperation({
         fields: [{ path: "managed_access", message: problem }],
       })
     }
-    const given = {
-      ...(name === undefined ? {} : { name }),
-      ...(share_with_org === undefined ? {} : { shared: share_with_org }),
-      ...(managed_access === undefined ? {} : { managed_access }),
-    }
-    if (Object.keys(given).length === 0) return viewOf(connection)
-    const change = { ...given, revision: revision + 1, updated_at: timestamp(deps.clock.now()) }
-    work.in(Connections, caller.organization.id).update(id, { $set: change }, { where: { revision } })
-    return viewOf({ ...connection, ...change })
+    const change = { name, shared: share_with_org, managed_access }
+    return viewOf(stageRevision(work.in(Connections, caller.organization.id), connection, change, deps.clock.now()))
   },
 })

@@ -13,6 +13,7 @@ import {
   resultOf,
   SlugOrId,
   Store,
+  stageRevision,
   timestamp,
   Uuid,
   Vault,
@@ -28,7 +29,7 @@ import {
   type StoredAgent,
 } from "../agents/collection.ts"
 import { generateAgentSecret } from "../agents/signature.ts"
-import { AgentResource, ExpectedRevision, revised, shownAgent } from "./resource.ts"
+import { AgentResource, ExpectedRevision, shownAgent } from "./resource.ts"
 
 const path = "/v1/agents"
 const reading = { scope: "agents:read", role: "member" } as const
@@ -187,10 +188,7 @@ export const updateAgent = defineOperation({
     requireRevision("agent", agent.revision, expected_revision)
     if (given.integration !== undefined || given.protocol !== undefined)
       await requireWay(deps.integrations, organization, { protocol: agent.protocol, integration: agent.integration, ...defined(given) })
-    const changed = revised(agent, given, deps.clock.now())
-    if (changed === undefined) return shownAgent(agent)
-    work.in(AgentCollection, organization).update(agent.id, { $set: changed }, { where: { revision: agent.revision } })
-    return shownAgent({ ...agent, ...changed })
+    return shownAgent(stageRevision(work.in(AgentCollection, organization), agent, given, deps.clock.now()))
   },
 })
 

@@ -1,6 +1,6 @@
 // Agents, threads and runs as callers see them.
 import { z } from "zod"
-import { type Json, resultOf, Timestamp, timestamp, Uuid } from "#core"
+import { resultOf, Timestamp, Uuid } from "#core"
 import { agentProtocols, type StoredAgent } from "../agents/collection.ts"
 import { messageRoles, type StoredAgentRun, type StoredMessage, type StoredRunStep, type StoredThread, stepKinds } from "../collections.ts"
 import { type RunState, runMachine } from "../runs/transitions.ts"
@@ -105,14 +105,6 @@ export function shownStep({ organization_id: _organization, run_id: _run, ...sho
 }
 
 export const ExpectedRevision = z.int().optional().describe("Revision that the change was made for; refused when there is a newer one.")
-
-/** What an update sets: the fields that were given, its time and the next revision; undefined when none was given. */
-export function revised<T extends object>({ revision }: { readonly revision: number }, given: T, now: number) {
-  const change: Record<string, Json> = {}
-  for (const [field, value] of Object.entries(given)) if (value !== undefined) change[field] = value
-  if (Object.keys(change).length === 0) return undefined
-  return { ...change, updated_at: timestamp(now), revision: revision + 1 }
-}
 
 /** Calls that examples are given. */
 export const madeThread = { thread: "threads.create" }
