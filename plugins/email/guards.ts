@@ -42,6 +42,8 @@ export interface Refusal {
 export interface MailGuard {
   /** Where the one recipient of a marketing message unsubscribes; undefined: this guard has no such address. */
   unsubscribeUrl?(mail: LeavingMail): Promise<string | undefined>
+  /** Told before the message is handed over. What stands behind the plus of its envelope sender, on a return path, so that bounces name it. */
+  returnToken?(mail: LeavingMail): Promise<string | undefined>
   withheld(mail: LeavingMail): Promise<readonly Withheld[]>
   /** Told after the message was handed over, or was not taken at all. Does not throw: a message that left must not be sent again. */
   refused(mail: LeavingMail, refusals: readonly Refusal[]): Promise<void>
@@ -58,15 +60,17 @@ export const MailGuards = token<MailGuards>("MailGuards")
 
 export function createMailGuards(): MailGuards {
   const guards: MailGuard[] = []
+  const first = async (answer: (guard: MailGuard) => Promise<string | undefined> | undefined) => {
+    for (const guard of guards) {
+      const found = await answer(guard)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
   return {
     use: (guard) => void guards.push(guard),
-    async unsubscribeUrl(mail) {
-      for (const guard of guards) {
-        const url = await guard.unsubscribeUrl?.(mail)
-        if (url !== undefined) return url
-      }
-      return undefined
-    },
+    unsubscribeUrl: (mail) => first((guard) => guard.unsubscribeUrl?.(mail)),
+    returnToken: (mail) => first((guard) => guard.returnToken?.(mail)),
     withheld: async (mail) => (await Promise.all(guards.map((guard) => guard.withheld(mail)))).flat(),
     async refused(mail, refusals) {
       for (const guard of guards) await guard.refused(mail, refusals)

@@ -62,9 +62,18 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
       const allowed = (list: MailAddress[]) => list.filter(({ address }) => !barred.has(address))
       const unsubscribeUrl = category === "marketing" ? await guards.unsubscribeUrl(leaving) : undefined
       const { subject, html, text } = renderMail(message, footer, unsubscribeUrl)
-      const { from, reply_to: _reply, ...leaves } = sender
+      const { from, dkim, envelope_from } = sender
+      const returns = envelope_from === undefined ? undefined : await returnPath(envelope_from, () => guards.returnToken(leaving))
       const content = { replyTo, subject, html, text, messageId, at: message.at, unsubscribeUrl }
-      const mail = { ...leaves, from, to: allowed(to), cc: allowed(cc), bcc: allowed(bcc), ...content }
+      const mail = {
+        from,
+        ...(dkim && { dkim }),
+        ...(returns && { envelope_from: returns }),
+        to: allowed(to),
+        cc: allowed(cc),
+        bcc: allowed(bcc),
+        ...content,
+      }
       try {
         const { accepted, refusals } = await transport.deliver(mail, message.signal)
         await guards.refused(leaving, refusals)
@@ -91,6 +100,11 @@ function recipientsOf(message: MailMessage, category: MailCategory) {
   if (category === "marketing" && count > 1)
     throw refused(`${count} recipients; a marketing message goes to one, who can unsubscribe by its link`)
   return { to, cc, bcc }
+}
+
+async function returnPath(address: string, tokenOf: () => Promise<string | undefined>): Promise<string> {
+  const token = await tokenOf()
+  return token === undefined ? address : address.replace("@", `+${token}@`)
 }
 
 function messageIdOf(idempotencyKey: string, from: string): string {

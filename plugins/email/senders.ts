@@ -7,7 +7,7 @@ import type { MailAddress } from "./addresses.ts"
 export interface Sender {
   readonly from: MailAddress
   readonly reply_to?: readonly MailAddress[]
-  /** Who bounces go to; the From address unless given. */
+  /** A return path: who bounces go to, with the token of the message behind a plus; the From address unless given. */
   readonly envelope_from?: string
   readonly dkim?: DkimKey
 }

@@ -5,8 +5,7 @@ import { type Document, defineCollection, derivedUuid, type Sealed } from "#core
 export const suppressionReasons = ["hard_bounce", "complaint", "unsubscribe", "manual"] as const
 export type SuppressionReason = (typeof suppressionReasons)[number]
 
-/** How it became known: what the mail server answered, a link in a mail, a person. */
-export const suppressionSources = ["smtp", "link", "operation"] as const
+export const suppressionSources = ["smtp", "bounce", "feedback_report", "link", "operation"] as const
 export type SuppressionSource = (typeof suppressionSources)[number]
 
 export interface Evidence {

@@ -1,12 +1,15 @@
 // Holds every message against the suppression list, and keeps what mail servers say of recipients who do not exist.
-import type { Logger, PublicUrl, UnitsOfWork } from "#core"
+import type { Clock, Logger, PublicUrl, Store, UnitsOfWork } from "#core"
 import type { LeavingMail, MailGuard, Refusal } from "../email/index.ts"
+import { rememberSent } from "./bounces/sent-mail.ts"
 import type { MailKeys } from "./keys.ts"
 import { isDeadAddress } from "./status.ts"
 import type { Suppressions } from "./suppressions.ts"
 import { unsubscribePath, unsubscribeToken } from "./unsubscribe-link.ts"
 
 export interface GuardServices {
+  readonly store: Store
+  readonly clock: Clock
   readonly suppressions: Suppressions
   readonly keys: MailKeys
   readonly work: UnitsOfWork
@@ -14,8 +17,10 @@ export interface GuardServices {
   readonly log: Logger
 }
 
-export function suppressionGuard({ suppressions, keys, work, publicUrl, log }: GuardServices): MailGuard {
+export function suppressionGuard(services: GuardServices): MailGuard {
+  const { suppressions, keys, work, publicUrl, log } = services
   return {
+    returnToken: (mail) => rememberSent(services, mail),
     async unsubscribeUrl({ organization, category, recipients: [address], messageId }) {
       if (category !== "marketing" || address === undefined) return undefined
       const token = await unsubscribeToken(keys, { organization, address, category, messageId })

@@ -1,22 +1,26 @@
 // The suppression list: whom an organization's mail must not go to, with the evidence, obeyed by all mail of the service.
-import { z } from "zod"
 import { Clock, definePlugin, Ids, Log, PublicUrl, Store, UnitsOfWork, Vault } from "#core"
 import { MailGuards } from "../email/index.ts"
+import { MailHandlers } from "../inbound-mail/index.ts"
+import { bounceHandler } from "./bounces/handler.ts"
+import { SentMailCollection } from "./bounces/sent-mail.ts"
+import { SoftBounceCollection } from "./bounces/soft-bounces.ts"
 import { MailKeyCollection, SuppressionCollection } from "./collections.ts"
 import { suppressionGuard } from "./guard.ts"
 import { Keys, MailKeys } from "./keys.ts"
 import { addSuppression, getSuppression, listSuppressions, removeSuppression } from "./operations.ts"
 import { reasons } from "./reasons.ts"
+import { Settings } from "./settings.ts"
 import { Suppressions, SuppressionsToken } from "./suppressions.ts"
 import { askToUnsubscribe, unsubscribe } from "./unsubscribe-routes.ts"
 
 export default definePlugin({
   id: "suppressions",
   reasons,
-  needs: ["email", "organizations"],
-  config: z.strictObject({}),
-  register(registrar) {
-    registrar.collections(SuppressionCollection, MailKeyCollection)
+  needs: ["email", "inbound-mail", "organizations"],
+  config: Settings,
+  register(registrar, settings) {
+    registrar.collections(SuppressionCollection, MailKeyCollection, SentMailCollection, SoftBounceCollection)
     registrar.operations(addSuppression, listSuppressions, getSuppression, removeSuppression)
     registrar.routes(askToUnsubscribe, unsubscribe)
     registrar.provide(Keys, {
@@ -28,9 +32,24 @@ export default definePlugin({
       create: (services) => new Suppressions(services),
     })
     registrar.run("guard", {
-      inject: { guards: MailGuards, keys: Keys, suppressions: SuppressionsToken, work: UnitsOfWork, publicUrl: PublicUrl, log: Log },
+      inject: {
+        guards: MailGuards,
+        store: Store,
+        clock: Clock,
+        keys: Keys,
+        suppressions: SuppressionsToken,
+        work: UnitsOfWork,
+        publicUrl: PublicUrl,
+        log: Log,
+      },
       create({ guards, ...services }) {
         guards.use(suppressionGuard(services))
+      },
+    })
+    registrar.run("bounces", {
+      inject: { handlers: MailHandlers, store: Store, clock: Clock, suppressions: SuppressionsToken, log: Log },
+      create({ handlers, ...services }) {
+        handlers.use(bounceHandler({ ...services, settings }))
       },
     })
   },

@@ -26,7 +26,9 @@ const Suppression = z
       ),
     source: z
       .enum(suppressionSources)
-      .describe("`smtp`: the mail server refused the address; `link`: the unsubscribe link of a message; `operation`: a call of this API."),
+      .describe(
+        "`smtp`: the mail server refused the address; `bounce`: a delivery status notification (RFC 3464); `feedback_report`: a complaint of a mailbox provider (RFC 5965); `link`: the unsubscribe link of a message; `operation`: a call of this API.",
+      ),
     evidence: z.object({
       message_id: z.string().nullable().describe("Message-ID of the message that it followed from."),
       smtp_status: z.string().nullable().describe("Enhanced status code (RFC 3463)."),

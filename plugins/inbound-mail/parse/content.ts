@@ -43,7 +43,7 @@ export interface MailContent {
   /** In order; keys in lower case, values unfolded. */
   readonly headers: readonly { readonly key: string; readonly value: string }[]
   readonly attachments: readonly MailAttachment[]
-  /** Only of `multipart/report`; the type in lower case, such as `delivery-status` or `feedback-report`. */
+  /** Only of `multipart/report`, and of what holds such parts without being one; the type in lower case, such as `delivery-status` or `feedback-report`. */
   readonly report: { readonly type: string; readonly parts: readonly ReportPart[] } | undefined
 }
 

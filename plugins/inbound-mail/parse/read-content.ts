@@ -65,7 +65,9 @@ function contentOf(mail: Email, problem: MailContent["problem"]): MailContent {
 
 function reportOf(mail: Email, headers: MailContent["headers"]): MailContent["report"] {
   const type = headers.find(({ key }) => key === "content-type")?.value ?? ""
-  if (!/^\s*multipart\/report\b/i.test(type)) return undefined
+  // Some servers put their report into another kind of multipart.
+  const holdsReport = mail.attachments.some((part) => /^message\/(?:(?:global-)?delivery-status|feedback-report)$/.test(mediaTypeOf(part)))
+  if (!holdsReport && !/^\s*multipart\/report\b/i.test(type)) return undefined
   const [, quoted, plain = ""] = /;\s*report-type\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(type) ?? []
   const parts = mail.attachments.map((part) => ({
     media_type: mediaTypeOf(part),

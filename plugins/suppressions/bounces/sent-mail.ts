@@ -1,0 +1,69 @@
+// What was sent through a domain of the service's own, by the token in its envelope sender (VERP): the one proof that a
+// bounce or a complaint is about mail that left from here.
+import { createHash, createHmac } from "node:crypto"
+import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitsOfWork } from "#core"
+import type { LeavingMail } from "../../email/index.ts"
+import { normalAddress } from "../address.ts"
+import type { MailKeys } from "../keys.ts"
+
+export interface SentMail extends Document {
+  owner_id: string
+  message_id: string
+  /** Spelled normally. */
+  recipients: string[]
+  expires_at: string
+}
+
+/** `id` is a hash of the token. Global, since a domain may be that of several organizations. */
+export const SentMailCollection = defineCollection<SentMail>()({
+  name: "sent_mails",
+  scope: "global",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+  audit: "none",
+})
+
+/** Complaints arrive as late as people read their mail. */
+const keptMs = 90 * 86_400_000
+const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
+/** Letters and digits of either case, since servers on the way may change it: 130 bits. */
+const tokenLength = 26
+const inAddress = new RegExp(`^bounces\\+([a-z2-7]{${tokenLength}})$`, "i")
+
+/** The token of an address on a return path, given what stands before its @. */
+export function tokenOf(localPart: string): string | undefined {
+  return inAddress.exec(localPart)?.[1]?.toLowerCase()
+}
+
+interface SentMailServices {
+  readonly store: Store
+  readonly keys: MailKeys
+  readonly work: UnitsOfWork
+  readonly clock: Clock
+}
+
+/** Keeps what is about to be sent, and returns its token: the same for each try of a message. */
+export async function rememberSent({ keys, work, clock }: SentMailServices, mail: LeavingMail): Promise<string> {
+  const mac = createHmac("sha256", await keys.keyFor("return path"))
+    .update(`${mail.organization}\n${mail.messageId}`)
+    .digest()
+  const token = Array.from(mac.subarray(0, tokenLength), (byte) => alphabet[byte & 31]).join("")
+  const doc: SentMail = {
+    id: idOf(token),
+    owner_id: mail.organization,
+    message_id: mail.messageId,
+    recipients: mail.recipients.map(normalAddress),
+    expires_at: timestamp(clock.now() + keptMs),
+  }
+  await work.run((staged) => staged.in(SentMailCollection).insert(doc, { ifPresent: "keep" }))
+  return token
+}
+
+export function findSent(store: Store, token: string): Promise<SentMail | undefined> {
+  return store.open(SentMailCollection).get(idOf(token))
+}
+
+function idOf(token: string): string {
+  return createHash("sha256").update(token).digest("hex")
+}

@@ -1,0 +1,54 @@
+// Bounces that may pass, such as a full mailbox: counted once a message, and a hard bounce once they go on for days.
+import { type Document, defineCollection, type Store, timestamp, type UnitOfWork } from "#core"
+import type { Settings } from "../settings.ts"
+
+interface SoftBounces extends Document {
+  messages: { message_id: string; at: string }[]
+  revision: number
+  expires_at: string
+}
+
+/** `id` is the digest of the address. */
+export const SoftBounceCollection = defineCollection<SoftBounces>()({
+  name: "soft_bounces",
+  scope: "organization",
+  times: ["expires_at"],
+  indexes: [],
+  expires: "expires_at",
+  audit: "none",
+})
+
+/** Those further apart have nothing to do with each other. */
+const rememberedMs = 30 * 86_400_000
+const maxMessages = 100
+
+export interface SoftBounce {
+  readonly organization: string
+  readonly digest: string
+  readonly messageId: string
+  readonly now: number
+}
+
+/** Stages the count, and tells what it comes to where the address is to be taken for dead. */
+export async function countSoftBounce(
+  store: Store,
+  work: UnitOfWork,
+  { soft_bounces, soft_bounce_days }: Settings,
+  { organization, digest, messageId, now }: SoftBounce,
+): Promise<string | undefined> {
+  const stored = await store.open(SoftBounceCollection, organization).get(digest)
+  const staged = work.in(SoftBounceCollection, organization)
+  const recent = (stored?.messages ?? []).filter(({ at }) => Date.parse(at) > now - rememberedMs)
+  if (recent.some(({ message_id }) => message_id === messageId)) return undefined
+  const messages = [...recent, { message_id: messageId, at: timestamp(now) }].slice(-maxMessages)
+  const days = new Set(messages.map(({ at }) => at.slice(0, 10))).size
+  const where = { revision: stored?.revision ?? 0 }
+  if (messages.length >= soft_bounces && days >= soft_bounce_days) {
+    if (stored) staged.remove(digest, { where })
+    return `${messages.length} messages bounced on ${days} days.`
+  }
+  const expires_at = timestamp(now + rememberedMs)
+  if (stored) staged.update(digest, { $set: { messages, revision: where.revision + 1, expires_at } }, { where })
+  else staged.insert({ id: digest, messages, revision: 1, expires_at })
+  return undefined
+}

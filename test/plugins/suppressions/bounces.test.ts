@@ -1,0 +1,164 @@
+// Bounces and complaints over real SMTP: a message leaves, its report arrives at the return path, and its address is not
+// written to again. Nothing that others make up has an effect.
+import { expect } from "chai"
+import { Store } from "#core"
+import { Mailer } from "../../../plugins/email/index.ts"
+import { InboundMailCollection } from "../../../plugins/inbound-mail/collections.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { patiently, until } from "../../waiting.ts"
+import { listenForMail, type MailServer } from "../email/mail-server.ts"
+import { type Receiving, startReceiving } from "../inbound-mail/receiving.ts"
+import { bounce, complaint } from "./reports.ts"
+
+interface Entry {
+  readonly address: string
+  readonly reason: string
+  readonly source: string
+  readonly evidence: { message_id: string; smtp_status: string | null; report: string }
+}
+
+const dayMs = 86_400_000
+
+onBothStores("bounces and complaints", ({ start }) => {
+  let service: Receiving
+  let mailbox: MailServer
+  before(async () => {
+    mailbox = await listenForMail()
+    service = await startReceiving({
+      start,
+      others: { email: { transport: "smtp", url: mailbox.url }, suppressions: { soft_bounces: 3, soft_bounce_days: 2 } },
+      settings: { max_connections_per_address: 50, messages_per_minute_per_address: 1_000 },
+    })
+    await service.activate("example.com", { receiving: false })
+  })
+  after(async () => {
+    await mailbox.close()
+    await service.dns.close()
+  })
+
+  let sends = 0
+  /** Sends a message; its envelope sender, and its id. */
+  const sent = async (to: string, more: object = {}) => {
+    const message = { organization: service.host.organization.id, to, heading: "Hello", at: "2026-01-02T03:04:05.006Z" }
+    const receipt = await service.host.get(Mailer).send({ ...message, idempotencyKey: `message ${sends++}`, ...more })
+    expect(receipt.message_id, to).to.be.a("string")
+    const from = mailbox.received.at(-1)?.from ?? ""
+    expect(from).to.match(/^bounces\+[a-z2-7]{26}@bounce\.example\.com$/)
+    return { from, id: receipt.message_id }
+  }
+  const isHeldBack = async (to: string) => {
+    const message = { organization: service.host.organization.id, to, heading: "Again", at: "2026-01-02T03:04:05.006Z" }
+    return (await service.host.get(Mailer).send({ ...message, idempotencyKey: `message ${sends++}` })).message_id === null
+  }
+  const entries = async () =>
+    (await patiently(() => service.host.api<{ suppressions: Entry[] }>("GET", "/v1/suppressions?limit=200"))).body.suppressions
+  const entryOf = async (address: string) => (await entries()).find((one) => one.address === address)
+  let arrived = 0
+  /** Delivers a report to the return path, and waits until it was handled. */
+  const report = async (to: string | string[], message: string) => {
+    expect(await service.send("", to, message)).to.match(/^250 /)
+    arrived++
+    const { host } = service
+    await until("the report to be handled", async () => {
+      const mails = await host.get(Store).open(InboundMailCollection, host.organization.id).find({ handled_by: "bounces" }, { limit: 200 })
+      return mails.length === arrived
+    })
+  }
+
+  it("end the mail to an address that a bounce to our own message names, with its evidence", async () => {
+    const { from, id } = await sent("Gone@elsewhere.test")
+    await report(from.toUpperCase(), bounce([{ final: "gone@elsewhere.test", status: "5.1.1", diagnostic: "550 5.1.1 No such user" }]))
+    const entry = await entryOf("gone@elsewhere.test")
+    expect(entry).to.deep.include({ reason: "hard_bounce", source: "bounce" })
+    expect(entry?.evidence).to.include({ message_id: id, smtp_status: "5.1.1" })
+    expect(entry?.evidence.report).to.equal("smtp; 550 5.1.1 No such user Reported by dns; mx.elsewhere.test.")
+    expect(await isHeldBack("GONE@elsewhere.test")).to.equal(true)
+    await report(from, bounce([{ final: "gone@elsewhere.test", status: "5.1.1" }]))
+    expect(await entryOf("gone@elsewhere.test"), "after a second bounce").to.deep.equal(entry)
+  })
+
+  it("are read in the forms that servers give them", async () => {
+    const forms: [address: string, status: string | undefined, message: (to: string) => string][] = [
+      ["mixed@elsewhere.test", "5.2.1", (final) => bounce([{ final, status: "5.2.1 (mailbox disabled)" }], "multipart/mixed")],
+      ["codeless@elsewhere.test", "5.0.0", (final) => bounce([{ final, diagnostic: "550 unknown user" }])],
+      ["closer@elsewhere.test", "5.1.10", (final) => bounce([{ final, status: "5.0.0", diagnostic: "550 #5.1.10 null MX" }])],
+      ["alias@elsewhere.test", "5.4.1", (original) => bounce([{ final: "real@inside.test", original, status: "5.4.1" }])],
+    ]
+    for (const [address, status, message] of forms) {
+      await report((await sent(address)).from, message(address))
+      expect([address, (await entryOf(address))?.evidence.smtp_status]).to.deep.equal([address, status])
+    }
+    const two = await sent("one@elsewhere.test, two@elsewhere.test, three@elsewhere.test")
+    await report(
+      two.from,
+      bounce([
+        { final: "one@elsewhere.test", status: "5.1.1" },
+        { final: "two@elsewhere.test", action: "delivered", status: "2.0.0" },
+        { final: "three@elsewhere.test", status: "5.7.1", diagnostic: "550 5.7.1 Blocked" },
+        { final: "three@elsewhere.test", status: "5.7.1" },
+      ]),
+    )
+    expect(await entryOf("one@elsewhere.test")).to.include({ reason: "hard_bounce" })
+    expect([await isHeldBack("two@elsewhere.test"), await isHeldBack("three@elsewhere.test")]).to.deep.equal([false, false])
+  })
+
+  it("that may pass count once a message, and end the mail once they go on for days", async () => {
+    const busy = "busy@elsewhere.test"
+    const soft = (action = "failed") => bounce([{ final: busy, action, status: "4.2.2", diagnostic: "452 4.2.2 Full" }])
+    const first = await sent(busy)
+    for (const action of ["delayed", "delayed", "failed", "failed"]) await report(first.from, soft(action))
+    await report((await sent(busy)).from, soft())
+    await report((await sent(busy)).from, soft())
+    expect(await entryOf(busy), "three messages of one day").to.equal(undefined)
+    service.host.clock.move(dayMs)
+    const last = await sent(busy)
+    await report(last.from, soft())
+    expect(await entryOf(busy)).to.deep.include({ reason: "hard_bounce", source: "bounce" })
+    expect((await entryOf(busy))?.evidence.report).to.match(/^4 messages bounced on 2 days\. The last: smtp; 452 4\.2\.2 Full/)
+    expect(await isHeldBack(busy)).to.equal(true)
+  })
+
+  it("from users of a mailbox provider are complaints, wherever it puts what we need", async () => {
+    const complaints = "complaints@bounce.example.com"
+    const to = async (name: string) => ({ to: `${name}@elsewhere.test`, ...(await sent(`${name}@elsewhere.test`)) })
+    const [plain, redacted, direct] = [await to("annoyed"), await to("hidden"), await to("direct")]
+    await report(complaints, complaint({ mailFrom: plain.from, to: plain.to }))
+    await report(complaints, complaint({ returnPath: redacted.from }))
+    await report(direct.from, complaint({ type: "opt-out" }))
+    expect(await entryOf(plain.to)).to.deep.include({ reason: "complaint", source: "feedback_report" })
+    expect((await entryOf(plain.to))?.evidence).to.deep.include({
+      message_id: plain.id,
+      report: "Feedback-Type: abuse. Reported by Provider/1.0.",
+    })
+    expect(await entryOf(redacted.to)).to.include({ reason: "complaint" })
+    expect(await entryOf(direct.to)).to.include({ reason: "unsubscribe" })
+    expect(await isHeldBack(plain.to)).to.equal(true)
+    const content = await to("content")
+    await report(complaints, complaint({ type: "not-spam", mailFrom: content.from, to: content.to }))
+    const several = await sent("several@elsewhere.test, others@elsewhere.test")
+    await report(complaints, complaint({ mailFrom: several.from }))
+    for (const address of [content.to, "several@elsewhere.test", "others@elsewhere.test"])
+      expect(await entryOf(address), address).to.equal(undefined)
+  })
+
+  it("that are made up have no effect", async () => {
+    const { from } = await sent("target@elsewhere.test")
+    const before = await entries()
+    const forged = from.replace(/\+.{4}/, (old) => (old === "+aaaa" ? "+bbbb" : "+aaaa"))
+    const hard = (final: string) => bounce([{ final, status: "5.1.1" }])
+    await report(forged, hard("target@elsewhere.test"))
+    await report(from, hard("somebody@elsewhere.test"))
+    await report(from, bounce([{ final: "target@elsewhere.test", action: "relayed", status: "5.1.1" }]))
+    await report(
+      from,
+      "From: target@elsewhere.test\r\nMessage-ID: <away@elsewhere.test>\r\nSubject: Out of office\r\n\r\nStatus: 5.1.1\r\n",
+    )
+    await report(from, bounce([{ final: "target@elsewhere.test", status: "nonsense", diagnostic: "x".repeat(5_000) }]))
+    await report("complaints@bounce.example.com", complaint({ mailFrom: forged, to: "target@elsewhere.test" }))
+    await report("complaints@bounce.example.com", complaint({ mailFrom: from, to: "somebody@elsewhere.test" }))
+    for (const to of ["bounces@bounce.example.com", "bounces+short@bounce.example.com", "other@bounce.example.com"])
+      expect(await service.send("", to, hard("target@elsewhere.test")), to).to.match(/^550 5\.1\.1 /)
+    expect(await entries()).to.deep.equal(before)
+    expect(await isHeldBack("target@elsewhere.test")).to.equal(false)
+  })
+})
