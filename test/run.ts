@@ -1,11 +1,11 @@
 // Runs one tier of the tests: `node test/run.ts fast|slow|soak [mocha's arguments]`. A file's name says its tier:
-// *.slow.test.ts, *.soak.test.ts, and every other *.test.ts is fast. Files run in as many mocha workers as there are
-// cores, the longest first. Tests that draw their inputs use one seed; in the soak a new one each time, printed here. What
+// *.slow.test.ts, *.soak.test.ts, and every other *.test.ts is fast. Files run in one mocha worker more than there
+// are cores, the longest first. Tests that draw their inputs use one seed; in the soak a new one each time, printed here. What
 // draws inputs, or takes some of many cases in the fast tier, runs again in the slow tier with more of them, and in the
 // soak, where times are judged as well.
 import { spawnSync } from "node:child_process"
 import { randomInt } from "node:crypto"
-import { globSync, readFileSync, statSync } from "node:fs"
+import { existsSync, globSync, readFileSync, statfsSync, statSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { projectRoot } from "./import-graph.ts"
@@ -69,17 +69,28 @@ function rankOf(file: string): number {
   return rank === -1 ? longest.length : rank
 }
 
+/** One more than the cores, since a file often waits for other processes. */
+const jobs = Math.max(2, availableParallelism()) + 1
+
+/** Of memory in the fast tier, whose kills are of processes, not of machines: what was written stays without a flush. */
+function temporaryFolder(tier: Tier): string | undefined {
+  const [memory, needed] = ["/dev/shm", 2 ** 31]
+  if (tier !== "fast" || !existsSync(memory)) return undefined
+  const { bavail, bsize } = statfsSync(memory)
+  return bavail * bsize >= needed ? memory : undefined
+}
+
 /** Returns the exit code. */
 export function runTier(tier: Tier, more: readonly string[]): number {
   const given = Object.fromEntries(Object.entries(environment[tier]()).map(([name, value]) => [name, process.env[name] ?? value]))
   if (tier === "soak") console.log(`MILLRACE_TEST_SEED=${given["MILLRACE_TEST_SEED"]}`)
   // Times are measured in the soak: one file at a time.
-  const parallel = tier === "soak" ? [] : ["--parallel", "--jobs", String(Math.max(2, availableParallelism()))]
+  const parallel = tier === "soak" ? [] : ["--parallel", "--jobs", String(jobs)]
   const args = [join(projectRoot, "node_modules/mocha/bin/mocha.js"), "--forbid-only", ...parallel, ...more, ...filesOf(tier)]
   const { status } = spawnSync(process.execPath, args, {
     cwd: projectRoot,
     stdio: "inherit",
-    env: { ...process.env, ...given, MILLRACE_TEST_TIER: tier },
+    env: { TMPDIR: temporaryFolder(tier), ...process.env, ...given, MILLRACE_TEST_TIER: tier },
   })
   return status ?? 1
 }
