@@ -8,7 +8,7 @@ export { channelPattern, type HistoryArgs, isReservedChannel, type PastMessage }
 export { Declarations } from "./contract/declarations.ts"
 export { type DeclaredGate, declaredGates } from "./contract/declared-gates.ts"
 export { PageEnvelope } from "./contract/envelope.ts"
-export { type Decision, type FiledApproval, Gatekeeper, type HeldWork, type Receipt, risks } from "./contract/gate.ts"
+export { type Decision, type Failure, type FiledApproval, Gatekeeper, type HeldWork, type Receipt, risks } from "./contract/gate.ts"
 export { Jobs, sealContext as jobSealContext } from "./contract/job.ts"
 export type { CrossDocumentRule, LintedDocument } from "./contract/lint-rule.ts"
 export { Listening } from "./contract/listening.ts"

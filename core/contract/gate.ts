@@ -1,7 +1,8 @@
 // What a person may have to allow before it happens: an operation or a job that declares a gate, and a step that is written
 // with one. Which gates hold in an organization is its own choice; the plugin that fills `Gatekeeper` keeps what waits.
 import { token } from "../kernel/di.ts"
-import type { Surface } from "./caller.ts"
+import { AppError } from "../kernel/errors.ts"
+import type { Role, Surface } from "./caller.ts"
 import type { Json } from "./collection.ts"
 import type { UnitOfWork } from "./unit-of-work.ts"
 
@@ -68,13 +69,32 @@ export interface FiledApproval {
 /** What a gate decides of an action. */
 export type Decision =
   | { readonly state: "pending"; readonly expires_at: string }
-  | { readonly state: "approved"; readonly input: Json; readonly digest: string }
-  | { readonly state: "rejected" | "expired"; readonly note: string }
+  /** `role`: the most that who asked may still do; undefined where nobody did. */
+  | { readonly state: "approved"; readonly input: Json; readonly digest: string; readonly role?: Role }
+  /** `revoked`: approved, but who asked may not ask any longer. */
+  | { readonly state: "rejected" | "expired" | "revoked"; readonly note: string }
 
 /** How approved work ended. */
-export type Receipt =
-  | { readonly ok: true; readonly result: Json }
-  | { readonly ok: false; readonly error: { readonly code: string; readonly message: string } }
+export type Receipt = { readonly ok: true; readonly result: Json } | { readonly ok: false; readonly error: Failure }
+
+export interface Failure {
+  readonly code: string
+  readonly message: string
+  readonly reason: string | undefined
+}
+
+const refusals = {
+  rejected: { reason: "approval_rejected", verb: "was rejected." },
+  expired: { reason: "approval_expired", verb: "expired before anybody decided." },
+  revoked: { reason: "requester_revoked", verb: "is not carried out:" },
+} as const
+
+/** What held work fails with that was not approved, or may not be carried out any longer. */
+export function notApproved({ state, note }: Extract<Decision, { note: string }>, approval_id: string): AppError {
+  const { reason, verb } = refusals[state]
+  const message = `The approval ${verb}${note === "" ? "" : ` ${note}`}`
+  return new AppError("failed_precondition", message, { reason, approval_id, retryable: false })
+}
 
 /** Keeps what waits, and tells how it was decided. */
 export interface Gatekeeper {
@@ -86,6 +106,13 @@ export interface Gatekeeper {
   decision(organization: string, id: string): Promise<Decision>
   /** Stages how it ended. */
   done(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void>
+  /** Stages why what the job still had to do, decided or not, is not done any longer. */
+  abandon(work: UnitOfWork, organization: string, job: string, error: Failure): Promise<void>
 }
 
 export const Gatekeeper = token<Gatekeeper>("Gatekeeper")
+
+/** An error as a receipt keeps it. */
+export function withReason({ code, message, details }: AppError): Failure {
+  return { code, message, reason: details.reason }
+}

@@ -1,4 +1,5 @@
 // One try of a job. What it staged is committed together with its end; what failed leaves it to be retried, or dead.
+import { withReason } from "../contract/gate.ts"
 import { type AnyJob, JobFailed, type JobProgress, Postponed } from "../contract/job.ts"
 import type { Store } from "../contract/store.ts"
 import { StagedWork } from "../contract/unit-of-work.ts"
@@ -113,7 +114,7 @@ async function failed(
   if (ended) {
     const known = jobs.get(doc.type)
     await known?.job.exhausted?.({ ...handed, work, payload: doc.payload, deps: known.deps() }, error)
-    await approved?.(work, { ok: false, error: { code: failure.code, message } })
+    await approved?.(work, { ok: false, error: { ...withReason(failure), message } })
   }
   const wait = postponed ?? backoff(doc.retry, number)
   const kept = !ended && (keeps?.(wait) ?? false)

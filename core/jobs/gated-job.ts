@@ -1,6 +1,6 @@
 // A job that waits for a person: its first run files what it would do, and the run after the decision does exactly that.
 import type { Json } from "../contract/collection.ts"
-import type { Gatekeeper, JobGate, Receipt } from "../contract/gate.ts"
+import { type Gatekeeper, type JobGate, notApproved, type Receipt, withReason } from "../contract/gate.ts"
 import { type AnyJob, Postponed } from "../contract/job.ts"
 import type { UnitOfWork } from "../contract/unit-of-work.ts"
 import type { Clock } from "../kernel/clock.ts"
@@ -44,15 +44,11 @@ export async function jobGateState(gating: JobGating, doc: JobDocument, job: Any
   }
   const decision = await keeper.decision(organization, approvalId)
   if (decision.state === "pending") throw new Postponed(Math.max(1_000, Date.parse(decision.expires_at) - gating.clock.now()))
-  if (decision.state === "approved")
-    return { kind: "approved", payload: decision.input, done: (end, receipt) => keeper.done(end, organization, approvalId, receipt) }
-  const why = decision.note === "" ? "" : ` ${decision.note}`
-  const told =
-    decision.state === "rejected"
-      ? { reason: "approval_rejected" as const, verb: "was rejected." }
-      : { reason: "approval_expired" as const, verb: "expired before anybody decided." }
-  const details = { reason: told.reason, approval_id: approvalId, retryable: false }
-  return { kind: "refused", error: new AppError("failed_precondition", `The approval ${told.verb}${why}`, details) }
+  const done: Done = (end, receipt) => keeper.done(end, organization, approvalId, receipt)
+  if (decision.state === "approved") return { kind: "approved", payload: decision.input, done }
+  const error = notApproved(decision, approvalId)
+  if (decision.state === "revoked") await done(work, { ok: false, error: withReason(error) })
+  return { kind: "refused", error }
 }
 
 /** Stages the approval, and that the job waits for it. Returns for how long at most. */

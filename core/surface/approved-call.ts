@@ -1,7 +1,7 @@
 // The job of a call that waited: performs exactly what was approved, once, in the commit that keeps its receipt.
-import type { Caller } from "../contract/caller.ts"
+import { type Caller, roleAtLeast } from "../contract/caller.ts"
 import { Declarations } from "../contract/declarations.ts"
-import { Gatekeeper } from "../contract/gate.ts"
+import { Gatekeeper, notApproved, withReason } from "../contract/gate.ts"
 import { defineJob, Postponed } from "../contract/job.ts"
 import { Operations } from "../contract/operation.ts"
 import { Clock } from "../kernel/clock.ts"
@@ -29,13 +29,15 @@ export const approvedCall = defineJob({
     const organization = asked.organization.id
     const decision = await keeper.decision(organization, approval_id)
     if (decision.state === "pending") throw new Postponed(Math.max(1_000, Date.parse(decision.expires_at) - clock.now()))
+    if (decision.state === "revoked")
+      await keeper.done(work, organization, approval_id, { ok: false, error: withReason(notApproved(decision, approval_id)) })
     if (decision.state !== "approved") return
     const operation = declarations.get(Operations, payload.operation)
     if (!operation)
       throw new AppError("unimplemented", `No plugin declares ${payload.operation}.`, { reason: "unknown_operation", retryable: false })
     const caller: Caller = {
       organization: asked.organization,
-      role: asked.role,
+      role: decision.role === undefined || roleAtLeast(decision.role, asked.role) ? asked.role : decision.role,
       scopes: undefined,
       credential: { ...asked.credential, kind: "internal" },
       user: asked.user ?? undefined,
@@ -54,7 +56,6 @@ export const approvedCall = defineJob({
     await keeper.done(work, organization, approval_id, { ok: true, result })
   },
   async exhausted({ payload, deps: { keeper }, work }, cause) {
-    const { code, message } = asAppError(cause)
-    await keeper.done(work, payload.caller.organization.id, payload.approval_id, { ok: false, error: { code, message } })
+    await keeper.done(work, payload.caller.organization.id, payload.approval_id, { ok: false, error: withReason(asAppError(cause)) })
   },
 })

@@ -15,7 +15,7 @@ import { fieldProblems } from "../kernel/zod-problems.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import { audit, changesOf } from "./call/audit.ts"
 import { authorise } from "./call/authorise.ts"
-import { type Gating, heldBack } from "./call/gated.ts"
+import { auditedOf, type Gating, heldBack } from "./call/gated.ts"
 import { type Claim, Idempotency, type KeptAnswer } from "./call/idempotency.ts"
 import { parseInput } from "./call/parse-input.ts"
 import { type Quota, RateLimits } from "./call/rate-limit.ts"
@@ -161,8 +161,7 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const work = new StagedWork(deps.ids.uuid())
     const callId = claim?.id ?? work.id
     const held = operation.gate ? await heldBack({ operation, caller, input, work }, deps.gating?.()) : undefined
-    const result: unknown =
-      held === undefined ? await operation.handle({ input, caller, deps: depsOf(operation), work, signal, callId }) : held
+    const result: unknown = held ? held.answer : await operation.handle({ input, caller, deps: depsOf(operation), work, signal, callId })
     const status = operation.http.status ?? 200
     if (operation.streams) {
       await commit(work, call, undefined)
@@ -171,11 +170,12 @@ export function createInvoker(deps: InvokerDeps): Invoker {
     const answer = jsonAnswer(status, await checkedOutput(operation, result))
     // Repeats of a call that waits get the approval of the first.
     const isFinal = held !== undefined || (operation.joinsRepeats?.(result) ?? true)
-    await commit(work, call, isFinal ? answer : undefined)
+    await commit(work, held ? { ...call, input: auditedOf(operation, input, held.filed) } : call, isFinal ? answer : undefined)
     return answer
   }
 
   async function performApproved(operation: AnyOperation, given: unknown, caller: Caller, job: ApprovedCall): Promise<Json> {
+    authorise(operation.access, caller, operation.name)
     const input: unknown = await parseInput(operation.input, given)
     const result: unknown = await operation.handle({ input, caller, deps: depsOf(operation), ...job })
     const { body } = jsonAnswer(200, await checkedOutput(operation, result))

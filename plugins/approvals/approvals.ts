@@ -18,6 +18,7 @@ import {
 import {
   canonicalJson,
   type Decision,
+  type Failure,
   type FiledApproval,
   type Gatekeeper,
   type HeldWork,
@@ -26,9 +27,11 @@ import {
   redactSecrets,
 } from "#core/engine"
 import type { AutonomyGates } from "../autonomy/index.ts"
+import type { ApiKeys } from "../organizations/index.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection, type ApprovalState, digestKeyContext, type StoredApproval, sealContext } from "./collections.ts"
 import { stageNotice } from "./notice.ts"
+import { refuseHalves } from "./storable.ts"
 
 /** The job that notes that nobody decided in time. */
 export const expireJobRef = { type: "approvals.expire", payload: z.object({ organization: z.string(), approval_id: z.string() }) }
@@ -42,6 +45,7 @@ export interface ApprovalServices {
   readonly live: Live
   readonly queue: JobQueue
   readonly gates: AutonomyGates
+  readonly apiKeys: ApiKeys
   readonly expireMs: number
   /** From its expiry until an approval is removed, with what it asked for. */
   readonly keepMs: number
@@ -70,6 +74,7 @@ export class Approvals implements Gatekeeper {
     const now = this.#services.clock.now()
     const expiresAt = now + this.#services.expireMs
     const { gate, input, ...asked } = held
+    refuseHalves(input)
     const key = randomBytes(digestKeyBytes)
     const approval: StoredApproval = {
       ...asked,
@@ -100,7 +105,7 @@ export class Approvals implements Gatekeeper {
     const approval = await this.require(organization, id)
     const state = this.stateOf(approval)
     if (state === "pending") return { state, expires_at: approval.expires_at }
-    if (state === "rejected" || state === "expired") return { state, note: approval.note }
+    if (state === "rejected" || state === "expired") return { state, note: approval.note || (approval.receipt?.error?.message ?? "") }
     const input = this.inputOf(approval)
     if (!sameDigest(digestOf(input, this.#digestKey(approval)), approval.digest)) {
       throw new AppError("data_loss", `What is kept of the approval ${id} is not what was approved; it is not carried out.`, {
@@ -108,19 +113,43 @@ export class Approvals implements Gatekeeper {
         retryable: false,
       })
     }
-    return { state: "approved", input, digest: approval.digest }
+    const { credential_id: asked } = approval.requester
+    const standing = asked === null ? undefined : await this.#services.apiKeys.standing(organization, asked)
+    if (standing && standing.role === undefined) return { state: "revoked", note: standing.lost }
+    return { state: "approved", input, digest: approval.digest, ...(standing ? { role: standing.role } : {}) }
   }
 
   async done(work: UnitOfWork, organization: string, id: string, receipt: Receipt): Promise<void> {
     const approval = await this.require(organization, id)
     const state: ApprovalState = receipt.ok ? "done" : "failed"
-    const at = timestamp(this.#services.clock.now())
-    const kept = receipt.ok ? { result: redactSecrets(receipt.result), error: null } : { result: null, error: { ...receipt.error } }
     // What was carried out once is not carried out again: the commit of a second run is refused.
     const where = { state: { $in: ["approved", "failed"] } }
+    this.#end(work, organization, approval, state, { receipt, where })
+  }
+
+  async abandon(work: UnitOfWork, organization: string, job: string, error: Failure): Promise<void> {
+    const left = await this.#services.store.open(ApprovalCollection, organization).find({ job, state: { $in: ["pending", "approved"] } })
+    for (const approval of left) {
+      // What nobody decided is never taken for decided, though its job is retried.
+      const state = approval.state === "pending" ? "expired" : "failed"
+      this.#end(work, organization, approval, state, { receipt: { ok: false, error }, where: { state: approval.state } })
+    }
+  }
+
+  #end(
+    work: UnitOfWork,
+    organization: string,
+    approval: StoredApproval,
+    state: ApprovalState,
+    { receipt, where }: { receipt: Receipt; where: Filter },
+  ): void {
+    const at = timestamp(this.#services.clock.now())
+    const kept = receipt.ok
+      ? { result: redactSecrets(receipt.result), error: null }
+      : { result: null, error: { ...receipt.error, reason: receipt.error.reason ?? null } }
     work
       .in(ApprovalCollection, organization)
-      .update(id, { $set: { state, receipt: { at, digest: approval.digest, ok: receipt.ok, ...kept } } }, { where })
+      .update(approval.id, { $set: { state, receipt: { at, digest: approval.digest, ok: receipt.ok, ...kept } } }, { where })
     this.#tell(work, organization, { ...approval, state }, state)
   }
 

@@ -26,7 +26,13 @@ export interface StoredApproval extends Document {
   decided_by: { credential_id: string; user_id: string | null } | null
   decided_at: string | null
   note: string
-  receipt: { at: string; digest: string; ok: boolean; result: Json; error: { code: string; message: string } | null } | null
+  receipt: {
+    at: string
+    digest: string
+    ok: boolean
+    result: Json
+    error: { code: string; message: string; reason?: string | null } | null
+  } | null
   created_at: string
   expires_at: string
   removed_at: string
@@ -46,8 +52,23 @@ export const ApprovalCollection = defineCollection<StoredApproval>()({
   name: "approval_requests",
   scope: "organization",
   times: ["created_at", "expires_at", "decided_at", "receipt.at", "removed_at"],
-  indexes: [{ fields: ["state", "-id"] }, { fields: ["state", "expires_at"] }],
+  indexes: [{ fields: ["state", "-id"] }, { fields: ["state", "expires_at"] }, { fields: ["job"] }],
   expires: "removed_at",
+  // What was asked for goes with the approval; the audit log is kept for longer.
+  audit: "size",
+  auditFields: [
+    "state",
+    "gate",
+    "risk",
+    "subject",
+    "requester",
+    "digest",
+    "asked_digest",
+    "decided_by",
+    "decided_at",
+    "note",
+    "expires_at",
+  ],
   sealed: ({ id, sealed, digest_key }) => [
     { path: "digest_key.sealed", sealed: digest_key.sealed, context: digestKeyContext(id) },
     ...(sealed === null ? [] : [{ path: "sealed", sealed, context: sealContext(id) }]),

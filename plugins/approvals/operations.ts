@@ -5,6 +5,7 @@ import { Actions, Declarations, fieldProblems, Jobs, literalConfig, Operations, 
 import { ApprovalsToken } from "./approvals.ts"
 import { ApprovalCollection, type StoredApproval, states } from "./collections.ts"
 import { restored } from "./restore.ts"
+import { refuseHalves } from "./storable.ts"
 
 const Approval = z
   .object({
@@ -39,7 +40,9 @@ const Approval = z
         digest: z.string(),
         ok: z.boolean(),
         result: AnyJson,
-        error: z.object({ code: z.string(), message: z.string() }).nullable(),
+        error: z
+          .object({ code: z.string(), message: z.string(), reason: z.string().nullish().describe("As in `details.reason` of an error.") })
+          .nullable(),
       })
       .nullable(),
     created_at: Timestamp,
@@ -114,14 +117,19 @@ export const decideApproval = defineOperation({
   name: "approvals.decide",
   summary: "Approve, reject or edit what waits.",
   description:
-    "Never by the credential that asked. What is approved is carried out exactly as `digest` says, once, as a job. `edit` approves another `input` in place of the one that was asked for; values shown as [redacted] keep what they were.",
+    "Never by who asked: neither by the credential, nor by another of the same member. What is approved is carried out exactly as `digest` says, once, as a job. `edit` approves another `input` in place of the one that was asked for; values shown as [redacted] keep what they were.",
   http: { method: "POST", path: "/v1/approvals/{id}/decide" },
   access: { scope: "approvals:write", role: "admin" },
   hints: { readOnly: false, destructive: true, idempotent: false },
   input: z.strictObject({
     id: Uuid,
     decision: z.enum(["approve", "reject", "edit"]),
-    note: z.string().trim().max(2_000).default(""),
+    note: z
+      .string()
+      .trim()
+      .max(2_000)
+      .refine((text) => text.isWellFormed(), "holds half of a surrogate pair")
+      .default(""),
     digest: z.string().optional().describe("Of the input that you saw; refused where it is another."),
     input: AnyJson.optional().describe("Of `edit`: what is to be done instead, whole."),
   }),
@@ -129,13 +137,15 @@ export const decideApproval = defineOperation({
   errors: ["not_found", "invalid_argument", "permission_denied", "failed_precondition", "aborted"],
   examples: [{ ...thatOne, input: { ...thatOne.input, decision: "approve", note: "Go ahead." } }],
   mcp: { absent: "An agent cannot approve what agents ask for." },
+  auditSize: ["input"],
   inject: { approvals: ApprovalsToken, declarations: Declarations },
   async handle({ input: { id, decision, note, digest, input }, caller, deps, work }) {
     const organization = caller.organization.id
     const { approvals, declarations } = deps
     const approval = await approvals.require(organization, id)
-    if (approval.requester.credential_id === caller.credential.id)
-      throw new AppError("permission_denied", "The credential that asked cannot decide; use another admin's key.", {
+    const { credential_id: credential, user_id: member } = approval.requester
+    if (credential === caller.credential.id || (member !== null && member === caller.user?.id))
+      throw new AppError("permission_denied", "The one who asked cannot decide, with any key; another admin has to.", {
         reason: "own_request",
       })
     const state = approvals.stateOf(approval)
@@ -147,22 +157,27 @@ export const decideApproval = defineOperation({
       throw fieldRefused("input", decision === "edit" ? "is what `edit` needs" : "is only for `edit`")
     const by = { credential_id: caller.credential.id, user_id: caller.user?.id ?? null }
     const exact = approvals.inputOf(approval)
+    if (input !== undefined) refuseHalves(input, "input")
     const edited =
-      input === undefined ? {} : { edited: await checked(declarations, approval, restored(input, { shown: approval.input, exact })) }
+      input === undefined ? {} : { edited: await checked(declarations, approval, exact, restored(input, { shown: approval.input, exact })) }
     return shownDecided(
       approvals.decide(work, organization, approval, { by, note, state: decision === "reject" ? "rejected" : "approved", ...edited }),
     )
   },
+  // Another decision came first; the second attempt finds it.
+  onConflict: ({ error }) => Promise.resolve(error),
 })
 
 const shownDecided = (approval: StoredApproval) => shown(approval, approval.state)
 
 /** Throws `invalid_argument` that names the fields. */
-async function checked(declarations: Declarations, { subject, gate }: StoredApproval, input: Json): Promise<Json> {
+async function checked(declarations: Declarations, { subject, gate }: StoredApproval, asked: Json, input: Json): Promise<Json> {
   if (subject.kind === "step") {
     const action = declarations.get(Actions, gate)
     if (!action) throw subjectGone(`the action ${gate}`)
-    if (!Array.isArray(input)) throw fieldRefused("input", "is a list, with the fields of each run of the step")
+    const runs = (asked as Json[]).length
+    if (!Array.isArray(input) || input.length !== runs)
+      throw fieldRefused("input", `is a list with the fields of each run of the step, which are ${runs}`)
     return input.map((config, index) => literalConfig(action, config, `input.${index}`) as Json)
   }
   const schema = subject.kind === "job" ? declarations.get(Jobs, subject.name)?.payload : declarations.get(Operations, subject.name)?.input

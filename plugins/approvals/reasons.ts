@@ -16,8 +16,8 @@ export const reasons = defineReasons({
   },
   own_request: {
     code: "permission_denied",
-    summary: "The credential that asked may not decide.",
-    remedy: "Decide with another admin's key.",
+    summary: "The one who asked may not decide, with any of their keys.",
+    remedy: "Let another admin decide.",
   },
 })
 

@@ -2,7 +2,9 @@
 // in the answer of the call that made it.
 import { AppError, type CacheInvalidation, type Clock, type Ids, isUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { credentialsTopic, type Role } from "#core/engine"
+import { reach } from "./authenticator.ts"
 import { KeyOwnersCollection, KeysCollection, type StoredKey } from "./collections.ts"
+import type { Organizations } from "./directory.ts"
 import { generateKey, hashKey, type KeyKind, type KeyText } from "./key-format.ts"
 
 export interface NewKey {
@@ -18,11 +20,16 @@ export interface NewKey {
   readonly expiresAt?: string | null
 }
 
+/** The most that a key may do, or why it may do nothing. */
+export type Standing = { readonly role: Role } | { readonly role: undefined; readonly lost: string }
+
 export interface ApiKeys {
   /** Stages a key. `text` is shown to its maker and kept nowhere. `given` is a key to take instead of drawing one. */
   mint(work: UnitOfWork, organization: string, wanted: NewKey, given?: KeyText): { stored: StoredKey; text: string }
   /** By its id, or by its public part; throws `not_found` also for another organization's. */
   get(organization: string, id: string): Promise<StoredKey>
+  /** What a key that was valid once may do in the organization now. Its expiry does not count: what it asked for was asked in time. */
+  standing(organization: string, id: string): Promise<Standing>
   /** Stages the end of a key, effective on every node when the work's caller is answered. Repeating it changes nothing. */
   revoke(work: UnitOfWork, organization: string, key: StoredKey): StoredKey
 }
@@ -34,9 +41,10 @@ interface ApiKeysDeps {
   readonly invalidation: CacheInvalidation
   readonly clock: Clock
   readonly ids: Ids
+  readonly organizations: Organizations
 }
 
-export function createApiKeys({ store, invalidation, clock, ids }: ApiKeysDeps): ApiKeys {
+export function createApiKeys({ store, invalidation, clock, ids, organizations }: ApiKeysDeps): ApiKeys {
   return {
     mint(work, organization, wanted, given = generateKey(wanted.kind)) {
       const stored: StoredKey = {
@@ -65,6 +73,17 @@ export function createApiKeys({ store, invalidation, clock, ids }: ApiKeysDeps):
       const found = isUuid(uuid) ? await keys.get(uuid) : await keys.first({ key_id: id })
       if (found) return found
       throw new AppError("not_found", `This organization has no key "${id}".`, { reason: "key_not_found" })
+    },
+    async standing(id, keyId) {
+      const organization = await organizations.byId(id)
+      for (const owner of organization ? [id, organization.managed_by?.id] : []) {
+        const key = owner && (await store.open(KeysCollection, owner).get(keyId))
+        if (!organization || !key) continue
+        if (key.revoked_at !== null) return { role: undefined, lost: `The key that asked for it was revoked at ${key.revoked_at}.` }
+        const role = await reach(organizations, { key, owner }, organization)
+        return role ? { role } : { role: undefined, lost: "The member whose key asked for it is not a member any longer." }
+      }
+      return { role: undefined, lost: "The key that asked for it has no access to the organization any longer." }
     },
     revoke(work, organization, key) {
       const revoked_at = key.revoked_at ?? timestamp(clock.now())

@@ -50,17 +50,6 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
     return found
   }
 
-  /** What the key's maker, or a service principal, may do in the organization at most; undefined: it is out of reach. */
-  async function reach({ key, owner }: KnownKey, organization: Organization): Promise<Role | undefined> {
-    if (organization.id === owner && key.user_id === null) return key.role
-    const membership = key.user_id === null ? undefined : await organizations.membership(organization.id, key.user_id)
-    if (membership) return lesser(key.role, membership.role)
-    if (organization.managed_by?.id !== owner) return undefined
-    if (key.user_id === null) return key.manager ? lesser(key.role, organization.managed_by.role) : undefined
-    const home = (await organizations.membership(owner, key.user_id))?.role
-    return home && lesser(lesser(key.role, home), organization.managed_by.role)
-  }
-
   return {
     async authenticate(credentials: Credentials): Promise<Caller> {
       invalidation.assertLease()
@@ -68,7 +57,7 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
       const { key, owner } = one
       const wanted = credentials.organization || owner
       const organization = await organizations.find(wanted)
-      const role = organization && (await reach(one, organization))
+      const role = organization && (await reach(organizations, one, organization))
       if (!organization || !role) {
         if (wanted === owner)
           throw unauthenticated("owner_not_a_member", "The key's owner is not a member of its organization; use another key.")
@@ -91,6 +80,17 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
       }
     },
   }
+}
+
+/** What the key's maker, or a service principal, may do in the organization at most; undefined: it is out of reach. */
+export async function reach(organizations: Organizations, { key, owner }: KnownKey, organization: Organization): Promise<Role | undefined> {
+  if (organization.id === owner && key.user_id === null) return key.role
+  const membership = key.user_id === null ? undefined : await organizations.membership(organization.id, key.user_id)
+  if (membership) return lesser(key.role, membership.role)
+  if (organization.managed_by?.id !== owner) return undefined
+  if (key.user_id === null) return key.manager ? lesser(key.role, organization.managed_by.role) : undefined
+  const home = (await organizations.membership(owner, key.user_id))?.role
+  return home && lesser(lesser(key.role, home), organization.managed_by.role)
 }
 
 function readBearer(bearer: string | undefined): KeyText {

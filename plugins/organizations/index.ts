@@ -68,7 +68,10 @@ export default definePlugin({
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids },
       create: (deps) => createOrganizations({ ...deps, staff: new Set(settings.staff) }),
     })
-    reg.provide(ApiKeys, { inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids }, create: createApiKeys })
+    reg.provide(ApiKeys, {
+      inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, ids: Ids, organizations: Directory },
+      create: createApiKeys,
+    })
     reg.provide(Bootstrap, {
       inject: { settings: Settings, store: Store, works: UnitsOfWork, log: Log, organizations: Directory, apiKeys: ApiKeys },
       create: (deps): Bootstrap => new FirstStart(deps, production),

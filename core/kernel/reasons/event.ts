@@ -56,9 +56,16 @@ export const eventReasons = defineReasons({
     summary: "A person rejected what the step or job would have done.",
     details: { approval_id: z.string().describe("The approval.") },
   },
+  requester_revoked: {
+    code: "failed_precondition",
+    summary: "It was approved, but who asked may not ask any longer, so nothing was done.",
+    remedy: "Ask for it again with a key that is valid.",
+    details: { approval_id: z.string().describe("The approval.") },
+  },
   cannot_be_gated: {
     code: "failed_precondition",
-    summary: "The step's action changes its own values when they are read again, so nobody could approve exactly what it does.",
+    summary:
+      "The step's action changes its own values when they are read again, or its list has another length now, so nobody could approve exactly what it does.",
     remedy: "Remove `gate` from the step.",
   },
   execution_gone: {

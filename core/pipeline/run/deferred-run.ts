@@ -2,7 +2,7 @@
 // outcome into the journal entry in the commit of what the step staged, and comes back when the next try is due.
 import type { Json } from "../../contract/collection.ts"
 import type { Envelope } from "../../contract/envelope.ts"
-import type { Receipt } from "../../contract/gate.ts"
+import { type Receipt, withReason } from "../../contract/gate.ts"
 import { JobFailed, type JobProgress, Postponed } from "../../contract/job.ts"
 import type { Store } from "../../contract/store.ts"
 import { StagedWork, type UnitOfWork } from "../../contract/unit-of-work.ts"
@@ -105,7 +105,7 @@ export class DeferredRun {
     const failure = recordOutcome(execution, step, outcome, tried ? attempts : earlier, started, services.clock)
     const over = outcome.ok || (tried && (attempts >= step.retry.max_attempts || outcome.error.details["retryable"] === false))
     const kept = outcome.ok ? work : new StagedWork(work.id)
-    if (approval_id !== undefined) await this.#keepApproval(step, approval_id, over && gate.kind === "approved" ? kept : undefined)
+    if (approval_id !== undefined) await this.#keepApproval(step, approval_id, outcome, over && gate.kind === "approved" ? kept : undefined)
     if (outcome.ok) return this.#keep(step, kept)
     if (over) return this.#failed(step, kept, failure?.handler)
     const next_at = timestamp(services.clock.now() + services.backoff(step.retry, attempts))
@@ -154,10 +154,10 @@ export class DeferredRun {
   }
 
   /** In the step's record, which its outcome has replaced; where `work` is given, with how it ended. */
-  async #keepApproval(step: Step, approval_id: string, work: StagedWork | undefined): Promise<void> {
+  async #keepApproval(step: Step, approval_id: string, outcome: StepOutcome, work: StagedWork | undefined): Promise<void> {
     const record = this.#record(step)
     this.#execution.steps[step.id] = { ...record, approval_id }
-    const receipt: Receipt = record.error ? { ok: false, error: record.error } : { ok: true, result: record.result }
+    const receipt: Receipt = outcome.ok ? { ok: true, result: record.result } : { ok: false, error: withReason(outcome.error) }
     if (work) await this.#args.services.keeper()?.done(work, this.#args.payload.organization, approval_id, receipt)
   }
 

@@ -1,12 +1,13 @@
 // The part of a graph after the reply: one durable job an execution. Here is the job; deferred-run.ts walks the steps.
 import type { Json } from "../../contract/collection.ts"
+import { withReason } from "../../contract/gate.ts"
 import { defineJob } from "../../contract/job.ts"
 import { Store } from "../../contract/store.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
-import { AppError } from "../../kernel/errors.ts"
+import { AppError, asAppError } from "../../kernel/errors.ts"
 import { EntryCollection } from "../journal/collections.ts"
 import type { JournalEntry } from "../journal/entry.ts"
-import { DeferredPayload, DeferredServices, openedPayload } from "./deferred-payload.ts"
+import { DeferredPayload, DeferredServices, deferredJobId, openedPayload } from "./deferred-payload.ts"
 import { DeferredRun } from "./deferred-run.ts"
 import type { Runnable } from "./execution.ts"
 
@@ -33,6 +34,8 @@ export const deferredJob = defineJob({
   async exhausted({ payload, deps, work }, error) {
     const message = error instanceof Error ? error.message : String(error)
     const entry = await deps.store.open(EntryCollection, payload.organization).get(payload.execution_id)
+    const failed = { ...withReason(asAppError(error)), message }
+    await deps.services.keeper()?.abandon(work, payload.organization, deferredJobId(payload.execution_id), failed)
     if (!entry || entry.status === "failed") return
     const $set = { status: "failed" as const, cause: "deferred_failed", error: { code: "internal", message } }
     work.in(EntryCollection, payload.organization).update(payload.execution_id, { $set }, { optional: true })

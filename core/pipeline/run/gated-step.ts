@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { Json } from "../../contract/collection.ts"
 import { gateOfAction } from "../../contract/declared-gates.ts"
-import type { Gatekeeper } from "../../contract/gate.ts"
+import { type Gatekeeper, notApproved } from "../../contract/gate.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
@@ -46,17 +46,7 @@ export async function gateState(args: GateArgs): Promise<GateState> {
     const inputs = decision.input as Json[]
     return { kind: "approved", configs: inputs.map((input, index) => literalConfig(step.action, input, String(index))) }
   }
-  const why = decision.note === "" ? "" : ` ${decision.note}`
-  const told =
-    decision.state === "rejected"
-      ? { reason: "approval_rejected" as const, verb: "was rejected." }
-      : { reason: "approval_expired" as const, verb: "expired before anybody decided." }
-  const error = new AppError("failed_precondition", `The approval ${told.verb}${why}`, {
-    reason: told.reason,
-    approval_id: record.approval_id,
-    retryable: false,
-  })
-  return { kind: "refused", error }
+  return { kind: "refused", error: notApproved(decision, record.approval_id) }
 }
 
 async function file({ execution, step, work, renderer, jobId }: GateArgs, keeper: Gatekeeper): Promise<GateState> {

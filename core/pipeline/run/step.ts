@@ -29,7 +29,7 @@ export type StepOutcome =
   | { readonly ok: true; readonly pending: true }
   | { readonly ok: false; readonly error: AppError }
 
-/** Runs the step once for each element it is for; `work` takes what it stages. `given`: configs that were approved, one for each. */
+/** Runs the step once for each element it is for; `work` takes what it stages. `given`: configs that were approved, one for each; its condition is not asked again. */
 export function attemptStep(
   execution: Execution,
   step: Step,
@@ -42,7 +42,7 @@ export function attemptStep(
   if (services.rehearse && step.action.timing === "deferred") return services.rehearse(execution, step)
   const run = new Attempt(execution, step, attempt, services, work, signal, given)
   try {
-    const wanted = step.when === null || run.render(step.when, execution.scope)
+    const wanted = given !== undefined || step.when === null || run.render(step.when, execution.scope)
     if (wanted instanceof Promise) return wanted.then((now) => (now ? run.all() : skipped)).catch(failed)
     return wanted ? run.all() : skipped
   } catch (error) {
@@ -105,6 +105,10 @@ class Attempt {
 
   async #each(forEach: Evaluate<Json[]>): Promise<unknown[]> {
     const items = await this.render(forEach, this.#execution.scope)
+    if (this.#given && this.#given.length !== items.length) {
+      const message = `What was approved is for ${this.#given.length} elements, and the step has ${items.length}.`
+      throw new AppError("failed_precondition", message, { reason: "cannot_be_gated", retryable: false })
+    }
     const results: unknown[] = []
     for (const [index, item] of items.entries()) results.push(await this.#once(item, index))
     return results

@@ -2,12 +2,13 @@
 import { z } from "zod"
 import { type Caller, roles } from "../../contract/caller.ts"
 import type { Json } from "../../contract/collection.ts"
-import type { Gatekeeper } from "../../contract/gate.ts"
+import type { FiledApproval, Gatekeeper } from "../../contract/gate.ts"
 import type { JobQueue } from "../../contract/job.ts"
 import type { AnyOperation } from "../../contract/operation.ts"
 import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
+import { pathParameters } from "./audit.ts"
 
 /** The job of a call that waits; core/surface/approved-call.ts runs it. */
 export const approvedCallJob = {
@@ -41,8 +42,14 @@ export interface Gating {
   readonly keeper: Gatekeeper | undefined
 }
 
-/** The answer of a call that waits; undefined where the organization lets it go on. */
-export async function heldBack({ operation, caller, input, work }: GatedCall, gating: Gating | undefined): Promise<Json | undefined> {
+export interface HeldCall {
+  /** Of the call. */
+  readonly answer: Json
+  readonly filed: FiledApproval
+}
+
+/** Files a call that waits; undefined where the organization lets it go on. */
+export async function heldBack({ operation, caller, input, work }: GatedCall, gating: Gating | undefined): Promise<HeldCall | undefined> {
   const { gate } = operation
   if (!gate) return undefined
   const organization = caller.organization.id
@@ -76,5 +83,11 @@ export async function heldBack({ operation, caller, input, work }: GatedCall, ga
     },
   }
   queue.enqueue(work, approvedCallJob, payload, { id: job, organization, runAt: Date.parse(filed.expires_at) })
-  return gate.pending(filed) as Json
+  return { answer: gate.pending(filed) as Json, filed }
+}
+
+/** What the audit log keeps of a call that was filed: not what it asked for, which goes with the approval, sooner. */
+export function auditedOf({ http }: AnyOperation, input: unknown, { id, digest }: FiledApproval): Record<string, unknown> {
+  const target = pathParameters(http.path).map((name) => [name, (input as Record<string, unknown>)[name]] as const)
+  return { ...Object.fromEntries(target), approval_id: id, digest }
 }

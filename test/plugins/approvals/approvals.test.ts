@@ -7,7 +7,7 @@ import { expireJobRef } from "../../../plugins/approvals/approvals.ts"
 import { ApprovalCollection } from "../../../plugins/approvals/collections.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
-import { gatedNotes, NoteCollection, performed } from "./gated-notes.ts"
+import { gatedNotes, memberOf, NoteCollection, performed } from "./gated-notes.ts"
 
 interface Approval {
   readonly id: string
@@ -41,7 +41,7 @@ describe("approvals", () => {
   let second: string
   before(async () => {
     host = await testHost({ plugins: [gatedNotes] })
-    second = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second admin", role: "admin" })).body.secret
+    second = (await memberOf(host, "second")).key
   })
   after(() => host.stop())
 

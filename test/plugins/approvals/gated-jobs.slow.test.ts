@@ -17,7 +17,7 @@ onMongo("jobs behind a gate, on two nodes", ({ start, storage }) => {
     const { id } = await waitsFor(two, "ada@example.com")
     const decide = (host: TestHost) => host.api(`POST`, `/v1/approvals/${id}/decide`, { decision: "approve" }, { key })
     const both = await Promise.all([decide(one), decide(two)])
-    expect(both.filter(({ status }) => status === 200)).to.have.length(1)
+    expect(both.map(({ status }) => status)).to.have.members([200, 400])
     await until("the receipt", async () => (await approval(two, id)).state === "done")
     reports.before = () => {}
     expect([runs, (await kept(one)).length]).to.deep.equal([1, 1])

@@ -111,6 +111,18 @@ describe("jobs behind a gate", () => {
     await decide(id, { decision: "reject" })
   })
 
+  it("end without a run where the key that asked was revoked", async () => {
+    const { id: credential_id } = (await host.api<{ id: string }>("POST", "/v1/api-keys", { name: "agent" })).body
+    const job = await enqueue(host, { to: "revoked@example.com" }, { requester: { credential_id, user_id: null, surface: "mcp" } })
+    const { id } = await waitsFor(host, "revoked@example.com")
+    await host.api("POST", `/v1/api-keys/${credential_id}/revoke`, {})
+    await decide(id, { decision: "approve" })
+    expect((await ended(id)).state).to.equal("failed")
+    await gone(host, job)
+    expect(reports.refused).to.include("requester_revoked")
+    expect((await kept(host)).some(({ to }) => to === "revoked@example.com")).to.equal(false)
+  })
+
   it("wait each time where they are scheduled, and are for an organization", async () => {
     const timing = { cron: "0 9 * * *" }
     const payload = { to: "daily@example.com" }

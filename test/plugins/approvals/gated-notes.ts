@@ -1,6 +1,8 @@
 // A plugin with operations that wait for approval: they write a note, and count how often they ran.
 import { z } from "zod"
-import { type Document, defineCollection, defineOperation, definePlugin } from "#core"
+import { type Document, defineCollection, defineOperation, definePlugin, UnitsOfWork } from "#core"
+import type { TestHost } from "#core/testing"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 
 interface Note extends Document {
   text: string
@@ -36,6 +38,22 @@ const writing = (name: string, path: string, more: { joinsRepeats?: (output: { s
       return { status: "written", approval_id: "" }
     },
   })
+
+/** A member of the host's organization, with a key of their own. */
+export function memberOf(
+  host: TestHost,
+  name: string,
+  role: "admin" | "member" = "admin",
+): Promise<{ user: string; id: string; key: string }> {
+  return host.get(UnitsOfWork).run((work) => {
+    const organizations = host.get(Organizations)
+    const { id: user } = organizations.addUser(work, { email: `${name}@example.com` })
+    organizations.addMember(work, host.organization.id, user, role)
+    const wanted = { name, kind: "api_key", role, scopes: null, user } as const
+    const { stored, text } = host.get(ApiKeys).mint(work, host.organization.id, wanted)
+    return { user, id: stored.id, key: text }
+  })
+}
 
 export const gatedNotes = definePlugin({
   id: "gated-notes",

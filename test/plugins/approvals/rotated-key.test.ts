@@ -9,7 +9,7 @@ import { rotateMasterKey } from "../../../core/cli/rotate-master-key.ts"
 import { loadConfig } from "../../../core/kernel/config.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
 import { until } from "../../waiting.ts"
-import { gatedNotes, NoteCollection } from "./gated-notes.ts"
+import { gatedNotes, memberOf, NoteCollection } from "./gated-notes.ts"
 
 interface Approval {
   readonly state: string
@@ -34,7 +34,7 @@ onBothStores("approvals, and another master key", ({ start, storage }) => {
     const asked = (await first.api<Approval>("GET", `/v1/approvals/${plain}`)).body
     expect(asked).to.not.have.any.keys("digest_key", "removed_at", "sealed")
     expect(asked.digest).to.not.equal((await first.api<Approval>("GET", `/v1/approvals/${edited}`)).body.digest)
-    const { secret: key } = (await first.api<{ secret: string }>("POST", "/v1/api-keys", { name: "second", role: "admin" })).body
+    const { key } = await memberOf(first, "second")
     await first.stop()
     const variables = { MILLRACE_DATA_DIR: dataDir, MILLRACE_LOG_LEVEL: "silent", ...env }
     const rotated = await rotateMasterKey(loadConfig({ defaults: join(frameworkRoot, "config/default.yaml"), env: variables }).config)
@@ -43,6 +43,10 @@ onBothStores("approvals, and another master key", ({ start, storage }) => {
     const host = await start(options)
     const decide = (id: string, body: object) => host.api<Approval>("POST", `/v1/approvals/${id}/decide`, body, { key })
     expect((await decide(plain, { decision: "approve", digest: asked.digest })).status).to.equal(200)
+    const half = await decide(edited, { decision: "edit", input: { text: "Half a \ud83d", api_key: "[redacted]" } })
+    expect([half.status, JSON.stringify(half.body)]).to.satisfy(
+      ([status, body]: [number, string]) => status === 400 && body.includes("input.text"),
+    )
     expect((await decide(edited, { decision: "edit", input: { text: "Edited by hand", api_key: "[redacted]" } })).status).to.equal(200)
     for (const id of ids) {
       const done = await until("the receipt", async () => {
