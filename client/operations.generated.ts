@@ -58,6 +58,7 @@ export type Operations = {
   "autonomy_gates.set": typeof import("../plugins/autonomy/operations.ts").setGates
   "chatapp_conversations.get": typeof import("../plugins/conversations/operations/conversations.ts").getChatAppConversation
   "chatapp_conversations.list": typeof import("../plugins/conversations/operations/conversations.ts").listChatAppConversations
+  "conversations.send": typeof import("../plugins/conversations/operations/send.ts").sendToPerson
   "datasets.create": typeof import("../plugins/datasets/operations/datasets.ts").createDataset
   "datasets.delete_row": typeof import("../plugins/datasets/operations/rows.ts").deleteRow
   "datasets.export": typeof import("../plugins/datasets/operations/rows.ts").exportRows
@@ -164,8 +165,10 @@ export type Operations = {
   "personas.update": typeof import("../plugins/experiments/operations/personas.ts").updatePersona
   "phone_numbers.get": typeof import("../plugins/conversations/operations/numbers.ts").getNumber
   "phone_numbers.list": typeof import("../plugins/conversations/operations/numbers.ts").listNumbers
+  "phone_numbers.refresh_templates": typeof import("../plugins/conversations/operations/templates.ts").refreshTemplates
   "phone_numbers.register": typeof import("../plugins/conversations/operations/numbers.ts").registerNumber
   "phone_numbers.remove": typeof import("../plugins/conversations/operations/numbers.ts").removeNumber
+  "phone_numbers.templates": typeof import("../plugins/conversations/operations/templates.ts").listTemplates
   "phone_numbers.update": typeof import("../plugins/conversations/operations/numbers.ts").updateNumber
   "screenshots.result": typeof import("../plugins/screenshots/operations.ts").screenshotResult
   "screenshots.start": typeof import("../plugins/screenshots/operations.ts").startScreenshot
@@ -219,6 +222,7 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "autonomy_gates.set": { method: "PUT", path: "/v1/autonomy-gates", repeatable: true },
   "chatapp_conversations.get": { method: "GET", path: "/v1/voice/chatapp-conversations/{session_id}", repeatable: true, list: "messages" },
   "chatapp_conversations.list": { method: "GET", path: "/v1/voice/chatapp-conversations", repeatable: true, list: "conversations" },
+  "conversations.send": { method: "POST", path: "/v1/voice/messages", keyed: true },
   "datasets.create": { method: "POST", path: "/v1/datasets", keyed: true },
   "datasets.delete_row": { method: "DELETE", path: "/v1/datasets/{slug}/rows/{id}", repeatable: true },
   "datasets.export": { method: "GET", path: "/v1/datasets/{slug}/export", repeatable: true, streams: true },
@@ -325,8 +329,10 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "personas.update": { method: "PATCH", path: "/v1/personas/{slug}", repeatable: true },
   "phone_numbers.get": { method: "GET", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
   "phone_numbers.list": { method: "GET", path: "/v1/voice/phone-numbers", repeatable: true, list: "phone_numbers" },
+  "phone_numbers.refresh_templates": { method: "POST", path: "/v1/voice/phone-numbers/{number}/templates", repeatable: true, keyed: true },
   "phone_numbers.register": { method: "POST", path: "/v1/voice/phone-numbers", keyed: true },
   "phone_numbers.remove": { method: "DELETE", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
+  "phone_numbers.templates": { method: "GET", path: "/v1/voice/phone-numbers/{number}/templates", repeatable: true, list: "templates" },
   "phone_numbers.update": { method: "PATCH", path: "/v1/voice/phone-numbers/{number}", repeatable: true },
   "screenshots.result": { method: "POST", path: "/v1/screenshot/result", repeatable: true },
   "screenshots.start": { method: "POST", path: "/v1/screenshot/start", keyed: true },

@@ -171,6 +171,27 @@ describe("architecture", () => {
     expect(outside).to.deep.equal([])
   })
 
+  it("lets messages to people leave by one module, behind the gate that reads the opt-outs", () => {
+    const egress = "plugins/conversations/egress"
+    const importersOf = (target: string) =>
+      all.filter(({ imports }) => imports.some((one) => !one.typeOnly && one.target === target)).map(({ path }) => path)
+    for (const provider of ["meta", "twilio"])
+      expect(importersOf(`${egress}/providers/${provider}.ts`), provider).to.deep.equal([`${egress}/sender.ts`])
+    expect(importersOf(`${egress}/sender.ts`)).to.have.members([`${egress}/send-job.ts`, "plugins/conversations/index.ts"])
+    const sending = /messaging_product|Messages\.json/
+    const others = plugins.filter(({ path, text }) => sending.test(codeOf(text)) && !path.startsWith(`${egress}/providers/`))
+    expect(others.map(({ path }) => path)).to.deep.equal([])
+    expect(plugins.filter(({ text }) => sending.test(codeOf(text)))).to.have.length(2)
+    const callers = plugins.filter(
+      ({ path, text }) => path.startsWith("plugins/conversations/") && /[iI]ntegrations\s*\.call\w*\(/.test(codeOf(text)),
+    )
+    expect(callers.map(({ path }) => path)).to.have.members([`${egress}/sender.ts`, "plugins/conversations/templates/sync.ts"])
+    const sender = modules.get(`${egress}/sender.ts`)?.text ?? ""
+    const order = ["gate.pass(", "gate.refuseUnwanted(", "#call(sending"].map((call) => sender.indexOf(call))
+    expect(order).to.deep.equal([...order].sort((a, b) => a - b))
+    expect(order).to.not.include(-1)
+  })
+
   it("has no circle of imports", () => {
     expect(circles(modules).map((circle) => circle.join(" -> "))).to.deep.equal([])
   })

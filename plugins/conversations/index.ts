@@ -1,8 +1,12 @@
 // Conversations by chat app and text message: what people write, what they refuse, and the one way by which they are written to.
-import { z } from "zod"
-import { Clock, definePlugin, JobQueue, Pager, Store } from "#core"
+import { Clock, definePlugin, JobQueue, Pager, RateLimiter, Store, UnitsOfWork } from "#core"
 import { Integrations } from "../integrations/index.ts"
 import { collections } from "./channels.ts"
+import { EgressGate, EgressGateToken } from "./egress/gate.ts"
+import { Outbox, OutboxToken } from "./egress/outbox.ts"
+import { sendMessage } from "./egress/send-job.ts"
+import { Sender, SenderToken } from "./egress/sender.ts"
+import { createOutboundVetoes, OutboundVetoes } from "./egress/vetoes.ts"
 import { Folds, FoldsToken } from "./fold/fold.ts"
 import { foldConversation, settleMessage } from "./fold/jobs.ts"
 import { Settlements, SettlementsToken } from "./fold/settle.ts"
@@ -13,24 +17,36 @@ import { PhoneNumbers, PhoneNumbersToken } from "./numbers/numbers.ts"
 import { getChatAppConversation, getTextConversation, listChatAppConversations, listTextConversations } from "./operations/conversations.ts"
 import { getNumber, listNumbers, registerNumber, removeNumber, updateNumber } from "./operations/numbers.ts"
 import { listOptOuts, recordOptOut } from "./operations/opt-outs.ts"
+import { sendToPerson } from "./operations/send.ts"
+import { listTemplates, refreshTemplates } from "./operations/templates.ts"
 import { OptOuts, OptOutsToken } from "./opt-out/ledger.ts"
 import { reasons } from "./reasons.ts"
+import { ConversationSettings } from "./settings.ts"
 import { Summaries, SummariesToken } from "./summaries.ts"
+import { TemplateCollection } from "./templates/collections.ts"
+import { syncTemplates } from "./templates/sync.ts"
 
+export { type AskVeto, type OutboundMessage, OutboundVetoes, type Veto } from "./egress/vetoes.ts"
 export { type Provider, providers, ReceiverToken } from "./inbound/receiver.ts"
 export { ConversationLeads, type LeadDirectory, type LeadOfAddress } from "./leads.ts"
 
 export default definePlugin({
   id: "conversations",
   reasons,
-  needs: ["buckets", "integrations"],
-  config: z.strictObject({}),
-  register(registrar) {
-    registrar.collections(PhoneNumberCollection, ...Object.values(collections.chat_app), ...Object.values(collections.sms))
+  needs: ["buckets", "integrations", "outgoing-http"],
+  config: ConversationSettings,
+  register(registrar, settings) {
+    registrar.collections(
+      PhoneNumberCollection,
+      TemplateCollection,
+      ...Object.values(collections.chat_app),
+      ...Object.values(collections.sms),
+    )
     registrar.operations(registerNumber, listNumbers, getNumber, updateNumber, removeNumber)
     registrar.operations(listChatAppConversations, getChatAppConversation, listTextConversations, getTextConversation)
-    registrar.operations(listOptOuts, recordOptOut)
-    registrar.jobs(foldConversation, settleMessage)
+    registrar.operations(listOptOuts, recordOptOut, sendToPerson, refreshTemplates, listTemplates)
+    registrar.jobs(foldConversation, settleMessage, sendMessage, syncTemplates)
+    registrar.provide(OutboundVetoes, { create: createOutboundVetoes })
     registrar.provide(ConversationLeads, { create: createConversationLeads })
     registrar.provide(PhoneNumbersToken, {
       inject: { store: Store, clock: Clock, integrations: Integrations },
@@ -49,6 +65,28 @@ export default definePlugin({
     registrar.provide(SummariesToken, {
       inject: { store: Store, pager: Pager, numbers: PhoneNumbersToken, optOuts: OptOutsToken, leads: ConversationLeads },
       create: (deps) => new Summaries(deps),
+    })
+    registrar.provide(EgressGateToken, {
+      inject: { store: Store, clock: Clock, optOuts: OptOutsToken, vetoes: OutboundVetoes },
+      create: (deps) => new EgressGate({ ...deps, settings }),
+    })
+    registrar.provide(OutboxToken, {
+      inject: { store: Store, clock: Clock, queue: JobQueue, gate: EgressGateToken, numbers: PhoneNumbersToken },
+      create: (deps) => new Outbox(deps),
+    })
+    registrar.provide(SenderToken, {
+      inject: {
+        store: Store,
+        clock: Clock,
+        works: UnitsOfWork,
+        queue: JobQueue,
+        limiter: RateLimiter,
+        integrations: Integrations,
+        numbers: PhoneNumbersToken,
+        optOuts: OptOutsToken,
+        gate: EgressGateToken,
+      },
+      create: (deps) => new Sender({ ...deps, settings }),
     })
   },
 })

@@ -1,4 +1,5 @@
 // The stable words that this plugin's errors hold in `details.reason`.
+import { z } from "zod"
 import { defineReasons, FieldProblems, type ReasonsOf } from "#core"
 
 export const reasons = defineReasons({
@@ -19,6 +20,49 @@ export const reasons = defineReasons({
     summary: "A phone number names an integration that is not connected for the organization.",
     remedy: "Connect it with share_with_org.",
     details: { fields: FieldProblems },
+  },
+  channel_not_connected: {
+    code: "failed_precondition",
+    summary: "The number has no connection for this channel.",
+    remedy: "Give it one.",
+  },
+  recipient_opted_out: {
+    code: "failed_precondition",
+    summary: "The person has opted out of this channel.",
+    remedy: "Only the person can opt in again, by a message such as START.",
+  },
+  send_vetoed: {
+    code: "failed_precondition",
+    summary: "A plugin forbids writing to this person.",
+    details: { by: z.string().describe("Who forbids it.") },
+  },
+  window_closed: {
+    code: "failed_precondition",
+    summary: "The person has not written in the last 24 hours, so that the chat app takes templates only.",
+    remedy: "Send an approved template.",
+  },
+  template_not_approved: {
+    code: "failed_precondition",
+    summary: "The template is not one that Meta approved, as far as is known.",
+    remedy: "Read the templates again.",
+    details: { status: z.string().describe("As Meta last told; empty where it is not known.") },
+  },
+  recipient_limit: {
+    code: "resource_exhausted",
+    summary: "The person was sent as many messages as may be left unanswered in a day.",
+    remedy: "Wait for an answer, or a day.",
+    details: { limit: z.int().describe("Messages in 24 hours.") },
+  },
+  quiet_hours: {
+    code: "failed_precondition",
+    summary: "It is quiet hours where the person is.",
+    remedy: "Send it later, or let it wait.",
+    details: { until: z.string().describe("RFC 3339.") },
+  },
+  no_business_account: {
+    code: "failed_precondition",
+    summary: "The number names no WhatsApp business account, by which templates are read.",
+    remedy: "Give its `chat_app` a `business_account_id`.",
   },
 })
 

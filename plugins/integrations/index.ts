@@ -23,7 +23,7 @@ import { updateIntegration } from "./operations/update.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedConnection } from "./rehearsal.ts"
 
-export { defineIntegrationApp, type IntegrationApp, IntegrationApps } from "./app.ts"
+export { defineIntegrationApp, type IntegrationApp, IntegrationApps, type IntegrationRequest } from "./app.ts"
 export { Integrations } from "./integrations.ts"
 
 export default definePlugin({

@@ -1,7 +1,7 @@
 // Takes messages and delivery reports of a provider's webhook into conversations. The opt-outs that they hold are part of
 // the event's commit: once the provider is answered, nothing more is sent to the person.
 import { z } from "zod"
-import { defineAction, templateJson } from "#core"
+import { defineAction, template, templateJson } from "#core"
 import { type Provider, providers, ReceiverToken } from "../../conversations/index.ts"
 
 export const conversationReceive = defineAction({
@@ -14,6 +14,9 @@ export const conversationReceive = defineAction({
   config: z.strictObject({
     provider: z.enum(Object.keys(providers) as [Provider, ...Provider[]]).describe("Whose webhook it is."),
     payload: templateJson().optional().describe("The webhook; the event when absent."),
+    message_id: template(z.string().max(100).nullable())
+      .optional()
+      .describe("The message that a report is about, as Twilio sends it back: `{{ query.message_id }}`."),
   }),
   result: z.object({
     messages: z.int(),
@@ -33,6 +36,11 @@ export const conversationReceive = defineAction({
     },
   ],
   inject: { receiver: ReceiverToken },
-  run: ({ config: { provider, payload }, context, deps, work }) =>
-    deps.receiver.stage(work, context.organization.id, { provider, payload: payload ?? context.event, at: context.receivedAt }),
+  run: ({ config: { provider, payload, message_id }, context, deps, work }) =>
+    deps.receiver.stage(work, context.organization.id, {
+      provider,
+      payload: payload ?? context.event,
+      at: context.receivedAt,
+      messageId: message_id || null,
+    }),
 })

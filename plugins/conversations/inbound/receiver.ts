@@ -27,6 +27,16 @@ export interface Received {
   ignored: number
 }
 
+/** A webhook as it came in. */
+export interface Arrived {
+  readonly provider: Provider
+  readonly payload: Json
+  /** RFC 3339. */
+  readonly at: string
+  /** The message that a report is about, where the address that it was sent to names it. */
+  readonly messageId?: string | null
+}
+
 interface Services {
   readonly store: Store
   readonly clock: Clock
@@ -42,7 +52,7 @@ export class Receiver {
   }
 
   /** Stages a delivery. Throws where the payload is not one of the provider's. */
-  async stage(work: UnitOfWork, organization: string, from: { provider: Provider; payload: Json; at: string }): Promise<Received> {
+  async stage(work: UnitOfWork, organization: string, from: Arrived): Promise<Received> {
     const delivery = providers[from.provider](from.payload, from.at)
     if (!delivery)
       throw new AppError("invalid_argument", `The event is not a webhook of ${from.provider}; leave it as it was sent.`, {
@@ -69,7 +79,9 @@ export class Receiver {
       entries[kind]++
     }
     for (const conversation_id of touched) this.#services.queue.enqueue(work, foldJob, { channel, conversation_id }, { organization })
-    for (const status of delivery.statuses) this.#status(work, organization, channel, status)
+    for (const status of delivery.statuses) {
+      this.#status(work, organization, channel, { ...status, message_id: status.message_id ?? from.messageId ?? null })
+    }
     for (const { address, kind, at, wording } of delivery.preferences) {
       const evidence = { source: "provider", message_id: null, wording, recorded_by: null } as const
       this.#services.optOuts.stage(work, organization, channel, { address, kind, at, identity: `${address} ${at}`, ...evidence })

@@ -35,7 +35,7 @@ export function readTwilio(payload: Json, receivedAt: string): Delivery | undefi
   if (state === undefined) return { ...empty, ignored: 1 }
   const code = textOf(form["ErrorCode"], 40)
   const error = code === "" ? null : { code, message: textOf(form["ErrorMessage"], 500) }
-  return { ...empty, statuses: [{ provider_id, message_id: textOf(form["message_id"], 100) || null, state, at: receivedAt, error }] }
+  return { ...empty, statuses: [{ provider_id, message_id: null, state, at: receivedAt, error }] }
 }
 
 function messageOf(form: Fields, provider_id: string, receivedAt: string): ReceivedMessage | undefined {

@@ -39,7 +39,6 @@ const metaPayload = {
         {
           field: "messages",
           value: {
-            messaging_product: "whatsapp",
             metadata: { display_phone_number: "493012345678", phone_number_id: "106540352242922" },
             contacts: [{ profile: { name: "Ada" }, wa_id: "493098765432" }],
             messages: [{ from: "493098765432", id: "wamid.1", timestamp: "1780000000", type: "text", text: { body: "Hello" } }],

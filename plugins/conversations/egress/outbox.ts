@@ -1,0 +1,63 @@
+// Accepting a message to be sent: it passes the gate, is stored, and a job sends it.
+import { type Clock, type JobQueue, type Store, timestamp, token, type UnitOfWork } from "#core"
+import { type Channel, collections, conversationId } from "../channels.ts"
+import { foldedFrom } from "../fold/fold.ts"
+import { foldJob } from "../fold/job-refs.ts"
+import type { StoredMessage, Template } from "../messages.ts"
+import type { PhoneNumbers } from "../numbers/numbers.ts"
+import type { EgressGate } from "./gate.ts"
+import { sendJob } from "./job-ref.ts"
+
+interface Services {
+  readonly store: Store
+  readonly clock: Clock
+  readonly queue: JobQueue
+  readonly gate: EgressGate
+  readonly numbers: PhoneNumbers
+}
+
+export interface NewMessage {
+  /** Of the message; a repeated call gives the same. */
+  readonly id: string
+  readonly channel: Channel
+  readonly from: string
+  readonly to: string
+  readonly text: string
+  readonly template: Template | null
+}
+
+export interface Accepted {
+  readonly message: StoredMessage
+  /** Milliseconds since the epoch. */
+  readonly sendAt: number
+}
+
+export class Outbox {
+  readonly #services: Services
+
+  constructor(services: Services) {
+    this.#services = services
+  }
+
+  /** Stages a message. Throws where the gate refuses it. */
+  async accept(work: UnitOfWork, organization: string, { id, channel, from, to, text, template }: NewMessage): Promise<Accepted> {
+    const { clock, queue, gate, numbers } = this.#services
+    const number = await numbers.require(organization, from)
+    const sendAt = await gate.pass(organization, { channel, number, address: to, template })
+    const at = timestamp(clock.now())
+    const conversation_id = conversationId(organization, channel, { number: from, address: to })
+    const message: StoredMessage = {
+      ...{ id, conversation_id, direction: "out", at, provider_id: null, kind: template ? "template" : "text", text, profile_name: "" },
+      ...{ location: null, context: null, referral: null, reaction: null, content: null, media: [] },
+      ...{ template, state: "queued", error: null, changed_at: at },
+    }
+    work.in(collections[channel].messages, organization).insert(message)
+    const begun = foldedFrom(message, { number: from, address: to })
+    work.in(collections[channel].conversations, organization).insert(begun, { ifPresent: "keep" })
+    queue.enqueue(work, foldJob, { channel, conversation_id }, { organization })
+    queue.enqueue(work, sendJob, { channel, message_id: id }, { organization, key: from, id: `${id}:send`, runAt: sendAt })
+    return { message, sendAt }
+  }
+}
+
+export const OutboxToken = token<Outbox>("Outbox")

@@ -1,0 +1,44 @@
+// Who may forbid a message to a person beside this plugin: one that keeps consents, say.
+import { token } from "#core"
+import type { Channel } from "../channels.ts"
+
+export interface OutboundMessage {
+  readonly channel: Channel
+  /** The service's own number, E.164. */
+  readonly number: string
+  /** The person's number, E.164. */
+  readonly address: string
+  readonly kind: "text" | "template"
+}
+
+/** Why a message must not be sent, as a sentence for people. */
+export interface Veto {
+  readonly by: string
+  readonly why: string
+}
+
+/** Asked when a message is accepted and again just before it is sent. What it throws holds the message back. */
+export type AskVeto = (organization: string, message: OutboundMessage) => Promise<Veto | undefined>
+
+export interface OutboundVetoes {
+  /** To be called while services are created. */
+  use(ask: AskVeto): void
+  /** The first veto. */
+  of: AskVeto
+}
+
+export const OutboundVetoes = token<OutboundVetoes>("OutboundVetoes")
+
+export function createOutboundVetoes(): OutboundVetoes {
+  const asked: AskVeto[] = []
+  return {
+    use: (ask) => void asked.push(ask),
+    async of(organization, message) {
+      for (const ask of asked) {
+        const veto = await ask(organization, message)
+        if (veto) return veto
+      }
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,74 @@
+// Writing to a person, by the one way there is.
+import { z } from "zod"
+import { AnyJson, AppError, Clock, defineOperation, resultOf, Timestamp, timestamp, Uuid } from "#core"
+import { channels } from "../channels.ts"
+import { OutboxToken } from "../egress/outbox.ts"
+import { E164 } from "../phone.ts"
+import { connectedNumber } from "./examples.ts"
+
+const Template = z
+  .strictObject({
+    name: z.string().regex(/^[a-z0-9_]{1,512}$/, "expected lower-case letters, digits and _"),
+    language: z.string().regex(/^[A-Za-z]{2,3}(?:_[A-Za-z]{2,4})?$/, "expected a language such as en_US"),
+    components: z.array(AnyJson).max(20).default([]).describe("As Meta's API takes them."),
+  })
+  .describe("An approved template of the chat app.")
+
+export const sendToPerson = defineOperation({
+  name: "conversations.send",
+  summary: "Write to a person by chat app or text message.",
+  description:
+    "Refused where the person opted out of the channel, where another plugin forbids it, where the chat app's 24-hour window is closed and no approved template is given, and where the person has left too many unanswered. In quiet hours of the recipient's time zone it waits. Sent at most once; `state` of the message tells how far it is, and is `unknown` where the provider did not answer.",
+  http: { method: "POST", path: "/v1/voice/messages" },
+  access: { scope: "conversations:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  gate: {
+    name: "conversations.send",
+    risk: "high",
+    summary: "Writing to a person by chat app or text message.",
+    what: ({ channel, to, text, template }) =>
+      `Write to ${to} by ${channel === "sms" ? "text message" : "chat app"}: ${template ? `the template ${template.name} (${template.language})` : `"${text}"`}.`,
+    pending: ({ id }) => ({ state: "pending_approval" as const, approval_id: id, message_id: null, session_id: null, send_at: null }),
+  },
+  input: z.strictObject({
+    channel: z.enum(channels),
+    from: E164.describe("The service's own number."),
+    to: E164.describe("The person's number."),
+    text: z.string().max(4_096).default("").describe("What to say; at most 1,600 characters in a text message."),
+    template: Template.optional(),
+    quiet_hours: z.enum(["wait", "refuse"]).default("wait").describe("What happens in quiet hours of the recipient."),
+  }),
+  output: z.object({
+    state: z.enum(["queued", "pending_approval"]),
+    approval_id: Uuid.nullable().describe("What a person has to decide, where the organization asks for approval."),
+    message_id: Uuid.nullable(),
+    session_id: Uuid.nullable().describe("Of the conversation."),
+    send_at: Timestamp.nullable().describe("Not before then."),
+  }),
+  errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted"],
+  examples: [
+    {
+      given: connectedNumber("+493012345677"),
+      input: { channel: "sms", from: resultOf("number.number"), to: "+493098765432", text: "Your table is ready." },
+    },
+  ],
+  inject: { outbox: OutboxToken, clock: Clock },
+  async handle({ input: { quiet_hours, text, template, ...given }, caller, deps, work, callId }) {
+    if ((text.trim() === "") === (template === undefined)) throw fieldRefused("text", "give text or a template, one of them")
+    if (given.channel === "sms" && template) throw fieldRefused("template", "is of the chat app only")
+    if (given.channel === "sms" && text.length > 1_600) throw fieldRefused("text", "has more than 1,600 characters")
+    const wanted = { ...given, id: callId, text, template: template ?? null }
+    const { message, sendAt } = await deps.outbox.accept(work, caller.organization.id, wanted)
+    if (quiet_hours === "refuse" && sendAt > deps.clock.now())
+      throw new AppError("failed_precondition", `It is quiet where ${given.to} is until ${timestamp(sendAt)}.`, {
+        reason: "quiet_hours",
+        until: timestamp(sendAt),
+      })
+    const { id, conversation_id } = message
+    return { state: "queued" as const, approval_id: null, message_id: id, session_id: conversation_id, send_at: timestamp(sendAt) }
+  },
+})
+
+function fieldRefused(path: string, message: string): AppError {
+  return new AppError("invalid_argument", `${path} ${message}.`, { reason: "invalid_fields", fields: [{ path, message }] })
+}

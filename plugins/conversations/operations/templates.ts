@@ -1,0 +1,78 @@
+// The chat app's message templates: reading them from Meta, and what was read.
+import { z } from "zod"
+import { AppError, defineOperation, JobQueue, Pager, pageInput, resultOf, Store, Timestamp } from "#core"
+import { PhoneNumbersToken } from "../numbers/numbers.ts"
+import { E164 } from "../phone.ts"
+import { TemplateCollection } from "../templates/collections.ts"
+import { syncJob } from "../templates/sync.ts"
+import { connectedNumber } from "./examples.ts"
+
+const path = "/v1/voice/phone-numbers/{number}/templates"
+
+const Template = z
+  .object({
+    name: z.string(),
+    language: z.string(),
+    status: z.string().describe("As Meta last told, such as APPROVED; only such a template is sent."),
+    category: z.string(),
+    checked_at: Timestamp,
+  })
+  .meta({ id: "MessageTemplate" })
+
+export const refreshTemplates = defineOperation({
+  name: "phone_numbers.refresh_templates",
+  summary: "Read a number's message templates from Meta again.",
+  description: "As a job; `phone_numbers.templates` has what it read.",
+  http: { method: "POST", path },
+  access: { scope: "conversations:write", role: "member" },
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: true },
+  input: z.strictObject({ number: E164 }),
+  output: z.object({ job_id: z.string() }),
+  errors: ["not_found", "failed_precondition"],
+  examples: [{ given: connectedNumber("+493012345675"), input: { number: resultOf("number.number") } }],
+  inject: { numbers: PhoneNumbersToken, queue: JobQueue },
+  async handle({ input: { number }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const { chat_app } = await deps.numbers.require(organization, number)
+    if (!chat_app || chat_app.business_account_id === "") {
+      const message = `${number} has no business account; give it "chat_app" with a business_account_id.`
+      throw new AppError("failed_precondition", message, { reason: "no_business_account" })
+    }
+    return { job_id: deps.queue.enqueue(work, syncJob, { number }, { organization }) }
+  },
+})
+
+export const listTemplates = defineOperation({
+  name: "phone_numbers.templates",
+  summary: "List a number's message templates, as Meta last told.",
+  http: { method: "GET", path },
+  access: { scope: "conversations:read", role: "guest" },
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["name", "language", "status", "category"],
+  input: z.strictObject({ number: E164, ...pageInput }),
+  output: z.object({ templates: z.array(Template), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: connectedNumber("+493012345676"), input: { number: resultOf("number.number") } }],
+  inject: { numbers: PhoneNumbersToken, store: Store, pager: Pager },
+  async handle({ input: { number, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    const { chat_app } = await deps.numbers.require(organization, number)
+    const business_account_id = chat_app?.business_account_id ?? ""
+    const page = await deps.pager.page({
+      collection: deps.store.open(TemplateCollection, organization),
+      organization,
+      cursorScope: `templates ${business_account_id}`,
+      filter: { business_account_id },
+      sort: { name: 1, language: 1 },
+      request,
+    })
+    const templates = page.items.map(({ name, language, status, category, checked_at }) => ({
+      name,
+      language,
+      status,
+      category,
+      checked_at,
+    }))
+    return { templates, next_cursor: page.next_cursor }
+  },
+})
