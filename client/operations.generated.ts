@@ -126,7 +126,14 @@ export type Operations = {
   "heartbeats.resume": typeof import("../plugins/heartbeats/operations/running.ts").resumeHeartbeat
   "heartbeats.run": typeof import("../plugins/heartbeats/operations/running.ts").runHeartbeatNow
   "heartbeats.update": typeof import("../plugins/heartbeats/operations/heartbeats.ts").updateHeartbeat
+  "integration_apps.create": typeof import("../plugins/integrations/operations/own-apps.ts").createApp
+  "integration_apps.delete": typeof import("../plugins/integrations/operations/own-apps.ts").deleteApp
+  "integration_apps.get": typeof import("../plugins/integrations/operations/own-apps.ts").getApp
   "integration_apps.list": typeof import("../plugins/integrations/operations/apps.ts").listIntegrationApps
+  "integration_apps.update": typeof import("../plugins/integrations/operations/own-apps.ts").updateApp
+  "integration_oauth_clients.delete": typeof import("../plugins/integrations/operations/oauth-clients.ts").deleteOAuthClient
+  "integration_oauth_clients.list": typeof import("../plugins/integrations/operations/oauth-clients.ts").listOAuthClients
+  "integration_oauth_clients.set": typeof import("../plugins/integrations/operations/oauth-clients.ts").setOAuthClient
   "integrations.connect": typeof import("../plugins/integrations/operations/connect.ts").connectIntegration
   "integrations.disconnect": typeof import("../plugins/integrations/operations/one.ts").disconnectIntegration
   "integrations.get": typeof import("../plugins/integrations/operations/one.ts").getIntegration
@@ -290,7 +297,14 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "heartbeats.resume": { method: "POST", path: "/v1/heartbeats/{id}/resume", repeatable: true, keyed: true },
   "heartbeats.run": { method: "POST", path: "/v1/heartbeats/{id}/run", keyed: true },
   "heartbeats.update": { method: "PATCH", path: "/v1/heartbeats/{id}", repeatable: true },
+  "integration_apps.create": { method: "POST", path: "/v1/integration-apps", keyed: true },
+  "integration_apps.delete": { method: "DELETE", path: "/v1/integration-apps/{slug}", repeatable: true },
+  "integration_apps.get": { method: "GET", path: "/v1/integration-apps/{slug}", repeatable: true },
   "integration_apps.list": { method: "GET", path: "/v1/integration-apps", repeatable: true },
+  "integration_apps.update": { method: "PATCH", path: "/v1/integration-apps/{slug}", repeatable: true },
+  "integration_oauth_clients.delete": { method: "DELETE", path: "/v1/integration-oauth-clients/{app}", repeatable: true },
+  "integration_oauth_clients.list": { method: "GET", path: "/v1/integration-oauth-clients", repeatable: true },
+  "integration_oauth_clients.set": { method: "PUT", path: "/v1/integration-oauth-clients/{app}", repeatable: true },
   "integrations.connect": { method: "POST", path: "/v1/integrations-connect", keyed: true },
   "integrations.disconnect": { method: "DELETE", path: "/v1/integrations/{id}" },
   "integrations.get": { method: "GET", path: "/v1/integrations/{id}", repeatable: true },

@@ -33,6 +33,8 @@ export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
   readonly kind: "native" | "oauth" | "broker"
   /** Of an app that is a document. */
   readonly document?: AppDocument
+  /** Of an organization's own app: where its document is stored, and what it was when it was read. */
+  readonly own?: { readonly id: string; readonly revision: number; readonly uses: number }
   /** A strict object. Its messages must not repeat values. */
   readonly credentials: C
   /** What is wrong with well-formed credentials; throws AppError that does not repeat them. */
@@ -57,8 +59,6 @@ export function defineIntegrationApp<C extends z.ZodType>(app: IntegrationApp<C>
 export interface IntegrationApps {
   /** To be called while services are created. Throws when the name is taken. */
   add(app: AnyIntegrationApp): void
-  /** Throws `invalid_argument` with the list of apps. */
-  get(name: string): AnyIntegrationApp
   all(): readonly AnyIntegrationApp[]
 }
 
@@ -73,17 +73,15 @@ export function createIntegrationApps(...first: AnyIntegrationApp[]): Integratio
   first.forEach(add)
   return {
     add,
-    get(name) {
-      const app = apps.get(name)
-      if (app) return app
-      const known = [...apps.keys()].sort()
-      const message = `The app ${JSON.stringify(name.slice(0, 100))} does not exist. Apps that can be connected: ${known.join(", ")}.`
-      throw new AppError("invalid_argument", message, {
-        reason: "unknown_app",
-        apps: known,
-        fields: [{ path: "app", message: "unknown app" }],
-      })
-    },
     all: () => [...apps.values()],
   }
+}
+
+export function unknownApp(name: string, known: readonly string[]): AppError {
+  const message = `The app ${JSON.stringify(name.slice(0, 100))} does not exist. Apps that can be connected: ${known.join(", ")}.`
+  return new AppError("invalid_argument", message, {
+    reason: "unknown_app",
+    apps: [...known],
+    fields: [{ path: "app", message: "unknown app" }],
+  })
 }

@@ -15,11 +15,13 @@ import {
   type Vault,
 } from "#core"
 import { fieldProblems } from "#core/engine"
-import type { AnyIntegrationApp, IntegrationApps } from "./app.ts"
+import type { AnyIntegrationApp } from "./app.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
-import type { HealthChecks } from "./health/checks.ts"
 import { unknownHealth } from "./health/health.ts"
+import type { HealthSchedule } from "./health/schedule.ts"
 import type { OAuth } from "./oauth/service.ts"
+import { stageUse } from "./own-apps/collections.ts"
+import type { OrganizationApps } from "./own-apps/organization-apps.ts"
 
 export interface ConnectInput {
   readonly app: string
@@ -35,11 +37,11 @@ export interface ConnectInput {
 export interface ConnectDeps {
   readonly store: Store
   readonly vault: Vault
-  readonly apps: IntegrationApps
+  readonly apps: OrganizationApps
   readonly http: OutgoingHttp
   readonly clock: Clock
   readonly ids: Ids
-  readonly checks: HealthChecks
+  readonly schedule: HealthSchedule
   readonly oauth: OAuth
 }
 
@@ -50,7 +52,7 @@ export interface Connected {
 }
 
 export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWork, input: ConnectInput): Promise<Connected> {
-  const app = deps.apps.get(input.app)
+  const app = await deps.apps.named(caller.organization.id, input.app)
   const canGrant = app.connectUrl !== undefined || (await deps.oauth.canGrant(caller.organization.id, app))
   const isNative = app.kind === "native" && (input.credentials !== undefined || (input.rotate_credentials && !app.oauth) || !canGrant)
   if (!isNative && (input.managed_access ?? "") !== "") {
@@ -121,6 +123,7 @@ async function add(
   const connection: Connection = {
     id,
     app: app.name,
+    own_app: app.own !== undefined,
     name,
     slug: await uniqueSlug(slugOf(name, app.name), async (slug) => (await connections.first({ slug })) !== undefined),
     status: credentials ? "connected" : "pending_authorization",
@@ -136,7 +139,8 @@ async function add(
     updated_at: now,
   }
   work.in(Connections, organization).insert(connection)
-  deps.checks.schedule(work, organization, connection)
+  if (app.own) stageUse(work, organization, app.own)
+  deps.schedule.set(work, organization, connection, app)
   return { connection, connectUrl: await connectUrlOf(deps, work, organization, app, connection, input), rotated: false }
 }
 
@@ -145,11 +149,12 @@ async function connectUrlOf(
   work: UnitOfWork,
   organization: string,
   app: AnyIntegrationApp,
-  { id, scopes, credentials }: Connection,
+  { id, own_app, scopes, credentials }: Connection,
   { return_url }: ConnectInput,
 ): Promise<string> {
   if (credentials !== null) return ""
-  if (app.oauth) return await oauth.authorizations.begin(work, { organization, integration_id: id, app: app.name, return_url, scopes })
+  if (app.oauth)
+    return await oauth.authorizations.begin(work, { organization, integration_id: id, app: app.name, own_app, return_url, scopes })
   return (await app.connectUrl?.({ integrationId: id, organization, returnUrl: return_url, scopes })) ?? ""
 }
 
@@ -176,7 +181,7 @@ async function rotate(
   }
   work.in(Connections, organization).update(old.id, { $set: change, $inc: { revision: 1 } }, { where: { revision: old.revision } })
   const connection = { ...old, ...change, revision: old.revision + 1 }
-  deps.checks.schedule(work, organization, connection)
+  deps.schedule.set(work, organization, connection, app)
   return { connection, connectUrl: "", rotated: true }
 }
 
@@ -191,12 +196,15 @@ async function authoriseAgain(
   const organization = caller.organization.id
   const connection = await theOneMeant(deps, caller, input, app)
   const { return_url, scopes = connection.scopes } = input
-  const begun = { organization, integration_id: connection.id, app: app.name, return_url, scopes }
+  const { id: integration_id, own_app } = connection
+  const begun = { organization, integration_id, app: app.name, own_app, return_url, scopes }
   return { connection, connectUrl: await deps.oauth.authorizations.begin(work, begun), rotated: false }
 }
 
 async function theOneMeant(deps: ConnectDeps, caller: Caller, input: ConnectInput, app: AnyIntegrationApp): Promise<Connection> {
-  const visible = await deps.store.open(Connections, caller.organization.id).find({ app: app.name, ...visibleTo(caller) }, { limit: 200 })
+  const visible = await deps.store
+    .open(Connections, caller.organization.id)
+    .find({ app: app.name, ...(app.own ? { own_app: true } : { own_app: { $ne: true } }), ...visibleTo(caller) }, { limit: 200 })
   const meant = input.name ? visible.filter(({ name, slug }) => name === input.name || slug === input.name) : visible
   const [old, another] = meant
   if (!old) {

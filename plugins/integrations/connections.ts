@@ -6,6 +6,8 @@ import { type Health, healthFields, unknownHealth } from "./health/health.ts"
 
 export interface Connection extends Document {
   app: string
+  /** Whether the app is the organization's own. */
+  own_app: boolean
   name: string
   slug: string
   status: "connected" | "pending_authorization" | "authorization_expired"
@@ -30,8 +32,12 @@ export const Connections = defineCollection<Connection>()({
   name: "integrations",
   scope: "organization",
   times: ["created_at", "updated_at"],
-  // Connections that were made before there were checks have none.
-  restore: (connection) => ({ ...connection, health: (connection.health as Health | undefined) ?? unknownHealth }),
+  // Connections that were made before there were checks and own apps have none.
+  restore: ({ health, own_app, ...connection }) => ({
+    ...connection,
+    health: (health as Health | undefined) ?? unknownHealth,
+    own_app: (own_app as boolean | undefined) ?? false,
+  }),
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["app"] }],
   sealed: ({ id, organization_id = "", credentials }) =>
     credentials ? [{ path: "credentials", sealed: credentials, context: contextOf(organization_id, id) }] : [],

@@ -7,9 +7,11 @@ import { appOf } from "./apps/from-document.ts"
 import { httpApp } from "./apps/http.ts"
 import { readAppDocuments } from "./apps/read.ts"
 import { Connections } from "./connections.ts"
-import { checkHealth, checkIntervals, connectionsChannel, HealthChecks, HealthChecksToken } from "./health/checks.ts"
+import { checkHealth, HealthChecks, HealthChecksToken } from "./health/checks.ts"
+import { connectionsChannel } from "./health/record.ts"
+import { checkIntervals, HealthSchedule, HealthScheduleToken } from "./health/schedule.ts"
 import { createIntegrations, Integrations } from "./integrations.ts"
-import { OAuthClientSettings } from "./oauth/clients.ts"
+import { OAuthClientSettings, StoredClients } from "./oauth/clients.ts"
 import { AuthorizationStates, Grants, Tickets } from "./oauth/collections.ts"
 import { GrantRevocation, revokeGrant } from "./oauth/revocation.ts"
 import { AuthorizationFlow, authorize, callback } from "./oauth/routes.ts"
@@ -17,9 +19,13 @@ import { createOAuth, OAuth } from "./oauth/service.ts"
 import { listIntegrationApps } from "./operations/apps.ts"
 import { connectIntegration } from "./operations/connect.ts"
 import { listIntegrations } from "./operations/list.ts"
+import { deleteOAuthClient, listOAuthClients, setOAuthClient } from "./operations/oauth-clients.ts"
 import { disconnectIntegration, getIntegration } from "./operations/one.ts"
+import { createApp, deleteApp, getApp, updateApp } from "./operations/own-apps.ts"
 import { testIntegration } from "./operations/test.ts"
 import { updateIntegration } from "./operations/update.ts"
+import { OwnApps } from "./own-apps/collections.ts"
+import { OrganizationApps, OrganizationAppsToken } from "./own-apps/organization-apps.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedConnection } from "./rehearsal.ts"
 
@@ -42,15 +48,24 @@ export default definePlugin({
       .describe("By slug of the app: the client that the service is registered as at its authorization server."),
   }),
   register(registrar, config) {
-    registrar.collections(Connections, Tickets, AuthorizationStates, Grants)
+    registrar.collections(Connections, Tickets, AuthorizationStates, Grants, StoredClients, OwnApps)
     registrar.routes(authorize, callback)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
-    registrar.operations(updateIntegration, testIntegration, listIntegrationApps)
+    registrar.operations(updateIntegration, testIntegration, listIntegrationApps, createApp, getApp, updateApp, deleteApp)
+    registrar.operations(setOAuthClient, listOAuthClients, deleteOAuthClient)
     registrar.channels(connectionsChannel)
     registrar.jobs(checkHealth)
     registrar.provide(HealthChecksToken, {
-      inject: { vault: Vault, apps: IntegrationApps, integrations: Integrations, scheduler: Scheduler, clock: Clock, live: Live },
-      create: (deps) => new HealthChecks({ ...deps, interval: config.health_checks }),
+      inject: { store: Store, vault: Vault, apps: OrganizationAppsToken, integrations: Integrations, clock: Clock, live: Live },
+      create: (deps) => new HealthChecks(deps),
+    })
+    registrar.provide(HealthScheduleToken, {
+      inject: { scheduler: Scheduler, vault: Vault },
+      create: (deps) => new HealthSchedule({ ...deps, interval: config.health_checks }),
+    })
+    registrar.provide(OrganizationAppsToken, {
+      inject: { store: Store, apps: IntegrationApps },
+      create: (deps) => new OrganizationApps(deps),
     })
     registrar.rehearsal({ name: "connection", run: rehearsedConnection })
     registrar.provide(IntegrationApps, { create: () => createIntegrationApps(httpApp, ...readAppDocuments(config.app_folders).map(appOf)) })
@@ -65,8 +80,10 @@ export default definePlugin({
         log: Log,
         http: OutgoingHttp,
         publicUrl: PublicUrl,
-        apps: IntegrationApps,
+        apps: OrganizationAppsToken,
         jobs: JobQueue,
+        live: Live,
+        schedule: HealthScheduleToken,
       },
       create: (deps) => createOAuth(deps, config.oauth_clients),
       stop: ({ access }) => access.settled(),
@@ -75,7 +92,7 @@ export default definePlugin({
     registrar.provide(GrantRevocation, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.revocation })
     registrar.provide(AuthorizationFlow, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.authorizations })
     registrar.provide(Integrations, {
-      inject: { store: Store, vault: Vault, http: OutgoingHttp, apps: IntegrationApps, oauth: OAuth, organizations: Organizations },
+      inject: { store: Store, vault: Vault, http: OutgoingHttp, apps: OrganizationAppsToken, oauth: OAuth, organizations: Organizations },
       create({ organizations, ...deps }) {
         const managerOf = async (organization: string) => (await organizations.byId(organization))?.managed_by?.id
         return createIntegrations({ ...deps, managerOf })

@@ -1,10 +1,11 @@
 // Connections in use: found by slug or id, opened for one request, never handed out. A pipeline acts for its
 // organization, so it sees what is shared with it, and what the organization that manages it lends.
 import { AppError, type Collection, isUuid, type OutgoingHttp, type OutgoingResponse, type Store, token, type Vault } from "#core"
-import type { IntegrationApps, IntegrationRequest } from "./app.ts"
+import type { IntegrationRequest } from "./app.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
 import { callWithToken } from "./oauth/call.ts"
 import type { OAuth } from "./oauth/service.ts"
+import type { OrganizationApps } from "./own-apps/organization-apps.ts"
 
 export interface CallContext {
   /** Sent along as `Idempotency-Key`. */
@@ -28,14 +29,14 @@ interface IntegrationsDeps {
   readonly store: Store
   readonly vault: Vault
   readonly http: OutgoingHttp
-  readonly apps: IntegrationApps
+  readonly apps: OrganizationApps
   readonly oauth: Pick<OAuth, "access">
   /** The organization that manages this one. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
 
 export function createIntegrations({ store, vault, http, apps, oauth, managerOf }: IntegrationsDeps): Integrations {
-  async function usable(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
+  async function usableFor(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
     const own = await byRef(store.open(Connections, organization), ref, { shared: true })
     if (own) return { owner: organization, connection: own }
     const owner = await managerOf(organization)
@@ -45,11 +46,11 @@ export function createIntegrations({ store, vault, http, apps, oauth, managerOf 
 
   return {
     async find(organization, ref) {
-      const found = await usable(organization, ref)
+      const found = await usableFor(organization, ref)
       return found && viewOf(found.connection)
     },
     async call(organization, ref, request, context = {}) {
-      const found = await usable(organization, ref)
+      const found = await usableFor(organization, ref)
       if (!found) throw missing(ref)
       return callThrough(found.owner, found.connection, request, context)
     },
@@ -62,27 +63,27 @@ export function createIntegrations({ store, vault, http, apps, oauth, managerOf 
     request: IntegrationRequest,
     context: CallContext = {},
   ): Promise<OutgoingResponse> {
-    const app = apps.get(connection.app)
+    const app = await apps.find(organization, connection)
+    if (!app) throw unusable(`The app ${connection.app} of the integration "${connection.slug}" is not there any more.`)
     const send = (credentials: unknown) => http.fetch({ ...app.request(credentials, request), ...context })
     if (app.oauth && connection.credentials === null) {
-      const granted = { organization, connection, app: { name: app.name, oauth: app.oauth } }
+      const granted = { organization, connection, app: { ...app, oauth: app.oauth } }
       return await callWithToken(oauth.access, granted, ({ token, apiOrigin }) =>
         send({ access_token: token, ...(apiOrigin === null ? {} : { api_origin: apiOrigin }) }),
       )
     }
     const credentials = app.credentials.safeParse(openCredentials(vault, organization, connection))
-    if (!credentials.success) {
-      throw new AppError("failed_precondition", `The integration "${connection.slug}" has no usable credentials; connect it again.`, {
-        reason: "integration_unusable",
-        retryable: false,
-      })
-    }
+    if (!credentials.success) throw unusable(`The integration "${connection.slug}" has no usable credentials; connect it again.`)
     return await send(credentials.data)
   }
 }
 
 export function byRef(connections: Collection<Connection>, ref: string, filter: object): Promise<Connection | undefined> {
   return connections.first({ ...(isUuid(ref) ? { id: ref } : { slug: ref }), ...filter })
+}
+
+function unusable(message: string): AppError {
+  return new AppError("failed_precondition", message, { reason: "integration_unusable", retryable: false })
 }
 
 function missing(ref: string): AppError {

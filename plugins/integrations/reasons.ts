@@ -9,6 +9,21 @@ export const reasons = defineReasons({
     remedy: "Name one.",
     details: { candidates: z.array(z.string()).describe("Slugs of those that match.") },
   },
+  app_destination_refused: {
+    code: "invalid_argument",
+    summary: "The app has a URL that the service does not call.",
+    details: { fields: FieldProblems },
+  },
+  app_in_use: {
+    code: "failed_precondition",
+    summary: "The app is connected or has an OAuth client; its hosts stay, and it cannot be deleted.",
+    remedy: "Disconnect its integrations and delete its OAuth client, or add another app.",
+    details: { fields: FieldProblems },
+  },
+  app_not_found: { code: "not_found", summary: "The organization has no such app of its own." },
+  app_slug_fixed: { code: "invalid_argument", summary: "An app keeps its slug.", details: { fields: FieldProblems } },
+  app_slug_taken: { code: "already_exists", summary: "An app of that slug exists.", remedy: "Give yours another slug." },
+  app_without_oauth: { code: "invalid_argument", summary: "The app is not connected by OAuth 2.", details: { fields: FieldProblems } },
   authorization_unavailable: {
     code: "failed_precondition",
     summary: "The app is connected by an authorization alone, and the service is not set up for it.",
@@ -48,6 +63,7 @@ export const reasons = defineReasons({
     summary: "The integration has no connection whose credentials could be rotated.",
     remedy: "Connect it first.",
   },
+  oauth_client_not_found: { code: "not_found", summary: "The organization has no OAuth client for the app." },
   oauth_expired: {
     code: "failed_precondition",
     summary: "The authorization of the integration has ended; its tokens are kept.",
@@ -61,6 +77,11 @@ export const reasons = defineReasons({
     details: { server: z.string().describe("The server's origin.") },
   },
   request_refused: { code: "invalid_argument", summary: "The request to the app is not valid.", details: { fields: FieldProblems } },
+  too_many_apps: {
+    code: "resource_exhausted",
+    summary: "The organization has as many apps of its own as it may have.",
+    details: { limit: z.int() },
+  },
   unknown_app: {
     code: "invalid_argument",
     summary: "The app does not exist.",

@@ -1,10 +1,12 @@
 // Valid access tokens for calls. A refresh cannot lose a grant: a node makes one at a time for a connection, nodes take
 // turns by a lease, the write is compared and swapped on the generation that was read, and what could not be written is
 // kept and written later. A refusal is believed only after the stored tokens were read again, and deletes nothing.
-import { AppError, type Clock, type Leases, type Logger, timestamp, type UnitsOfWork } from "#core"
+import { AppError, type Clock, type Leases, type Live, type Logger, timestamp, type UnitsOfWork } from "#core"
 import { sleep } from "#core/engine"
 import type { IntegrationApp } from "../app.ts"
 import { type Connection, Connections } from "../connections.ts"
+import { type Health, unknownHealth } from "../health/health.ts"
+import { tellHealth } from "../health/record.ts"
 import type { OAuthClients } from "./clients.ts"
 import type { Grant } from "./collections.ts"
 import type { GrantStore } from "./grant-store.ts"
@@ -16,6 +18,7 @@ export interface AccessDeps {
   readonly works: UnitsOfWork
   readonly clock: Clock
   readonly leases: Leases
+  readonly live: Live
   readonly log: Logger
   readonly clients: OAuthClients
   readonly protocol: OAuthProtocol
@@ -35,7 +38,7 @@ export interface AccessToken {
 export interface Granted {
   readonly organization: string
   readonly connection: Connection
-  readonly app: Pick<IntegrationApp, "name"> & { readonly oauth: OAuthProvider }
+  readonly app: Pick<IntegrationApp, "name" | "own"> & { readonly oauth: OAuthProvider }
 }
 
 /** Before its end a token is refreshed; clocks differ, and a call takes time. */
@@ -121,7 +124,7 @@ export class OAuthAccess {
     const { refresh_token, previous_refresh_token } = grants.open(organization, grant)
     if (grant.refused_at !== null && clock.now() - Date.parse(grant.refused_at) < refusedMs) throw expired(granted)
     if (refresh_token === undefined) throw await this.#ended(granted, grant)
-    const client = await clients.of(organization, app.name)
+    const client = await clients.of(organization, app, grant.client_id)
     for (const token of [refresh_token, previous_refresh_token]) {
       if (token === undefined) continue
       try {
@@ -161,7 +164,7 @@ export class OAuthAccess {
   /** Writes what the store did not take yet. Tokens of a connection that ended meanwhile are revoked. */
   async #flush(granted: Granted): Promise<void> {
     const { works, grants, revocation, log } = this.#deps
-    const { organization, connection, app } = granted
+    const { organization, connection } = granted
     const { id } = connection
     const waiting = this.#unwritten.get(id)
     if (!waiting) return
@@ -176,18 +179,23 @@ export class OAuthAccess {
         throw error
       }
       if (stored) log.warn({ integration_id: id, generation: stored.generation }, "other tokens were written during a refresh")
-      else await works.run((work) => revocation.stageTokens(work, organization, app.name, grants.open(organization, waiting.grant)))
+      else
+        await works.run((work) =>
+          revocation.stageTokens(work, organization, connection, grants.open(organization, waiting.grant), waiting.grant.client_id),
+        )
     }
     if (this.#unwritten.get(id) === waiting) this.#unwritten.delete(id)
   }
 
   async #swap({ organization, connection }: Granted, before: Grant, grant: Grant): Promise<void> {
-    const { works, grants } = this.#deps
+    const { works, grants, live } = this.#deps
     await works.run((work) => {
       grants.stage(work, organization, before, grant)
       if ((before.refused_at === null) === (grant.refused_at === null)) return
       const status = grant.refused_at === null ? "connected" : "authorization_expired"
-      work.in(Connections, organization).update(connection.id, { $set: { status } })
+      const health = grant.refused_at === null ? unknownHealth : endedHealth(connection, grant.refused_at)
+      work.in(Connections, organization).update(connection.id, { $set: { status, health: { ...health } } })
+      tellHealth(work, live, organization, connection, health)
     })
   }
 
@@ -219,6 +227,13 @@ export class OAuthAccess {
     const { generation, api_origin: apiOrigin } = grant
     return { token: this.#deps.grants.open(organization, grant).access_token, generation, apiOrigin }
   }
+}
+
+/** Failing without a check: the authorization server has said it. */
+function endedHealth({ health, app }: Connection, at: string): Health {
+  const since = health.status === "failing" ? health.since : at
+  const message = `${app} refused to refresh the authorization. Connect it again with rotate_credentials.`
+  return { status: "failing", reason: "authorization_expired", message, since, checked_at: at, failures: health.failures + 1 }
 }
 
 function expired({ connection, app }: Granted): AppError {

@@ -15,8 +15,11 @@ import {
   type UnitsOfWork,
   type Vault,
 } from "#core"
-import type { IntegrationApps } from "../app.ts"
+import type { AnyIntegrationApp } from "../app.ts"
 import { type Connection, Connections } from "../connections.ts"
+import { unknownHealth } from "../health/health.ts"
+import type { HealthSchedule } from "../health/schedule.ts"
+import type { OrganizationApps } from "../own-apps/organization-apps.ts"
 import type { OAuthClients } from "./clients.ts"
 import { type Authorization, type AuthorizationState, AuthorizationStates, hashed, Tickets, verifierContext } from "./collections.ts"
 import type { GrantStore } from "./grant-store.ts"
@@ -31,7 +34,8 @@ export interface AuthorizationDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly publicUrl: PublicUrl
-  readonly apps: IntegrationApps
+  readonly apps: OrganizationApps
+  readonly schedule: HealthSchedule
   readonly clients: OAuthClients
   readonly protocol: OAuthProtocol
   readonly grants: GrantStore
@@ -79,10 +83,12 @@ export class Authorizations {
   /** Stages an authorization of a connection; returns its connect_url. Throws `failed_precondition` where no client is registered. */
   async begin(
     work: UnitOfWork,
-    begun: Pick<Authorization, "organization" | "integration_id" | "app" | "return_url"> & { readonly scopes: readonly string[] },
+    begun: Pick<Authorization, "organization" | "integration_id" | "app" | "own_app" | "return_url"> & {
+      readonly scopes: readonly string[]
+    },
   ): Promise<string> {
-    const { clients, publicUrl } = this.#deps
-    await clients.of(begun.organization, begun.app)
+    const { publicUrl } = this.#deps
+    await this.#party(begun)
     const ticket = secret()
     work.in(Tickets).insert({ ...begun, id: hashed(ticket), scopes: [...begun.scopes], opened: 0, expires_at: this.#end() })
     return `${publicUrl()}${oauthPath}/authorize?ticket=${ticket}`
@@ -139,61 +145,65 @@ export class Authorizations {
 
   async #exchanged(found: AuthorizationState, state: string, parameters: URLSearchParams): Promise<Return["outcome"]> {
     const { vault, protocol } = this.#deps
-    const { provider, client } = await this.#party(found)
+    const { app, provider, client } = await this.#party(found)
     const verifier = vault.open(found.verifier, verifierContext(found.id))
     const redirectUri = this.#redirectUri(found.app)
     const tokens = await protocol.exchange(provider, client, { parameters, state, redirectUri, verifier })
     try {
       const api_origin = await protocol.apiOrigin(provider, tokens)
-      await this.#connect(found, { ...tokens, api_origin }, provider)
+      await this.#connect(found, { ...tokens, api_origin }, app, client)
     } catch (error) {
-      await this.#giveBack(found, tokens)
+      await this.#giveBack(found, tokens, client)
       throw error
     }
     return "connected"
   }
 
   /** Tokens that nothing uses are revoked; not beside others of the same connection, since servers may end all of a user's together. */
-  async #giveBack({ organization, integration_id, app }: AuthorizationState, tokens: TokenAnswer): Promise<void> {
+  async #giveBack(found: AuthorizationState, tokens: TokenAnswer, { client_id }: OAuthClient): Promise<void> {
     const { works, grants, revocation, log } = this.#deps
+    const { organization, integration_id, app } = found
     try {
       if (await grants.get(organization, integration_id)) return
-      await works.run((work) => revocation.stageTokens(work, organization, app, tokens))
+      await works.run((work) => revocation.stageTokens(work, organization, found, tokens, client_id))
     } catch (err) {
       log.error({ err, integration_id, app }, "tokens of an authorization that failed could not be revoked")
     }
   }
 
-  async #connect(found: AuthorizationState, tokens: TokenAnswer, provider: OAuthProvider): Promise<void> {
-    const { store, works, clock, grants } = this.#deps
+  async #connect(found: AuthorizationState, tokens: TokenAnswer, app: AnyIntegrationApp, client: OAuthClient): Promise<void> {
+    const { store, works, clock, grants, schedule } = this.#deps
     const { organization, integration_id } = found
     const connection = await store.open(Connections, organization).get(integration_id)
     if (!connection) throw gone()
-    const asked = found.scopes.length > 0 ? found.scopes : provider.scopes
+    const asked = found.scopes.length > 0 ? found.scopes : (app.oauth?.scopes ?? [])
     const change = {
       status: "connected" as const,
       credentials: null,
       scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(/[ ,]+/).filter(Boolean),
       credential_fields: tokens.refresh_token === undefined ? ["access_token"] : ["access_token", "refresh_token"],
+      health: { ...unknownHealth },
       updated_at: timestamp(clock.now()),
     } satisfies Partial<Connection>
     await works.run(async (work) => {
-      await grants.replace(work, organization, integration_id, tokens)
+      await grants.replace(work, organization, integration_id, tokens, client.client_id)
       work.in(Connections, organization).update(integration_id, { $set: change, $inc: { revision: 1 } })
       work.in(Tickets).remove(found.ticket_id, { optional: true })
+      schedule.set(work, organization, { ...connection, ...change }, app)
     })
   }
 
-  async #party({ organization, app }: Authorization): Promise<{ provider: OAuthProvider; client: OAuthClient }> {
+  async #party(
+    begun: Pick<Authorization, "organization" | "app" | "own_app">,
+  ): Promise<{ app: AnyIntegrationApp; provider: OAuthProvider; client: OAuthClient }> {
     const { apps, clients } = this.#deps
-    const { oauth } = apps.get(app)
-    if (!oauth) throw new UnknownAuthorization()
-    return { provider: oauth, client: await clients.of(organization, app) }
+    const app = await apps.find(begun.organization, begun)
+    if (!app?.oauth) throw new UnknownAuthorization()
+    return { app, provider: app.oauth, client: await clients.of(begun.organization, app) }
   }
 
-  /** One for each app, so that a response of one authorization server is never taken for another's. */
   #redirectUri(app: string): string {
-    return `${this.#deps.publicUrl()}${oauthPath}/callback/${encodeURIComponent(app)}`
+    return redirectUri(this.#deps.publicUrl, app)
   }
 
   #end(): string {
@@ -203,6 +213,11 @@ export class Authorizations {
   #isOver({ expires_at }: Authorization): boolean {
     return Date.parse(expires_at) <= this.#deps.clock.now()
   }
+}
+
+/** One for each app, so that a response of one authorization server is never taken for another's. */
+export function redirectUri(publicUrl: PublicUrl, app: string): string {
+  return `${publicUrl()}${oauthPath}/callback/${encodeURIComponent(app)}`
 }
 
 /** 256 bits. */

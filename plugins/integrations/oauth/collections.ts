@@ -8,6 +8,8 @@ export interface Authorization extends Document {
   organization: string
   integration_id: string
   app: string
+  /** Whether the app is the organization's own. */
+  own_app: boolean
   scopes: string[]
   /** Empty: the service's own page. */
   return_url: string
@@ -59,6 +61,8 @@ export interface Grant extends Document {
   refused_at: string | null
   /** Where the account's API is, of apps whose server tells it. */
   api_origin: string | null
+  /** The client that the tokens were granted to; null: not noted. */
+  client_id: string | null
   updated_at: string
 }
 
@@ -68,8 +72,12 @@ export const Grants = defineCollection<Grant>()({
   times: ["expires_at", "refused_at", "updated_at"],
   indexes: [],
   audit: "none",
-  // Grants that were kept before apps could tell an origin have none.
-  restore: (grant) => ({ ...grant, api_origin: (grant.api_origin as string | null | undefined) ?? null }),
+  // Grants that were kept before these were noted have none.
+  restore: ({ api_origin, client_id, ...grant }) => ({
+    ...grant,
+    api_origin: (api_origin as string | null | undefined) ?? null,
+    client_id: (client_id as string | null | undefined) ?? null,
+  }),
   sealed: ({ id, organization_id = "", tokens }) => [{ path: "tokens", sealed: tokens, context: grantContext(organization_id, id) }],
 })
 

@@ -41,15 +41,16 @@ export class GrantStore {
       expires_at: answer.expires_in === undefined ? null : timestamp(now + answer.expires_in * 1_000),
       refused_at: null,
       api_origin: answer.api_origin ?? before?.api_origin ?? null,
+      client_id: before?.client_id ?? null,
       updated_at: timestamp(now),
     }
   }
 
   /** Stages tokens that a user granted, in place of any before them. */
-  async replace(work: UnitOfWork, organization: string, id: string, answer: TokenAnswer): Promise<void> {
+  async replace(work: UnitOfWork, organization: string, id: string, answer: TokenAnswer, client_id: string): Promise<void> {
     const before = await this.get(organization, id)
     const generation = (before?.generation ?? 0) + 1
-    const grant = { ...this.next(organization, id, undefined, answer), generation }
+    const grant = { ...this.next(organization, id, undefined, answer), generation, client_id }
     if (before) this.stage(work, organization, before, grant)
     else work.in(Grants, organization).insert(grant)
   }

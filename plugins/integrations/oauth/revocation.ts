@@ -2,8 +2,8 @@
 import { z } from "zod"
 import { defineJob, type Ids, type JobQueue, token, type UnitOfWork, type Vault } from "#core"
 import { jobSealContext } from "#core/engine"
-import type { IntegrationApps } from "../app.ts"
 import type { Connection } from "../connections.ts"
+import type { AppRef, OrganizationApps } from "../own-apps/organization-apps.ts"
 import type { OAuthClients } from "./clients.ts"
 import { Grants } from "./collections.ts"
 import type { GrantStore, Tokens } from "./grant-store.ts"
@@ -13,13 +13,18 @@ interface RevocationDeps {
   readonly vault: Vault
   readonly ids: Ids
   readonly jobs: JobQueue
-  readonly apps: IntegrationApps
+  readonly apps: OrganizationApps
   readonly clients: OAuthClients
   readonly protocol: OAuthProtocol
   readonly grants: GrantStore
 }
 
-const Payload = z.strictObject({ app: z.string(), sealed: z.strictObject({ key_id: z.string(), text: z.string() }) })
+const Payload = z.strictObject({
+  app: z.string(),
+  own_app: z.boolean().default(false),
+  client_id: z.string().nullable().default(null),
+  sealed: z.strictObject({ key_id: z.string(), text: z.string() }),
+})
 
 export class Revocation {
   readonly #deps: RevocationDeps
@@ -29,29 +34,31 @@ export class Revocation {
   }
 
   /** Stages the end of a connection's grant, where it has one. */
-  async stage(work: UnitOfWork, organization: string, { id, app }: Connection): Promise<void> {
+  async stage(work: UnitOfWork, organization: string, connection: Connection): Promise<void> {
     const { grants } = this.#deps
+    const { id } = connection
     const grant = await grants.get(organization, id)
     if (!grant) return
     work.in(Grants, organization).remove(id, { where: { generation: grant.generation } })
-    this.stageTokens(work, organization, app, grants.open(organization, grant))
+    this.stageTokens(work, organization, connection, grants.open(organization, grant), grant.client_id)
   }
 
   /** Stages the revocation of tokens that no grant holds. */
-  stageTokens(work: UnitOfWork, organization: string, app: string, { access_token, refresh_token }: Tokens): void {
+  stageTokens(work: UnitOfWork, organization: string, { app, own_app }: AppRef, tokens: Tokens, client_id: string | null): void {
     const { vault, ids, jobs } = this.#deps
+    const { access_token, refresh_token } = tokens
     const jobId = ids.uuid()
     const sealed = vault.seal(JSON.stringify({ access_token, refresh_token }), jobSealContext(jobId))
-    jobs.enqueue(work, revokeGrant, { app, sealed }, { organization, id: jobId })
+    jobs.enqueue(work, revokeGrant, { app, own_app, client_id, sealed }, { organization, id: jobId })
   }
 
-  async revoke(organization: string, jobId: string, { app, sealed }: z.output<typeof Payload>): Promise<void> {
+  async revoke(organization: string, jobId: string, { sealed, client_id, ...ref }: z.output<typeof Payload>): Promise<void> {
     const { vault, apps, clients, protocol } = this.#deps
-    const { oauth } = apps.get(app)
-    if (!oauth) return
+    const app = await apps.find(organization, ref)
+    if (!app?.oauth) return
     const { access_token, refresh_token } = JSON.parse(vault.open(sealed, jobSealContext(jobId))) as Tokens
     const tokens = refresh_token === undefined ? [access_token] : [refresh_token, access_token]
-    await protocol.revoke(oauth, await clients.of(organization, app), tokens)
+    await protocol.revoke(app.oauth, await clients.of(organization, app, client_id), tokens)
   }
 }
 

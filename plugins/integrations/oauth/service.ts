@@ -4,6 +4,7 @@ import {
   type Ids,
   type JobQueue,
   type Leases,
+  type Live,
   type Logger,
   type OutgoingHttp,
   type PublicUrl,
@@ -12,7 +13,9 @@ import {
   type UnitsOfWork,
   type Vault,
 } from "#core"
-import type { AnyIntegrationApp, IntegrationApps } from "../app.ts"
+import type { AnyIntegrationApp } from "../app.ts"
+import type { HealthSchedule } from "../health/schedule.ts"
+import type { OrganizationApps } from "../own-apps/organization-apps.ts"
 import { OAuthAccess } from "./access.ts"
 import { Authorizations } from "./authorization.ts"
 import { createOAuthClients } from "./clients.ts"
@@ -23,7 +26,7 @@ import { Revocation } from "./revocation.ts"
 
 export interface OAuth {
   /** Whether the app names an authorization server, and there is a client for it. */
-  canGrant(organization: string, app: Pick<AnyIntegrationApp, "name" | "oauth">): Promise<boolean>
+  canGrant(organization: string, app: AnyIntegrationApp): Promise<boolean>
   readonly authorizations: Authorizations
   readonly access: OAuthAccess
   readonly revocation: Revocation
@@ -41,18 +44,20 @@ interface OAuthDeps {
   readonly log: Logger
   readonly http: OutgoingHttp
   readonly publicUrl: PublicUrl
-  readonly apps: IntegrationApps
+  readonly apps: OrganizationApps
   readonly jobs: JobQueue
+  readonly live: Live
+  readonly schedule: HealthSchedule
 }
 
 export function createOAuth(deps: OAuthDeps, configured: Readonly<Record<string, OAuthClient>>): OAuth {
   const protocol = new OAuthProtocol(deps)
   const grants = new GrantStore(deps)
-  const clients = createOAuthClients(configured)
+  const clients = createOAuthClients(deps, configured)
   const shared = { ...deps, protocol, grants, clients }
   const revocation = new Revocation(shared)
   const parts = { ...shared, revocation }
-  const canGrant = async (organization: string, { name, oauth }: Pick<AnyIntegrationApp, "name" | "oauth">) =>
-    oauth !== undefined && (await clients.find(organization, name)) !== undefined
+  const canGrant = async (organization: string, app: AnyIntegrationApp) =>
+    app.oauth !== undefined && (await clients.find(organization, app)) !== undefined
   return { canGrant, authorizations: new Authorizations(parts), access: new OAuthAccess(parts), revocation }
 }

@@ -1,7 +1,8 @@
 // GET /v1/integration-apps: what can be connected, and what each app needs for it.
 import { z } from "zod"
 import { AnyJson, defineOperation } from "#core"
-import { type AnyIntegrationApp, IntegrationApps } from "../app.ts"
+import type { AnyIntegrationApp } from "../app.ts"
+import { OrganizationAppsToken } from "../own-apps/organization-apps.ts"
 
 const AppView = z.object({
   slug: z.string().describe("What `app` is when it is connected."),
@@ -22,6 +23,7 @@ const AppView = z.object({
     .describe("The call that proves credentials; null where there is none."),
   rate_limits: z.array(z.object({ requests: z.int(), per_seconds: z.number().nullable(), note: z.string() })),
   docs_url: z.string(),
+  own: z.boolean().describe("Of the organization's own."),
 })
 type AppView = z.infer<typeof AppView>
 
@@ -35,13 +37,11 @@ export const listIntegrationApps = defineOperation({
   input: z.strictObject({}),
   output: z.object({ integration_apps: z.array(AppView) }),
   errors: [],
-  inject: { apps: IntegrationApps },
-  handle: ({ deps }) => ({
-    integration_apps: deps.apps
-      .all()
-      .map(viewOf)
-      .sort((a, b) => a.slug.localeCompare(b.slug, "en")),
-  }),
+  inject: { apps: OrganizationAppsToken },
+  async handle({ caller, deps }) {
+    const apps = await deps.apps.all(caller.organization.id)
+    return { integration_apps: apps.map(viewOf).sort((a, b) => a.slug.localeCompare(b.slug, "en")) }
+  },
 })
 
 function viewOf(app: AnyIntegrationApp): AppView {
@@ -62,6 +62,7 @@ function viewOf(app: AnyIntegrationApp): AppView {
     test: document ? { method: document.test.method, path: document.test.path } : null,
     rate_limits: (document?.rate_limits ?? []).map(({ requests, per_seconds = null, note }) => ({ requests, per_seconds, note })),
     docs_url: document?.docs_url ?? "",
+    own: app.own !== undefined,
   }
 }
 

@@ -1,11 +1,11 @@
 // POST /v1/integrations-connect (specification 4.4).
 import { z } from "zod"
 import { Clock, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
-import { IntegrationApps } from "../app.ts"
 import { connect } from "../connect.ts"
 import { managedAccess } from "../connections.ts"
-import { HealthChecksToken } from "../health/checks.ts"
+import { HealthScheduleToken } from "../health/schedule.ts"
 import { OAuth } from "../oauth/service.ts"
+import { OrganizationAppsToken } from "../own-apps/organization-apps.ts"
 
 const ReturnUrl = z
   .string()
@@ -63,11 +63,11 @@ export const connectIntegration = defineOperation({
   inject: {
     store: Store,
     vault: Vault,
-    apps: IntegrationApps,
+    apps: OrganizationAppsToken,
     http: OutgoingHttp,
     clock: Clock,
     ids: Ids,
-    checks: HealthChecksToken,
+    schedule: HealthScheduleToken,
     oauth: OAuth,
   },
   async handle({ input, caller, deps, work }) {

@@ -2,7 +2,7 @@
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } from "#core"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
-import { HealthChecksToken } from "../health/checks.ts"
+import { HealthScheduleToken } from "../health/schedule.ts"
 import { byRef } from "../integrations.ts"
 import { GrantRevocation } from "../oauth/revocation.ts"
 
@@ -33,13 +33,13 @@ export const disconnectIntegration = defineOperation({
   output: z.object({ integration_id: z.uuid(), status: z.literal("disconnected") }),
   errors: ["not_found", "aborted"],
   examples: [connected],
-  inject: { store: Store, checks: HealthChecksToken, revocation: GrantRevocation },
+  inject: { store: Store, schedule: HealthScheduleToken, revocation: GrantRevocation },
   async handle({ input, caller, deps, work }) {
     const connection = await visibleConnection(deps.store, caller, input.id)
     const { id, revision } = connection
     await deps.revocation.stage(work, caller.organization.id, connection)
     work.in(Connections, caller.organization.id).remove(id, { where: { revision } })
-    deps.checks.end(work, id)
+    deps.schedule.end(work, id)
     return { integration_id: id, status: "disconnected" as const }
   },
 })

@@ -20,8 +20,10 @@ import { createPager } from "../../../core/surface/pager.ts"
 import { type AnyIntegrationApp, createIntegrationApps } from "../../../plugins/integrations/app.ts"
 import { httpApp } from "../../../plugins/integrations/apps/http.ts"
 import { Connections } from "../../../plugins/integrations/connections.ts"
-import { HealthChecks } from "../../../plugins/integrations/health/checks.ts"
+import { HealthSchedule } from "../../../plugins/integrations/health/schedule.ts"
 import { createIntegrations } from "../../../plugins/integrations/integrations.ts"
+import { OwnApps } from "../../../plugins/integrations/own-apps/collections.ts"
+import { OrganizationApps } from "../../../plugins/integrations/own-apps/organization-apps.ts"
 import { createOutgoingHttp } from "../../../plugins/outgoing-http/client.ts"
 import { outgoing } from "../outgoing-http/loopback-peer.ts"
 
@@ -35,11 +37,11 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   const folder = await mkdtemp(join(tmpdir(), "millrace-integrations-"))
   const ids = timeOrderedIds(systemClock)
   const driver = createSqliteDriver({ file: join(folder, "store.db"), clock: systemClock })
-  const store = createStore({ driver, collections: [Connections, ScheduleCollection, AuditLog], clock: systemClock })
+  const store = createStore({ driver, collections: [Connections, OwnApps, ScheduleCollection, AuditLog], clock: systemClock })
   await store.start()
   const vault = createVault(randomBytes(32))
   const http = createOutgoingHttp(outgoing(allowHost))
-  const registry = createIntegrationApps(httpApp, ...apps)
+  const registry = new OrganizationApps({ store, apps: createIntegrationApps(httpApp, ...apps) })
   const managers = new Map<string, string>()
   const managerOf = async (organization: string) => managers.get(organization)
   const integrations = createIntegrations({ store, vault, http, apps: registry, oauth: noOAuth, managerOf })
@@ -53,18 +55,10 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
     jobs: new Map(),
     declared: [],
   })
-  const checks = new HealthChecks({
-    vault,
-    apps: registry,
-    integrations,
-    scheduler,
-    clock: systemClock,
-    live: undefined as never,
-    interval: "off",
-  })
+  const schedule = new HealthSchedule({ scheduler, vault, interval: "off" })
   const pager = createPager({ key: vault.keyFor("cursor") })
   const revocation = { stage: async () => undefined }
-  const deps = { store, vault, http, apps: registry, oauth: noOAuth, revocation, clock: systemClock, ids, checks, pager }
+  const deps = { store, vault, http, apps: registry, oauth: noOAuth, revocation, clock: systemClock, ids, schedule, pager }
   return {
     folder,
     store,

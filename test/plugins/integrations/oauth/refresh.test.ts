@@ -22,6 +22,8 @@ for (const rotates of [false, true]) {
     })
     const grantOf = async (id: string) => await service.host.get(Store).open(Grants, service.host.organization.id).get(id)
 
+    const healthOf = async (id: string) => (await service.host.api<{ health: object }>("GET", `/v1/integrations/${id}`)).body.health
+
     it("refreshes once for 50 calls at the time when a token ends, and again at the next end", async () => {
       const id = await service.connected("Busy")
       for (const generation of [2, 3]) {
@@ -65,11 +67,15 @@ for (const rotates of [false, true]) {
       expect(service.server.refreshes()).to.equal(asked)
       expect(await service.statusOf(id)).to.equal("authorization_expired")
       expect((await grantOf(id))?.tokens).to.deep.equal(before?.tokens)
+      expect(await healthOf(id)).to.deep.include({ status: "failing", reason: "authorization_expired" })
+      const told = await waitUntil("the live message", async () => (await service.host.broadcasts("connections")).at(-1))
+      expect(told.data).to.deep.include({ integration_id: id, status: "failing", reason: "authorization_expired" })
       const again = await service.begin("Ended", { rotate_credentials: true })
       expect(again.integration_id).to.equal(id)
       const { browser, back } = await service.grant(again)
       await service.land(browser, back)
       expect(await service.statusOf(id)).to.equal("connected")
+      expect(await healthOf(id)).to.deep.include({ status: "unknown", reason: "" })
       expect((await service.call("ended")).status).to.equal(200)
     })
 

@@ -25,7 +25,7 @@ export function settingsOf({ issuer }: Pick<AuthorizationServer, "issuer">, fold
     join(folder, "contacts.json"),
     JSON.stringify({ ...about, base_url: `${issuer}/api`, auth: { oauth2 }, test: { path: "/contacts" } }),
   )
-  const settings = { integrations: { app_folders: [folder], oauth_clients: { contacts: client } } }
+  const settings = { integrations: { app_folders: [folder], oauth_clients: { contacts: client }, health_checks: "off" } }
   return { MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings), MILLRACE_OUTGOING_ALLOW_HOSTS: new URL(issuer).host }
 }
 

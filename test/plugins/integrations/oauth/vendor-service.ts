@@ -29,11 +29,14 @@ export function settingsOf(
   folder: string,
   documents: readonly { readonly slug: string }[],
   servers: readonly VendorServer[],
+  integrations: object = {},
 ): Record<string, string> {
   for (const document of documents) writeFileSync(join(folder, `${document.slug}.json`), JSON.stringify(document))
   const oauth_clients = Object.fromEntries(documents.map(({ slug }) => [slug, vendorClient]))
   return {
-    MILLRACE_PLUGINS_SETTINGS: JSON.stringify({ integrations: { app_folders: [folder], oauth_clients } }),
+    MILLRACE_PLUGINS_SETTINGS: JSON.stringify({
+      integrations: { app_folders: [folder], oauth_clients, health_checks: "off", ...integrations },
+    }),
     MILLRACE_OUTGOING_ALLOW_HOSTS: servers.map(({ origin }) => new URL(origin).host).join(","),
   }
 }
@@ -48,18 +51,21 @@ export interface VendorService {
   stop(): Promise<void>
 }
 
+export interface VendorOptions extends TestHostOptions {
+  readonly also?: readonly VendorServer[]
+  readonly vendor?: VendorServer
+  /** Settings of the plugin beside those of the apps. */
+  readonly integrations?: object
+}
+
 /** `apps` makes documents; `also` may be called as well as the vendor, which may be one that there is. */
 export async function startVendorService(
   apps: (origin: string) => { readonly slug: string }[],
-  {
-    also = [],
-    vendor: given,
-    ...options
-  }: TestHostOptions & { readonly also?: readonly VendorServer[]; readonly vendor?: VendorServer } = {},
+  { also = [], vendor: given, integrations, ...options }: VendorOptions = {},
 ): Promise<VendorService> {
   const vendor = given ?? (await startVendorServer())
   const folder = mkdtempSync(join(tmpdir(), "millrace-apps-"))
-  const env = settingsOf(folder, apps(vendor.origin), [vendor, ...also])
+  const env = settingsOf(folder, apps(vendor.origin), [vendor, ...also], integrations)
   const host = await testHost({ capture: false, ...options, env: { ...env, ...options.env } })
   return {
     host,

@@ -1,0 +1,65 @@
+// When connections are checked: from time to time, each at minutes of its own.
+import { createHash } from "node:crypto"
+import { z } from "zod"
+import { type Scheduler, token, type UnitOfWork, type Vault } from "#core"
+import type { AnyIntegrationApp } from "../app.ts"
+import type { TestCall } from "../apps/document.ts"
+import { type Connection, openCredentials } from "../connections.ts"
+
+export const checkIntervals = ["off", "15m", "1h", "6h"] as const
+export type CheckInterval = (typeof checkIntervals)[number]
+
+export const checkRef = {
+  type: "integrations.check_health",
+  payload: z.strictObject({ id: z.uuid() }),
+  retry: { max_attempts: 3, initial_delay_ms: 5_000, factor: 4, max_delay_ms: 60_000 },
+}
+
+interface ScheduleDeps {
+  readonly scheduler: Scheduler
+  readonly vault: Vault
+  readonly interval: CheckInterval
+}
+
+export class HealthSchedule {
+  readonly #deps: ScheduleDeps
+
+  constructor(deps: ScheduleDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages that the connection is checked from time to time, where it has access and its app says how. */
+  set(work: UnitOfWork, organization: string, connection: Connection, app: AnyIntegrationApp | undefined): void {
+    const { scheduler, interval, vault } = this.#deps
+    const { id } = connection
+    if (interval === "off" || connection.status !== "connected" || !testOf(vault, organization, connection, app)) this.end(work, id)
+    else scheduler.set(work, { id, organization, job: checkRef, payload: { id }, cron: cronOf(id, interval) })
+  }
+
+  end(work: UnitOfWork, id: string): void {
+    this.#deps.scheduler.remove(work, checkRef, id)
+  }
+}
+
+export const HealthScheduleToken = token<HealthSchedule>("schedule of health checks of integrations")
+
+/** The call that proves the connection's credentials, where there is one. */
+export function testOf(
+  vault: Vault,
+  organization: string,
+  connection: Connection,
+  app: AnyIntegrationApp | undefined,
+): TestCall | undefined {
+  if (!app || app.document) return app?.document?.test
+  return app.test && connection.credentials ? app.test(openCredentials(vault, organization, connection)) : undefined
+}
+
+/** At minutes of its own, so that not all connections are checked at once. */
+function cronOf(id: string, interval: Exclude<CheckInterval, "off">): string {
+  const hash = createHash("sha256").update(id).digest()
+  const minute = hash.readUInt8(0) % 60
+  if (interval === "15m") return `${[0, 15, 30, 45].map((quarter) => quarter + (minute % 15)).join(",")} * * * *`
+  if (interval === "1h") return `${minute} * * * *`
+  const first = hash.readUInt8(1) % 6
+  return `${minute} ${[0, 6, 12, 18].map((hour) => hour + first).join(",")} * * *`
+}

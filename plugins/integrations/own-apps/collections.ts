@@ -1,0 +1,29 @@
+// Apps of an organization's own, beside those that the service has.
+import { type Document, defineCollection, derivedUuid, type UnitOfWork } from "#core"
+import type { AppDocument } from "../apps/document.ts"
+
+export interface OwnApp extends Document {
+  slug: string
+  document: AppDocument
+  revision: number
+  /** Counts the connections and OAuth clients that were made for it, so that one that is being made and a change do not miss each other. */
+  uses: number
+  created_at: string
+  updated_at: string
+}
+
+export function ownAppId(organization: string, slug: string): string {
+  return derivedUuid("integration app", organization, slug)
+}
+
+export const OwnApps = defineCollection<OwnApp>()({
+  name: "integration_apps",
+  scope: "organization",
+  times: ["created_at", "updated_at"],
+  indexes: [{ fields: ["slug"] }],
+})
+
+/** Stages that the app is used as it was read; the commit is `aborted` where it was changed since. */
+export function stageUse(work: UnitOfWork, organization: string, { id, revision, uses }: Pick<OwnApp, "id" | "revision" | "uses">): void {
+  work.in(OwnApps, organization).update(id, { $inc: { uses: 1 } }, { where: { revision, uses } })
+}

@@ -1,0 +1,32 @@
+// Where an app's document has credentials sent. They are given to these hosts, so these do not change below connections.
+import { AppError, type OutgoingHttp } from "#core"
+import { type AppDocument, filled } from "../apps/document.ts"
+
+/** Origins, parameters left open, by field. */
+export function destinationsOf({ base_url, auth: { oauth2 } }: AppDocument): Record<string, string> {
+  const told = oauth2?.origin_from
+  const urls = {
+    base_url,
+    ...(oauth2 ? { "auth.oauth2.authorization_url": oauth2.authorization_url, "auth.oauth2.token_url": oauth2.token_url } : {}),
+    ...(oauth2?.revocation_url ? { "auth.oauth2.revocation_url": oauth2.revocation_url } : {}),
+    ...(told?.url ? { "auth.oauth2.origin_from.url": told.url } : {}),
+  }
+  const origins = Object.entries(urls).map(([field, url]) => [field, /^https?:\/\/[^/?#]*/i.exec(url)?.[0] ?? url])
+  return { ...Object.fromEntries(origins), ...(told ? { "auth.oauth2.origin_from.hosts": told.hosts.join(" ") } : {}) }
+}
+
+/** Throws `invalid_argument` for a URL that the service does not call. */
+export function checkDestinations(http: OutgoingHttp, document: AppDocument): void {
+  for (const [field, origin] of Object.entries(destinationsOf(document))) {
+    if (!/^https?:/i.test(origin)) continue
+    try {
+      http.check(filled(origin, () => "x"))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      throw new AppError("invalid_argument", `The app is refused: ${field} cannot be called. ${error.message}`, {
+        reason: "app_destination_refused",
+        fields: [{ path: `document.${field}`, message: error.message }],
+      })
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// The apps that an organization can connect: those of the service, and its own. A connection stays with the one it was
+// made with, so that no credential goes to an app that takes another's name later.
+import { type Store, token } from "#core"
+import { type AnyIntegrationApp, type IntegrationApps, unknownApp } from "../app.ts"
+import { appOf } from "../apps/from-document.ts"
+import { type OwnApp, OwnApps, ownAppId } from "./collections.ts"
+
+/** An app as documents name it. */
+export interface AppRef {
+  readonly app: string
+  /** Whether it is the organization's own. */
+  readonly own_app: boolean
+}
+
+export const maxOwnApps = 100
+const maxCached = 200
+
+export class OrganizationApps {
+  readonly #store: Store
+  readonly #apps: IntegrationApps
+  /** Made of documents, by id and revision. */
+  readonly #made = new Map<string, AnyIntegrationApp>()
+
+  constructor({ store, apps }: { readonly store: Store; readonly apps: IntegrationApps }) {
+    this.#store = store
+    this.#apps = apps
+  }
+
+  /** The app that a caller means. Throws `invalid_argument` with the list of apps. */
+  async named(organization: string, name: string): Promise<AnyIntegrationApp> {
+    const found = (await this.find(organization, { app: name, own_app: true })) ?? this.shared(name)
+    if (found) return found
+    throw unknownApp(name, (await this.all(organization)).map((app) => app.name).sort())
+  }
+
+  async find(organization: string, { app, own_app }: AppRef): Promise<AnyIntegrationApp | undefined> {
+    if (!own_app) return this.shared(app)
+    const stored = await this.#store.open(OwnApps, organization).get(ownAppId(organization, app))
+    return stored && this.#appOf(stored)
+  }
+
+  async all(organization: string): Promise<AnyIntegrationApp[]> {
+    const own = await this.#store.open(OwnApps, organization).find({}, { limit: maxOwnApps })
+    return [...this.#apps.all(), ...own.map((stored) => this.#appOf(stored))]
+  }
+
+  /** One of the service's. */
+  shared(name: string): AnyIntegrationApp | undefined {
+    return this.#apps.all().find((app) => app.name === name)
+  }
+
+  #appOf({ id, revision, uses, document }: OwnApp): AnyIntegrationApp {
+    const key = `${id} ${revision}`
+    let made = this.#made.get(key)
+    if (!made) {
+      made = appOf(document)
+      if (this.#made.size >= maxCached) this.#made.clear()
+      this.#made.set(key, made)
+    }
+    return { ...made, own: { id, revision, uses } }
+  }
+}
+
+export const OrganizationAppsToken = token<OrganizationApps>("apps of organizations")

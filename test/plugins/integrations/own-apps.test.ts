@@ -1,0 +1,186 @@
+// Apps and OAuth clients of an organization's own, by operation: within the same rules as those of the service, behind
+// the organization's wall, and never a way to the secrets of another app.
+import { readdirSync, readFileSync } from "node:fs"
+import { expect } from "chai"
+import { Store, UnitsOfWork } from "#core"
+import { Integrations } from "../../../plugins/integrations/index.ts"
+import { StoredClients } from "../../../plugins/integrations/oauth/clients.ts"
+import { OwnApps, ownAppId } from "../../../plugins/integrations/own-apps/collections.ts"
+import { maxOwnApps } from "../../../plugins/integrations/own-apps/organization-apps.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { vendorClient } from "./oauth/vendor-server.ts"
+import { startVendorService, type VendorService, vendorDocument } from "./oauth/vendor-service.ts"
+
+interface Refusal {
+  readonly message: string
+  readonly details: { readonly reason: string; readonly fields: { readonly path: string }[] }
+}
+
+describe("an organization's own apps and OAuth clients", () => {
+  let service: VendorService
+  let other: { readonly id: string; readonly key: string }
+  let member: string
+  before(async () => {
+    // The operator has a client for an app `later`, which does not exist.
+    const integrations = { oauth_clients: { vendor: vendorClient, later: vendorClient } }
+    service = await startVendorService((origin) => [vendorDocument("vendor", origin)], { integrations })
+    const { host } = service
+    other = await host.get(UnitsOfWork).run((work) => {
+      const { id } = host.get(Organizations).create(work, { name: "Other", slug: "other" })
+      const { text } = host.get(ApiKeys).mint(work, id, { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null })
+      return { id, key: text }
+    })
+    member = (await host.api<{ secret: string }>("POST", "/v1/api-keys", { name: "member", role: "member" })).body.secret
+  })
+  after(() => service.stop())
+  beforeEach(() => {
+    service.vendor.asked.length = 0
+  })
+
+  const apps = "/v1/integration-apps"
+  const clients = "/v1/integration-oauth-clients"
+  const api = <T = Refusal>(method: string, path: string, body?: unknown, key?: string) =>
+    service.host.api<T>(method, path, body, key === undefined ? {} : { key })
+  const refused = async (call: Promise<{ readonly status: number; readonly body: Refusal }>) => {
+    const { status, body } = await call
+    return [status, body.details.reason, ...(body.details.fields ?? []).map(({ path }) => path)]
+  }
+  const keyed = (slug: string) => ({
+    ...vendorDocument(slug, service.vendor.origin),
+    auth: { api_key: { authorise: { in: "header", name: "X-Api-Key" } } },
+  })
+  const granted = (slug: string) => vendorDocument(slug, service.vendor.origin)
+  const create = async (document: object, key?: string) => {
+    const { status, body } = await api("POST", apps, { document }, key)
+    expect(status, JSON.stringify(body)).to.equal(200)
+  }
+  const connectKeyed = (app: string, key?: string) =>
+    api<{ integration_id: string }>("POST", "/v1/integrations-connect", { app, credentials: { api_key: "K-1" }, share_with_org: true }, key)
+
+  it("are listed, connected and called as others", async () => {
+    await create(keyed("keyed"))
+    const { body } = await api<{ integration_apps: { slug: string; own: boolean }[] }>("GET", apps)
+    expect(body.integration_apps.filter(({ own }) => own).map(({ slug }) => slug)).to.deep.equal(["keyed"])
+    const { integration_id } = (await connectKeyed("keyed")).body
+    expect((await service.call(integration_id)).status).to.equal(200)
+    const tested = await api<{ ok: boolean }>("POST", `/v1/integrations/${integration_id}/test`)
+    expect(tested.body.ok).to.equal(true)
+  })
+
+  it("are connected by OAuth with the organization's client, whose secret is shown nowhere", async () => {
+    await create(granted("granted"))
+    const secret = vendorClient.client_secret
+    const unset = await refused(api("POST", "/v1/integrations-connect", { app: "granted" }))
+    expect(unset).to.deep.equal([400, "authorization_unavailable"])
+    const set = await api<object>("PUT", `${clients}/granted`, vendorClient)
+    expect(set.body).to.deep.include({ app: "granted", client_id: vendorClient.client_id, has_client_secret: true })
+    const { integration_id } = await service.connect("granted")
+    expect((await service.call(integration_id)).status).to.equal(200)
+    expect(service.vendor.at("/token")[0]?.form.get("client_secret")).to.equal(secret)
+    const shown = [set.body, (await api("GET", clients)).body, (await api("GET", "/v1/audit-log?limit=200")).body, service.host.logged]
+    expect(JSON.stringify(shown)).to.include(vendorClient.client_id).and.not.to.include(secret)
+    expect(onDisk(service.host.dataDir)).to.include("granted").and.not.to.include(secret)
+  })
+
+  it("refresh with the client that granted, also once another one is set", async () => {
+    const { integration_id } = await service.connect("vendor")
+    await api("PUT", `${clients}/vendor`, { client_id: "another" })
+    service.host.clock.move(3_600_000)
+    expect((await service.call(integration_id)).status).to.equal(200)
+    expect(service.vendor.at("/token").map(({ form }) => form.get("client_id"))).to.deep.equal(Array(2).fill(vendorClient.client_id))
+    expect((await api("DELETE", `${clients}/vendor`)).status).to.equal(200)
+    expect(await refused(api("DELETE", `${clients}/vendor`))).to.deep.equal([404, "oauth_client_not_found"])
+  })
+
+  it("are never given the operator's client, be it for an app of their name", async () => {
+    await create(granted("later"))
+    expect(await refused(api("POST", "/v1/integrations-connect", { app: "later" }))).to.deep.equal([400, "authorization_unavailable"])
+  })
+
+  it("are refused with what is wrong", async () => {
+    const post = (change: object) => refused(api("POST", apps, { document: { ...keyed("wrong"), ...change } }))
+    expect(await post({ slug: "slack" })).to.deep.equal([409, "app_slug_taken"])
+    expect(await post({ slug: "keyed" })).to.deep.equal([409, "app_slug_taken"])
+    expect((await post({ base_url: "ftp://x" })).at(-1)).to.equal("document.base_url")
+    expect((await post({ base_url: "https://{open}.example.com" })).at(-1)).to.equal("document.base_url")
+    for (const url of ["http://169.254.169.254", "http://10.0.0.1/v1", "http://[::1]:9/v1"]) {
+      expect(await post({ base_url: url }), url).to.deep.equal([400, "app_destination_refused", "document.base_url"])
+    }
+    const elsewhere = { oauth2: { ...granted("wrong").auth.oauth2, token_url: "https://192.168.0.1/token" } }
+    expect(await post({ auth: elsewhere })).to.deep.equal([400, "app_destination_refused", "document.auth.oauth2.token_url"])
+    expect(
+      (await post({ summary: "x", headers: Object.fromEntries(Array.from({ length: 90 }, (_, n) => [`X-${n}`, "y".repeat(900)])) }))[0],
+    ).to.equal(400)
+    expect(await refused(api("GET", `${apps}/wrong`))).to.deep.equal([404, "app_not_found"])
+    expect(await refused(api("PUT", `${clients}/twilio`, vendorClient))).to.deep.equal([400, "app_without_oauth", "app"])
+  })
+
+  it("keep their hosts while they are connected or have a client, and their slug", async () => {
+    await create(keyed("moving"))
+    const put = (document: object, more: object = {}) => api("PATCH", `${apps}/moving`, { document, ...more })
+    const away = { ...keyed("moving"), base_url: "https://collector.example.com/v3" }
+    expect(await refused(put(keyed("moved")))).to.deep.equal([400, "app_slug_fixed", "document.slug"])
+    const { integration_id } = (await connectKeyed("moving")).body
+    expect(await refused(put(away))).to.deep.equal([400, "app_in_use", "document.base_url"])
+    expect(await refused(api("DELETE", `${apps}/moving`))).to.deep.equal([400, "app_in_use", "slug"])
+    expect((await put({ ...keyed("moving"), base_url: `${service.vendor.origin}/v4` }, { expected_revision: 1 })).status).to.equal(200)
+    expect((await put(keyed("moving"), { expected_revision: 1 })).body.details.reason).to.equal("revision_mismatch")
+    await service.call(integration_id)
+    expect(service.vendor.asked.map(({ path }) => path)).to.deep.equal(["/v4/contacts"])
+    await api("DELETE", `/v1/integrations/${integration_id}`)
+    expect((await put(away)).status).to.equal(200)
+    expect((await api("DELETE", `${apps}/moving`)).status).to.equal(200)
+
+    await create(granted("clients"))
+    await api("PUT", `${clients}/clients`, vendorClient)
+    const oauth2 = { ...granted("clients").auth.oauth2, token_url: "https://collector.example.com/token" }
+    const moved = api("PATCH", `${apps}/clients`, { document: { ...granted("clients"), auth: { oauth2 } } })
+    expect(await refused(moved)).to.deep.equal([400, "app_in_use", "document.auth.oauth2.token_url"])
+    expect(await refused(api("DELETE", `${apps}/clients`))).to.deep.equal([400, "app_in_use", "slug"])
+  })
+
+  it("are behind the organization's wall, and an admin's alone", async () => {
+    await create(keyed("walled"))
+    expect(await refused(api("GET", `${apps}/walled`, undefined, other.key))).to.deep.equal([404, "app_not_found"])
+    expect(await refused(api("PATCH", `${apps}/walled`, { document: keyed("walled") }, other.key))).to.deep.equal([404, "app_not_found"])
+    expect(await refused(api("DELETE", `${apps}/walled`, undefined, other.key))).to.deep.equal([404, "app_not_found"])
+    expect((await connectKeyed("walled", other.key)).status).to.equal(400)
+    expect((await api<object>("GET", clients, undefined, other.key)).body).to.deep.equal({ integration_oauth_clients: [] })
+    await create({ ...keyed("walled"), base_url: `${service.vendor.origin}/theirs` }, other.key)
+    const { integration_id } = (await connectKeyed("walled", other.key)).body
+    await service.host.get(Integrations).call(other.id, integration_id, { method: "GET", path: "/x" })
+    expect(service.vendor.asked.map(({ path }) => path)).to.deep.equal(["/theirs/x"])
+    for (const [method, path, body] of [
+      ["POST", apps, { document: keyed("members") }],
+      ["PATCH", `${apps}/walled`, { document: keyed("walled") }],
+      ["DELETE", `${apps}/walled`, undefined],
+      ["PUT", `${clients}/granted`, vendorClient],
+      ["DELETE", `${clients}/granted`, undefined],
+      ["GET", clients, undefined],
+    ] as const) {
+      expect((await api(method, path, body, member)).status, `${method} ${path}`).to.equal(403)
+    }
+    expect(await service.host.get(Store).open(StoredClients, service.host.organization.id).first({ app: "granted" })).to.not.equal(
+      undefined,
+    )
+  })
+
+  it("are so many at most", async () => {
+    const now = new Date(0).toISOString()
+    await service.host.get(UnitsOfWork).run((work) => {
+      for (let n = 0; n < maxOwnApps; n++) {
+        const slug = `filler-${n}`
+        const document = keyed(slug) as never
+        work
+          .in(OwnApps, other.id)
+          .insert({ id: ownAppId(other.id, slug), slug, document, revision: 1, uses: 0, created_at: now, updated_at: now })
+      }
+    })
+    expect(await refused(api("POST", apps, { document: keyed("more") }, other.key))).to.deep.equal([429, "too_many_apps"])
+  })
+})
+
+function onDisk(folder: string): string {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return files.map(({ parentPath, name }) => readFileSync(`${parentPath}/${name}`, "latin1")).join("\n")
+}
