@@ -1,17 +1,10 @@
-// The OpenAPI document of the whole bench, by the judgement of a linter, of its own schemas and of a reader in a browser.
-import { execFile } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+// The OpenAPI document of the whole bench, judged by its own schemas.
 import { Ajv2020 } from "ajv/dist/2020.js"
 import formats from "ajv-formats"
 import { expect } from "chai"
-import type { Browser } from "playwright-core"
 import { type TestHost, testHost } from "#core/testing"
 import { Operations } from "../../core/contract/operation.ts"
 import { Routes } from "../../core/contract/route.ts"
-import { launchChromium } from "../chromium.ts"
 
 interface Entry {
   operationId: string
@@ -45,21 +38,6 @@ describe("the OpenAPI document", () => {
     entries = Object.values(document.paths).flatMap((item) => Object.values(item))
   })
   after(() => host.stop())
-
-  it("passes the linter's recommended rules without an error or a warning", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "millrace-openapi-"))
-    try {
-      const file = join(folder, "openapi.json")
-      writeFileSync(file, JSON.stringify(document))
-      const { code, output } = await lint(file)
-      expect(code, output).to.equal(0)
-      expect(JSON.parse(output.slice(output.indexOf("{")))).to.deep.include({ totals: { errors: 0, warnings: 0, ignored: 0 } })
-      writeFileSync(file, JSON.stringify({ ...document, security: [{ nobody: [] }] }))
-      expect((await lint(file)).code, "a document with a fault").to.equal(1)
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  })
 
   it("has a success of each operation; of what only sends a browser on, the redirect", () => {
     const without = entries.filter(({ responses }) => !Object.keys(responses).some((status) => /^(2..|303)$/.test(status)))
@@ -166,59 +144,4 @@ describe("the OpenAPI document", () => {
     expect(schemas["EventPipelinesCreateOutput"]?.required).to.include.members(["id", "state", "warnings"])
     expect(schemas["EventPipelinesCreateOutput"]).not.to.have.property("additionalProperties")
   })
-
-  describe("as a page", () => {
-    let browser: Browser
-    before(async () => {
-      browser = await launchChromium()
-    })
-    after(() => browser.close())
-
-    it("shows every operation, fetches nothing from elsewhere, filters, and sends what is tried", async () => {
-      const page = await browser.newPage()
-      const asked: string[] = []
-      const complaints: string[] = []
-      page.on("request", (request) => void asked.push(request.url()))
-      page.on("console", (message) => void complaints.push(message.text()))
-      page.on("pageerror", (error) => void complaints.push(String(error)))
-      await page.goto(`${host.url}/docs`)
-      expect(await page.locator("article").count()).to.equal(entries.length)
-      await page.fill("#filter", "rotate secret")
-      expect(await page.locator("nav a:visible").allTextContents()).to.deep.equal(["POSTrotate secret", "POSTrotate secret"])
-      expect(await page.locator("article:visible").count()).to.equal(2)
-      await page.fill("#filter", "")
-      await page.fill("#key", host.adminKey)
-      const article = page.locator("[id='me.get']")
-      await article.locator("details.try > summary").click()
-      const command = await article.locator(".command").textContent()
-      expect(command).to.include(`curl '${host.url}/v1/me'`).and.include("$MILLRACE_KEY").and.not.include(host.adminKey)
-      await article.locator("button").click()
-      await article.getByText(/^200 OK/).waitFor()
-      expect(await article.locator(".outcome").textContent()).to.contain('"slug": "default"')
-      expect(asked).to.deep.equal([`${host.url}/docs`, `${host.url}/v1/me`])
-      expect(complaints).to.deep.equal([])
-    })
-
-    it("lets no script in but its own", async () => {
-      const { headers } = await fetch(`${host.url}/docs`)
-      expect(headers.get("content-security-policy")).to.match(/default-src 'none'.*script-src 'sha256-[^;]*'; connect-src 'self'/)
-      expect(headers.get("content-security-policy")).not.to.contain("unsafe")
-    })
-  })
 })
-
-const linter = fileURLToPath(new URL("../../node_modules/@redocly/cli/bin/cli.js", import.meta.url))
-
-function lint(file: string): Promise<{ code: number; output: string }> {
-  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "true" }
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [linter, "lint", file, "--format=json", "--skip-rule=operation-2xx-response"],
-      { env, maxBuffer: 50_000_000 },
-      (error, stdout, stderr) => {
-        resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout || stderr })
-      },
-    )
-  })
-}
