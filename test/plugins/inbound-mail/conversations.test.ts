@@ -93,8 +93,10 @@ onBothStores("conversations by mail", ({ start }) => {
     expect(await of("zoe@private.test")).to.deep.equal([])
     await delivered("zoe@private.test", message({ ...headers, "Message-ID": "<r2@private.test>", "In-Reply-To": "<r1@private.test>" }))
     await grown(lead, 3)
-    const told = (await service.host.broadcasts("email_conversations")).map(({ data }) => (data as { direction: string }).direction)
-    expect(told).to.deep.equal(["outbound", "inbound", "inbound"])
+    const told = (await service.host.broadcasts("email_conversations")).map(
+      ({ data }) => (data as { conversation_id: string }).conversation_id,
+    )
+    expect(told).to.deep.equal([begun.conversation.id, begun.conversation.id])
   })
 
   it("are with the author's address where nothing was written before, however it is spelled", async () => {
