@@ -2,10 +2,9 @@
 import { generateKeyPairSync } from "node:crypto"
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
-import { onBothStores } from "../../pipelines/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
-import { message, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
+import { message, onStores, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
 
 interface Conversation {
   readonly id: string
@@ -37,7 +36,7 @@ interface Read {
 
 const lead = "lead@elsewhere.test"
 
-onBothStores("conversations by mail", ({ start }) => {
+onStores("conversations by mail", "mongodb", ({ start }) => {
   let service: Receiving
   let mailbox: MailServer
   before(async () => {
