@@ -29,6 +29,7 @@ import type {} from "../plugins/screenshots/reasons.ts"
 import type {} from "../plugins/sending-domains/reasons.ts"
 import type {} from "../plugins/suppressions/reasons.ts"
 import type {} from "../plugins/threads/reasons.ts"
+import type {} from "../plugins/workstreams/reasons.ts"
 
 // biome-ignore format: one line each
 /** The operations that ship, by name. */
@@ -199,6 +200,40 @@ export type Operations = {
   "threads.list": typeof import("../plugins/threads/operations/threads.ts").listThreads
   "threads.list_messages": typeof import("../plugins/threads/operations/threads.ts").listMessages
   "viewer_sessions.create": typeof import("../plugins/organizations/operations/viewer-sessions.ts").createViewerSession
+  "workstream_templates.create": typeof import("../plugins/workstreams/operations/templates.ts").createTemplate
+  "workstream_templates.delete": typeof import("../plugins/workstreams/operations/templates.ts").deleteTemplate
+  "workstream_templates.get": typeof import("../plugins/workstreams/operations/templates.ts").getTemplate
+  "workstream_templates.list": typeof import("../plugins/workstreams/operations/templates.ts").listTemplates
+  "workstream_templates.update": typeof import("../plugins/workstreams/operations/templates.ts").updateTemplate
+  "workstreams.add_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").addAssignment
+  "workstreams.add_phase": typeof import("../plugins/workstreams/operations/phases.ts").addPhase
+  "workstreams.add_resource": typeof import("../plugins/workstreams/operations/notes.ts").addResource
+  "workstreams.append_event": typeof import("../plugins/workstreams/operations/notes.ts").appendEvent
+  "workstreams.archive": typeof import("../plugins/workstreams/operations/workstreams.ts").archiveWorkstream
+  "workstreams.begin_attempt": typeof import("../plugins/workstreams/operations/assignments.ts").beginAttemptOperation
+  "workstreams.create": typeof import("../plugins/workstreams/operations/workstreams.ts").createWorkstreamOperation
+  "workstreams.end_attempt": typeof import("../plugins/workstreams/operations/assignments.ts").endAttemptOperation
+  "workstreams.escalate": typeof import("../plugins/workstreams/operations/following.ts").escalateWorkstream
+  "workstreams.follow": typeof import("../plugins/workstreams/operations/following.ts").followWorkstream
+  "workstreams.get": typeof import("../plugins/workstreams/operations/workstreams.ts").getWorkstream
+  "workstreams.get_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").getAssignment
+  "workstreams.get_decision": typeof import("../plugins/workstreams/operations/decisions.ts").getDecision
+  "workstreams.list": typeof import("../plugins/workstreams/operations/workstreams.ts").listWorkstreams
+  "workstreams.list_assignments": typeof import("../plugins/workstreams/operations/assignments.ts").listAssignments
+  "workstreams.list_attempts": typeof import("../plugins/workstreams/operations/assignments.ts").listAttempts
+  "workstreams.list_decisions": typeof import("../plugins/workstreams/operations/decisions.ts").listDecisions
+  "workstreams.list_events": typeof import("../plugins/workstreams/operations/notes.ts").listEvents
+  "workstreams.move_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").moveAssignment
+  "workstreams.move_decision": typeof import("../plugins/workstreams/operations/decisions.ts").moveDecision
+  "workstreams.move_phase": typeof import("../plugins/workstreams/operations/phases.ts").movePhase
+  "workstreams.propose_decision": typeof import("../plugins/workstreams/operations/decisions.ts").proposeDecision
+  "workstreams.remove_resource": typeof import("../plugins/workstreams/operations/notes.ts").removeResource
+  "workstreams.set_external_refs": typeof import("../plugins/workstreams/operations/external-refs.ts").setExternalRefs
+  "workstreams.transition": typeof import("../plugins/workstreams/operations/workstreams.ts").transitionWorkstream
+  "workstreams.unfollow": typeof import("../plugins/workstreams/operations/following.ts").unfollowWorkstream
+  "workstreams.update": typeof import("../plugins/workstreams/operations/workstreams.ts").updateWorkstream
+  "workstreams.update_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").updateAssignment
+  "workstreams.update_phase": typeof import("../plugins/workstreams/operations/phases.ts").updatePhase
 }
 
 // biome-ignore format: one line each
@@ -370,4 +405,38 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "threads.list": { method: "GET", path: "/v1/threads", repeatable: true, list: "threads" },
   "threads.list_messages": { method: "GET", path: "/v1/threads/{id}/messages", repeatable: true, list: "messages" },
   "viewer_sessions.create": { method: "POST", path: "/v1/viewer-sessions", keyed: true },
+  "workstream_templates.create": { method: "POST", path: "/v1/workstream-templates", keyed: true },
+  "workstream_templates.delete": { method: "DELETE", path: "/v1/workstream-templates/{slug}", repeatable: true },
+  "workstream_templates.get": { method: "GET", path: "/v1/workstream-templates/{slug}", repeatable: true },
+  "workstream_templates.list": { method: "GET", path: "/v1/workstream-templates", repeatable: true, list: "workstream_templates" },
+  "workstream_templates.update": { method: "PATCH", path: "/v1/workstream-templates/{slug}", repeatable: true },
+  "workstreams.add_assignment": { method: "POST", path: "/v1/workstreams/{slug}/assignments", keyed: true },
+  "workstreams.add_phase": { method: "POST", path: "/v1/workstreams/{slug}/phases", keyed: true },
+  "workstreams.add_resource": { method: "POST", path: "/v1/workstreams/{slug}/resources", keyed: true },
+  "workstreams.append_event": { method: "POST", path: "/v1/workstreams/{slug}/events", keyed: true },
+  "workstreams.archive": { method: "POST", path: "/v1/workstreams/{slug}/archive", keyed: true },
+  "workstreams.begin_attempt": { method: "POST", path: "/v1/workstreams/{slug}/assignments/{assignment}/attempts", keyed: true },
+  "workstreams.create": { method: "POST", path: "/v1/workstreams", keyed: true },
+  "workstreams.end_attempt": { method: "POST", path: "/v1/workstreams/{slug}/assignments/{assignment}/attempts/end", keyed: true },
+  "workstreams.escalate": { method: "POST", path: "/v1/workstreams/{slug}/escalations", keyed: true },
+  "workstreams.follow": { method: "POST", path: "/v1/workstreams/{slug}/follow", repeatable: true, keyed: true },
+  "workstreams.get": { method: "GET", path: "/v1/workstreams/{slug}", repeatable: true },
+  "workstreams.get_assignment": { method: "GET", path: "/v1/workstreams/{slug}/assignments/{assignment}", repeatable: true },
+  "workstreams.get_decision": { method: "GET", path: "/v1/workstreams/{slug}/decisions/{decision}", repeatable: true },
+  "workstreams.list": { method: "GET", path: "/v1/workstreams", repeatable: true, list: "workstreams" },
+  "workstreams.list_assignments": { method: "GET", path: "/v1/workstreams/{slug}/assignments", repeatable: true, list: "assignments" },
+  "workstreams.list_attempts": { method: "GET", path: "/v1/workstreams/{slug}/assignments/{assignment}/attempts", repeatable: true, list: "attempts" },
+  "workstreams.list_decisions": { method: "GET", path: "/v1/workstreams/{slug}/decisions", repeatable: true, list: "decisions" },
+  "workstreams.list_events": { method: "GET", path: "/v1/workstreams/{slug}/events", repeatable: true, list: "events" },
+  "workstreams.move_assignment": { method: "POST", path: "/v1/workstreams/{slug}/assignments/{assignment}/transitions", keyed: true },
+  "workstreams.move_decision": { method: "POST", path: "/v1/workstreams/{slug}/decisions/{decision}/transitions", keyed: true },
+  "workstreams.move_phase": { method: "POST", path: "/v1/workstreams/{slug}/phases/{phase}/transitions", keyed: true },
+  "workstreams.propose_decision": { method: "POST", path: "/v1/workstreams/{slug}/decisions", keyed: true },
+  "workstreams.remove_resource": { method: "DELETE", path: "/v1/workstreams/{slug}/resources/{resource}", repeatable: true },
+  "workstreams.set_external_refs": { method: "PUT", path: "/v1/workstreams/{slug}/external-refs", repeatable: true },
+  "workstreams.transition": { method: "POST", path: "/v1/workstreams/{slug}/transitions", keyed: true },
+  "workstreams.unfollow": { method: "POST", path: "/v1/workstreams/{slug}/unfollow", repeatable: true, keyed: true },
+  "workstreams.update": { method: "PATCH", path: "/v1/workstreams/{slug}", repeatable: true },
+  "workstreams.update_assignment": { method: "PATCH", path: "/v1/workstreams/{slug}/assignments/{assignment}", repeatable: true },
+  "workstreams.update_phase": { method: "PATCH", path: "/v1/workstreams/{slug}/phases/{phase}", repeatable: true },
 }

@@ -66,6 +66,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly inject?: R
   /** A reason keeps the operation off MCP. */
   readonly mcp?: { readonly absent: string } | { readonly clears: readonly string[] }
+  /** A reason keeps the operation off the command, which agents are given too. */
+  readonly cli?: { readonly absent: string }
   readonly resource?: ResourceSpec
   /** Of a list: the fields that people look for, first those they look for first. `error.message` is a field within one. */
   readonly columns?: readonly string[]

@@ -31,7 +31,10 @@ interface OwnOptions {
 }
 
 export function addOperationCommands(program: Command, registry: Registry, context: CommandContext): void {
-  const operations = byName(registry.items(Operations), ({ name }) => name)
+  const operations = byName(
+    registry.items(Operations).filter(({ cli }) => !cli),
+    ({ name }) => name,
+  )
   for (const [area, inArea] of Map.groupBy(operations, ({ name }) => dashed(name.split(".")[0] ?? name))) {
     const verbs = inArea.map(({ name }) => verbOf(name))
     const group = program.commands.find((command) => command.name() === area) ?? program.command(area).description(`${verbs.join(", ")}.`)

@@ -33,8 +33,8 @@ export const runMachine = defineStateMachine({
     { state: "waiting", event: "succeed", next: "succeeded" },
     { state: "waiting", event: "fail", next: "failed" },
     { state: "waiting", event: "cancel", next: "canceled" },
-    { state: "failed", event: "resume", guard: "unbound", next: "queued" },
-    { state: "canceled", event: "resume", guard: "unbound", next: "queued" },
+    { state: "failed", event: "resume", guards: ["unbound"], next: "queued" },
+    { state: "canceled", event: "resume", guards: ["unbound"], next: "queued" },
   ],
 })
 

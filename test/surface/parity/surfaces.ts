@@ -44,6 +44,7 @@ export const surfaceNames = Object.keys(surfaces) as SurfaceName[]
 
 /** Whether the operation is there on the surface. */
 export function offered(operation: AnyOperation, surface: SurfaceName): boolean {
+  if (surface === "cli") return operation.cli === undefined
   return surface !== "mcp" || (!operation.streams && !(operation.mcp && "absent" in operation.mcp))
 }
 

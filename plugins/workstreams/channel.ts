@@ -1,0 +1,7 @@
+// The live channel of each workstream.
+import { defineChannel } from "#core"
+
+export const workstreamsChannel = defineChannel({
+  name: "workstreams:*",
+  summary: "What happens in a workstream, by its slug.",
+})

@@ -1,0 +1,72 @@
+// Workstreams: multi-step work of people and agents, on the same facts.
+import { z } from "zod"
+import { Clock, definePlugin, Ids, Live, Store } from "#core"
+import { AgentRunsToken } from "../threads/index.ts"
+import { serveAttempts } from "./attempts.ts"
+import { workstreamsChannel } from "./channel.ts"
+import { AttemptCollection, EventCollection, PartCollection, TemplateCollection, WorkstreamCollection } from "./collections.ts"
+import {
+  addAssignment,
+  beginAttemptOperation,
+  endAttemptOperation,
+  getAssignment,
+  listAssignments,
+  listAttempts,
+  moveAssignment,
+  updateAssignment,
+} from "./operations/assignments.ts"
+import { getDecision, listDecisions, moveDecision, proposeDecision } from "./operations/decisions.ts"
+import { setExternalRefs } from "./operations/external-refs.ts"
+import { escalateWorkstream, followWorkstream, unfollowWorkstream } from "./operations/following.ts"
+import { addResource, appendEvent, listEvents, removeResource } from "./operations/notes.ts"
+import { addPhase, movePhase, updatePhase } from "./operations/phases.ts"
+import { createTemplate, deleteTemplate, getTemplate, listTemplates, updateTemplate } from "./operations/templates.ts"
+import {
+  archiveWorkstream,
+  createWorkstreamOperation,
+  getWorkstream,
+  listWorkstreams,
+  transitionWorkstream,
+  updateWorkstream,
+} from "./operations/workstreams.ts"
+import { reasons } from "./reasons.ts"
+import { createTemplates, TemplatesToken } from "./templates.ts"
+import { Workstreams, WorkstreamsToken } from "./workstreams.ts"
+
+export default definePlugin({
+  id: "workstreams",
+  reasons,
+  needs: ["approvals", "models", "organizations", "threads"],
+  config: z.strictObject({}),
+  async generates() {
+    const { statesPage, statesPageFile } = await import("./page.ts")
+    return [{ file: statesPageFile, text: statesPage() }]
+  },
+  register(registrar) {
+    registrar.collections(WorkstreamCollection, PartCollection, AttemptCollection, EventCollection, TemplateCollection)
+    registrar.channels(workstreamsChannel)
+    registrar.operations(
+      createWorkstreamOperation,
+      listWorkstreams,
+      getWorkstream,
+      updateWorkstream,
+      transitionWorkstream,
+      archiveWorkstream,
+    )
+    registrar.operations(followWorkstream, unfollowWorkstream, escalateWorkstream, setExternalRefs)
+    registrar.operations(addPhase, updatePhase, movePhase, addResource, removeResource, appendEvent, listEvents)
+    registrar.operations(addAssignment, listAssignments, getAssignment, updateAssignment, moveAssignment)
+    registrar.operations(beginAttemptOperation, endAttemptOperation, listAttempts)
+    registrar.operations(proposeDecision, listDecisions, getDecision, moveDecision)
+    registrar.operations(createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate)
+    registrar.provide(WorkstreamsToken, {
+      inject: { store: Store, clock: Clock, ids: Ids, live: Live },
+      create: (deps) => new Workstreams(deps),
+    })
+    registrar.provide(TemplatesToken, { inject: { store: Store }, create: createTemplates })
+    registrar.run("attempts", {
+      inject: { store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken },
+      create: serveAttempts,
+    })
+  },
+})

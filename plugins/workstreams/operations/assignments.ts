@@ -1,0 +1,341 @@
+// Assignments of a workstream: added, listed, read, changed, and moved. Responsibility, work, attempts and adoption are
+// separate facts; each event belongs to one of them.
+import { z } from "zod"
+import { type Caller, defineOperation, nextState, Pager, pageInput, requireRevision, resultOf, Store } from "#core"
+import { Organizations } from "../../organizations/index.ts"
+import { AgentRunsToken } from "../../threads/index.ts"
+import { requireBudget } from "../account.ts"
+import { requireAssignee } from "../assignees.ts"
+import { beginAttempt, endAttempt, guardsOf } from "../attempts.ts"
+import { AttemptCollection, PartCollection, type StoredAssignment, type StoredWorkstream } from "../collections.ts"
+import { newAssignment } from "../create.ts"
+import { adoptionMachine, executionMachine, namesOf, responsibilityMachine } from "../transitions.ts"
+import { actorOf, mayDecide, WorkstreamsToken } from "../workstreams.ts"
+import {
+  AttemptResource,
+  bySlug,
+  ExpectedRevision,
+  HandleResource,
+  madeWorkstream,
+  OneAssignment,
+  ofThatWorkstream,
+  oneAssignment,
+  PartRef,
+  PartSlug,
+  path,
+  reading,
+  ShortWords,
+  Words,
+  writing,
+} from "./resource.ts"
+
+const ofAssignment = `${path}/{slug}/assignments/{assignment}`
+const byAssignment = { ...bySlug, assignment: PartRef }
+const Key = z.string().trim().min(1).max(100).describe("Key of an agent, or `human:<user_id>`.")
+const texts = { objective: Words.min(1), acceptance_criteria: Words, expected_result_kind: ShortWords }
+
+const added = {
+  ...madeWorkstream,
+  agent: "agents.create",
+  assignment: { operation: "workstreams.add_assignment", input: { ...ofThatWorkstream, assignment: "copy", objective: "Write the copy." } },
+}
+const thatOne = { ...ofThatWorkstream, assignment: resultOf("assignment.slug") }
+const moved = (event: string, more: object = {}) => ({ operation: "workstreams.move_assignment", input: { ...thatOne, event, ...more } })
+export const addAssignment = defineOperation({
+  name: "workstreams.add_assignment",
+  summary: "Add an assignment to a workstream.",
+  http: { method: "POST", path: `${path}/{slug}/assignments` },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({
+    ...bySlug,
+    assignment: PartSlug,
+    objective: texts.objective,
+    acceptance_criteria: texts.acceptance_criteria.default(""),
+    expected_result_kind: texts.expected_result_kind.default(""),
+    phase: PartRef.optional(),
+    reason: ShortWords.default("").describe("Why there is this assignment."),
+  }),
+  output: OneAssignment,
+  errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition", "aborted"],
+  examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, assignment: "copy", objective: "Write the copy." } }],
+  inject: { workstreams: WorkstreamsToken },
+  async handle({ input: { slug, assignment, phase, ...given }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.open(organization, slug)
+    const phase_id = phase === undefined ? null : (await deps.workstreams.part(organization, workstream, "phase", phase)).id
+    await deps.workstreams.requireRoom(organization, workstream, "assignment", assignment)
+    const made = newAssignment(deps.workstreams, workstream, { slug: assignment, assigned_agent_key: "", phase_id, ...given })
+    const news = { actor: actorOf(caller), event: "assignment_added", body: `Assignment "${assignment}" added.`, data: { assignment } }
+    deps.workstreams.add(work, organization, workstream, made, news)
+    return oneAssignment(made)
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const listAssignments = defineOperation({
+  name: "workstreams.list_assignments",
+  summary: "List the assignments of a workstream, newest first.",
+  http: { method: "GET", path: `${path}/{slug}/assignments` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["slug", "assigned_agent_key", "work_state", "adoption_state", "objective"],
+  input: z.strictObject({
+    ...bySlug,
+    work_state: z.enum(namesOf(executionMachine.states)).optional(),
+    adoption_state: z.enum(namesOf(adoptionMachine.states)).optional(),
+    ...pageInput,
+  }),
+  output: z.object({ assignments: z.array(OneAssignment), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
+  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
+  async handle({ input: { slug, limit, cursor, ...asked }, caller, deps }) {
+    const organization = caller.organization.id
+    const { id } = await deps.workstreams.require(organization, slug)
+    const wanted = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
+    const page = await deps.pager.page({
+      collection: deps.store.open(PartCollection, organization),
+      organization,
+      cursorScope: `workstreams.list_assignments ${id} ${JSON.stringify(wanted)}`,
+      filter: { workstream_id: id, kind: "assignment", ...wanted },
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+    return { assignments: page.items.map((part) => oneAssignment(part as StoredAssignment)), next_cursor: page.next_cursor }
+  },
+})
+
+export const getAssignment = defineOperation({
+  name: "workstreams.get_assignment",
+  summary: "Read an assignment.",
+  http: { method: "GET", path: ofAssignment },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject(byAssignment),
+  output: OneAssignment,
+  errors: ["not_found"],
+  examples: [{ given: added, input: thatOne }],
+  inject: { workstreams: WorkstreamsToken },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.require(organization, input.slug)
+    return oneAssignment(await deps.workstreams.part(organization, workstream, "assignment", input.assignment))
+  },
+})
+
+export const updateAssignment = defineOperation({
+  name: "workstreams.update_assignment",
+  summary: "Change what an assignment asks for: only the fields that are given.",
+  http: { method: "PATCH", path: ofAssignment },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({
+    ...byAssignment,
+    objective: texts.objective.optional(),
+    acceptance_criteria: texts.acceptance_criteria.optional(),
+    expected_result_kind: texts.expected_result_kind.optional(),
+    expected_revision: ExpectedRevision,
+  }),
+  output: OneAssignment,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [{ given: added, input: { ...thatOne, acceptance_criteria: "Fits on one screen.", expected_revision: 1 } }],
+  inject: { workstreams: WorkstreamsToken },
+  async handle({ input: { slug, assignment: ref, expected_revision, ...given }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.open(organization, slug)
+    const assignment = await deps.workstreams.part(organization, workstream, "assignment", ref)
+    requireRevision("assignment", assignment.revision, expected_revision)
+    const change = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+    if (Object.keys(change).length === 0) return oneAssignment(assignment)
+    const body = `Assignment "${assignment.slug}" changed: ${Object.keys(change).join(", ")}.`
+    const news = { actor: actorOf(caller), event: "assignment_changed", body, data: { assignment: assignment.slug } }
+    return oneAssignment(deps.workstreams.change(work, organization, workstream, assignment, change, news))
+  },
+  onConflict: async ({ error }) => error,
+})
+
+const responsibilityEvents = namesOf(responsibilityMachine.events)
+const executionEvents = namesOf(executionMachine.events)
+const adoptionEvents = ["accept", "reject", "revoke"] as const
+
+export const moveAssignment = defineOperation({
+  name: "workstreams.move_assignment",
+  summary: "Assign, begin, block, finish or cancel an assignment, or decide about its proposed result.",
+  description:
+    "`assign` and `release` change responsibility; `begin`, `block`, `unblock`, `finish`, `cancel` and `reopen` the work; `accept`, `reject` and `revoke` decide about the result. None of them changes another fact.",
+  http: { method: "POST", path: `${ofAssignment}/transitions` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: false },
+  input: z.strictObject({
+    ...byAssignment,
+    event: z.enum([...responsibilityEvents, ...executionEvents, ...adoptionEvents]),
+    assigned_agent_key: Key.optional().describe("Of `assign`: key of an agent, or `human:<user_id>`."),
+    reason: Words.default(""),
+    expected_revision: ExpectedRevision,
+  }),
+  output: OneAssignment,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [{ given: added, input: { ...thatOne, event: "assign", assigned_agent_key: resultOf("agent.key"), expected_revision: 1 } }],
+  inject: { store: Store, organizations: Organizations, workstreams: WorkstreamsToken },
+  async handle({ input, caller, deps, work }) {
+    const { slug, assignment: ref, event, assigned_agent_key, reason, expected_revision } = input
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.open(organization, slug)
+    const assignment = await deps.workstreams.part(organization, workstream, "assignment", ref)
+    requireRevision("assignment", assignment.revision, expected_revision)
+    const change = changeOf(workstream, assignment, { event, reason, assignee: assigned_agent_key }, caller)
+    if (event === "assign") await requireAssignee(deps, organization, assigned_agent_key ?? "")
+    const [field = "", value = ""] = Object.entries(change)[0] ?? []
+    const body = `"${assignment.slug}": ${event}, ${field} is ${String(value)}.${reason === "" ? "" : ` ${reason}`}`
+    const news = { actor: actorOf(caller), event: "assignment_moved", body, data: { assignment: assignment.slug, [field]: String(value) } }
+    return oneAssignment(deps.workstreams.change(work, organization, workstream, assignment, change, news))
+  },
+  onConflict: async ({ error }) => error,
+})
+
+interface AssignmentMove {
+  readonly event: string
+  readonly reason: string
+  readonly assignee: string | undefined
+}
+
+/** The one fact that the event is about, first. */
+function changeOf(
+  workstream: StoredWorkstream,
+  assignment: StoredAssignment,
+  { event, reason, assignee = "" }: AssignmentMove,
+  caller: Caller,
+): Partial<StoredAssignment> {
+  const guards = guardsOf(workstream, assignment)
+  if (isOf(responsibilityEvents, event)) {
+    const responsibility = nextState(responsibilityMachine, assignment.responsibility, event, guards)
+    return { responsibility, assigned_agent_key: responsibility === "assigned" ? assignee : "", reason }
+  }
+  if (isOf(executionEvents, event)) {
+    return { work_state: nextState(executionMachine, assignment.work_state, event, guards), work_state_reason: reason }
+  }
+  const by_decider = mayDecide(caller, workstream)
+  return {
+    adoption_state: nextState(adoptionMachine, assignment.adoption_state, event as (typeof adoptionEvents)[number], { by_decider }),
+    reason,
+  }
+}
+
+function isOf<E extends string>(events: readonly E[], event: string): event is E {
+  return (events as readonly string[]).includes(event)
+}
+
+const inWork = {
+  ...added,
+  started: { operation: "workstreams.transition", input: { ...ofThatWorkstream, event: "start" } },
+  assigned: moved("assign", { assigned_agent_key: resultOf("agent.key") }),
+  working: moved("begin"),
+}
+
+export const beginAttemptOperation = defineOperation({
+  name: "workstreams.begin_attempt",
+  summary: "Begin an attempt at an assignment; an agent that is responsible is asked, as a run.",
+  description:
+    "The run is charged to the workstream's budget, and refused where it is spent. What an agent answers is a proposed result. A person who is responsible ends the attempt with `workstreams.end_attempt`.",
+  http: { method: "POST", path: `${ofAssignment}/attempts` },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({ ...byAssignment, input: Words.default("").describe("For the agent, beside what the assignment says.") }),
+  output: OneAssignment,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "resource_exhausted", "aborted"],
+  examples: [{ given: inWork, input: thatOne }],
+  inject: { store: Store, organizations: Organizations, runs: AgentRunsToken, workstreams: WorkstreamsToken },
+  async handle({ input: { slug, assignment: ref, input }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.open(organization, slug)
+    const assignment = await deps.workstreams.part(organization, workstream, "assignment", ref)
+    const { assigned_agent_key, objective, acceptance_criteria } = assignment
+    const agent = assigned_agent_key === "" ? undefined : await requireAssignee(deps, organization, assigned_agent_key)
+    const criteria = acceptance_criteria === "" ? "" : `It is right when: ${acceptance_criteria}`
+    const asked = [objective, criteria, input].filter((text) => text !== "").join("\n\n")
+    const by = { credential_id: caller.credential.id, user_id: caller.user?.id ?? null }
+    const begunNow = { agent, input: asked, actor: actorOf(caller), by }
+    const attempted = beginAttempt(deps, work, organization, { workstream, assignment }, begunNow)
+    if (agent) requireBudget(workstream, 1)
+    return oneAssignment(attempted)
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const endAttemptOperation = defineOperation({
+  name: "workstreams.end_attempt",
+  summary: "Submit the result of an attempt, fail or cancel it, or withdraw what it submitted.",
+  description:
+    "A submitted result is proposed, not accepted. An attempt whose agent run is in progress can be canceled, and its run with it.",
+  http: { method: "POST", path: `${ofAssignment}/attempts/end` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: false },
+  input: z.strictObject({
+    ...byAssignment,
+    event: z.enum(["submit", "fail", "cancel", "withdraw"]),
+    summary: Words.default("").describe("Of the result."),
+    result_kind: ShortWords.default(""),
+    handles: z.array(HandleResource.strict()).max(50).default([]).describe("What was made."),
+    reason: Words.default("").describe("Why it ended so."),
+  }),
+  output: OneAssignment,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [
+    {
+      given: { ...inWork, attempt: { operation: "workstreams.begin_attempt", input: thatOne } },
+      input: { ...thatOne, event: "withdraw" },
+    },
+  ],
+  inject: { store: Store, runs: AgentRunsToken, workstreams: WorkstreamsToken },
+  async handle({ input: { slug, assignment: ref, ...ending }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.open(organization, slug)
+    const assignment = await deps.workstreams.part(organization, workstream, "assignment", ref)
+    const { latest_attempt } = assignment
+    const runId = latest_attempt?.state === "running" ? latest_attempt.agent_run_id : null
+    const run = runId === null ? undefined : await deps.runs.require(organization, runId)
+    const isOpen = run !== undefined && run.ended_at === null
+    const ended = endAttempt(deps, work, organization, { workstream, assignment }, ending, { actor: actorOf(caller), ownRun: !isOpen })
+    if (isOpen) {
+      // Its end is this attempt's, which is staged already.
+      const why = ending.reason === "" ? "Its attempt was canceled." : ending.reason
+      await deps.runs.move(
+        work,
+        organization,
+        { ...run, subject: null },
+        { event: "cancel", step: { kind: "canceled", detail: why }, reason: why },
+      )
+    }
+    return oneAssignment(ended)
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const listAttempts = defineOperation({
+  name: "workstreams.list_attempts",
+  summary: "List the attempts at an assignment, newest first.",
+  http: { method: "GET", path: `${ofAssignment}/attempts` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["attempt_number", "state", "summary", "terminal_reason", "ended_at"],
+  input: z.strictObject({ ...byAssignment, ...pageInput }),
+  output: z.object({ attempts: z.array(AttemptResource), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: added, input: thatOne }],
+  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
+  async handle({ input: { slug, assignment: ref, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.require(organization, slug)
+    const { id } = await deps.workstreams.part(organization, workstream, "assignment", ref)
+    const page = await deps.pager.page({
+      collection: deps.store.open(AttemptCollection, organization),
+      organization,
+      cursorScope: `workstreams.list_attempts ${id}`,
+      filter: { assignment_id: id },
+      sort: { id: -1 },
+      request,
+    })
+    return { attempts: page.items.map(({ id: _id, ...attempt }) => attempt), next_cursor: page.next_cursor }
+  },
+})

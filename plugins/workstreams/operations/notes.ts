@@ -1,0 +1,139 @@
+// What belongs to a workstream, and what happened in it.
+import { z } from "zod"
+import { defineOperation, Pager, pageInput, resultOf, Store, Uuid } from "#core"
+import { EventCollection } from "../collections.ts"
+import { actorOf, WorkstreamsToken } from "../workstreams.ts"
+import {
+  bySlug,
+  EventResource,
+  madeWorkstream,
+  ofThatWorkstream,
+  PartRef,
+  path,
+  ResourceResource,
+  reading,
+  ShortWords,
+  shownEvent,
+  shownResource,
+  Words,
+  writing,
+} from "./resource.ts"
+
+const madeResource = {
+  given: {
+    ...madeWorkstream,
+    thread: "threads.create",
+    resource: {
+      operation: "workstreams.add_resource",
+      input: { ...ofThatWorkstream, resource_type: "thread", resource_id: resultOf("thread.id"), relationship_type: "about" },
+    },
+  },
+  input: { ...ofThatWorkstream, resource: resultOf("resource.id") },
+}
+
+export const addResource = defineOperation({
+  name: "workstreams.add_resource",
+  summary: "Note that something belongs to a workstream.",
+  description: "A reference: what it names is neither read nor changed, and may be of another service.",
+  http: { method: "POST", path: `${path}/{slug}/resources` },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({
+    ...bySlug,
+    resource_type: ShortWords.min(1).describe("Such as `page`, `dataset` or `thread`."),
+    resource_id: Uuid,
+    relationship_type: ShortWords.min(1).describe("Such as `produces`, `uses` or `about`."),
+    title: ShortWords.default(""),
+    phase: PartRef.optional(),
+  }),
+  output: ResourceResource,
+  errors: ["invalid_argument", "not_found", "already_exists", "failed_precondition", "aborted"],
+  examples: [
+    {
+      given: madeResource.given,
+      input: { ...ofThatWorkstream, resource_type: "thread", resource_id: resultOf("thread.id"), relationship_type: "uses" },
+    },
+  ],
+  inject: { workstreams: WorkstreamsToken },
+  async handle({ input: { slug, phase, ...given }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.open(organization, slug)
+    const phase_id = phase === undefined ? null : (await deps.workstreams.part(organization, workstream, "phase", phase)).id
+    const key = JSON.stringify([given.resource_type, given.resource_id, given.relationship_type])
+    await deps.workstreams.requireRoom(organization, workstream, "resource", key)
+    const added = { ...deps.workstreams.newPart(workstream, key), ...given, phase_id, kind: "resource" as const }
+    const body = `${given.relationship_type} ${given.resource_type} "${given.title || given.resource_id}".`
+    deps.workstreams.add(work, organization, workstream, added, { actor: actorOf(caller), event: "resource_added", body })
+    return shownResource(added)
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const removeResource = defineOperation({
+  name: "workstreams.remove_resource",
+  summary: "Note no more that something belongs to a workstream; the thing itself stays.",
+  http: { method: "DELETE", path: `${path}/{slug}/resources/{resource}` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ ...bySlug, resource: Uuid.describe("`id` of the note.") }),
+  output: z.object({ id: Uuid, deleted: z.literal(true) }),
+  errors: ["not_found", "failed_precondition", "aborted"],
+  examples: [madeResource],
+  inject: { workstreams: WorkstreamsToken },
+  async handle({ input, caller, deps, work }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.open(organization, input.slug)
+    const resource = await deps.workstreams.part(organization, workstream, "resource", input.resource)
+    const body = `No longer ${resource.relationship_type} ${resource.resource_type} "${resource.title || resource.resource_id}".`
+    deps.workstreams.remove(work, organization, workstream, resource, { actor: actorOf(caller), event: "resource_removed", body })
+    return { id: resource.id, deleted: true as const }
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const appendEvent = defineOperation({
+  name: "workstreams.append_event",
+  summary: "Write an event into a workstream; it cannot be changed or removed.",
+  http: { method: "POST", path: `${path}/{slug}/events` },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: false },
+  input: z.strictObject({ ...bySlug, body: Words.min(1) }),
+  output: EventResource,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [{ given: madeWorkstream, input: { ...ofThatWorkstream, body: "The partner agreed by phone." } }],
+  inject: { workstreams: WorkstreamsToken },
+  async handle({ input: { slug, body }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const workstream = await deps.workstreams.open(organization, slug)
+    const news = { actor: actorOf(caller), event: "noted", body }
+    return shownEvent(deps.workstreams.touch(work, organization, workstream, news), organization)
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const listEvents = defineOperation({
+  name: "workstreams.list_events",
+  summary: "List a workstream's events, newest first.",
+  http: { method: "GET", path: `${path}/{slug}/events` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["created_at", "actor_type", "body"],
+  input: z.strictObject({ ...bySlug, ...pageInput }),
+  output: z.object({ events: z.array(EventResource), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: madeWorkstream, input: ofThatWorkstream }],
+  inject: { store: Store, pager: Pager, workstreams: WorkstreamsToken },
+  async handle({ input: { slug, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    const { id } = await deps.workstreams.require(organization, slug)
+    const page = await deps.pager.page({
+      collection: deps.store.open(EventCollection, organization),
+      organization,
+      cursorScope: `workstreams.list_events ${id}`,
+      filter: { workstream_id: id },
+      sort: { id: -1 },
+      request,
+    })
+    return { events: page.items.map((event) => shownEvent(event, organization)), next_cursor: page.next_cursor }
+  },
+})

@@ -1,0 +1,102 @@
+// The whole of a workstream as one read (specification 2.2): the workstream, then its parts in one query and its newest
+// events in another. Both lists of decisions are of the same snapshot, since parts are one query.
+import { z } from "zod"
+import type { Caller, Store } from "#core"
+import {
+  EventCollection,
+  PartCollection,
+  type PartKind,
+  type PartOf,
+  type StoredDecision,
+  type StoredEvent,
+  type StoredPart,
+  type StoredWorkstream,
+} from "./collections.ts"
+import {
+  AssignmentResource,
+  DecisionResource,
+  EventResource,
+  PhaseResource,
+  ResourceResource,
+  shownAssignment,
+  shownDecision,
+  shownEvent,
+  shownPhase,
+  shownResource,
+  shownWorkstream,
+  WorkstreamResource,
+} from "./operations/resource.ts"
+import { followerOf, maxParts } from "./workstreams.ts"
+
+const maxEvents = 100
+const maxRecent = 50
+const maxAllParts = Object.values(maxParts).reduce((sum, max) => sum + max, 0)
+
+export const ReadModel = z
+  .object({
+    workstream: WorkstreamResource,
+    assignments: z.array(AssignmentResource),
+    current_decisions: z.array(DecisionResource).describe("Those that stand, and those that wait to be authorized."),
+    recent_decisions: z.array(DecisionResource).describe("The newest of the others."),
+    events: z.array(EventResource).describe("The newest 100, newest first."),
+    phases: z.array(PhaseResource),
+    resources: z.array(ResourceResource),
+    following: z.boolean().describe("Whether the caller follows it."),
+  })
+  .meta({ id: "WorkstreamReadModel" })
+
+export interface WholeWorkstream {
+  readonly workstream: StoredWorkstream
+  readonly parts: readonly StoredPart[]
+  /** Newest first. */
+  readonly events: readonly StoredEvent[]
+}
+
+/** The parts and events of a workstream that was read. `staged` are events of this call, which are not stored yet. */
+export async function wholeOf(
+  store: Store,
+  organization: string,
+  workstream: StoredWorkstream,
+  staged: readonly StoredEvent[] = [],
+): Promise<WholeWorkstream> {
+  const of = { workstream_id: workstream.id }
+  const [parts, events] = await Promise.all([
+    store.open(PartCollection, organization).find(of, { sort: { kind: 1, slug: 1 }, limit: maxAllParts }),
+    store.open(EventCollection, organization).find(of, { sort: { id: -1 }, limit: maxEvents }),
+  ])
+  return { workstream, parts, events: [...staged.toReversed(), ...events].slice(0, maxEvents) }
+}
+
+export function shownWhole({ workstream, parts, events }: WholeWorkstream, caller: Caller): z.input<typeof ReadModel> {
+  const decisions = partsOf(parts, "decision")
+  const organization = caller.organization.id
+  return {
+    workstream: shownWorkstream({ ...workstream, organization_id: organization }),
+    assignments: partsOf(parts, "assignment").sort(byId).map(shownAssignment),
+    current_decisions: decisions.filter(isCurrent).sort(byId).reverse().map(shownDecision),
+    recent_decisions: decisions
+      .filter((decision) => !isCurrent(decision))
+      .sort((one, other) => (one.updated_at < other.updated_at ? 1 : -1))
+      .slice(0, maxRecent)
+      .map(shownDecision),
+    events: events.map((event) => shownEvent(event, organization)),
+    phases: partsOf(parts, "phase")
+      .sort((one, other) => one.sort_order - other.sort_order || byId(one, other))
+      .map(shownPhase),
+    resources: partsOf(parts, "resource").sort(byId).map(shownResource),
+    following: workstream.followers.includes(followerOf(caller)),
+  }
+}
+
+function partsOf<K extends PartKind>(parts: readonly StoredPart[], kind: K): PartOf<K>[] {
+  return parts.filter((part) => part.kind === kind) as PartOf<K>[]
+}
+
+function isCurrent({ status }: StoredDecision): boolean {
+  return status === "proposed" || status === "authorized"
+}
+
+/** In the order in which they were made. */
+function byId(one: { readonly id: string }, other: { readonly id: string }): number {
+  return one.id < other.id ? -1 : 1
+}

@@ -1,0 +1,188 @@
+// Workstreams and their parts: found, changed, and told of. Every change of a part touches its workstream, so that none is
+// committed to one that is archived, or completed, at the same moment.
+import {
+  AppError,
+  type Caller,
+  type Clock,
+  type Ids,
+  isUuid,
+  type Json,
+  type Live,
+  type Store,
+  timestamp,
+  token,
+  type UnitOfWork,
+} from "#core"
+import { workstreamsChannel } from "./channel.ts"
+import {
+  EventCollection,
+  PartCollection,
+  type PartKind,
+  type PartOf,
+  type StoredEvent,
+  type StoredPart,
+  type StoredWorkstream,
+  WorkstreamCollection,
+} from "./collections.ts"
+
+export type Actor = Pick<StoredEvent, "actor_id" | "actor_type">
+
+/** What happened, for the event and for subscribers. */
+export interface News {
+  readonly actor: Actor
+  /** Of the live message. */
+  readonly event: string
+  /** In words. */
+  readonly body: string
+  readonly data?: { readonly [field: string]: Json }
+}
+
+/** How many of a kind a workstream has at most. */
+export const maxParts: Readonly<Record<PartKind, number>> = { phase: 100, assignment: 500, decision: 500, resource: 500 }
+
+interface WorkstreamDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly live: Live
+}
+
+export class Workstreams {
+  readonly #deps: WorkstreamDeps
+
+  constructor(deps: WorkstreamDeps) {
+    this.#deps = deps
+  }
+
+  /** By slug or UUID; throws `not_found`. */
+  async require(organization: string, slugOrId: string): Promise<StoredWorkstream> {
+    const workstreams = this.#deps.store.open(WorkstreamCollection, organization)
+    const found = isUuid(slugOrId) ? await workstreams.get(slugOrId) : await workstreams.first({ slug: slugOrId })
+    if (found) return found
+    throw new AppError("not_found", `The organization has no workstream "${slugOrId}"; GET /v1/workstreams lists them.`, {
+      reason: "workstream_not_found",
+    })
+  }
+
+  /** As `require`, for a change; throws `failed_precondition` where it is archived. */
+  async open(organization: string, slugOrId: string): Promise<StoredWorkstream> {
+    const found = await this.require(organization, slugOrId)
+    if (found.status !== "archived") return found
+    throw new AppError("failed_precondition", `The workstream "${found.slug}" is archived, and is changed no more.`, {
+      reason: "workstream_archived",
+    })
+  }
+
+  /** By slug or UUID; throws `not_found`. */
+  async part<K extends PartKind>(organization: string, { id, slug }: StoredWorkstream, kind: K, slugOrId: string): Promise<PartOf<K>> {
+    const parts = this.#deps.store.open(PartCollection, organization)
+    const found = await parts.first({ workstream_id: id, kind, ...(isUuid(slugOrId) ? { id: slugOrId } : { slug: slugOrId }) })
+    if (found) return found as PartOf<K>
+    throw new AppError("not_found", `The workstream "${slug}" has no ${kind} "${slugOrId}".`, { reason: "workstream_part_not_found" })
+  }
+
+  /** Throws `already_exists` for a taken slug, `failed_precondition` where there are as many as there may be. */
+  async requireRoom(organization: string, { id, slug }: StoredWorkstream, kind: PartKind, partSlug: string): Promise<void> {
+    const parts = this.#deps.store.open(PartCollection, organization)
+    const max = maxParts[kind]
+    const [taken, count] = await Promise.all([
+      parts.first({ workstream_id: id, kind, slug: partSlug }),
+      parts.count({ workstream_id: id, kind }, { limit: max }),
+    ])
+    if (taken) {
+      const fields = [{ path: "slug", message: "taken" }]
+      throw new AppError("already_exists", `The workstream has the ${kind} "${partSlug}" already; take another slug.`, {
+        reason: "slug_taken",
+        fields,
+      })
+    }
+    if (count < max) return
+    throw new AppError("failed_precondition", `The workstream "${slug}" has ${max} of its kind ${kind}, the most it may.`, {
+      reason: "workstream_full",
+      max,
+    })
+  }
+
+  /** Stages a new part. */
+  add(work: UnitOfWork, organization: string, workstream: StoredWorkstream, part: StoredPart, news: News): void {
+    work.in(PartCollection, organization).insert(part)
+    this.touch(work, organization, workstream, news)
+  }
+
+  /** Stages a change of a part as read; one made meanwhile has the commit `aborted`. */
+  change<P extends StoredPart>(
+    work: UnitOfWork,
+    organization: string,
+    workstream: StoredWorkstream,
+    part: P,
+    change: Partial<P>,
+    news: News,
+  ): P {
+    const changed = { ...change, revision: part.revision + 1, updated_at: this.now() }
+    work.in(PartCollection, organization).update(part.id, { $set: changed as Record<string, Json> }, { where: { revision: part.revision } })
+    this.touch(work, organization, workstream, news)
+    return { ...part, ...changed }
+  }
+
+  /** Stages the end of a part as read. */
+  remove(work: UnitOfWork, organization: string, workstream: StoredWorkstream, { id, revision }: StoredPart, news: News): void {
+    work.in(PartCollection, organization).remove(id, { where: { revision } })
+    this.touch(work, organization, workstream, news)
+  }
+
+  /** Stages a change of the workstream's own fields as read, and returns it with the event. */
+  update(
+    work: UnitOfWork,
+    organization: string,
+    workstream: StoredWorkstream,
+    change: Partial<StoredWorkstream>,
+    news: News,
+  ): { workstream: StoredWorkstream; event: StoredEvent } {
+    const changed = { ...change, revision: workstream.revision + 1, updated_at: this.now() }
+    // The time of the last change too: a part that was added meanwhile may be what the change must not have.
+    const where = { revision: workstream.revision, updated_at: workstream.updated_at }
+    work.in(WorkstreamCollection, organization).update(workstream.id, { $set: changed as unknown as Record<string, Json> }, { where })
+    return { workstream: { ...workstream, ...changed }, event: this.tell(work, organization, workstream, news) }
+  }
+
+  /** Stages that something of the workstream changed; the commit is `aborted` where its status is another one. */
+  touch(work: UnitOfWork, organization: string, workstream: StoredWorkstream, news: News): StoredEvent {
+    const { id, status } = workstream
+    work.in(WorkstreamCollection, organization).update(id, { $set: { updated_at: this.now() } }, { where: { status } })
+    return this.tell(work, organization, workstream, news)
+  }
+
+  /** Stages an event and a live message. */
+  tell(work: UnitOfWork, organization: string, { id, slug }: StoredWorkstream, { actor, event, body, data = {} }: News): StoredEvent {
+    const stored: StoredEvent = { id: this.#deps.ids.uuid(), workstream_id: id, ...actor, body, created_at: this.now() }
+    work.in(EventCollection, organization).insert(stored)
+    const message = { workstream_id: id, workstream_slug: slug, event_id: stored.id, body, ...data }
+    this.#deps.live.stage(work, organization, { channel: workstreamsChannel.name.replace("*", slug), event, data: message })
+    return stored
+  }
+
+  now(): string {
+    return timestamp(this.#deps.clock.now())
+  }
+
+  /** What every part has, with its slug. */
+  newPart({ id }: Pick<StoredWorkstream, "id">, slug: string) {
+    const at = this.now()
+    return { id: this.#deps.ids.uuid(), workstream_id: id, slug, revision: 1, created_at: at, updated_at: at }
+  }
+}
+
+export function actorOf({ user, credential }: Caller): Actor {
+  return user ? { actor_id: user.id, actor_type: "user" } : { actor_id: credential.id, actor_type: "credential" }
+}
+
+/** Whether the caller may decide what persons decide. */
+export function mayDecide({ user }: Pick<Caller, "user">, { autonomy_mode }: StoredWorkstream): boolean {
+  return user !== undefined || autonomy_mode === "autonomous"
+}
+
+export function followerOf({ user, credential }: Caller): string {
+  return user?.id ?? credential.id
+}
+
+export const WorkstreamsToken = token<Workstreams>("Workstreams")

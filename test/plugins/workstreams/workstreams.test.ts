@@ -1,0 +1,304 @@
+// Workstreams as people and agents use them: the read model after each step, budgets, external refs, and what is refused.
+import { expect } from "chai"
+import { type Json, Store, UnitsOfWork } from "#core"
+import { ApiKeys } from "../../../plugins/organizations/index.ts"
+import { EventCollection, PartCollection, WorkstreamCollection } from "../../../plugins/workstreams/collections.ts"
+import { until } from "../../waiting.ts"
+import { type Assignment, type Decision, type Refusal, type Whole, WorkstreamBench } from "./bench.ts"
+
+describe("workstreams", () => {
+  let bench: WorkstreamBench
+  let serviceKey: string
+  before(async () => {
+    bench = await WorkstreamBench.open()
+    const wanted = { name: "service", kind: "api_key", role: "admin", scopes: null, user: null } as const
+    serviceKey = await bench.host
+      .get(UnitsOfWork)
+      .run((work) => bench.host.get(ApiKeys).mint(work, bench.host.organization.id, wanted).text)
+  })
+  after(() => bench.close())
+  beforeEach(() => bench.models.answer(() => "A headline"))
+
+  const decide = (slug: string, decision: string, event: string, more: object = {}, options: object = {}) =>
+    bench.call<Decision & Refusal>("POST", `/${slug}/decisions/${decision}/transitions`, { event, ...more }, options)
+
+  it("have exactly the fields of the specification, in a read of the whole", async () => {
+    const slug = await bench.inWork("exact")
+    const thread = await bench.host.api<{ id: string }>("POST", "/v1/threads", { title: "Notes" })
+    await bench.ok("POST", `/${slug}/phases`, { phase: "draft", title: "Draft" })
+    await bench.ok("POST", `/${slug}/decisions`, { decision: "channel", what: "Print" })
+    await bench.ok("POST", `/${slug}/resources`, { resource_type: "thread", resource_id: thread.body.id, relationship_type: "uses" })
+    await bench.ok("POST", `/${slug}/assignments/copy/attempts`)
+    await bench.attempted(slug, "submitted")
+    const whole = await bench.ok<Record<string, Record<string, unknown>[] & Record<string, unknown>>>("GET", `/${slug}`)
+    const names = (value: object | undefined) =>
+      Object.keys(value ?? {})
+        .sort()
+        .join(",")
+    expect(names(whole)).to.equal("assignments,current_decisions,events,following,phases,recent_decisions,resources,workstream")
+    expect(names(whole["workstream"])).to.equal(
+      "autonomy_mode,completed_at,created_at,description,escalation_budget_per_day,external_refs,id,organization_id,primary_thread_id,project_id,revision,slug,source_template_id,spent_millicents,started_at,status,title,token_budget_millicents,updated_at",
+    )
+    expect(names(whole["assignments"]?.[0])).to.equal(
+      "acceptance_criteria,adoption_state,assigned_agent_key,created_at,expected_result_kind,id,latest_attempt,objective,reason,slug,work_state,work_state_reason",
+    )
+    expect(names(whole["assignments"]?.[0]?.["latest_attempt"] as object)).to.equal(
+      "agent_run_id,attempt_number,ended_at,handles,result_kind,state,summary,terminal_reason",
+    )
+    expect(names(whole["current_decisions"]?.[0])).to.equal(
+      "applicability,approval_id,authorized_at,decided_by_user_id,decider_kind,decider_rationale,decision_class,evidence_kind,execution_status,outcome_label,outcome_status,proposed_at,rejected_at,slug,source,status,subject_kind,subject_label,superseded_by_decision_slug,supersedes_decision_slug,what,why",
+    )
+    expect(names(whole["events"]?.[0])).to.equal("actor_id,actor_type,body,created_at,id,organization_id,workstream_id")
+    expect(names(whole["phases"]?.[0])).to.equal(
+      "completed_at,created_at,id,skill_slug,slug,sort_order,started_at,status,thread_id,title,updated_at,workstream_id",
+    )
+    expect(names(whole["resources"]?.[0])).to.equal(
+      "created_at,id,phase_id,relationship_type,resource_id,resource_type,title,workstream_id",
+    )
+  })
+
+  it("begin from a template, with its phases and assignments", async () => {
+    const template = {
+      title: "Launch",
+      token_budget_millicents: 700,
+      phases: [
+        { slug: "later", title: "Later" },
+        { slug: "earlier", title: "Earlier" },
+      ],
+      assignments: [{ slug: "copy", objective: "Write.", phase_slug: "later", assigned_agent_key: "writer" }],
+    }
+    const made = await bench.host.api<{ id: string; slug: string }>("POST", "/v1/workstream-templates", template)
+    const whole = await bench.ok("POST", "", { template: "launch" })
+    expect(whole.workstream).to.include({ status: "draft", slug: "launch", source_template_id: made.body.id })
+    expect(whole.phases.map(({ slug }) => slug)).to.deep.equal(["later", "earlier"])
+    expect(whole.assignments).to.have.length(1)
+    expect(whole.assignments[0]).to.include({ slug: "copy", assigned_agent_key: "writer", work_state: "planned", adoption_state: "none" })
+    expect(whole).to.deep.equal(await bench.ok("GET", "/launch"))
+    const twice = { title: "Twice", assignments: [{ slug: "a", objective: "x", phase_slug: "none" }], phases: [] }
+    const refused = await bench.host.api<Refusal>("POST", "/v1/workstream-templates", twice)
+    expect([refused.body.details.reason, refused.body.details.fields?.[0]?.path]).to.deep.equal([
+      "unknown_template_phase",
+      "assignments.0.phase_slug",
+    ])
+    expect((await bench.call("POST", "", { template: "none" })).body.details.reason).to.equal("workstream_template_not_found")
+    expect((await bench.call("POST", "", {})).body.details.fields?.[0]?.path).to.equal("title")
+  })
+
+  it("show a result that an agent proposes as proposed, until a person adopts it", async () => {
+    const slug = await bench.inWork("adopt")
+    const begun = await bench.ok<Assignment>("POST", `/${slug}/assignments/copy/attempts`, { input: "Short." })
+    expect(begun.latest_attempt).to.include({ attempt_number: 1, state: "running" })
+    const proposed = await bench.attempted(slug, "submitted")
+    expect(proposed).to.include({ adoption_state: "proposed", work_state: "in_progress" })
+    expect(proposed.latest_attempt?.summary).to.equal("A headline")
+    const asked = bench.models.asked.at(-1)?.text ?? ""
+    expect(asked).to.contain("Write the copy.").and.to.contain("Short.")
+    const again = await bench.call("POST", `/${slug}/assignments/copy/attempts`)
+    expect([again.body.details.reason, again.body.details.guard]).to.deep.equal(["transition_guarded", "rejected"])
+    const byService = await bench.call("POST", `/${slug}/assignments/copy/transitions`, { event: "accept" }, { key: serviceKey })
+    expect([byService.body.details.reason, byService.body.details.guard]).to.deep.equal(["transition_guarded", "by_decider"])
+    expect((await bench.copy(slug)).adoption_state).to.equal("proposed")
+    const accepted = await bench.move(slug, "accept", { reason: "Good." })
+    expect(accepted).to.include({ adoption_state: "accepted", work_state: "in_progress" })
+    const { workstream, events } = await bench.ok("GET", `/${slug}`)
+    expect(workstream.spent_millicents).to.equal(120)
+    expect(events.some(({ actor_type, body }) => actor_type === "agent" && body.includes("proposes a result"))).to.equal(true)
+  })
+
+  it("keep an attempt that failed, was withdrawn, or was canceled with its run", async () => {
+    const slug = await bench.inWork("attempts", "worker")
+    bench.agent.answer(() => ({ status: 400 }))
+    await bench.ok("POST", `/${slug}/assignments/copy/attempts`)
+    expect((await bench.attempted(slug, "failed")).latest_attempt?.terminal_reason).to.contain("answered 400")
+    bench.agent.answer(() => ({ status: 202 }))
+    const { latest_attempt } = await bench.ok<Assignment>("POST", `/${slug}/assignments/copy/attempts`)
+    const run = `/v1/agent-runs/${latest_attempt?.agent_run_id}`
+    await until("the run waiting", async () => (await bench.host.api<{ state: string }>("GET", run)).body.state === "waiting")
+    const early = await bench.call("POST", `/${slug}/assignments/copy/attempts/end`, { event: "submit", summary: "Mine" })
+    expect(early.body.details.guard).to.equal("own_run")
+    await bench.ok("POST", `/${slug}/assignments/copy/attempts/end`, { event: "cancel" })
+    expect((await bench.host.api<{ state: string }>("GET", run)).body.state).to.equal("canceled")
+    bench.agent.answer(() => "Here.")
+    await bench.ok("POST", `/${slug}/assignments/copy/attempts`)
+    await bench.attempted(slug, "submitted")
+    expect(await bench.ok("POST", `/${slug}/assignments/copy/attempts/end`, { event: "withdraw" })).to.include({ adoption_state: "none" })
+    const { attempts } = await bench.ok<{ attempts: { attempt_number: number; state: string }[] }>(
+      "GET",
+      `/${slug}/assignments/copy/attempts`,
+    )
+    expect(attempts.map(({ state }) => state)).to.deep.equal(["withdrawn", "canceled", "failed"])
+  })
+
+  it("let a person be responsible, who submits what was made", async () => {
+    const me = (await bench.host.api<{ user: { id: string } }>("GET", "/v1/me")).body.user.id
+    const slug = await bench.inWork("person", `human:${me}`)
+    await bench.ok("POST", `/${slug}/assignments/copy/attempts`)
+    const handles = [{ resource_type: "page", resource_id: "p", revision_ref: "1" }]
+    const ended = await bench.ok<Assignment>("POST", `/${slug}/assignments/copy/attempts/end`, {
+      event: "submit",
+      summary: "Done",
+      handles,
+    })
+    expect(ended.latest_attempt).to.deep.include({ state: "submitted", agent_run_id: null, handles })
+    expect(ended.adoption_state).to.equal("proposed")
+    const nobody = await bench.call("POST", `/${slug}/assignments/copy/transitions`, {
+      event: "assign",
+      assigned_agent_key: "human:nobody",
+    })
+    expect(nobody.body.details.reason).to.equal("assignee_not_found")
+  })
+
+  it("charge models to the budget, and refuse what it does not hold", async () => {
+    // An estimate is from above: 2,000 tokens of answer and what is read.
+    const slug = await bench.inWork("budget", "writer", { token_budget_millicents: 2_100 })
+    await bench.ok("POST", `/${slug}/assignments/copy/attempts`)
+    await bench.attempted(slug, "submitted")
+    await bench.move(slug, "reject")
+    await bench.ok("POST", `/${slug}/assignments/copy/attempts`)
+    const refused = await bench.attempted(slug, "failed")
+    expect(refused.latest_attempt?.terminal_reason).to.contain("spent 120 of its 2100 millicents")
+    expect((await bench.ok("GET", `/${slug}`)).workstream.spent_millicents).to.equal(120)
+    await bench.ok("PATCH", `/${slug}`, { token_budget_millicents: 120 })
+    const spent = await bench.call("POST", `/${slug}/assignments/copy/attempts`)
+    expect([spent.status, spent.body.details.reason]).to.deep.equal([429, "workstream_budget_spent"])
+  })
+
+  it("supersede a decision when another is authorized, and tell both from one snapshot", async () => {
+    const slug = await bench.inWork("decisions")
+    const propose = (decision: string, more: object = {}) => bench.ok("POST", `/${slug}/decisions`, { decision, what: decision, ...more })
+    await propose("print")
+    expect((await decide(slug, "print", "authorize", { rationale: "Read." })).body).to.include({
+      status: "authorized",
+      decider_kind: "person",
+    })
+    await propose("web", { supersedes_decision_slug: "print" })
+    await propose("tv", { supersedes_decision_slug: "print" })
+    const byService = await decide(slug, "web", "authorize", {}, { key: serviceKey })
+    expect(byService.body.details.guard).to.equal("by_decider")
+    const slugs = (decisions: readonly Decision[]) => decisions.map((one) => one.slug)
+    expect(slugs((await bench.ok("GET", `/${slug}`)).current_decisions)).to.deep.equal(["tv", "web", "print"])
+    await decide(slug, "web", "authorize")
+    const whole = await bench.ok("GET", `/${slug}`)
+    expect(slugs(whole.current_decisions)).to.deep.equal(["tv", "web"])
+    expect(whole.recent_decisions).to.have.length(1)
+    expect(whole.recent_decisions[0]).to.include({ slug: "print", status: "superseded", superseded_by_decision_slug: "web" })
+    expect((await decide(slug, "tv", "authorize")).body.details.guard).to.equal("superseded_stands")
+    await decide(slug, "web", "begin")
+    expect((await decide(slug, "web", "report_achieved")).body.details.guard).to.equal("executed")
+    await decide(slug, "web", "succeed")
+    const reported = (await decide(slug, "web", "report_achieved", { outcome_label: "12 leads" })).body
+    expect(reported).to.include({ execution_status: "executed", outcome_status: "achieved", status: "authorized" })
+    const nowhere = "0199f3a2-7c1e-7d40-9b3a-5e2f6c8d1a04"
+    expect((await bench.call("POST", `/${slug}/decisions`, { decision: "x", what: "x", approval_id: nowhere })).status).to.equal(404)
+    const unknown = await bench.call("POST", `/${slug}/decisions`, { decision: "x", what: "x", supersedes_decision_slug: "none" })
+    expect(unknown.body.details.reason).to.equal("workstream_part_not_found")
+  })
+
+  it("count escalations by the day", async () => {
+    const slug = await bench.inWork("escalate", "writer", { escalation_budget_per_day: 2 })
+    const ask = () => bench.call<{ escalations_today: number } & Refusal>("POST", `/${slug}/escalations`, { reason: "Help." })
+    expect([(await ask()).body.escalations_today, (await ask()).body.escalations_today]).to.deep.equal([1, 2])
+    const third = await ask()
+    expect([third.status, third.body.details.reason]).to.deep.equal([429, "escalations_spent"])
+    await bench.host.clock.move(86_400_000)
+    expect((await until("an answer", async () => ((await ask()).status === 200 ? ask() : undefined))).body.escalations_today).to.equal(2)
+  })
+
+  it("take external refs whole, at the revision that they were made for, and over REST alone", async () => {
+    const { workstream } = await bench.ok("POST", "", { title: "Refs", slug: "refs" })
+    const ref = { provider: "ads", account_id: "1", kind: "campaign", external_id: "c", label: "C" }
+    const put = (external_refs: unknown, expected_revision = workstream.revision, options: object = {}) =>
+      bench.call("PUT", "/refs/external-refs", { expected_revision, external_refs }, options)
+    const stale = await put([ref], 7)
+    expect([stale.status, stale.body.details.reason, stale.body.details.current_revision]).to.deep.equal([409, "revision_mismatch", 1])
+    const twice = await put([ref, { ...ref, label: "Another label" }])
+    expect([twice.body.details.reason, twice.body.details.fields?.[0]?.path]).to.deep.equal(["duplicate_external_refs", "external_refs.1"])
+    expect((await put([{ ...ref, external_id: " " }])).body.details.fields?.[0]?.path).to.equal("external_refs.0.external_id")
+    const set = await put([ref])
+    expect([set.status, set.body.workstream.revision, set.body.workstream.external_refs]).to.deep.equal([200, 2, [ref]])
+    expect(set.body).to.deep.equal(await bench.ok("GET", "/refs"))
+    expect((await put([], 2)).body.workstream.external_refs).to.deep.equal([])
+    expect((await put([ref], 2)).body.details.reason).to.equal("revision_mismatch")
+  })
+
+  it("are changed no more once archived, and count nothing meanwhile as open", async () => {
+    const slug = await bench.inWork("archived")
+    const open = await bench.call("POST", `/${slug}/archive`)
+    expect([open.body.details.reason, open.body.details.guard]).to.deep.equal(["transition_guarded", "settled"])
+    await bench.move(slug, "cancel")
+    expect((await bench.ok("POST", `/${slug}/archive`)).workstream.status).to.equal("archived")
+    for (const [path, body] of [
+      ["events", { body: "x" }],
+      ["phases", { phase: "x", title: "x" }],
+      ["assignments", { assignment: "x", objective: "x" }],
+    ] as const)
+      expect((await bench.call("POST", `/${slug}/${path}`, body)).body.details.reason).to.equal("workstream_archived")
+    expect((await bench.call("GET", "/nowhere")).body.details.reason).to.equal("workstream_not_found")
+  })
+
+  it("do not let a service's own key take the place of persons", async () => {
+    const autonomous = { title: "Auto", slug: "auto", autonomy_mode: "autonomous" }
+    const refused = await bench.call("POST", "", autonomous, { key: serviceKey })
+    expect([refused.status, refused.body.details.reason]).to.deep.equal([403, "for_persons"])
+    await bench.inWork("auto", "writer", { autonomy_mode: "autonomous" })
+    await bench.ok("POST", "/auto/decisions", { decision: "go", what: "Go." })
+    expect((await decide("auto", "go", "authorize", {}, { key: serviceKey })).body).to.include({
+      status: "authorized",
+      decider_kind: "agent",
+    })
+  })
+
+  it("follow, tell their channel, and hold no more parts than they may", async () => {
+    const slug = await bench.inWork("followed")
+    await bench.ok("POST", `/${slug}/follow`)
+    expect((await bench.ok("GET", `/${slug}`)).following).to.equal(true)
+    expect((await bench.call("GET", `/${slug}`, undefined, { key: serviceKey })).body.following).to.equal(false)
+    await bench.ok("POST", `/${slug}/unfollow`)
+    expect((await bench.ok("GET", `/${slug}`)).following).to.equal(false)
+    const told = await bench.host.broadcasts(`workstreams:${slug}`)
+    expect(told.map(({ event }) => event)).to.include.members(["created", "moved", "assignment_added", "assignment_moved"])
+    const { workstream } = await bench.ok("GET", `/${slug}`)
+    await bench.host.get(UnitsOfWork).run((work) => {
+      for (let n = 0; n < 100; n++) work.in(PartCollection, bench.host.organization.id).insert(phase(workstream.id, n) as never)
+    })
+    const full = await bench.call("POST", `/${slug}/phases`, { phase: "more", title: "More" })
+    expect(full.body.details.reason).to.equal("workstream_full")
+    expect((await bench.call("POST", `/${slug}/phases`, { phase: "p-1", title: "Again" })).body.details.reason).to.equal("slug_taken")
+  })
+
+  it("are read in three queries, however many events they have", async () => {
+    const slug = await bench.inWork("queried")
+    const { workstream } = await bench.ok("GET", `/${slug}`)
+    const store = bench.host.get(Store)
+    const open = store.open.bind(store)
+    let queries = 0
+    const counted = (spec: { name: string }, organization: string) => {
+      const collection = open(spec as never, organization)
+      if (![WorkstreamCollection.name, PartCollection.name, EventCollection.name].includes(spec.name)) return collection
+      return new Proxy(collection, {
+        get(target, name) {
+          if (["get", "first", "find", "count", "stream"].includes(String(name))) queries++
+          const member = Reflect.get(target, name) as unknown
+          return typeof member === "function" ? member.bind(target) : member
+        },
+      })
+    }
+    store.open = counted as unknown as typeof store.open
+    try {
+      for (const ref of [slug, workstream.id]) {
+        queries = 0
+        await bench.ok<Whole>("GET", `/${ref}`)
+        expect(queries).to.equal(3)
+      }
+    } finally {
+      store.open = open as typeof store.open
+    }
+  })
+})
+
+function phase(workstream_id: string, n: number): Record<string, Json> {
+  const at = new Date(0).toISOString()
+  const [id, slug] = [`0199f3a2-7c1e-7d40-9b3a-${String(n).padStart(12, "0")}`, `p-${n}`]
+  const own = { kind: "phase", title: slug, status: "pending", skill_slug: "", thread_id: null, sort_order: n, started_at: null }
+  return { id, workstream_id, slug, revision: 1, created_at: at, updated_at: at, completed_at: null, ...own }
+}
