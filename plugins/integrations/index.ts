@@ -84,8 +84,12 @@ export default definePlugin({
         jobs: JobQueue,
         live: Live,
         schedule: HealthScheduleToken,
+        organizations: Organizations,
       },
-      create: (deps) => createOAuth(deps, config.oauth_clients),
+      create({ organizations, ...deps }) {
+        const organizationName = async (id: string) => (await organizations.byId(id))?.name ?? ""
+        return createOAuth({ ...deps, organizationName }, config.oauth_clients)
+      },
       stop: ({ access }) => access.settled(),
     })
     registrar.jobs(revokeGrant)

@@ -72,6 +72,17 @@ const OAuth2 = z.strictObject({
   scopes: z.array(z.string().min(1).max(500)).max(100).default([]).describe("Asked for where a caller names none."),
   scope_separator: z.string().min(1).max(3).default(" "),
   client_auth: z.enum(["basic", "body"]).default("body").describe("How the client proves itself at the token URL."),
+  token_body: z.enum(["form", "json"]).default("form").describe("How requests to the token and revocation URLs are written."),
+  revocation_auth: z
+    .enum(["client", "token"])
+    .default("client")
+    .describe("`client`: as RFC 7009 has it; `token`: the access token revokes itself, as bearer."),
+  bearer_types: z.array(z.string().min(1).max(50)).max(10).default([]).describe("Token types of the vendor's own that are sent as bearer."),
+  invalid_grant_codes: z
+    .array(z.string().min(1).max(100))
+    .max(50)
+    .default([])
+    .describe("Error codes of the vendor's own that say that a code or token is not valid."),
   authorization_parameters: z.record(z.string(), z.string().max(500)).default({}).describe("Added to the authorization URL."),
   origin_from: OriginFrom.optional(),
   authorise: Authorise.default({ in: "bearer" }),

@@ -22,7 +22,7 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
     summary,
     kind: auth.api_key || auth.basic ? "native" : "oauth",
     document,
-    ...(auth.oauth2 ? { oauth: providerOf(auth.oauth2) } : {}),
+    ...(auth.oauth2 ? { oauth: providerOf(auth.oauth2, document) } : {}),
     credentials: credentialsOf(document),
     check(given: Given, { http }) {
       const { url, headers } = baseOf(document, given)
@@ -34,9 +34,9 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
   })
 }
 
-function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>): OAuthProvider {
+function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>, { base_url, headers }: AppDocument): OAuthProvider {
   const { issuer, authorization_url, token_url, revocation_url, client_auth, scopes, scope_separator, authorization_parameters } = oauth2
-  const { origin_from: told } = oauth2
+  const { origin_from: told, token_body, revocation_auth, bearer_types, invalid_grant_codes } = oauth2
   return {
     issuer,
     authorization_endpoint: authorization_url,
@@ -46,6 +46,12 @@ function providerOf(oauth2: NonNullable<AppDocument["auth"]["oauth2"]>): OAuthPr
     scopes,
     scope_separator,
     parameters: authorization_parameters,
+    // An authorization server that is part of the API wants what the API wants, such as a version.
+    headers: base_url.startsWith(`${new URL(token_url).origin}/`) ? headers : {},
+    token_body,
+    revocation_auth,
+    bearer_types,
+    invalid_grant_codes,
     api_origin: told && { url: told.url, field: told.field, hosts: told.hosts, sent: (token) => sentSecret(told.authorise, token) },
   }
 }

@@ -23,6 +23,7 @@ import type { OrganizationApps } from "../own-apps/organization-apps.ts"
 import type { OAuthClients } from "./clients.ts"
 import { type Authorization, type AuthorizationState, AuthorizationStates, hashed, Tickets, verifierContext } from "./collections.ts"
 import type { GrantStore } from "./grant-store.ts"
+import type { Asked } from "./pages.ts"
 import type { OAuthProtocol, TokenAnswer } from "./protocol.ts"
 import type { OAuthClient, OAuthProvider } from "./provider.ts"
 import type { Revocation } from "./revocation.ts"
@@ -41,6 +42,7 @@ export interface AuthorizationDeps {
   readonly grants: GrantStore
   readonly revocation: Revocation
   readonly log: Logger
+  readonly organizationName: (id: string) => Promise<string>
 }
 
 export const oauthPath = "/v1/integrations/oauth"
@@ -48,9 +50,8 @@ export const lifeMs = 600_000
 /** Previews of links open them too; each state is a document. */
 const maxOpenings = 20
 
-/** Where a browser is sent, and the cookie that binds it. */
-export interface Departure {
-  readonly location: string
+/** Where a browser is sent, for whom, and the cookie that binds it. */
+export interface Departure extends Asked {
   readonly cookie: { readonly name: string; readonly value: string }
 }
 
@@ -96,10 +97,12 @@ export class Authorizations {
 
   /** A browser opens connect_url. Throws UnknownAuthorization, or AppError. */
   async open(ticketText: string): Promise<Departure> {
-    const { store, works, vault, protocol } = this.#deps
+    const { store, works, vault, protocol, organizationName } = this.#deps
     const ticket = await store.open(Tickets).get(hashed(ticketText))
     if (!ticket || this.#isOver(ticket) || ticket.opened >= maxOpenings) throw new UnknownAuthorization()
-    const { provider, client } = await this.#party(ticket)
+    const { app, provider, client } = await this.#party(ticket)
+    const connection = await store.open(Connections, ticket.organization).get(ticket.integration_id)
+    if (!connection) throw new UnknownAuthorization()
     const [state, browser, verifier] = [secret(), secret(), secret()]
     const id = hashed(state)
     const redirectUri = this.#redirectUri(ticket.app)
@@ -113,7 +116,14 @@ export class Authorizations {
         ...shared, id, ticket_id: ticket.id, browser: hashed(browser), verifier: sealed, expires_at: this.#end(),
       }) // biome-ignore format: one document
     })
-    return { location, cookie: { name: cookieName(id), value: browser } }
+    return {
+      app: app.document?.name ?? app.name,
+      connection: connection.name,
+      organization: await organizationName(ticket.organization),
+      scopes,
+      location,
+      cookie: { name: cookieName(id), value: browser },
+    }
   }
 
   /** The browser comes back from the authorization server. Throws UnknownAuthorization or AuthorizationFailed. */

@@ -4,6 +4,7 @@ import * as oauth from "oauth4webapi"
 import { AppError, type OutgoingHttp } from "#core"
 import { originOf, toldAt } from "./api-origin.ts"
 import type { OAuthClient, OAuthProvider } from "./provider.ts"
+import { standardAnswer } from "./vendor-answers.ts"
 
 /** What a token endpoint answered. */
 export interface TokenAnswer {
@@ -39,6 +40,7 @@ interface Exchange {
 
 /** Longer than most servers take: a response that nobody waits for may hold the only valid refresh token. */
 export const tokenTimeoutMs = 60_000
+const maxAnswerBytes = 262_144
 
 export class OAuthProtocol {
   readonly #http: OutgoingHttp
@@ -101,16 +103,30 @@ export class OAuthProtocol {
     })
   }
 
-  /** Does nothing where the server offers no revocation. */
-  async revoke(provider: OAuthProvider, client: OAuthClient, tokens: readonly string[]): Promise<void> {
-    await this.#asked(provider, async (server, options) => {
-      if (!server.revocation_endpoint) return
-      for (const token of tokens) {
-        const registered = { client_id: client.client_id }
-        const answer = await oauth.revocationRequest(server, registered, authenticationOf(provider, client), token, options)
-        await oauth.processRevocationResponse(answer)
+  /** Does nothing where the server offers no revocation, and for a token that is not valid any more. */
+  async revoke(
+    provider: OAuthProvider,
+    client: OAuthClient,
+    { access_token, refresh_token }: Pick<TokenAnswer, "access_token" | "refresh_token">,
+  ): Promise<void> {
+    const { revocation_endpoint: url, revocation_auth } = provider
+    if (url === undefined) return
+    const isOfToken = revocation_auth === "token"
+    const tokens = refresh_token === undefined || isOfToken ? [access_token] : [refresh_token, access_token]
+    for (const token of tokens) {
+      try {
+        await this.#asked(provider, async (server, options) => {
+          const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-www-form-urlencoded" }
+          const registered = { client_id: client.client_id }
+          const answer = isOfToken
+            ? await options[oauth.customFetch](url, { method: "POST", headers, body: "" })
+            : await oauth.revocationRequest(server, registered, authenticationOf(provider, client), token, options)
+          await oauth.processRevocationResponse(answer)
+        })
+      } catch (error) {
+        if (!(error instanceof GrantRefused)) throw error
       }
-    })
+    }
   }
 
   async #asked<T>(provider: OAuthProvider, ask: (server: oauth.AuthorizationServer, options: RequestOptions) => Promise<T>): Promise<T> {
@@ -127,22 +143,26 @@ export class OAuthProtocol {
     }
   }
 
-  #options({ token_endpoint }: OAuthProvider): RequestOptions {
+  #options(provider: OAuthProvider): RequestOptions {
     return {
       // Endpoints are declared with http on loopback alone.
-      [oauth.allowInsecureRequests]: token_endpoint.startsWith("http:"),
+      [oauth.allowInsecureRequests]: provider.token_endpoint.startsWith("http:"),
       [oauth.customFetch]: async (url: string, { method, headers, body }: FetchOptions) => {
-        const answer = await this.#http.fetch({
+        const form = body === undefined || body === null ? "" : String(body)
+        const isJson = provider.token_body === "json"
+        const answered = await this.#http.fetch({
           url,
           method,
-          headers,
+          headers: { ...provider.headers, ...headers, ...(isJson ? { "content-type": "application/json" } : {}) },
           redirects: "manual",
           timeoutMs: tokenTimeoutMs,
-          ...(body === undefined || body === null ? {} : { body: typeof body === "string" ? body : String(body) }),
+          maxBytes: maxAnswerBytes,
+          body: isJson ? JSON.stringify(Object.fromEntries(new URLSearchParams(form))) : form,
         })
-        const type = answer.headers["content-type"]
-        const empty = [204, 205, 304].includes(answer.status)
-        return new Response(empty ? null : answer.text, { status: answer.status, headers: type ? { "content-type": type } : {} })
+        const { status, text, json } = standardAnswer(provider, answered)
+        const type = json ? "application/json" : answered.headers["content-type"]
+        const empty = [204, 205, 304].includes(status)
+        return new Response(empty ? null : text, { status, headers: type ? { "content-type": type } : {} })
       },
     }
   }

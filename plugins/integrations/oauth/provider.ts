@@ -12,6 +12,15 @@ export interface OAuthProvider {
   readonly scope_separator: string
   /** Added to the authorization request. */
   readonly parameters: Readonly<Record<string, string>>
+  /** Sent with requests to the token and revocation endpoints. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly token_body: "form" | "json"
+  /** `token`: the access token revokes itself. */
+  readonly revocation_auth: "client" | "token"
+  /** Beside "bearer". */
+  readonly bearer_types: readonly string[]
+  /** Beside `invalid_grant`. */
+  readonly invalid_grant_codes: readonly string[]
   /** Of an API whose origin differs between accounts. */
   readonly api_origin: ApiOrigin | undefined
 }

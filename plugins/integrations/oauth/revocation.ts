@@ -56,8 +56,7 @@ export class Revocation {
     const { vault, apps, clients, protocol } = this.#deps
     const app = await apps.find(organization, ref)
     if (!app?.oauth) return
-    const { access_token, refresh_token } = JSON.parse(vault.open(sealed, jobSealContext(jobId))) as Tokens
-    const tokens = refresh_token === undefined ? [access_token] : [refresh_token, access_token]
+    const tokens = JSON.parse(vault.open(sealed, jobSealContext(jobId))) as Tokens
     await protocol.revoke(app.oauth, await clients.of(organization, app, client_id), tokens)
   }
 }

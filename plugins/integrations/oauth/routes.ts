@@ -1,7 +1,9 @@
 // What a browser opens: connect_url, which sends it to the authorization server, and the callback it comes back to.
+import { parseCookie, stringifySetCookie } from "cookie"
 import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, type RouteResponse, token } from "#core"
 import { AuthorizationFailed, type Authorizations, lifeMs, oauthPath, UnknownAuthorization } from "./authorization.ts"
 import type { Authorization } from "./collections.ts"
+import { askingPage, messagePage, unstored } from "./pages.ts"
 import { AuthorizationDenied, GrantRefused } from "./protocol.ts"
 
 export const AuthorizationFlow = token<Authorizations>("OAuth authorizations")
@@ -13,21 +15,23 @@ export const authorize = defineRoute({
   path: `${oauthPath}/authorize`,
   inject: { flow: AuthorizationFlow, publicUrl: PublicUrl },
   document: {
-    description: "Sends the browser to the app's authorization server, with a cookie that binds the authorization to it.",
+    description:
+      "Shows which organization asks for access, with a link to the app's authorization server, and a cookie that binds the authorization to the browser.",
     query: { ticket: "As in connect_url; valid for ten minutes." },
     answers: {
-      "303": { description: "To the authorization server." },
+      "200": { description: "What is asked for, and by whom.", type: "text/html" },
       "400": { description: "The link is not valid.", type: "text/html" },
     },
   },
   async handle({ request, deps }) {
     try {
-      const { location, cookie } = await deps.flow.open(request.query.get("ticket") ?? "")
-      const secure = deps.publicUrl().startsWith("https:") ? "; Secure" : ""
-      const bound = `${cookie.name}=${cookie.value}; Path=${cookiePath(deps.publicUrl)}; Max-Age=${lifeMs / 1_000}; HttpOnly; SameSite=Lax${secure}`
-      return { status: 303, headers: { ...unstored, Location: location, "Set-Cookie": bound } }
+      const { cookie, ...asked } = await deps.flow.open(request.query.get("ticket") ?? "")
+      const secure = deps.publicUrl().startsWith("https:")
+      const bound = { path: cookiePath(deps.publicUrl), maxAge: lifeMs / 1_000, httpOnly: true, sameSite: "lax", secure } as const
+      return askingPage(asked, stringifySetCookie({ ...cookie, ...bound }))
     } catch (error) {
-      if (error instanceof UnknownAuthorization) return page(400, "This link is not valid any more. Connect the app again for a new one.")
+      if (error instanceof UnknownAuthorization)
+        return messagePage(400, "This link is not valid any more. Connect the app again for a new one.")
       throw error
     }
   },
@@ -52,13 +56,13 @@ export const callback = defineRoute({
     },
   },
   async handle({ request, deps }) {
-    const cookies = cookiesOf(request.headers["cookie"] ?? "")
+    const cookies = parseCookie(request.headers["cookie"] ?? "")
     try {
-      const { authorization } = await deps.flow.finish(request.params["app"] ?? "", request.query, (name) => cookies.get(name))
+      const { authorization } = await deps.flow.finish(request.params["app"] ?? "", request.query, (name) => cookies[name])
       return ended(authorization, 200, { status: "connected" }, `${authorization.app} is connected. You can close this window.`)
     } catch (error) {
       if (error instanceof UnknownAuthorization) {
-        return page(
+        return messagePage(
           400,
           "This authorization is not valid: it was used before, has expired, or began in another browser. Connect the app again.",
         )
@@ -80,37 +84,15 @@ export const callback = defineRoute({
   },
 })
 
-const unstored = { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" }
-
 /** To the user's return_url with what came of it, or a page that says it. */
 function ended({ return_url, integration_id }: Authorization, status: number, result: Record<string, string>, text: string): RouteResponse {
-  if (return_url === "") return page(status, text)
+  if (return_url === "") return messagePage(status, text)
   const url = new URL(return_url)
   for (const [name, value] of Object.entries({ ...result, integration_id })) url.searchParams.set(name, value)
   return { status: 303, headers: { ...unstored, Location: url.href } }
 }
 
-/** `text` holds names of apps and fixed words only. */
-function page(status: number, text: string): RouteResponse {
-  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Millrace</title><p>${text.replaceAll(/[<&]/g, "")}</p></html>\n`
-  const headers = {
-    ...unstored,
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-  }
-  return { status, headers, body }
-}
-
 /** Of the public URL, which may have a path before the service's own. */
 function cookiePath(publicUrl: PublicUrlOf): string {
   return new URL(`${publicUrl()}${oauthPath}`).pathname
-}
-
-function cookiesOf(header: string): Map<string, string> {
-  return new Map(
-    header.split(";").map((pair) => {
-      const [name = "", ...value] = pair.split("=")
-      return [name.trim(), value.join("=").trim()]
-    }),
-  )
 }

@@ -48,6 +48,7 @@ interface OAuthDeps {
   readonly jobs: JobQueue
   readonly live: Live
   readonly schedule: HealthSchedule
+  readonly organizationName: (id: string) => Promise<string>
 }
 
 export function createOAuth(deps: OAuthDeps, configured: Readonly<Record<string, OAuthClient>>): OAuth {

@@ -11,7 +11,10 @@ export class Browser {
   /** Every Set-Cookie of every answer. */
   readonly given: string[] = []
 
-  /** Opens a URL and follows redirects, until an answer is none or the next URL is one that `stops` names. */
+  /** Pages that asked to continue. */
+  readonly asked: string[] = []
+
+  /** Opens a URL and follows redirects, and the link of a page that asks to continue, until an answer is none or the next URL is one that `stops` names. */
   async open(start: string, stops: (url: string) => boolean = () => false): Promise<Seen> {
     let url = start
     for (let hops = 0; hops < 20; hops++) {
@@ -26,9 +29,13 @@ export class Browser {
         if (value === "" || /expires=Thu, 01 Jan 1970/i.test(line)) jar.delete(name)
         else jar.set(name, value)
       }
-      const location = answer.headers.get("location")
       const text = await answer.text()
-      if (answer.status < 300 || answer.status > 399 || location === null) return { url, status: answer.status, text }
+      const link = /<a id="continue"[^>]* href="([^"]+)"/.exec(text)?.[1]
+      if (link !== undefined) this.asked.push(text)
+      const location = answer.headers.get("location") ?? link?.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)))
+      if (location === undefined || (link === undefined && (answer.status < 300 || answer.status > 399))) {
+        return { url, status: answer.status, text }
+      }
       url = new URL(location, url).href
       if (stops(url)) return { url, status: answer.status, text }
     }

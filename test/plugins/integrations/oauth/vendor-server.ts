@@ -1,7 +1,7 @@
 // A vendor on loopback whose authorization server grants to whoever asks and answers as a test says: for what vendors do
 // beside the standard. Codes, PKCE, client secrets and refresh tokens are checked; each grant has tokens of its own.
 import { createHash } from "node:crypto"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
 export const vendorClient = { client_id: "vendor-client", client_secret: "VENDOR-CLIENT-SECRET-0123456789" }
@@ -9,6 +9,8 @@ export const vendorClient = { client_id: "vendor-client", client_secret: "VENDOR
 export interface Asked {
   readonly path: string
   readonly authorization: string
+  readonly headers: IncomingHttpHeaders
+  readonly isJson: boolean
   readonly query: URLSearchParams
   readonly form: URLSearchParams
 }
@@ -58,7 +60,9 @@ export async function startVendorServer(): Promise<VendorServer> {
     let text = ""
     for await (const chunk of request.setEncoding("utf8")) text += String(chunk)
     const { authorization = "" } = request.headers
-    const asked = { path: url.pathname, authorization, query: url.searchParams, form: new URLSearchParams(text) }
+    const isJson = request.headers["content-type"] === "application/json" && text !== ""
+    const form = new URLSearchParams(isJson ? (JSON.parse(text) as Record<string, string>) : text)
+    const asked = { path: url.pathname, authorization, isJson, query: url.searchParams, form, headers: request.headers }
     own.asked.push(asked)
     const handler = own.on.get(url.pathname) ?? own.does
     handler(asked, response)

@@ -45,7 +45,7 @@ export interface VendorService {
   readonly host: TestHost
   readonly vendor: VendorServer
   /** Connects; the parameters that its return_url was given. */
-  connect(app: string, name?: string): Promise<Record<string, string>>
+  connect(app: string, name?: string, browser?: Browser): Promise<Record<string, string>>
   call(ref: string | undefined): Promise<OutgoingResponse>
   statusOf(ref: string | undefined): Promise<string>
   stop(): Promise<void>
@@ -70,11 +70,11 @@ export async function startVendorService(
   return {
     host,
     vendor,
-    async connect(app, name = app) {
+    async connect(app, name = app, browser = new Browser()) {
       const input = { app, name, share_with_org: true, return_url: returnUrl }
       const { status, body } = await host.api<{ connect_url: string }>("POST", "/v1/integrations-connect", input)
       if (status !== 200) throw new Error(`connect was answered ${status}: ${JSON.stringify(body)}`)
-      const { url } = await new Browser().open(body.connect_url, (next) => next.startsWith(returnUrl))
+      const { url } = await browser.open(body.connect_url, (next) => next.startsWith(returnUrl))
       return Object.fromEntries(new URL(url).searchParams)
     },
     call: (ref = "") => host.get(Integrations).call(host.organization.id, ref, { method: "GET", path: "/contacts" }),

@@ -1,0 +1,46 @@
+// The pages that a browser is shown on its way: what it is asked to allow, and how it went. Plain HTML without scripts;
+// names in them come from outside.
+import type { RouteResponse } from "#core"
+
+export const unstored = { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" }
+
+export interface Asked {
+  readonly app: string
+  readonly connection: string
+  readonly organization: string
+  readonly scopes: readonly string[]
+  /** Of the authorization server. */
+  readonly location: string
+}
+
+/** Names who gets access before the browser goes on: a link may have been sent by anybody. */
+export function askingPage({ app, connection, organization, scopes, location }: Asked, cookie: string): RouteResponse {
+  const asked = scopes.length > 0 ? `<p>It is asked for: ${scopes.map((scope) => `<code>${escaped(scope)}</code>`).join(", ")}.</p>` : ""
+  const body = [
+    `<h1>Connect ${escaped(app)}</h1>`,
+    `<p>The organization <strong>${escaped(organization)}</strong> asks for access to your account at ${escaped(app)}, as its integration <strong>${escaped(connection)}</strong>. Everyone there who may use the integration then acts with your access.</p>`,
+    asked,
+    `<p><a id="continue" rel="noreferrer" href="${escaped(location)}">Continue to ${escaped(new URL(location).host)}</a></p>`,
+    "<p>Did you not begin this yourself? Then close this window.</p>",
+  ].join("\n")
+  const { headers, ...page } = pageOf(200, `Connect ${escaped(app)}`, body)
+  return { ...page, headers: { ...headers, "Set-Cookie": cookie } }
+}
+
+export function messagePage(status: number, text: string): RouteResponse {
+  return pageOf(status, "Millrace", `<p>${escaped(text)}</p>`)
+}
+
+function pageOf(status: number, title: string, body: string): RouteResponse {
+  const headers = {
+    ...unstored,
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+  }
+  return { status, headers, body: `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title>\n${body}\n</html>\n` }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}
