@@ -1,18 +1,19 @@
 // Sending domains: an organization's own domains, from which mail leaves once DNS shows that they are set up.
-import { Clock, definePlugin, Ids, Live, Scheduler, Store, Vault } from "#core"
+import { Clock, definePlugin, Ids, Live, Log, Scheduler, Store, Vault } from "#core"
 import { Outgoing } from "#core/engine"
 import { Senders } from "../email/index.ts"
 import { sendingDomainsChannel } from "./channel.ts"
 import { checkJob } from "./checks/job.ts"
 import { SendingDomainCollection } from "./collections.ts"
-import { createLookup, DnsLookup, emptyLookup } from "./dns/lookup.ts"
+import { authoritativeLookup } from "./dns/authoritative.ts"
+import { askServer, configuredServers, createLookup, DnsLookup, emptyLookup } from "./dns/lookup.ts"
 import { createMailRoutes, MailRouteCollection, MailRoutes } from "./mail-routes.ts"
 import { disableDomain, enableDomain, verifyDomain } from "./operations/checking.ts"
 import { deleteDomain, getDomain, listDomains, registerDomain, updateDomain } from "./operations/domains.ts"
 import { reasons } from "./reasons.ts"
 import { chooseSender } from "./sender.ts"
 import { SendingDomains, SendingDomainsToken } from "./sending-domains.ts"
-import { Settings } from "./settings.ts"
+import { Settings, unsetHosts } from "./settings.ts"
 
 export { type Answer as DnsAnswer, DnsLookup, type Lookup } from "./dns/lookup.ts"
 export { type MailRoute, MailRoutes } from "./mail-routes.ts"
@@ -40,8 +41,16 @@ export default definePlugin({
     })
     registrar.provide(MailRoutes, { inject: { store: Store }, create: ({ store }) => createMailRoutes(store) })
     registrar.provide(SendingDomainsToken, {
-      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler, lookup: DnsLookup },
-      create: (deps) => new SendingDomains({ ...deps, settings }),
+      inject: { store: Store, clock: Clock, ids: Ids, vault: Vault, live: Live, scheduler: Scheduler, lookup: DnsLookup, log: Log },
+      create(deps) {
+        const parts = { recursive: deps.lookup, ask: askServer(settings) }
+        const ownLookup = () =>
+          deps.lookup === emptyLookup ? emptyLookup : authoritativeLookup({ ...parts, configured: configuredServers(settings) })
+        const unset = unsetHosts(settings)
+        if (unset.length > 0)
+          deps.log.info({ unset }, "sending domains cannot be verified: the hosts that their records point to are not set")
+        return new SendingDomains({ ...deps, ownLookup, settings })
+      },
     })
   },
 })

@@ -34,6 +34,8 @@ export interface DomainServices {
   readonly scheduler: Scheduler
   readonly vault: Vault
   readonly lookup: Lookup
+  /** One that asks the name servers of a zone themselves, for one check. */
+  readonly ownLookup: () => Lookup
   readonly settings: Settings
 }
 
@@ -131,7 +133,7 @@ export class SendingDomains {
   ): Promise<{ domain: StoredDomain; records: RecordCheck[] }> {
     if (domain.status === "disabled")
       throw new AppError("failed_precondition", `${domain.domain} is disabled; enable it first.`, { reason: "sending_domain_disabled" })
-    const records = await checkRecords(this.#services.lookup, domain.apex, domain.records)
+    const records = await checkRecords({ own: this.#services.ownLookup(), any: this.#services.lookup }, domain.apex, domain.records)
     const at = timestamp(this.#services.clock.now())
     const { status, error_reason, evidence, strikes } = afterCheck(domain, { at, records, asked })
     return { domain: this.#change(work, organization, domain, { status, error_reason, evidence, strikes, last_checked_at: at }), records }

@@ -26,6 +26,20 @@ export const Settings = z.strictObject({
 })
 export type Settings = z.output<typeof Settings>
 
+/** The end of the default hosts, which no DNS server of the world knows (RFC 6761 section 6.3). */
+const notInDns = ".localhost"
+
+/** Hosts that are as they ship, so that no domain can be verified against them. */
+export function unsetHosts({ spf_host, return_path_host, receiving_host }: Settings): string[] {
+  const hosts = { spf_host, return_path_host, receiving_host }
+  return Object.entries(hosts).flatMap(([name, host]) => (pointsNowhere(host) ? [name] : []))
+}
+
+/** Whether a record's value is, or ends in, a host that is not in DNS. */
+export function pointsNowhere(value: string): boolean {
+  return value.split(" ").some((part) => part.endsWith(notInDns))
+}
+
 /** Undefined for what is not an IP address with an optional port. */
 export function dnsServerOf(text: string): DnsServer | undefined {
   const [, bracketed, plain, port = "53"] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::(\d{1,5}))?$/i.exec(text) ?? []

@@ -6,14 +6,22 @@ import { spfFault, spfRecords } from "./spf.ts"
 
 type Judgement = Fault | Error | undefined
 
-/** Asks DNS about each record of a domain. `apex` is where its zone usually begins. */
-export function checkRecords(lookup: Lookup, apex: string, records: readonly ExpectedRecord[]): Promise<RecordCheck[]> {
-  return Promise.all(records.map((record) => checkRecord(lookup, apex, record)))
+export interface Lookups {
+  /** Of the domain's own names: asks the name servers of its zone. */
+  readonly own: Lookup
+  /** Of names of others, which its SPF record leads to. */
+  readonly any: Lookup
 }
 
-async function checkRecord(lookup: Lookup, apex: string, expected: ExpectedRecord): Promise<RecordCheck> {
+/** Asks DNS about each record of a domain. `apex` is where its zone usually begins. */
+export function checkRecords(lookups: Lookups, apex: string, records: readonly ExpectedRecord[]): Promise<RecordCheck[]> {
+  return Promise.all(records.map((record) => checkRecord(lookups, apex, record)))
+}
+
+async function checkRecord(lookups: Lookups, apex: string, expected: ExpectedRecord): Promise<RecordCheck> {
+  const lookup = lookups.own
   const answer = await lookup(expected.name, expected.type)
-  const judged = answer.known ? await judge(lookup, apex, expected, answer.values) : undefined
+  const judged = answer.known ? await judge(lookups, apex, expected, answer.values) : undefined
   const missing = judged !== undefined && !(judged instanceof Error) && judged.problem === "missing"
   const doubled = missing ? await doubledName(lookup, apex, expected) : undefined
   const shown = expected.kind === "spf" || expected.kind === "dmarc" ? withoutOthers(answer) : answer
@@ -25,9 +33,10 @@ function withoutOthers(answer: Answer): Answer {
   return answer.known ? { ...answer, values: answer.values.filter((value) => /v=(?:spf|dmarc)1/i.test(value)) } : answer
 }
 
-async function judge(lookup: Lookup, apex: string, expected: ExpectedRecord, values: readonly string[]): Promise<Judgement> {
+async function judge(lookups: Lookups, apex: string, expected: ExpectedRecord, values: readonly string[]): Promise<Judgement> {
+  const lookup = lookups.own
   if (expected.kind === "dkim") return dkimFault(expected, values)
-  if (expected.kind === "spf") return spfFault(lookup, expected, values)
+  if (expected.kind === "spf") return spfFault(lookups.any, expected, values)
   if (expected.kind === "return_path") return returnPathFault(lookup, expected, values)
   if (expected.kind === "dmarc") return dmarcFault(lookup, apex, expected, values)
   return mxFault(expected, values)

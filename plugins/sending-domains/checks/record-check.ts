@@ -3,7 +3,19 @@ import { z } from "zod"
 import type { Answer } from "../dns/lookup.ts"
 import type { ExpectedRecord } from "../records.ts"
 
-const problems = ["missing", "name_doubled", "quoted", "several", "split", "truncated", "different", "too_many_lookups", "proxied"] as const
+const problems = [
+  "missing",
+  "name_doubled",
+  "quoted",
+  "several",
+  "split",
+  "truncated",
+  "different",
+  "too_many_lookups",
+  "too_many_void_lookups",
+  "broken_include",
+  "proxied",
+] as const
 
 export const RecordCheck = z.object({
   record: z.enum(["dkim", "spf", "return_path", "dmarc", "mx"]),

@@ -1,18 +1,20 @@
 // Questions to DNS, as a recursive server answers them: what is there, whether the answer is authoritative or how long it
 // may still be cached, and when nothing can be told at all (SERVFAIL, refusals, timeouts), which says nothing about a record.
 import { getServers } from "node:dns"
-import { isIPv6 } from "node:net"
-import { type Packet, UDPClient } from "dns2"
+import type { Packet } from "dns2"
 import { token } from "#core"
 import { type DnsServer, dnsServerOf, type Settings } from "../settings.ts"
+import { exchange, type Question } from "./exchange.ts"
 
-export type RecordType = "A" | "AAAA" | "CNAME" | "MX" | "TXT"
+export type RecordType = Question["type"]
 
 export interface Known {
   readonly known: true
   /** Empty when DNS has none. TXT joined as RFC 7208 and 6376 say, MX as `10 host`, names in lower case. */
   readonly values: readonly string[]
   readonly authoritative: boolean
+  /** The answer names another name in place of records. */
+  readonly alias?: boolean
   /** Seconds for which the answer may be cached; null where it does not say. */
   readonly ttl: number | null
 }
@@ -28,16 +30,23 @@ export const DnsLookup = token<Lookup>("DnsLookup")
 const noError = 0
 const nameError = 3
 const rcodes: Readonly<Record<number, string>> = { 1: "FORMERR", 2: "SERVFAIL", 4: "NOTIMP", 5: "REFUSED" }
-const typeCodes: Readonly<Record<RecordType, number>> = { A: 1, AAAA: 28, CNAME: 5, MX: 15, TXT: 16 }
+const typeCodes: Readonly<Record<RecordType, number>> = { A: 1, AAAA: 28, CNAME: 5, MX: 15, NS: 2, TXT: 16 }
 const soaCode = 6
 
+export type AskServer = (server: DnsServer, question: Question) => Promise<Answer>
+
+/** The servers of the settings, or those of the system. */
+export function configuredServers({ dns_servers }: Pick<Settings, "dns_servers">): DnsServer[] {
+  return (dns_servers.length > 0 ? dns_servers : getServers()).flatMap((text) => dnsServerOf(text) ?? [])
+}
+
 /** Asks the servers in order until one can tell. */
-export function createLookup({ dns_servers, dns_timeout_ms }: Pick<Settings, "dns_servers" | "dns_timeout_ms">): Lookup {
+export function createLookup(settings: Pick<Settings, "dns_servers" | "dns_timeout_ms">): Lookup {
+  const ask = askServer(settings)
   return async (name, type) => {
-    const servers = (dns_servers.length > 0 ? dns_servers : getServers()).flatMap((text) => dnsServerOf(text) ?? [])
     const reasons: string[] = []
-    for (const server of servers) {
-      const answer = await askOne(server, dns_timeout_ms, name, type)
+    for (const server of configuredServers(settings)) {
+      const answer = await ask(server, { name, type, recursive: true })
       if (answer.known) return answer
       reasons.push(answer.why)
     }
@@ -48,21 +57,27 @@ export function createLookup({ dns_servers, dns_timeout_ms }: Pick<Settings, "dn
 /** The DNS of a service that is tried out or tested, which asks nobody: it holds no records. */
 export const emptyLookup: Lookup = async () => ({ known: true, values: [], authoritative: true, ttl: null })
 
-async function askOne({ address, port }: DnsServer, timeout: number, name: string, type: RecordType): Promise<Answer> {
-  const ask = UDPClient({ dns: address, port, timeout, socketType: isIPv6(address) ? "udp6" : "udp4" })
-  const server = port === 53 ? address : `${address}:${port}`
-  try {
-    return read(await ask(name, type), type, server)
-  } catch (error) {
-    return { known: false, why: `${server}: ${error instanceof Error ? error.message : String(error)}` }
+export function askServer({ dns_timeout_ms }: Pick<Settings, "dns_timeout_ms">): AskServer {
+  return async (server, question) => {
+    try {
+      return read(await exchange(server, question, dns_timeout_ms), question, serverText(server))
+    } catch (error) {
+      return { known: false, why: `${serverText(server)}: ${error instanceof Error ? error.message : String(error)}` }
+    }
   }
 }
 
-function read(packet: Packet, type: RecordType, server: string): Answer {
+export function serverText({ address, port }: DnsServer): string {
+  return port === 53 ? address : `${address}:${port}`
+}
+
+function read(packet: Packet, { name, type }: Question, server: string): Answer {
   const { rcode = noError, aa } = packet.header
   if (rcode !== noError && rcode !== nameError) return { known: false, why: `${server} answered ${rcodes[rcode] ?? `rcode ${rcode}`}` }
   if (packet.errors.length > 0) return { known: false, why: `${server} gave an answer that cannot be read` }
-  const records = packet.answers.filter((record) => record.type === typeCodes[type])
+  // Of an alias, the servers of its target's zone are not those of its own.
+  const isOwn = (record: Packet["answers"][number]) => type !== "NS" || host(record.name) === name.toLowerCase()
+  const records = packet.answers.filter((record) => record.type === typeCodes[type] && isOwn(record))
   const ttls = (records.length > 0 ? packet.answers : packet.authorities.filter((record) => record.type === soaCode)).map(
     ({ ttl }) => ttl ?? 0,
   )
@@ -70,6 +85,7 @@ function read(packet: Packet, type: RecordType, server: string): Answer {
     known: true,
     values: records.map((record) => textOf(record, type)),
     authoritative: Boolean(aa),
+    alias: records.length === 0 && packet.answers.some((record) => record.type === typeCodes.CNAME),
     ttl: ttls.length > 0 ? Math.min(...ttls) : null,
   }
 }
@@ -81,15 +97,18 @@ function textOf(record: Packet["answers"][number], type: RecordType): string {
     exchange = "",
     priority = 0,
     address = "",
+    ns = "",
   } = record as typeof record & {
     data?: string | string[]
     domain?: string
     exchange?: string
     priority?: number
     address?: string
+    ns?: string
   }
   if (type === "TXT") return Array.isArray(data) ? data.join("") : (data ?? "")
   if (type === "MX") return `${priority} ${host(exchange)}`
+  if (type === "NS") return host(ns)
   return type === "CNAME" ? host(domain) : address
 }
 

@@ -15,6 +15,7 @@ const readOnlyFields = [
   "from_email",
   "registered_receiving",
   "existing_mx_detected",
+  "warnings",
   "last_checked_at",
   "created_at",
   "updated_at",

@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { isMailAddress } from "../../email/index.ts"
 import { type StoredDomain, statuses } from "../collections.ts"
+import { pointsNowhere } from "../settings.ts"
 
 /** Fields that people may change. */
 export const identityFields = {
@@ -48,11 +49,15 @@ export const SendingDomain = z
     existing_mx_detected: z
       .boolean()
       .describe("The domain had mail records of a mailbox provider when it was registered: it cannot receive here, a subdomain can."),
+    warnings: z.array(z.string()).describe("What keeps the domain from being verified beside its own records."),
     last_checked_at: z.string().describe("RFC 3339; empty if never checked."),
     created_at: z.string(),
     updated_at: z.string(),
   })
   .meta({ id: "SendingDomain" })
+
+const unsetWarning =
+  "The records point to hosts that are not in DNS, as the service ships, so mail servers of the world never verify this domain. The operator sets spf_host, return_path_host and receiving_host in plugins.settings.sending-domains; then delete the domain and register it again."
 
 export function shown(stored: StoredDomain): z.input<typeof SendingDomain> {
   const { domain, status, from_local_part } = stored
@@ -68,6 +73,7 @@ export function shown(stored: StoredDomain): z.input<typeof SendingDomain> {
     receiving_enabled: stored.receiving_enabled,
     registered_receiving: stored.registered_receiving,
     existing_mx_detected: stored.existing_mx_detected,
+    warnings: stored.records.some(({ value }) => pointsNowhere(value)) ? [unsetWarning] : [],
     last_checked_at: stored.last_checked_at ?? "",
     created_at: stored.created_at,
     updated_at: stored.updated_at,

@@ -1,0 +1,167 @@
+// What a check finds of a domain's records, and at whom it asks. The store has no part in it, so one suffices.
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { patiently } from "../../waiting.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+import { type DnsServer, listenForDns } from "./dns-server.ts"
+
+interface Domain {
+  readonly domain: string
+  readonly status: string
+  readonly error_reason: string
+  readonly from_email: string
+  readonly last_checked_at: string
+  readonly dns_records: { name: string; type: "CNAME" | "MX" | "TXT"; value: string }[]
+}
+interface RecordCheck {
+  readonly record: string
+  readonly state: string
+  readonly problem: string | null
+  readonly found: string[]
+  readonly where: string
+  readonly ttl_s: number | null
+  readonly fix: string
+}
+interface Verified {
+  readonly sending_domain: Domain
+  readonly records: RecordCheck[]
+}
+
+describe("records of sending domains", () => {
+  let host: TestHost
+  let dns: DnsServer
+  before(async () => {
+    dns = await listenForDns()
+    dns.set("spf.sender.com", "TXT", "v=spf1 ip4:192.0.2.1 -all")
+    host = await testHost({
+      capture: false,
+      env: pluginSettings({
+        "sending-domains": {
+          dns_servers: [dns.address],
+          dns_timeout_ms: 2_000,
+          spf_host: "spf.sender.com",
+          return_path_host: "bounce.sender.com",
+        },
+      }),
+    })
+  })
+  after(async () => {
+    await host.stop()
+    await dns.close()
+  })
+
+  const path = "/v1/sending-domains"
+  const api = <T>(method: string, at: string, body?: object) => patiently(() => host.api<T>(method, at, body))
+  const verify = async (domain: string) => {
+    const { status, body } = await api<Verified>("POST", `${path}/${domain}/verify`)
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return { ...body, of: (record: string) => body.records.find((one) => one.record === record) }
+  }
+  /** Registers a domain, and creates its records as its customer would. */
+  const made = async (domain: string, more: object = {}) => {
+    const { body } = await api<Domain>("POST", path, { domain, ...more })
+    for (const { name, type, value } of body.dns_records) dns.set(name, type, value)
+    const [dkim, spf, returnPath, dmarc] = body.dns_records
+    if (!dkim || !spf || !returnPath || !dmarc) throw new Error(`records are missing: ${JSON.stringify(body)}`)
+    return { dkim, spf, returnPath, dmarc }
+  }
+
+  it("name the mistakes that are made often, with what mends them", async () => {
+    const one = await made("bad.com")
+    const { dkim, spf, returnPath, dmarc } = one
+    const restore = () => {
+      for (const { name, type, value } of Object.values(one)) dns.set(name, type, value)
+    }
+    const expectFault = async (record: string, problem: string, ...fix: string[]) => {
+      const { sending_domain, of } = await verify("bad.com")
+      expect(of(record), `${record} ${problem}`).to.include({ state: "wrong", problem })
+      for (const part of fix) expect(of(record)?.fix).to.contain(part)
+      expect(sending_domain).to.include({ status: "failed", from_email: "" })
+      expect(sending_domain.error_reason).to.contain(`${record} (`).and.contain(problem)
+      restore()
+    }
+    dns.set(dkim.name, "TXT")
+    await expectFault("dkim", "missing", dkim.name, dkim.value)
+    dns.set(dkim.name, "TXT")
+    dns.set(`${dkim.name}.bad.com`, "TXT", dkim.value)
+    await expectFault("dkim", "name_doubled", `${dkim.name}.bad.com`, `Enter the name as ${dkim.name.replace(".bad.com", "")}`)
+    dns.set(dkim.name, "TXT", `"${dkim.value}"`)
+    await expectFault("dkim", "quoted", dkim.value)
+    dns.set(dkim.name, "TXT", dkim.value.slice(0, 255))
+    await expectFault("dkim", "truncated", dkim.value)
+    dns.set(dkim.name, "TXT", dkim.value.slice(0, 200), dkim.value.slice(200))
+    await expectFault("dkim", "split", dkim.value)
+    dns.set(dkim.name, "TXT", "v=DKIM1; k=rsa; p=AAAA")
+    await expectFault("dkim", "different", dkim.value)
+    dns.set("bad.com", "TXT", "v=spf1 mx -all", spf.value, "other=1")
+    await expectFault("spf", "several", "v=spf1 mx include:spf.sender.com ~all")
+    dns.set("bad.com", "TXT", "v=spf1 mx -all")
+    await expectFault("spf", "different", "v=spf1 mx include:spf.sender.com -all")
+    dns.set("many.net", "TXT", `v=spf1 ${[1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `exists:e${n}.many.net`).join(" ")} -all`)
+    dns.set("bad.com", "TXT", "v=spf1 include:spf.sender.com include:many.net -all")
+    await expectFault("spf", "too_many_lookups", "10")
+    dns.set("bad.com", "TXT", "v=spf1 include:spf.sender.com include:nothing.net -all")
+    await expectFault("spf", "broken_include", "nothing.net has no SPF record")
+    dns.set("twice.net", "TXT", "v=spf1 -all", "v=spf1 +all")
+    dns.set("bad.com", "TXT", "v=spf1 include:spf.sender.com redirect=twice.net")
+    await expectFault("spf", "broken_include", "twice.net has 2 SPF records")
+    dns.set("bad.com", "TXT", "v=spf1 a mx:none.net include:spf.sender.com a:other.net/24 -all")
+    await expectFault("spf", "too_many_void_lookups", "2")
+    dns.set(returnPath.name, "CNAME")
+    dns.set(returnPath.name, "A", "198.51.100.7")
+    await expectFault("return_path", "proxied", "198.51.100.7", "bounce.sender.com")
+    dns.set(dmarc.name, "TXT", dmarc.value, "v=DMARC1; p=reject")
+    await expectFault("dmarc", "several", dmarc.name)
+    dns.set(returnPath.name, "A")
+    dns.set("bad.com", "TXT", "v=spf1 include:spf.sender.com a mx ptr exists:%{i}.x.com -all", "other=1")
+    expect((await verify("bad.com")).sending_domain.status).to.equal("active")
+  })
+
+  it("take a subdomain's DMARC from the domain that it is under", async () => {
+    const { dmarc } = await made("mail.under.com")
+    dns.set(dmarc.name, "TXT")
+    expect((await verify("mail.under.com")).of("dmarc")).to.include({ problem: "missing" })
+    dns.set("_dmarc.under.com", "TXT", "v=DMARC1; p=reject")
+    expect((await verify("mail.under.com")).sending_domain.status).to.equal("active")
+  })
+
+  it("are read at the name servers of their zone, as soon as they are there", async () => {
+    dns.set("zoned.com", "NS", "ns1.hoster.com", "ns2.hoster.com")
+    dns.set("ns1.hoster.com", "A", "10.0.0.1")
+    dns.set("ns2.hoster.com", "A", "127.0.0.1")
+    dns.cached = true
+    try {
+      const { dkim, spf } = await made("zoned.com")
+      dns.remember(dkim.name, "TXT", [])
+      dns.remember("zoned.com", "TXT", ["v=spf1 -all"])
+      const { sending_domain, of } = await verify("zoned.com")
+      expect(of("dkim")).to.include({ state: "ok", where: "authoritative", ttl_s: 300 })
+      expect(of("spf")).to.deep.include({ state: "ok", where: "authoritative", found: [spf.value] })
+      expect(sending_domain.status).to.equal("active")
+      dns.fail(dkim.name, "lame")
+      expect((await verify("zoned.com")).of("dkim"), "no name server tells").to.include({ state: "wrong", where: "cache", ttl_s: null })
+      dns.fail(dkim.name, undefined)
+      dns.set("ns2.hoster.com", "A", "10.0.0.2")
+      dns.asked.length = 0
+      const cached = (await verify("zoned.com")).of("spf")
+      expect(cached, "only private addresses").to.include({ state: "wrong", where: "cache", ttl_s: 120 })
+      expect(cached?.fix).to.contain("shows within 120 s")
+    } finally {
+      dns.cached = false
+    }
+  })
+
+  it("are read over TCP where they are too long for UDP", async () => {
+    const domain = `${"long-".repeat(11)}name.${"long-".repeat(11)}name.long.com`
+    await made(domain)
+    expect((await verify(domain)).of("dkim")).to.include({ state: "ok", where: "authoritative" })
+  })
+
+  it("are unknown while DNS servers answer with what is not DNS", async () => {
+    const { dkim } = await made("garbled.com")
+    dns.fail(dkim.name, "garbage")
+    const { sending_domain, of } = await verify("garbled.com")
+    expect(of("dkim")).to.include({ state: "unknown", where: "nowhere", problem: null })
+    expect(sending_domain).to.include({ status: "pending", error_reason: "" })
+  })
+})
