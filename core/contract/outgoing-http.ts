@@ -13,6 +13,8 @@ export interface OutgoingRequest {
   readonly timeoutMs?: number
   /** Of the unpacked body; never more than `outgoing.max_response_bytes`. */
   readonly maxBytes?: number
+  /** Of a file that is fetched: its bytes are returned in place of text, and `outgoing.max_response_bytes` does not count. */
+  readonly maxFileBytes?: number
   readonly signal?: AbortSignal
   /** Sent as `Idempotency-Key` unless the headers hold one. */
   readonly idempotencyKey?: string
@@ -26,6 +28,8 @@ export interface OutgoingResponse {
   /** Names in lower case; a repeated header's values joined with a comma. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
+  /** Set where the request has `maxFileBytes`. */
+  readonly bytes?: Uint8Array
   /** Set when the content type says JSON and the text is. */
   readonly json: Json | undefined
   /** Scheme, host and port that answered; for messages. */

@@ -12,6 +12,8 @@ export interface IntegrationRequest {
   readonly query?: Readonly<Record<string, Json>> | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly body?: Json | undefined
+  /** A file to be fetched in place of `path`, by an absolute URL that the app's API gave: at the base's origin, or at one that the app names for files. */
+  readonly file?: { readonly url: string; readonly maxBytes: number }
 }
 
 export interface ConnectUrlArgs {

@@ -63,7 +63,7 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
   }
 
   async function follow(first: Hop, request: OutgoingRequest, signal: AbortSignal): Promise<OutgoingResponse> {
-    const maxBytes = Math.min(request.maxBytes ?? settings.max_response_bytes, settings.max_response_bytes)
+    const maxBytes = request.maxFileBytes ?? Math.min(request.maxBytes ?? settings.max_response_bytes, settings.max_response_bytes)
     let hop = first
     for (let followed = 0; ; followed++) {
       checkLiteral(rules, hop.url)
@@ -75,9 +75,12 @@ export function createOutgoingHttp(settings: CoreConfig["outgoing"], resolve?: R
         hop = next
         continue
       }
-      const contentType = answer.headers["content-type"] ?? ""
-      const text = textOf(answer.body, contentType)
-      return { status: answer.status, headers: answer.headers, text, json: jsonOf(text, contentType), origin: hop.url.origin }
+      const { status, headers, body } = answer
+      const { origin } = hop.url
+      if (request.maxFileBytes !== undefined) return { status, headers, text: "", bytes: body, json: undefined, origin }
+      const contentType = headers["content-type"] ?? ""
+      const text = textOf(body, contentType)
+      return { status, headers, text, json: jsonOf(text, contentType), origin }
     }
   }
 

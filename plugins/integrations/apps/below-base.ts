@@ -9,11 +9,14 @@ export interface Base {
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
+  /** Origins at which the API keeps files, where the credentials are sent as well. */
+  readonly fileOrigins?: readonly string[]
 }
 
 export function requestBelow(base: Base, request: IntegrationRequest): OutgoingRequest {
-  const url = urlBelow(base.url, request.path)
   const own = checkHeaders(base.headers)
+  if (request.file) return fileRequest(base, request.file, own)
+  const url = urlBelow(base.url, request.path)
   const asked = checkHeaders(request.headers ?? {})
   const clash = Object.keys(asked).find((name) => Object.hasOwn(own, name))
   if (clash) throw refused("headers", `"${clash}" belongs to the integration's credentials`)
@@ -28,6 +31,17 @@ export function requestBelow(base: Base, request: IntegrationRequest): OutgoingR
     ...(body === undefined ? {} : { body }),
     redirects: "same_origin",
   }
+}
+
+/** Redirects are followed, without the credentials where they lead to another origin. */
+function fileRequest(
+  base: Base,
+  { url, maxBytes }: NonNullable<IntegrationRequest["file"]>,
+  headers: Record<string, string>,
+): OutgoingRequest {
+  const origins = [new URL(base.url).origin, ...(base.fileOrigins ?? [])]
+  if (!URL.canParse(url) || !origins.includes(new URL(url).origin)) throw refused("file.url", `it is not at ${origins.join(" or ")}`)
+  return { url: withQuery(url, base.query ?? {}), method: "GET", headers, maxFileBytes: maxBytes, redirects: "follow" }
 }
 
 /** Dot segments are refused however they are encoded: a value in a path must not climb out of it. */

@@ -11,6 +11,19 @@ const HttpCredentials = z.strictObject({
     .refine(isBase, "expected an absolute http(s) URL without user name, password, query or fragment")
     .describe("Base URL of the API, such as https://api.example.com/v2."),
   headers: z.record(z.string(), z.string()).default({}).describe("Sent with every request, such as Authorization."),
+  file_origins: z
+    .array(
+      z
+        .string()
+        .max(300)
+        .refine(
+          (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text,
+          "expected an origin such as https://files.example.com",
+        ),
+    )
+    .max(10)
+    .default([])
+    .describe("Further origins at which the API keeps files; the headers are sent there as well."),
   test_path: z
     .string()
     .max(2_048)
@@ -30,7 +43,7 @@ export const httpApp = defineIntegrationApp({
   },
   test: ({ test_path: path }) =>
     path === undefined ? undefined : { method: "GET", path, query: {}, success: { status: [200, 201, 202, 204] } },
-  request: ({ base_url, headers }, request) => requestBelow({ url: base_url, headers }, request),
+  request: ({ base_url, headers, file_origins }, request) => requestBelow({ url: base_url, headers, fileOrigins: file_origins }, request),
 })
 
 function isBase(text: string): boolean {
