@@ -185,7 +185,11 @@ describe("architecture", () => {
     const callers = plugins.filter(
       ({ path, text }) => path.startsWith("plugins/conversations/") && /[iI]ntegrations\s*\.call\w*\(/.test(codeOf(text)),
     )
-    expect(callers.map(({ path }) => path)).to.have.members([`${egress}/sender.ts`, "plugins/conversations/templates/sync.ts"])
+    expect(callers.map(({ path }) => path)).to.have.members([
+      `${egress}/sender.ts`,
+      "plugins/conversations/templates/sync.ts",
+      "plugins/conversations/media/fetch.ts",
+    ])
     const sender = modules.get(`${egress}/sender.ts`)?.text ?? ""
     const order = ["gate.pass(", "gate.refuseUnwanted(", "#call(sending"].map((call) => sender.indexOf(call))
     expect(order).to.deep.equal([...order].sort((a, b) => a - b))

@@ -32,6 +32,8 @@ export interface StoredConversation extends Document {
   last_outbound_message_id: string | null
   sender_kind: "" | "person" | "organization"
   idle_closed_at: string | null
+  /** Whether a job waits to close it. */
+  closing?: boolean
   contact: Contact
   summary: string
   topics: string[] | null

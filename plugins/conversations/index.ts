@@ -2,6 +2,7 @@
 import { Clock, definePlugin, JobQueue, Pager, RateLimiter, Store, UnitsOfWork } from "#core"
 import { Integrations } from "../integrations/index.ts"
 import { collections } from "./channels.ts"
+import { closeConversation } from "./digest/close.ts"
 import { EgressGate, EgressGateToken } from "./egress/gate.ts"
 import { Outbox, OutboxToken } from "./egress/outbox.ts"
 import { sendMessage } from "./egress/send-job.ts"
@@ -12,6 +13,7 @@ import { foldConversation, settleMessage } from "./fold/jobs.ts"
 import { Settlements, SettlementsToken } from "./fold/settle.ts"
 import { Receiver, ReceiverToken } from "./inbound/receiver.ts"
 import { ConversationLeads, createConversationLeads } from "./leads.ts"
+import { fetchMessageMedia } from "./media/job.ts"
 import { PhoneNumberCollection } from "./numbers/collections.ts"
 import { PhoneNumbers, PhoneNumbersToken } from "./numbers/numbers.ts"
 import { getChatAppConversation, getTextConversation, listChatAppConversations, listTextConversations } from "./operations/conversations.ts"
@@ -21,7 +23,7 @@ import { sendToPerson } from "./operations/send.ts"
 import { listTemplates, refreshTemplates } from "./operations/templates.ts"
 import { OptOuts, OptOutsToken } from "./opt-out/ledger.ts"
 import { reasons } from "./reasons.ts"
-import { ConversationSettings } from "./settings.ts"
+import { ConversationSettings, ConversationSettingsToken } from "./settings.ts"
 import { Summaries, SummariesToken } from "./summaries.ts"
 import { TemplateCollection } from "./templates/collections.ts"
 import { syncTemplates } from "./templates/sync.ts"
@@ -33,7 +35,7 @@ export { ConversationLeads, type LeadDirectory, type LeadOfAddress } from "./lea
 export default definePlugin({
   id: "conversations",
   reasons,
-  needs: ["buckets", "integrations", "outgoing-http"],
+  needs: ["buckets", "integrations", "models", "outgoing-http"],
   config: ConversationSettings,
   register(registrar, settings) {
     registrar.collections(
@@ -45,7 +47,8 @@ export default definePlugin({
     registrar.operations(registerNumber, listNumbers, getNumber, updateNumber, removeNumber)
     registrar.operations(listChatAppConversations, getChatAppConversation, listTextConversations, getTextConversation)
     registrar.operations(listOptOuts, recordOptOut, sendToPerson, refreshTemplates, listTemplates)
-    registrar.jobs(foldConversation, settleMessage, sendMessage, syncTemplates)
+    registrar.jobs(foldConversation, settleMessage, sendMessage, syncTemplates, fetchMessageMedia, closeConversation)
+    registrar.provide(ConversationSettingsToken, { create: () => settings })
     registrar.provide(OutboundVetoes, { create: createOutboundVetoes })
     registrar.provide(ConversationLeads, { create: createConversationLeads })
     registrar.provide(PhoneNumbersToken, {
@@ -53,7 +56,10 @@ export default definePlugin({
       create: (deps) => new PhoneNumbers(deps),
     })
     registrar.provide(OptOutsToken, { inject: { store: Store, clock: Clock }, create: (deps) => new OptOuts(deps) })
-    registrar.provide(FoldsToken, { inject: { store: Store }, create: (deps) => new Folds(deps) })
+    registrar.provide(FoldsToken, {
+      inject: { store: Store, queue: JobQueue },
+      create: (deps) => new Folds({ ...deps, idleMs: settings.idle_minutes * 60_000 }),
+    })
     registrar.provide(SettlementsToken, {
       inject: { store: Store, clock: Clock, optOuts: OptOutsToken },
       create: (deps) => new Settlements(deps),

@@ -1,5 +1,6 @@
 // What an operator sets: when people are not written to, how often, and what is kept of files.
 import { z } from "zod"
+import { token } from "#core"
 
 const TimeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "a time of day such as 21:00")
 
@@ -13,6 +14,8 @@ export const ConversationSettings = z.strictObject({
     .max(1_000)
     .default(5)
     .describe("Messages to a person in 24 hours that they have not answered; further ones are refused."),
+  max_media_bytes: z.int().min(1).max(67_108_864).default(16_777_216).describe("Largest file of a message that is fetched."),
+  idle_minutes: z.int().min(1).max(43_200).default(720).describe("A conversation without messages for so long is closed, and summed up."),
   messages_per_minute: z
     .int()
     .min(1)
@@ -21,3 +24,5 @@ export const ConversationSettings = z.strictObject({
     .describe("Messages from one number of this node in a minute; further ones wait."),
 })
 export type ConversationSettings = z.output<typeof ConversationSettings>
+
+export const ConversationSettingsToken = token<ConversationSettings>("ConversationSettings")

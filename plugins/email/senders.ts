@@ -21,11 +21,10 @@ export interface DkimKey {
 }
 
 /** Undefined: not this organization's business, the next one is asked. */
-export type ChooseSender = (organization: string, domain?: string) => Promise<Sender | undefined>
+export type ChooseSender = (organization: string) => Promise<Sender | undefined>
 
 export interface Senders {
-  /** `domain`: the one of the organization's domains to send from. */
-  senderOf(organization: string, domain?: string): Promise<Sender>
+  senderOf(organization: string): Promise<Sender>
   /** Later choosers are asked first. To be called while services are created. */
   use(choose: ChooseSender): void
 }
@@ -39,9 +38,9 @@ export function sendersService(fallback: Sender): Service<Senders> {
 export function createSenders(fallback: Sender): Senders {
   const choosers: ChooseSender[] = []
   return {
-    async senderOf(organization, domain) {
+    async senderOf(organization) {
       for (const choose of choosers) {
-        const sender = await choose(organization, domain)
+        const sender = await choose(organization)
         if (sender) return sender
       }
       return fallback

@@ -1,17 +1,13 @@
 // Mail that the service receives: an SMTP server for the domains that receive, and what is done with each message.
 import { Clock, definePlugin, Ids, JobQueue, Live, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
 import { Buckets } from "../buckets/index.ts"
-import { Mailer, MailGuards } from "../email/index.ts"
-import { EventPipelinesService } from "../event-pipelines/index.ts"
+import { MailGuards } from "../email/index.ts"
 import { DnsLookup, MailRoutes } from "../sending-domains/index.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { conversationsChannel } from "./conversations/channel.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
 import { Conversations, ConversationsToken } from "./conversations/conversations.ts"
 import { rememberSent } from "./conversations/sent.ts"
-import { Feeding, FeedingToken, feedJob } from "./feeding/feed.ts"
-import { Forwarding, ForwardingToken } from "./forwarding/forward.ts"
-import { forwardJob } from "./forwarding/job.ts"
 import { createMailHandlers, MailHandlers } from "./handlers.ts"
 import { processJob, purgeJob } from "./jobs.ts"
 import { getConversation, listConversations } from "./operations/conversations.ts"
@@ -31,11 +27,11 @@ export const InboundMailServer = token<MailServer>("InboundMailServer")
 export default definePlugin({
   id: "inbound-mail",
   reasons,
-  needs: ["buckets", "email", "event-pipelines", "sending-domains"],
+  needs: ["buckets", "email", "sending-domains"],
   config: Settings,
   register(registrar, settings) {
     registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
-    registrar.jobs(processJob, purgeJob, forwardJob, feedJob)
+    registrar.jobs(processJob, purgeJob)
     registrar.operations(listConversations, getConversation)
     registrar.channels(conversationsChannel)
     registrar.provide(ConversationsToken, {
@@ -45,14 +41,6 @@ export default definePlugin({
     registrar.run("sent mail", {
       inject: { guards: MailGuards, conversations: ConversationsToken, works: UnitsOfWork, log: Log },
       create: ({ guards, conversations, works, log }) => guards.use(rememberSent(conversations, works, log)),
-    })
-    registrar.provide(ForwardingToken, {
-      inject: { store: Store, queue: JobQueue, buckets: Buckets, mailer: Mailer, routes: MailRoutes },
-      create: (services) => new Forwarding(services),
-    })
-    registrar.provide(FeedingToken, {
-      inject: { queue: JobQueue, pipelines: EventPipelinesService },
-      create: ({ queue, pipelines }) => new Feeding(queue, pipelines),
     })
     registrar.provide(MailParserToken, {
       inject: { lookup: DnsLookup, clock: Clock },

@@ -1,8 +1,9 @@
 // A conversation as its messages make it. It is computed from what is stored whenever a message is added, so that any order
 // and any repetition of deliveries leads to the same conversation. One that reads while another writes is refused by the
 // revision, and runs again.
-import { type Json, type Store, token, type UnitOfWork } from "#core"
+import { type JobQueue, type Json, type Store, token, type UnitOfWork } from "#core"
 import { type Channel, collections, type StoredConversation } from "../channels.ts"
+import { closeJob } from "../digest/job-ref.ts"
 import type { StoredMessage } from "../messages.ts"
 
 type Folded = Pick<
@@ -56,9 +57,13 @@ function foldOf({ count, oldest, newestIn, newestOut }: Ends): Folded {
 
 export class Folds {
   readonly #store: Store
+  readonly #queue: JobQueue
+  readonly #idleMs: number
 
-  constructor({ store }: { store: Store }) {
+  constructor({ store, queue, idleMs }: { store: Store; queue: JobQueue; idleMs: number }) {
     this.#store = store
+    this.#queue = queue
+    this.#idleMs = idleMs
   }
 
   /** Stages what the messages make of a conversation, where it is not that already. */
@@ -77,9 +82,19 @@ export class Folds {
     if (!oldest) return
     const folded = foldOf({ count, oldest, newestIn, newestOut })
     const changed = Object.entries(folded).filter(([name, value]) => stored[name as keyof Folded] !== value)
-    if (changed.length === 0) return
-    const reopened = stored.idle_closed_at !== null && folded.message_count > stored.message_count ? { idle_closed_at: null } : {}
-    const set: Record<string, Json> = { ...Object.fromEntries(changed), ...reopened, revision: stored.revision + 1 }
+    const isClosed = stored.idle_closed_at !== null && folded.message_count === stored.message_count
+    const isDue = !isClosed && !stored.closing
+    if (changed.length === 0 && !isDue) return
+    const revision = stored.revision + 1
+    const set: Record<string, Json> = {
+      ...Object.fromEntries(changed),
+      ...(isDue ? { idle_closed_at: null, closing: true } : {}),
+      revision,
+    }
+    if (isDue) {
+      const options = { organization, id: `${id}:close:${revision}`, runAt: Date.parse(folded.activity_at) + this.#idleMs }
+      this.#queue.enqueue(work, closeJob, { channel, conversation_id: id }, options)
+    }
     work.in(collections[channel].conversations, organization).update(id, { $set: set }, { where: { revision: stored.revision } })
   }
 }

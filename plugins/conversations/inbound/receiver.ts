@@ -4,6 +4,7 @@ import { AppError, type Clock, type JobQueue, type Json, type Store, timestamp, 
 import { type Channel, collections, conversationId, messageId } from "../channels.ts"
 import { foldedFrom } from "../fold/fold.ts"
 import { foldJob, settleJob } from "../fold/job-refs.ts"
+import { mediaJob } from "../media/job-ref.ts"
 import type { StoredMessage } from "../messages.ts"
 import { type PhoneNumber, PhoneNumberCollection } from "../numbers/collections.ts"
 import { keywordIn } from "../opt-out/keywords.ts"
@@ -66,6 +67,8 @@ export class Receiver {
       const number = await this.#numberOf(organization, channel, received.own)
       const stored = this.#message(work, organization, channel, { received, number })
       touched.add(stored.conversation_id)
+      if (stored.media.length > 0)
+        this.#services.queue.enqueue(work, mediaJob, { channel, message_id: stored.id }, { organization, id: `${stored.id}:media` })
       const kind = received.preference ?? keywordIn(received.text, channel)
       if (kind === undefined || kind === "none") continue
       const { address, at } = received

@@ -81,7 +81,7 @@ export function shownText({ conversation, suppressed, number, lead }: ReadConver
     organization_id: _organization,
     ...rest
   } = conversation
-  const { last_inbound_message_id: _inbound, revision: _revision, ...fields } = rest
+  const { last_inbound_message_id: _inbound, closing: _closing, revision: _revision, ...fields } = rest
   return {
     ...fields,
     session_id: id,

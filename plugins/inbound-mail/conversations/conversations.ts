@@ -81,8 +81,8 @@ export class Conversations {
         updated_at,
       })
     }
-    if (direction === "outbound") return
-    live.stage(work, organization, { channel: conversationsChannel.name, event: "message", data: { conversation_id: id, message_id, at } })
+    const data = { conversation_id: id, message_id, direction, at }
+    live.stage(work, organization, { channel: conversationsChannel.name, event: "message", data })
   }
 }
 

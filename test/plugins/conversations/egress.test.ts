@@ -267,7 +267,7 @@ describe("writing to people", () => {
     await accepted(wrong)
     expect((await inState("chatapp", wrong, "failed")).error).to.deep.equal({ code: "131026", message: "Message undeliverable" })
     await until("it being taken", () => {
-      host.clock.move(minute)
+      host.clock.move(1_000)
       return sentTo(to).length === 1
     })
     await inState("chatapp", to, "accepted")

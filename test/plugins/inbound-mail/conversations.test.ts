@@ -2,9 +2,10 @@
 import { generateKeyPairSync } from "node:crypto"
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
+import { onBothStores } from "../../pipelines/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
-import { message, onStores, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
+import { message, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
 
 interface Conversation {
   readonly id: string
@@ -36,7 +37,7 @@ interface Read {
 
 const lead = "lead@elsewhere.test"
 
-onStores("conversations by mail", "mongodb", ({ start }) => {
+onBothStores("conversations by mail", ({ start }) => {
   let service: Receiving
   let mailbox: MailServer
   before(async () => {
@@ -92,10 +93,8 @@ onStores("conversations by mail", "mongodb", ({ start }) => {
     expect(await of("zoe@private.test")).to.deep.equal([])
     await delivered("zoe@private.test", message({ ...headers, "Message-ID": "<r2@private.test>", "In-Reply-To": "<r1@private.test>" }))
     await grown(lead, 3)
-    const told = (await service.host.broadcasts("email_conversations")).map(
-      ({ data }) => (data as { conversation_id: string }).conversation_id,
-    )
-    expect(told).to.deep.equal([begun.conversation.id, begun.conversation.id])
+    const told = (await service.host.broadcasts("email_conversations")).map(({ data }) => (data as { direction: string }).direction)
+    expect(told).to.deep.equal(["outbound", "inbound", "inbound"])
   })
 
   it("are with the author's address where nothing was written before, however it is spelled", async () => {

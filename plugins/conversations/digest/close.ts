@@ -1,0 +1,33 @@
+// Closes a conversation once it was idle for a while. A message that comes meanwhile has the job wait on; one that comes
+// later opens it again.
+import { Clock, defineJob, type Json, Postponed, Store, timestamp } from "#core"
+import { Models } from "../../models/index.ts"
+import { collections } from "../channels.ts"
+import { ConversationSettingsToken } from "../settings.ts"
+import { digestOf } from "./digest.ts"
+import { closeJob } from "./job-ref.ts"
+
+/** Newest messages that are read. */
+const maxMessages = 200
+const minuteMs = 60_000
+
+export const closeConversation = defineJob({
+  ...closeJob,
+  summary: "Closes an idle conversation with a digest of it.",
+  timeoutMs: 120_000,
+  inject: { store: Store, clock: Clock, models: Models, settings: ConversationSettingsToken },
+  async run({ payload: { channel, conversation_id }, organization = "", deps, work, signal, last }) {
+    const { store, clock, models, settings } = deps
+    const { conversations, messages } = collections[channel]
+    const conversation = await store.open(conversations, organization).get(conversation_id)
+    if (!conversation?.closing) return
+    const due = Date.parse(conversation.activity_at) + settings.idle_minutes * minuteMs
+    if (due > clock.now()) throw new Postponed(due - clock.now())
+    const newest = await store.open(messages, organization).find({ conversation_id }, { sort: { at: -1 }, limit: maxMessages })
+    const digest = await digestOf({ organization, models, conversation, messages: newest.reverse(), signal, last })
+    const set = { ...digest, idle_closed_at: timestamp(clock.now()), closing: false, revision: conversation.revision + 1 }
+    work
+      .in(conversations, organization)
+      .update(conversation_id, { $set: set as unknown as Record<string, Json> }, { where: { revision: conversation.revision } })
+  },
+})
