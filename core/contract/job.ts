@@ -98,7 +98,7 @@ export interface JobQueue {
   revive(work: UnitOfWork, jobId: string): void
   /** Stages that a dead job goes; nothing where it is not dead. */
   discard(work: UnitOfWork, jobId: string): void
-  /** Stages that a job which waits for its time is due now. Nothing where it runs already, or is done. */
+  /** Stages that a job which waits for its time is due now; one that runs, as soon as it is to wait. Nothing where it is done. */
   hasten(work: UnitOfWork, jobId: string): void
 }
 

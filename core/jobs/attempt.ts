@@ -85,7 +85,7 @@ export async function attempt(queue: AttemptArgs, doc: JobDocument, stop: AbortC
     try {
       const next = await failed(queue, doc, error, { ...handed, approved })
       told(next ? "retried" : "dead")
-      return next
+      return next && !next.kept && (await hastenedMeanwhile(queue, doc)) ? { milliseconds: 0, kept: false } : next
     } catch (fault) {
       handed.log.error({ err: fault }, "the outcome of a job could not be stored; its lease will expire")
       told("retried")
@@ -137,6 +137,16 @@ async function failed(
   if (ended) log.error({ err: error, attempt: number }, "job failed, no attempts left")
   else if (postponed === undefined) log.warn({ err: error, attempt: number, again_in_ms: wait }, "job failed, will be retried")
   return ended ? undefined : { milliseconds: wait, kept }
+}
+
+/** Whether what a job waits for came before it was kept that it waits; it is due at once then. */
+async function hastenedMeanwhile({ store, clock }: AttemptArgs, { id }: JobDocument): Promise<boolean> {
+  if (!(await store.open(JobCollection).get(id))?.hastened) return false
+  const work = new StagedWork(`${id}:hastened:${clock.monotonic()}`)
+  const update = { $set: { run_at: timestamp(clock.now()) }, $unset: { hastened: true } } as const
+  work.in(JobCollection).update(id, update, { where: { held_by: "" }, optional: true })
+  await work.commitTo(store)
+  return true
 }
 
 function progressOf(error: unknown): JobProgress | undefined {

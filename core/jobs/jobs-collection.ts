@@ -27,6 +27,8 @@ export interface JobDocument extends Document {
   created_at: string
   /** Of a job that has a gate: who asked for it, where somebody did. */
   requester?: Requester
+  /** It was hastened while a node held it. */
+  hastened?: boolean
   /** Of a job that waits or waited for a person. */
   approval_id?: string
   /** Headers of the trace in which it was asked for; absent without one. */

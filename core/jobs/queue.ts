@@ -114,7 +114,9 @@ export class DurableQueue implements JobQueue {
 
   hasten(work: UnitOfWork, jobId: string): void {
     const $set = { run_at: timestamp(this.#args.clock.now()) }
-    work.in(JobCollection).update(jobId, { $set }, { where: { state: "queued", held_by: "" }, optional: true })
+    const jobs = work.in(JobCollection)
+    jobs.update(jobId, { $set }, { where: { state: "queued", held_by: "" }, optional: true })
+    jobs.update(jobId, { $set: { hastened: true } }, { where: { state: "queued", held_by: { $ne: "" } }, optional: true })
     work.afterCommit(() => this.#pollSoon(0))
   }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect } from "chai"
 import { z } from "zod"
-import { AppError, defineJob, definePlugin, JobQueue, type Json, Store, UnitsOfWork } from "#core"
+import { AppError, defineJob, definePlugin, JobQueue, type Json, Postponed, Store, UnitsOfWork } from "#core"
 import { type TestHost, testHost } from "#core/testing"
 import { backoff } from "../../core/jobs/backoff.ts"
 import { JobCollection } from "../../core/jobs/jobs-collection.ts"
@@ -106,6 +106,19 @@ describe("the job queue", () => {
         (error: AppError) => error.code,
       ),
     ).to.equal("not_found")
+  })
+
+  it("runs again at once what was hastened while it ran, and was postponed then", async () => {
+    const queue = host.get(JobQueue)
+    const id = "01900000-0000-7000-8000-00000000000b"
+    behave = async () => {
+      if (ran.length > 1) return
+      await host.get(UnitsOfWork).run((work) => queue.hasten(work, id))
+      throw new Postponed(86_400_000)
+    }
+    await enqueue("hastened", { id })
+    await until("the second run", () => ran.length === 2)
+    await until("its end", async () => (await jobs()).length === 0)
   })
 
   it("ends at once what cannot get better", async () => {
