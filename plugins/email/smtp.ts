@@ -1,6 +1,7 @@
 // Mail over SMTP, connections pooled. A failure says whether the server refused permanently (5xx about the message or its
-// recipients) or something that may pass stood in the way.
-import { createTransport } from "nodemailer"
+// recipients), something that may pass stood in the way, or nobody knows: the server was handed the whole message and did
+// not say what became of it. SMTP has no way to ask, so such a message is not sent again by itself.
+import { createTransport, type SendMailOptions } from "nodemailer"
 import { AppError } from "#core"
 import type { Refusal } from "./guards.ts"
 import { asNodemailer, DeliveryFailed, type Transport } from "./transport.ts"
@@ -17,15 +18,27 @@ export function smtpTransport(url: string): Transport {
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
-    socketTimeout: 30_000,
+    // As long as a server may take over the end of a message (RFC 5321, 4.5.3.2.6); deadlines of callers come first.
+    socketTimeout: 600_000,
+  })
+  transporter.use("stream", (mail, done) => {
+    const { message, data } = mail
+    const create = message.createReadStream.bind(message)
+    message.createReadStream = (options) => create(options).once("end", () => (data as Handed).handedOver?.())
+    done()
   })
   return {
     async deliver(mail, signal) {
+      let isHandedOver = false
+      const handedOver = () => {
+        isHandedOver = true
+      }
       try {
-        const info = await transporter.sendMail({ ...asNodemailer(mail), ...(signal ? { signal } : {}) })
+        const given: SendMailOptions & Handed = { ...asNodemailer(mail), handedOver, ...(signal ? { signal } : {}) }
+        const info = await transporter.sendMail(given)
         return { accepted: info.accepted.map(plain), refusals: refusalsOf(info.rejectedErrors) }
       } catch (error) {
-        throw explain(error, signal)
+        throw explain(error, signal, isHandedOver)
       }
     },
     close: async () => transporter.close(),
@@ -34,6 +47,12 @@ export function smtpTransport(url: string): Transport {
 
 function plain(entry: string | { address: string }): string {
   return typeof entry === "string" ? entry : entry.address
+}
+
+/** What a message is given beside what nodemailer knows. */
+interface Handed {
+  /** Called when all of it was read to be written to the server. */
+  readonly handedOver?: () => void
 }
 
 interface ServerAnswer {
@@ -60,8 +79,12 @@ function oneLine(answer: string): string {
     .toWellFormed()
 }
 
-function explain(error: unknown, signal: AbortSignal | undefined): AppError {
+function explain(error: unknown, signal: AbortSignal | undefined, isHandedOver: boolean): AppError {
   const { code = "unknown", responseCode, response, rejectedErrors } = error as ServerAnswer
+  if (isHandedOver && !(responseCode && responseCode >= 400)) {
+    const message = `The mail server was handed the whole message and did not confirm it (${response ? oneLine(response) : code}); it may have been delivered, and is not sent again by itself.`
+    return new AppError("deadline_exceeded", message, { reason: "mail_unconfirmed", retryable: false }, { cause: error })
+  }
   if (signal?.aborted) {
     return new AppError(
       "deadline_exceeded",

@@ -98,8 +98,8 @@ export class DeferredRun {
     if (gate.kind === "waits") return
     const approval_id = execution.steps[step.id]?.approval_id
     const { outcome, started } = await this.#attempt(step, attempts, work, gate)
-    // Stopped, not failed: this try does not count.
-    if (!outcome.ok && signal.aborted) return
+    // Stopped, not failed: this try does not count, unless another one must not follow.
+    if (!outcome.ok && signal.aborted && outcome.error.details["retryable"] !== false) return
     // Nor does one for which this process itself had no descriptor left.
     const tried = outcome.ok || outcome.error.details.reason !== "no_descriptors"
     const failure = recordOutcome(execution, step, outcome, tried ? attempts : earlier, started, services.clock)

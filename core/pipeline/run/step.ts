@@ -152,7 +152,10 @@ export async function runWithRetries(
   }
 }
 
-/** Gives up as `deadline_exceeded` when the step's time is over, whether or not its action heeds the signal. */
+/**
+ * Gives up as `deadline_exceeded` when the step's time is over, whether or not its action heeds the signal. One that does
+ * at once may say instead that it must not be retried, since it may have acted.
+ */
 export async function withDeadline(
   step: Step,
   parent: AbortSignal,
@@ -164,9 +167,11 @@ export async function withDeadline(
   const expired = new Promise<StepOutcome>((resolve) => {
     expire = resolve
   })
+  let over: StepOutcome | undefined
   const abort = (reason: AppError) => {
+    over = { ok: false, error: reason }
     controller.abort(reason)
-    expire({ ok: false, error: reason })
+    setImmediate(() => expire({ ok: false, error: reason }))
   }
   const stopped = () => abort(asAppError(parent.reason))
   parent.addEventListener("abort", stopped, { once: true })
@@ -174,7 +179,8 @@ export async function withDeadline(
     abort(new AppError("deadline_exceeded", `The step timed out after ${step.timeoutMs} ms.`, { reason: "attempt_timeout" })),
   )
   try {
-    return await Promise.race([run(controller.signal), expired])
+    const outcome = await Promise.race([run(controller.signal), expired])
+    return over && !outcome.ok && outcome.error.details["retryable"] !== false ? over : outcome
   } finally {
     cancel()
     parent.removeEventListener("abort", stopped)

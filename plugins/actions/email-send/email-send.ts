@@ -57,7 +57,7 @@ export const emailSend = defineAction({
   type: "email.send",
   summary: "Send an email in the standard layout.",
   description:
-    "Content only: heading, intro, fields as label/value rows and a button. The service renders it, with a plain-text alternative. A retry carries the same Message-ID.",
+    "Content only: heading, intro, fields as label/value rows and a button. The service renders it, with a plain-text alternative. A retry carries the same Message-ID; a message that the mail server was handed whole and did not confirm is not retried by itself.",
   timing: "deferred",
   idempotency: "idempotency_key",
   config,

@@ -10,6 +10,7 @@ import { outboxTransport } from "../../../plugins/email/outbox.ts"
 import { createSenders } from "../../../plugins/email/senders.ts"
 import { smtpTransport } from "../../../plugins/email/smtp.ts"
 import { failureOf } from "../../refusal.ts"
+import { type Fault, faultyMailServer } from "./faulty-mail-server.ts"
 import { listenForMail, type MailServer } from "./mail-server.ts"
 
 const message = {
@@ -117,6 +118,23 @@ describe("email: smtp", () => {
     expect(busy.details).not.to.have.property("retryable")
     expect(await mailer.send({ ...message, to: "ada@example.com, gone@example.com" })).to.deep.include({ rejected: ["gone@example.com"] })
     expect(only().recipients).to.deep.equal(["ada@example.com"])
+  })
+
+  it("tells a message that the server did not confirm from one that it did not take", async () => {
+    const faulty = await faultyMailServer()
+    const own = createMailer(senders, smtpTransport(faulty.url), "F")
+    const failed = async (fault: Fault) => {
+      faulty.fail(fault)
+      return (await failureOf(own.send(message))).details
+    }
+    for (const says of ["", "250-Ta", "Yes.\r\n"])
+      expect(await failed({ at: "end", says, closes: true }), says).to.include({ reason: "mail_unconfirmed", retryable: false })
+    const before = faulty.handed.length
+    for (const at of ["recipient", "data"] as const) expect(await failed({ at, closes: true })).to.deep.equal({ reason: "mail_failed" })
+    expect(faulty.handed).to.have.length(before)
+    expect(await failed({ at: "end", says: "451 Later\r\n" })).to.deep.equal({ reason: "mail_failed" })
+    await own.close()
+    await faulty.close()
   })
 
   it("gives up when its caller stops, and is unavailable when nobody listens", async () => {
