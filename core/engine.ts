@@ -43,7 +43,7 @@ export { type AcceptedEvent, AcceptedEvents } from "./pipeline/accepted-events.t
 export { codeFrame } from "./pipeline/code-frame.ts"
 export { literalConfig } from "./pipeline/compile/literal-config.ts"
 export { schemaProblems } from "./pipeline/compile/schema-problems.ts"
-export { documentFields, PipelineDocument, PipelineState, Purpose, SourceKind } from "./pipeline/document.ts"
+export { documentFields, isFedFromInside, PipelineDocument, PipelineState, Purpose, SourceKind } from "./pipeline/document.ts"
 export { type EventResult, PipelineEngine } from "./pipeline/engine.ts"
 export { type FormFields, formToObject, readForm } from "./pipeline/event/form.ts"
 export type { Finding } from "./pipeline/findings.ts"

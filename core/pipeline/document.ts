@@ -7,7 +7,12 @@ import { defaultRetry } from "../contract/job.ts"
 /** Whether a pipeline takes events. */
 export const PipelineState = z.enum(["active", "disabled", "proposed"])
 /** Where a pipeline's events come from. */
-export const SourceKind = z.enum(["browser_form", "third_party_webhook", "custom_http", "internal"])
+export const SourceKind = z.enum(["browser_form", "third_party_webhook", "custom_http", "internal", "inbound_email"])
+
+/** Whether its events come from inside the service: it has no endpoint, and nothing to verify. */
+export function isFedFromInside(kind: z.infer<typeof SourceKind>): boolean {
+  return kind === "internal" || kind === "inbound_email"
+}
 /** What a pipeline is for; `page_events` is the service's own. */
 export const Purpose = z.enum(["record_capture", "page_events", "custom"])
 
@@ -71,7 +76,7 @@ export const documentFields = {
   name: Name,
   state: PipelineState.default("proposed").describe("Only an `active` pipeline accepts events; the endpoint of any other answers 404."),
   source_kind: SourceKind.default("custom_http").describe(
-    "Source of events; an `internal` pipeline has no endpoint, other pipelines send to it.",
+    "Source of events. An `internal` pipeline has no endpoint, other pipelines send to it; nor has one of `inbound_email`, which gets each mail that the organization's sending domains receive.",
   ),
   auth_mode: z.string().min(1).max(64).default("hmac_sha256").describe("How senders of events are verified."),
   auth_config: z.record(z.string(), AnyJson).default({}).describe("Fields of the auth mode, and its `secret`."),

@@ -11,7 +11,7 @@ import { Store } from "../contract/store.ts"
 import type { DurableQueue } from "../jobs/queue.ts"
 import { AppError } from "../kernel/errors.ts"
 import { jsonOrText } from "../kernel/json.ts"
-import type { PipelineDocument } from "../pipeline/document.ts"
+import { isFedFromInside, type PipelineDocument } from "../pipeline/document.ts"
 import { PipelineEngine } from "../pipeline/engine.ts"
 import { EntryCollection } from "../pipeline/journal/collections.ts"
 import type { JournalEntry } from "../pipeline/journal/entry.ts"
@@ -93,7 +93,7 @@ export class PipelineHarness {
   /** Active, with the secret as given or as the auth mode's tests use it. Throws AppError when it is refused. */
   async make(document: PipelineDocument, given?: string): Promise<MadePipeline> {
     const sender = senderOf(this.rehearsal.runtime, document)
-    const secret = sender?.hasSecret && document.source_kind !== "internal" ? (given ?? sender.testSecret) : undefined
+    const secret = sender?.hasSecret && !isFedFromInside(document.source_kind) ? (given ?? sender.testSecret) : undefined
     const { secret: _, ...config } = document.auth_config
     const auth_config = secret === undefined ? config : { ...config, secret }
     const owner_artifact_id = document.owner_artifact_id === null ? null : await this.rehearsal.fixture(this.caller, "page")

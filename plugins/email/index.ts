@@ -17,6 +17,7 @@ export { type LeavingMail, type MailCategory, type MailGuard, MailGuards, type R
 export { Mailer } from "./mailer.ts"
 export { buttonUrl, type MailContent, renderMail } from "./render.ts"
 export { Senders } from "./senders.ts"
+export { ownHeader } from "./transport.ts"
 
 const EmailConfig = z
   .strictObject({

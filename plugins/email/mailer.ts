@@ -7,7 +7,7 @@ import { type MailAddress, parseAddresses } from "./addresses.ts"
 import { createMailGuards, type MailCategory, type MailGuards, type Withheld } from "./guards.ts"
 import { type MailContent, renderMail } from "./render.ts"
 import type { Senders } from "./senders.ts"
-import { DeliveryFailed, type Transport } from "./transport.ts"
+import { type AttachedFile, DeliveryFailed, type Transport } from "./transport.ts"
 
 export interface MailMessage extends MailContent {
   /** Id of the organization it is sent for; chooses the sender. */
@@ -17,6 +17,13 @@ export interface MailMessage extends MailContent {
   readonly cc?: string | readonly string[] | undefined
   readonly bcc?: string | readonly string[] | undefined
   readonly reply_to?: string | undefined
+  /** The organization's own domain that it is from, of several; where that is not active, the default sender. */
+  readonly from_domain?: string
+  /** In place of the sender's own name. */
+  readonly from_name?: string
+  /** Beside those that every message has; what could begin another one is taken out. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly attached?: readonly AttachedFile[]
   /** `transactional` unless given. */
   readonly category?: MailCategory
   /** The same for every try of one message. */
@@ -51,7 +58,7 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
     async send(message) {
       const category = message.category ?? "transactional"
       const { to, cc, bcc } = recipientsOf(message, category)
-      const sender = await senders.senderOf(message.organization)
+      const sender = await senders.senderOf(message.organization, message.from_domain)
       const replyTo = message.reply_to ? addressesOf(message.reply_to, "reply_to") : (sender.reply_to ?? [])
       const messageId = messageIdOf(message.idempotencyKey, sender.from.address)
       const recipients = [...to, ...cc, ...bcc].map(({ address }) => address)
@@ -64,9 +71,10 @@ export function createMailer(senders: Senders, transport: Transport, footer: str
       const { subject, html, text } = renderMail(message, footer, unsubscribeUrl)
       const { from, dkim, envelope_from } = sender
       const returns = envelope_from === undefined ? undefined : await returnPath(envelope_from, () => guards.returnToken(leaving))
-      const content = { replyTo, subject, html, text, messageId, at: message.at, unsubscribeUrl }
+      const { headers, attached, from_name: name = from.name } = message
+      const content = { replyTo, subject, html, text, messageId, at: message.at, unsubscribeUrl, headers, attached }
       const mail = {
-        from,
+        from: { ...from, name },
         ...(dkim && { dkim }),
         ...(returns && { envelope_from: returns }),
         to: allowed(to),

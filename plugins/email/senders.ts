@@ -21,10 +21,11 @@ export interface DkimKey {
 }
 
 /** Undefined: not this organization's business, the next one is asked. */
-export type ChooseSender = (organization: string) => Promise<Sender | undefined>
+export type ChooseSender = (organization: string, domain?: string) => Promise<Sender | undefined>
 
 export interface Senders {
-  senderOf(organization: string): Promise<Sender>
+  /** `domain`: the one of the organization's domains to send from. */
+  senderOf(organization: string, domain?: string): Promise<Sender>
   /** Later choosers are asked first. To be called while services are created. */
   use(choose: ChooseSender): void
 }
@@ -38,9 +39,9 @@ export function sendersService(fallback: Sender): Service<Senders> {
 export function createSenders(fallback: Sender): Senders {
   const choosers: ChooseSender[] = []
   return {
-    async senderOf(organization) {
+    async senderOf(organization, domain) {
       for (const choose of choosers) {
-        const sender = await choose(organization)
+        const sender = await choose(organization, domain)
         if (sender) return sender
       }
       return fallback

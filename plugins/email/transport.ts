@@ -20,7 +20,18 @@ export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
   readonly at: string
   /** Where a POST unsubscribes the recipient at once. */
   readonly unsubscribeUrl?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly attached?: readonly AttachedFile[] | undefined
 }
+
+export interface AttachedFile {
+  readonly filename: string
+  readonly media_type: string
+  readonly content: Uint8Array
+}
+
+/** On each message: what receives mail knows by it what the service itself has sent. */
+export const ownHeader = "X-Millrace-Sent"
 
 export interface Delivery {
   readonly accepted: readonly string[]
@@ -55,6 +66,10 @@ function unsubscribeHeaders(url: string | undefined): Record<string, string | { 
   return { "List-Unsubscribe": { prepared: true, value: `<${url}>` }, ...oneClick }
 }
 
+function oneLined(headers: FinishedMail["headers"] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")]))
+}
+
 /** `Auto-Submitted` (RFC 3834) keeps vacation responders from answering. */
 export function asNodemailer(mail: FinishedMail): SendMailOptions {
   return {
@@ -67,7 +82,17 @@ export function asNodemailer(mail: FinishedMail): SendMailOptions {
     html: mail.html,
     text: mail.text,
     messageId: mail.messageId,
-    headers: { "Auto-Submitted": "auto-generated", ...unsubscribeHeaders(mail.unsubscribeUrl) },
+    headers: {
+      ...oneLined(mail.headers),
+      "Auto-Submitted": "auto-generated",
+      [ownHeader]: "1",
+      ...unsubscribeHeaders(mail.unsubscribeUrl),
+    },
+    attachments: (mail.attached ?? []).map(({ filename, media_type, content }) => ({
+      filename,
+      contentType: media_type,
+      content: Buffer.from(content),
+    })),
     ...(mail.envelope_from === undefined
       ? {}
       : { envelope: { from: mail.envelope_from, to: [...mail.to, ...mail.cc, ...mail.bcc].map(({ address }) => address) } }),

@@ -16,7 +16,7 @@ import {
   type UnitOfWork,
   Vault,
 } from "#core"
-import { Declarations, type PipelineDocument, PipelineEngine, pipelineTopic } from "#core/engine"
+import { Declarations, isFedFromInside, type PipelineDocument, PipelineEngine, pipelineTopic } from "#core/engine"
 import { Datasets } from "../datasets/index.ts"
 import { Integrations } from "../integrations/index.ts"
 import { Pages } from "../pages/index.ts"
@@ -120,7 +120,7 @@ export class EventPipelines extends PipelineRecords {
       state: document.state,
       source_kind: document.source_kind,
       purpose,
-      endpoint_id: document.source_kind === "internal" ? null : newEndpointId(),
+      endpoint_id: isFedFromInside(document.source_kind) ? null : newEndpointId(),
       owner_artifact_id: document.owner_artifact_id,
       document,
       secrets,

@@ -6,6 +6,7 @@ import {
   AuthModes,
   type Declarations,
   EntryCollection,
+  isFedFromInside,
   type JournalEntry,
   type PipelineDocument,
   type PipelineSource,
@@ -69,10 +70,13 @@ export function secretNeed(declared: Declarations, document: PipelineDocument) {
 
 /** Internal pipelines have no endpoint, and so nothing to verify: their mode is `none`, also when left at the default. */
 export function internalAuth<D extends PipelineDocument>(document: D, secret: string | undefined): D {
-  if (document.source_kind !== "internal" || document.auth_mode === "none") return document
+  if (!isFedFromInside(document.source_kind) || document.auth_mode === "none") return document
   const untouched = document.auth_mode === "hmac_sha256" && secret === undefined && Object.keys(document.auth_config).length === 0
   if (untouched) return { ...document, auth_mode: "none" }
-  throw invalid("auth_mode", `an internal pipeline has no inbound endpoint, so its auth mode must be none, not ${document.auth_mode}.`)
+  throw invalid(
+    "auth_mode",
+    `a pipeline of source_kind ${document.source_kind} has no inbound endpoint, so its auth mode must be none, not ${document.auth_mode}.`,
+  )
 }
 
 /** The mark of the file that a pipeline came from, after a change of its secret alone: that is not drift. */

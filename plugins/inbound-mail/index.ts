@@ -1,13 +1,18 @@
 // Mail that the service receives: an SMTP server for the domains that receive, and what is done with each message.
 import { Clock, definePlugin, Ids, JobQueue, Live, Log, RateLimiter, Store, token, UnitsOfWork } from "#core"
+import { Metrics } from "#core/engine"
 import { Buckets } from "../buckets/index.ts"
-import { MailGuards } from "../email/index.ts"
+import { Mailer, MailGuards } from "../email/index.ts"
+import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { DnsLookup, MailRoutes } from "../sending-domains/index.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { conversationsChannel } from "./conversations/channel.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
 import { Conversations, ConversationsToken } from "./conversations/conversations.ts"
 import { rememberSent } from "./conversations/sent.ts"
+import { Feeding, FeedingToken, feedJob } from "./feeding/feed.ts"
+import { Forwarding, ForwardingToken } from "./forwarding/forward.ts"
+import { forwardJob } from "./forwarding/job.ts"
 import { createMailHandlers, MailHandlers } from "./handlers.ts"
 import { processJob, purgeJob } from "./jobs.ts"
 import { getConversation, listConversations } from "./operations/conversations.ts"
@@ -27,11 +32,11 @@ export const InboundMailServer = token<MailServer>("InboundMailServer")
 export default definePlugin({
   id: "inbound-mail",
   reasons,
-  needs: ["buckets", "email", "sending-domains"],
+  needs: ["buckets", "email", "event-pipelines", "sending-domains"],
   config: Settings,
   register(registrar, settings) {
     registrar.collections(InboundMailCollection, ConversationCollection, MessageCollection)
-    registrar.jobs(processJob, purgeJob)
+    registrar.jobs(processJob, purgeJob, forwardJob, feedJob)
     registrar.operations(listConversations, getConversation)
     registrar.channels(conversationsChannel)
     registrar.provide(ConversationsToken, {
@@ -41,6 +46,14 @@ export default definePlugin({
     registrar.run("sent mail", {
       inject: { guards: MailGuards, conversations: ConversationsToken, works: UnitsOfWork, log: Log },
       create: ({ guards, conversations, works, log }) => guards.use(rememberSent(conversations, works, log)),
+    })
+    registrar.provide(ForwardingToken, {
+      inject: { store: Store, queue: JobQueue, buckets: Buckets, mailer: Mailer, routes: MailRoutes },
+      create: (services) => new Forwarding(services),
+    })
+    registrar.provide(FeedingToken, {
+      inject: { queue: JobQueue, pipelines: EventPipelinesService },
+      create: ({ queue, pipelines }) => new Feeding(queue, pipelines),
     })
     registrar.provide(MailParserToken, {
       inject: { lookup: DnsLookup, clock: Clock },
@@ -60,11 +73,12 @@ export default definePlugin({
         handlers: MailHandlers,
         log: Log,
         limiter: RateLimiter,
+        metrics: Metrics,
       },
-      create({ limiter, log, ...deps }) {
+      create({ limiter, log, metrics, ...deps }) {
         const limits = new SmtpLimits(settings, limiter)
         const acceptance = new Acceptance({ ...deps, limits, settings })
-        return new MailServer({ settings, acceptance, limits, clock: deps.clock, log })
+        return new MailServer({ settings, acceptance, limits, clock: deps.clock, log, metrics })
       },
       start: (server) => server.start(),
       stop: (server) => server.stop(),

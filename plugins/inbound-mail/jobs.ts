@@ -5,8 +5,10 @@ import { Buckets } from "../buckets/index.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { ConversationsToken } from "./conversations/conversations.ts"
 import { receive } from "./conversations/receive.ts"
+import { FeedingToken } from "./feeding/feed.ts"
+import { ForwardingToken } from "./forwarding/forward.ts"
 import { MailHandlers, type ReceivedMail } from "./handlers.ts"
-import { MailParserToken } from "./parse/mail-parser.ts"
+import { MailParserToken, maxThreads } from "./parse/mail-parser.ts"
 
 export const processRef = { type: "inbound_mail.process", payload: z.object({ organization: z.string(), mail_id: z.string() }) }
 export const purgeRef = { type: "inbound_mail.purge", payload: z.object({ organization: z.string(), raw_key: z.string() }) }
@@ -14,9 +16,18 @@ export const purgeRef = { type: "inbound_mail.purge", payload: z.object({ organi
 export const processJob = defineJob({
   ...processRef,
   summary: "Gives received mail to the handler that claims it.",
-  slots: 4,
-  inject: { store: Store, buckets: Buckets, handlers: MailHandlers, parser: MailParserToken, conversations: ConversationsToken },
-  async run({ payload: { organization, mail_id }, deps: { store, buckets, handlers, parser, conversations }, work, log }) {
+  slots: maxThreads,
+  timeoutMs: 120_000,
+  inject: {
+    store: Store,
+    buckets: Buckets,
+    handlers: MailHandlers,
+    parser: MailParserToken,
+    conversations: ConversationsToken,
+    forwarding: ForwardingToken,
+    feeding: FeedingToken,
+  },
+  async run({ payload: { organization, mail_id }, deps: { store, buckets, handlers, parser, ...services }, work, log }) {
     const stored = await store.open(InboundMailCollection, organization).get(mail_id)
     if (!stored || stored.handled_by !== null) return
     const object = await buckets.open(organization).get(stored.raw_key)
@@ -36,7 +47,7 @@ export const processJob = defineJob({
     }
     const handler = handlers.claiming(mail)
     if (handler) await handler.handle(mail, work)
-    else if (kind === "mail") await receive(conversations, mail, work)
+    else if (kind === "mail") await receive(services, mail, work)
     const handled_by = handler?.name ?? (kind === "mail" ? "conversations" : "nobody")
     log.info({ mail: mail_id, handled_by }, "handled received mail")
     work.in(InboundMailCollection, organization).update(mail_id, { $set: { handled_by } }, { where: { handled_by: null } })

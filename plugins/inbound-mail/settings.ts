@@ -16,7 +16,7 @@ export const Settings = z
         key_file: z.string().min(1).describe("Private key, PEM."),
       })
       .optional()
-      .describe("Certificate for STARTTLS; read at start. Absent: STARTTLS is not offered."),
+      .describe("Certificate for STARTTLS; read again each hour. Absent: STARTTLS is not offered."),
     max_message_bytes: z.int().min(1_024).max(52_428_800).default(20_971_520).describe("Maximum size of a message."),
     max_buffered_bytes: z
       .int()

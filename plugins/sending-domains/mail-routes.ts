@@ -1,7 +1,7 @@
 // Whose mail arrives under a domain: a global index of the active domains, kept with each change of one. A domain that
 // several organizations have verified is that of the one that registered it first.
 import { type Document, defineCollection, type Store, token, type UnitOfWork } from "#core"
-import type { StoredDomain } from "./collections.ts"
+import { domainId, SendingDomainCollection, type StoredDomain } from "./collections.ts"
 import { asciiOf } from "./domain-name.ts"
 import { returnPathOf } from "./records.ts"
 
@@ -32,6 +32,8 @@ export interface MailRoute {
 export interface MailRoutes {
   /** The active domain that takes mail for this host; undefined where none does. */
   of(host: string): Promise<MailRoute | undefined>
+  /** The mailbox to which the domain's mail is also delivered; empty where it names none. */
+  forwardTo(route: MailRoute): Promise<string>
 }
 
 export const MailRoutes = token<MailRoutes>("MailRoutes")
@@ -46,6 +48,9 @@ export function createMailRoutes(store: Store): MailRoutes {
       const under = name.slice(name.indexOf(".") + 1)
       const bouncing = returnPathOf(under) === name ? await first({ domain: under }) : undefined
       return bouncing && { organization: bouncing.owner_id, domain: under, kind: "bounce" }
+    },
+    async forwardTo({ organization, domain }) {
+      return (await store.open(SendingDomainCollection, organization).get(domainId(organization, domain)))?.forward_to_email ?? ""
     },
   }
 }

@@ -4,10 +4,10 @@ import type { Senders } from "../email/index.ts"
 import { SendingDomainCollection, sealContext } from "./collections.ts"
 import { returnPathOf } from "./records.ts"
 
-/** The domain that was registered first, of several. None without evidence from DNS. */
+/** Of several domains the one that is named, else the one that was registered first. None without evidence from DNS. */
 export function chooseSender(store: Store, vault: Vault): Parameters<Senders["use"]>[0] {
-  return async (organization) => {
-    const active = { status: "active", evidence: { $ne: null } }
+  return async (organization, named) => {
+    const active = { status: "active", evidence: { $ne: null }, ...(named === undefined ? {} : { domain: named }) }
     const found = await store.open(SendingDomainCollection, organization).first(active, { sort: { created_at: 1 } })
     if (!found) return undefined
     const { id, domain, from_local_part, from_name, forward_to_email, receiving_enabled, selector, private_key } = found

@@ -1,6 +1,7 @@
 // Compile-time facts of where events come from: the auth mode and its config, and what the source kind demands of them.
 import { didYouMean } from "../../kernel/guess.ts"
 import { isRecord } from "../../kernel/json.ts"
+import { isFedFromInside } from "../document.ts"
 import type { CheckedDocument } from "./document-fields.ts"
 import type { AuthFacts, CompileEnvironment } from "./environment.ts"
 import type { Report } from "./report.ts"
@@ -10,8 +11,12 @@ import { schemaProblems } from "./schema-problems.ts"
 export function checkSource({ document, sound }: CheckedDocument, environment: CompileEnvironment, report: Report): AuthFacts | undefined {
   if (!sound("auth_mode")) return undefined
   const name = document.auth_mode
-  if (sound("source_kind") && document.source_kind === "internal" && name !== "none") {
-    report.add("auth-mismatch", "/auth_mode", `An internal pipeline has no inbound endpoint; its auth_mode is "none", not "${name}".`)
+  if (sound("source_kind") && isFedFromInside(document.source_kind) && name !== "none") {
+    report.add(
+      "auth-mismatch",
+      "/auth_mode",
+      `A pipeline of source_kind ${document.source_kind} has no inbound endpoint; its auth_mode is "none", not "${name}".`,
+    )
   }
   if (name === "public_artifact" && sound("owner_artifact_id") && document.owner_artifact_id === null) {
     report.add("auth-mismatch", "/auth_mode", '"public_artifact" needs "owner_artifact_id": the published page that events come from.')

@@ -3,5 +3,5 @@ import { defineChannel } from "#core"
 
 export const conversationsChannel = defineChannel({
   name: "email_conversations",
-  summary: "Messages that are put into conversations by mail: their ids and direction.",
+  summary: "Messages that are received into conversations by mail: their ids.",
 })

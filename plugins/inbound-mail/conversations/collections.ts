@@ -46,7 +46,16 @@ export interface StoredMessage extends Document {
     /** Written by a program: no answer to it is wanted. */
     automatic: boolean
     problem: string
+    /** What became of forwarding it; null where nobody is named to forward to. */
+    forward: Forward | null
   } | null
+}
+
+export interface Forward {
+  state: "queued" | "sent" | "suppressed" | "failed" | "skipped"
+  to: string
+  /** Why it was skipped or failed; empty otherwise. */
+  reason: string
 }
 
 export const ConversationCollection = defineCollection<StoredConversation>()({

@@ -59,7 +59,7 @@ export class Conversations {
     if (before) {
       const change = {
         ...(at >= before.last_message_at ? last : {}),
-        ...(direction === "inbound" && before.address === address && name !== "" ? { name } : {}),
+        ...(message.inbound?.quarantined === false && before.address === address && name !== "" ? { name } : {}),
         message_count: before.message_count + 1,
         answered: before.answered || direction === "inbound",
         revision: before.revision + 1,
@@ -81,8 +81,8 @@ export class Conversations {
         updated_at,
       })
     }
-    const data = { conversation_id: id, message_id, direction, at }
-    live.stage(work, organization, { channel: conversationsChannel.name, event: "message", data })
+    if (direction === "outbound") return
+    live.stage(work, organization, { channel: conversationsChannel.name, event: "message", data: { conversation_id: id, message_id, at } })
   }
 }
 

@@ -1,5 +1,7 @@
 // A received mail that no handler claims: a message of a conversation.
 import type { UnitOfWork } from "#core"
+import type { Feeding } from "../feeding/feed.ts"
+import type { Forwarding } from "../forwarding/forward.ts"
 import type { ReceivedMail } from "../handlers.ts"
 import { headersOf } from "../parse/content.ts"
 import type { StoredMessage } from "./collections.ts"
@@ -7,11 +9,32 @@ import type { Conversations } from "./conversations.ts"
 
 const nobody = { name: "", address: "unknown@unknown.invalid" }
 
-export async function receive(conversations: Conversations, mail: ReceivedMail, work: UnitOfWork): Promise<StoredMessage> {
+interface ReceiveServices {
+  readonly conversations: Conversations
+  readonly forwarding: Forwarding
+  readonly feeding: Feeding
+}
+
+/** Stages the message, and what follows from it. */
+export async function receive(
+  { conversations, forwarding, feeding }: ReceiveServices,
+  mail: ReceivedMail,
+  work: UnitOfWork,
+): Promise<void> {
   const { id, route, envelope, received_at, content, authentication } = mail
   const from = content.from ?? (envelope.from === "" ? nobody : { name: "", address: envelope.from })
   const { message_id, to, cc, subject, text, attachments, references, problem } = content
-  return conversations.add(work, route.organization, {
+  const inbound: NonNullable<StoredMessage["inbound"]> = {
+    domain: route.domain,
+    authentication: { ...authentication, signed_by: [...authentication.signed_by] },
+    quarantined: authentication.dmarc === "fail" && ["quarantine", "reject"].includes(authentication.policy),
+    automatic: isAutomatic(mail),
+    problem,
+    forward: null,
+  }
+  const forward = await forwarding.plan(work, mail, { from, inbound })
+  await feeding.plan(work, mail, { inbound })
+  await conversations.add(work, route.organization, {
     id,
     direction: "inbound",
     message_id,
@@ -23,13 +46,7 @@ export async function receive(conversations: Conversations, mail: ReceivedMail, 
     attachments: [...attachments],
     at: received_at,
     dated: content.date || null,
-    inbound: {
-      domain: route.domain,
-      authentication: { ...authentication, signed_by: [...authentication.signed_by] },
-      quarantined: authentication.dmarc === "fail" && ["quarantine", "reject"].includes(authentication.policy),
-      automatic: isAutomatic(mail),
-      problem,
-    },
+    inbound: { ...inbound, forward },
     references,
     domain: route.domain,
   })

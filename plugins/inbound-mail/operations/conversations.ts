@@ -56,6 +56,18 @@ const Message = z
         quarantined: z.boolean().describe("Its author's domain disowns it: it is kept, and neither forwarded nor given to pipelines."),
         automatic: z.boolean().describe("Written by a program, such as a vacation responder or a list."),
         problem: z.string().describe("Why only its headers were read: `too_complex` or `malformed`; empty otherwise."),
+        forward: z
+          .object({
+            state: z.enum(["queued", "sent", "suppressed", "failed", "skipped"]),
+            to: z.string(),
+            reason: z
+              .string()
+              .describe(
+                "Why it was skipped: `loop`, `quarantined`, `automatic`, `author` (who wrote it is whom to forward it to) or `received_here`; or failed. Empty otherwise.",
+              ),
+          })
+          .nullable()
+          .describe("What became of forwarding it; null if the domain names no mailbox."),
       })
       .nullable()
       .describe("Only of inbound messages."),

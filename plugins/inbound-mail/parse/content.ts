@@ -37,9 +37,8 @@ export interface MailContent {
   readonly subject: string
   /** RFC 3339; empty where it has none that can be read. */
   readonly date: string
+  /** Made of HTML where it has none of its own. */
   readonly text: string
-  /** As it came: never to be shown outside of a sandbox. */
-  readonly html: string
   /** In order; keys in lower case, values unfolded. */
   readonly headers: readonly { readonly key: string; readonly value: string }[]
   readonly attachments: readonly MailAttachment[]

@@ -1,4 +1,5 @@
-// Takes messages apart in a thread of its own, which is replaced where a message takes too long or too much memory.
+// Takes messages apart in threads of their own, which are replaced where a message takes too long or too much memory.
+// There are several, since one that waits for slow DNS is not to hold up the others.
 import { Worker } from "node:worker_threads"
 import { type Clock, token } from "#core"
 import type { DnsAnswer, Lookup } from "../../sending-domains/index.ts"
@@ -23,7 +24,7 @@ export interface ParsedMail {
 const memory = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
 /** For taking a message apart; DNS has its own time-outs. */
 const parseMs = 20_000
-const checkMs = 40_000
+const checkMs = 20_000
 
 const unchecked: Authentication = { spf: "temperror", dkim: "temperror", dmarc: "temperror", policy: "", signed_by: [], header: "" }
 
@@ -33,7 +34,29 @@ interface Current {
   end(authentication: Authentication | undefined): void
 }
 
+/** Threads; the second and those after it are started when those before them are busy. */
+export const maxThreads = 4
+
 export class MailParser {
+  readonly #threads: readonly ParserThread[]
+
+  constructor(lookup: Lookup, clock: Clock, mta: string) {
+    this.#threads = Array.from({ length: maxThreads }, () => new ParserThread(lookup, clock, mta))
+  }
+
+  /** Never throws for what the message holds. */
+  parse(raw: Uint8Array, origin: Omit<Origin, "mta">): Promise<ParsedMail> {
+    const [first, ...others] = this.#threads
+    if (!first) throw new Error("The mail parser has no threads.")
+    return others.reduce((free, one) => (one.waiting < free.waiting ? one : free), first).parse(raw, origin)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.stop()))
+  }
+}
+
+class ParserThread {
   readonly #mta: string
   readonly #lookup: Lookup
   readonly #clock: Clock
@@ -41,6 +64,8 @@ export class MailParser {
   #current: Current | undefined
   #cancel: () => void = () => undefined
   #turn: Promise<unknown> = Promise.resolve()
+  /** Messages that wait for it or are in it. */
+  waiting = 0
 
   constructor(lookup: Lookup, clock: Clock, mta: string) {
     this.#mta = mta
@@ -48,9 +73,10 @@ export class MailParser {
     this.#clock = clock
   }
 
-  /** Callers are served in turn. Never throws for what the message holds. */
+  /** Callers are served in turn. */
   parse(raw: Uint8Array, origin: Omit<Origin, "mta">): Promise<ParsedMail> {
-    const parsed = this.#turn.then(() => this.#parse(raw, { ...origin, mta: this.#mta }))
+    this.waiting++
+    const parsed = this.#turn.then(() => this.#parse(raw, { ...origin, mta: this.#mta })).finally(() => this.waiting--)
     this.#turn = parsed.catch(() => undefined)
     return parsed
   }

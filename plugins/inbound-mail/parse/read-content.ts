@@ -2,6 +2,7 @@
 import PostalMime, { type Address, type Attachment, type Email } from "postal-mime"
 import type { MailAddress, MailContent } from "./content.ts"
 import { headerSectionOf } from "./header-section.ts"
+import { textOfHtml } from "./html-text.ts"
 
 const maxNesting = 30
 const maxHeadersBytes = 512 * 1_024
@@ -50,8 +51,7 @@ function contentOf(mail: Email, problem: MailContent["problem"]): MailContent {
     cc: flat(mail.cc),
     subject: line(mail.subject ?? "", 1_000),
     date: dateOf(mail.date),
-    text: block(mail.text ?? "", maxText),
-    html: block(mail.html ?? "", maxHtml),
+    text: block(mail.text ?? textOfHtml((mail.html ?? "").slice(0, maxHtml)), maxText),
     headers,
     attachments: mail.attachments.map((part) => ({
       filename: line(part.filename ?? "", 200).replace(/[/\\]/g, "_"),

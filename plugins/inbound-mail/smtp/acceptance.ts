@@ -87,6 +87,7 @@ export class Acceptance {
           size: raw.length,
           raw_key: `inbound-mail/${day}/${ids.uuid()}.eml`,
           handled_by: null,
+          event_id: ids.uuid(),
         },
       ])
     }

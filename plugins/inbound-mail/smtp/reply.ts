@@ -2,10 +2,13 @@
 
 export class SmtpRefusal extends Error {
   readonly responseCode: number
+  /** Such as 5.7.1. */
+  readonly enhanced: string
 
   constructor(code: number, enhanced: string, message: string) {
     super(`${enhanced} ${message}`)
     this.responseCode = code
+    this.enhanced = enhanced
   }
 }
 

@@ -1,8 +1,11 @@
 // The SMTP server (RFC 5321): sessions, their limits, and the answers. What is taken is on disk before the 250.
 import { readFileSync } from "node:fs"
 import type { AddressInfo } from "node:net"
+import { createSecureContext } from "node:tls"
+import { Counter } from "prom-client"
 import { SMTPServer, type SMTPServerSession } from "smtp-server"
 import type { Clock, Logger } from "#core"
+import type { Metrics } from "#core/engine"
 import type { Settings } from "../settings.ts"
 import type { Acceptance } from "./acceptance.ts"
 import type { SmtpLimits } from "./limits.ts"
@@ -14,18 +17,29 @@ interface ServerServices {
   readonly limits: SmtpLimits
   readonly clock: Clock
   readonly log: Logger
+  readonly metrics: Metrics
 }
 
 /** How long a stop waits for messages that are coming in. */
 const closeMs = 5_000
+/** Certificates are renewed in their files. */
+const certificateMs = 3_600_000
 
 export class MailServer {
   readonly #services: ServerServices
   readonly #sessions = new Map<string, () => void>()
+  readonly #counter: Counter<"result">
   #server: SMTPServer | undefined
+  #cancelRenewal: () => void = () => undefined
 
   constructor(services: ServerServices) {
     this.#services = services
+    this.#counter = new Counter({
+      name: "millrace_inbound_mail_total",
+      help: "Mail from outside by result: accepted, or the enhanced status code (RFC 3463) of the refusal",
+      labelNames: ["result"],
+      registers: [services.metrics],
+    })
   }
 
   /** Where it listens; undefined where it does not. */
@@ -46,12 +60,14 @@ export class MailServer {
     })
     server.on("error", (error) => log.debug({ err: error }, "a connection of the mail server failed"))
     this.#server = server
+    this.#renewLater()
     log.info({ host: settings.host, port: this.port }, "mail is received")
   }
 
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = undefined
+    this.#cancelRenewal()
     if (!server) return
     const idle = [...server.connections].filter(({ session }) => !session.envelope?.mailFrom)
     for (const connection of idle) connection.send(421, "4.3.2 The service is being stopped; try again later")
@@ -60,18 +76,22 @@ export class MailServer {
 
   #create(): SMTPServer {
     const { settings, acceptance, limits } = this.#services
-    const { tls } = settings
     const answer = (work: Promise<unknown>, done: (error?: Error | null) => void) => {
       work.then(
         () => done(),
         (error: unknown) => done(this.#refusal(error)),
       )
     }
+    const taken = async (stream: AsyncIterable<Buffer>, session: SMTPServerSession) => {
+      await limits.read(stream, (raw) => acceptance.take(raw, envelopeOf(session)))
+      this.#counter.inc({ result: "accepted" })
+    }
     return new SMTPServer({
       name: settings.hostname,
       banner: "ready",
-      disabledCommands: tls ? ["AUTH"] : ["AUTH", "STARTTLS"],
-      ...(tls ? { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file), minVersion: "TLSv1.2" as const } : {}),
+      disabledCommands: settings.tls ? ["AUTH"] : ["AUTH", "STARTTLS"],
+      minVersion: "TLSv1.2",
+      ...this.#certificate(),
       logger: false,
       disableReverseLookup: true,
       size: settings.max_message_bytes,
@@ -87,11 +107,28 @@ export class MailServer {
       },
       onMailFrom: (_address, { remoteAddress }, done) => answer(limits.message(remoteAddress), done),
       onRcptTo: ({ address }, _session, done) => answer(acceptance.route(address), done),
-      onData: (stream, session, done) =>
-        answer(
-          limits.read(stream, (raw) => acceptance.take(raw, envelopeOf(session))),
-          done,
-        ),
+      onData: (stream, session, done) => answer(taken(stream, session), done),
+    })
+  }
+
+  #certificate() {
+    const { tls } = this.#services.settings
+    return tls ? { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) } : {}
+  }
+
+  #renewLater(): void {
+    const { settings, clock, log } = this.#services
+    if (!settings.tls) return
+    this.#cancelRenewal = clock.after(certificateMs, () => {
+      try {
+        const certificate = this.#certificate()
+        // Throws where the key is not the certificate's, as while their files are being replaced.
+        createSecureContext(certificate)
+        this.#server?.updateSecureContext(certificate)
+      } catch (error) {
+        log.warn({ err: error }, "the certificate of the mail server cannot be read; the one that it has stays")
+      }
+      this.#renewLater()
     })
   }
 
@@ -116,7 +153,9 @@ export class MailServer {
 
   #refusal(error: unknown): SmtpRefusal {
     if (!(error instanceof SmtpRefusal)) this.#services.log.warn({ err: error }, "mail could not be taken; its client is told to try again")
-    return refusalFor(error)
+    const refusal = refusalFor(error)
+    this.#counter.inc({ result: refusal.enhanced })
+    return refusal
   }
 }
 

@@ -2,10 +2,9 @@
 import { generateKeyPairSync } from "node:crypto"
 import { expect } from "chai"
 import { createTransport } from "nodemailer"
-import { onBothStores } from "../../pipelines/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
-import { message, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
+import { message, onStores, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
 
 interface Conversation {
   readonly id: string
@@ -37,7 +36,7 @@ interface Read {
 
 const lead = "lead@elsewhere.test"
 
-onBothStores("conversations by mail", ({ start }) => {
+onStores("conversations by mail", "mongodb", ({ start }) => {
   let service: Receiving
   let mailbox: MailServer
   before(async () => {
@@ -93,8 +92,10 @@ onBothStores("conversations by mail", ({ start }) => {
     expect(await of("zoe@private.test")).to.deep.equal([])
     await delivered("zoe@private.test", message({ ...headers, "Message-ID": "<r2@private.test>", "In-Reply-To": "<r1@private.test>" }))
     await grown(lead, 3)
-    const told = (await service.host.broadcasts("email_conversations")).map(({ data }) => (data as { direction: string }).direction)
-    expect(told).to.deep.equal(["outbound", "inbound", "inbound"])
+    const told = (await service.host.broadcasts("email_conversations")).map(
+      ({ data }) => (data as { conversation_id: string }).conversation_id,
+    )
+    expect(told).to.deep.equal([begun.conversation.id, begun.conversation.id])
   })
 
   it("are with the author's address where nothing was written before, however it is spelled", async () => {

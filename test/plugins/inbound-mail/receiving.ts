@@ -1,10 +1,13 @@
 // A service that receives mail for a domain which DNS, a real server on loopback, shows to be set up.
 
 import { UnitsOfWork } from "#core"
-import type { TestHost, TestHostOptions } from "#core/testing"
+import { type TestHost, type TestHostOptions, testHost } from "#core/testing"
 import type { AnyPlugin } from "../../../core/contract/registrar.ts"
 import { InboundMailServer } from "../../../plugins/inbound-mail/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { mongoAvailable } from "../../mongodb-server.ts"
+import { type Leg, onBothStores, onMongo } from "../../pipelines/stores.ts"
+import { isFast } from "../../tier.ts"
 import { patiently } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
 import { type DnsServer, listenForDns } from "../sending-domains/dns-server.ts"
@@ -79,6 +82,23 @@ export async function startReceiving({ start, settings = {}, others = {}, plugin
       if (sending_domain.status !== "active") throw new Error(`${domain} is ${sending_domain.status}`)
     },
   }
+}
+
+/** On both stores; in the first tier on the one that is named, where it can be had. */
+export function onStores(title: string, fast: "embedded" | "mongodb", define: (leg: Pick<Leg, "start">) => void): void {
+  if (!isFast) onBothStores(title, define)
+  else if (fast === "mongodb" && mongoAvailable) onMongo(title, define)
+  else
+    describe(title, () => {
+      let host: TestHost
+      after(() => host.stop())
+      define({
+        start: async (options) => {
+          host = await testHost({ capture: false, ...options })
+          return host
+        },
+      })
+    })
 }
 
 /** Another organization, with a key of an admin. */

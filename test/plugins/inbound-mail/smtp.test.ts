@@ -4,14 +4,13 @@ import { z } from "zod"
 import { definePlugin, Store } from "#core"
 import { InboundMailCollection } from "../../../plugins/inbound-mail/collections.ts"
 import { headersOf, MailHandlers, type ReceivedMail } from "../../../plugins/inbound-mail/index.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
 import { until } from "../../waiting.ts"
-import { message, type Receiving, startReceiving } from "./receiving.ts"
+import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"
 import { SmtpClient } from "./smtp-client.ts"
 
 const lead = "lead@elsewhere.test"
 
-onBothStores("the mail server", ({ start }) => {
+onStores("the mail server", "embedded", ({ start }) => {
   let service: Receiving
   const handled: ReceivedMail[] = []
   let failures = 0
