@@ -30,6 +30,7 @@ import type {} from "../plugins/sending-domains/reasons.ts"
 import type {} from "../plugins/suppressions/reasons.ts"
 import type {} from "../plugins/threads/reasons.ts"
 import type {} from "../plugins/workstreams/reasons.ts"
+import type {} from "../plugins/voice/reasons.ts"
 
 // biome-ignore format: one line each
 /** The operations that ship, by name. */
@@ -234,6 +235,10 @@ export type Operations = {
   "workstreams.update": typeof import("../plugins/workstreams/operations/workstreams.ts").updateWorkstream
   "workstreams.update_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").updateAssignment
   "workstreams.update_phase": typeof import("../plugins/workstreams/operations/phases.ts").updatePhase
+  "voice.get_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").getCallerName
+  "voice.list_caller_name_registrations": typeof import("../plugins/voice/operations/caller-name.ts").listRegistrations
+  "voice.provision_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").provisionCallerName
+  "voice.set_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").setCallerName
 }
 
 // biome-ignore format: one line each
@@ -439,4 +444,8 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "workstreams.update": { method: "PATCH", path: "/v1/workstreams/{slug}", repeatable: true },
   "workstreams.update_assignment": { method: "PATCH", path: "/v1/workstreams/{slug}/assignments/{assignment}", repeatable: true },
   "workstreams.update_phase": { method: "PATCH", path: "/v1/workstreams/{slug}/phases/{phase}", repeatable: true },
+  "voice.get_caller_name": { method: "GET", path: "/v1/voice/caller-name", repeatable: true },
+  "voice.list_caller_name_registrations": { method: "GET", path: "/v1/voice/caller-name/registrations", repeatable: true, list: "registrations" },
+  "voice.provision_caller_name": { method: "POST", path: "/v1/voice/caller-name", repeatable: true, keyed: true },
+  "voice.set_caller_name": { method: "PUT", path: "/v1/voice/caller-name", repeatable: true },
 }

@@ -41,8 +41,11 @@ export interface IntegrationApp<C extends z.ZodType = z.ZodType> {
   readonly credentials: C
   /** What is wrong with well-formed credentials; throws AppError that does not repeat them. */
   check?(credentials: z.output<C>, deps: { readonly http: OutgoingHttp }): Promise<void> | void
-  /** The request as it goes out, credentials in place. Throws `invalid_argument` for one that would leave the app's base. */
-  request(credentials: z.output<C>, request: IntegrationRequest): OutgoingRequest
+  /**
+   * The request as it goes out, credentials in place. Throws `invalid_argument` for one that would leave the app's base, or
+   * `base`, where an app has other hosts that take the same credentials.
+   */
+  request(credentials: z.output<C>, request: IntegrationRequest, base?: string): OutgoingRequest
   /** The call that proves the credentials; undefined where these name none. */
   test?(credentials: z.output<C>): TestCall | undefined
   /** The authorization server whose grants this plugin gets and keeps; a request is then made with `{ access_token }`. */

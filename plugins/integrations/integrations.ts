@@ -12,6 +12,8 @@ export interface CallContext {
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
+  /** Of an app that is a document: another host of the vendor, as an operator's settings name it. Never from a caller. */
+  readonly base?: string
 }
 
 export interface Integrations {
@@ -61,11 +63,11 @@ export function createIntegrations({ store, vault, http, apps, oauth, managerOf 
     organization: string,
     connection: Connection,
     request: IntegrationRequest,
-    context: CallContext = {},
+    { base, ...context }: CallContext = {},
   ): Promise<OutgoingResponse> {
     const app = await apps.find(organization, connection)
     if (!app) throw unusable(`The app ${connection.app} of the integration "${connection.slug}" is not there any more.`)
-    const send = (credentials: unknown) => http.fetch({ ...app.request(credentials, request), ...context })
+    const send = (credentials: unknown) => http.fetch({ ...app.request(credentials, request, base), ...context })
     if (app.oauth && connection.credentials === null) {
       const granted = { organization, connection, app: { ...app, oauth: app.oauth } }
       return await callWithToken(oauth.access, granted, ({ token, apiOrigin }) =>

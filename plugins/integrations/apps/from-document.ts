@@ -30,7 +30,7 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
       http.check(url)
     },
     test: () => document.test,
-    request: (given: Given, request) => requestBelow(baseOf(document, given), request),
+    request: (given: Given, request, url) => requestBelow({ ...baseOf(document, given), ...(url ? { url } : {}) }, request),
   })
 }
 

@@ -1,0 +1,20 @@
+// Where Trust Hub tells that a status changed. The URL is signed, so that nobody else has the service ask Trust Hub; what
+// the call says is not believed, only that it is time to ask.
+import { createHmac } from "node:crypto"
+import { sameSecret, type Vault } from "#core"
+
+export const callbackPath = "/v1/voice/callbacks"
+
+/** Empty where Twilio could not reach the service by https. */
+export function callbackUrl({ vault, base }: { readonly vault: Vault; readonly base: string }, organization: string, id: string): string {
+  if (!base.startsWith("https://")) return ""
+  return `${base}${callbackPath}/${organization}/${id}/${signatureOf(vault, organization, id)}`
+}
+
+export function isSigned(vault: Vault, organization: string, id: string, signature: string): boolean {
+  return sameSecret(signature, signatureOf(vault, organization, id))
+}
+
+function signatureOf(vault: Vault, organization: string, id: string): string {
+  return createHmac("sha256", vault.keyFor("caller name callbacks")).update(`${organization}/${id}`).digest("base64url")
+}

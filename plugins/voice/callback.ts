@@ -1,0 +1,24 @@
+// The route that Trust Hub calls when a status changes: the job asks Trust Hub at once instead of later.
+import { defineRoute, JobQueue, UnitsOfWork, Vault } from "#core"
+import { callbackPath, isSigned } from "./callback-url.ts"
+import { registerRef } from "./job-refs.ts"
+import { jobOf, RegistrationsToken } from "./registrations.ts"
+
+export const statusCallback = defineRoute({
+  name: "voice.caller_name_callback",
+  summary: "Learn from Trust Hub that the status of a caller name may have changed.",
+  method: "POST",
+  path: `${callbackPath}/{organization}/{registration}/{signature}`,
+  inject: { vault: Vault, works: UnitsOfWork, queue: JobQueue, registrations: RegistrationsToken },
+  async handle({ request: { params }, deps: { vault, works, queue, registrations } }) {
+    const { organization = "", registration: id = "", signature = "" } = params
+    const registration = isSigned(vault, organization, id, signature) ? await registrations.get(organization, id) : undefined
+    if (!registration) return { status: 404 }
+    await works.run((work) => {
+      if (registration.status !== "active") queue.hasten(work, jobOf(id))
+      // Its job has ended; carriers may still withdraw a name.
+      else queue.enqueue(work, registerRef, { organization, registration_id: id }, { organization })
+    })
+    return { status: 204 }
+  },
+})

@@ -1,0 +1,7 @@
+// The live channel of caller names.
+import { defineChannel } from "#core"
+
+export const voiceChannel = defineChannel({
+  name: "voice",
+  summary: "Registrations of caller names whose status changes.",
+})

@@ -1,0 +1,90 @@
+// What an organization wants to be shown as its name, and each registration of one, with what Trust Hub made for it.
+import { z } from "zod"
+import { type Document, defineCollection, derivedUuid } from "#core"
+
+export const statuses = ["pending_approval", "approved", "submitted", "in_review", "active", "rejected"] as const
+export type RegistrationStatus = (typeof statuses)[number]
+
+/** What an organization asks for; one document. */
+export interface CallerName extends Document {
+  /** Empty: the organization's own name. */
+  name: string
+  /** E.164; of the United States. */
+  phone_number: string
+  /** Slug or id of a Twilio integration. */
+  integration: string
+  /** Who Twilio writes to about the registration. */
+  email: string
+  /** SID of the business profile; empty: the account's only approved one. */
+  customer_profile_sid: string
+  /** The latest registration. */
+  registration_id: string | null
+  revision: number
+  created_at: string
+  updated_at: string
+}
+
+export const CallerNameCollection = defineCollection<CallerName>()({
+  name: "caller_names",
+  scope: "organization",
+  times: ["created_at", "updated_at"],
+  indexes: [],
+})
+
+export function callerNameId(organization: string): string {
+  return derivedUuid(organization, "caller name")
+}
+
+/** What a person approves: exactly what is registered. */
+export const Filing = z.strictObject({
+  name: z.string(),
+  phone_number: z.string(),
+  integration_id: z.string(),
+  email: z.string(),
+  customer_profile_sid: z.string(),
+})
+export type Filing = z.output<typeof Filing>
+
+/** What each call of Trust Hub answered, in the order of the calls; absent: not made yet. */
+export interface Progress {
+  account_sid?: string
+  customer_profile_sid?: string
+  phone_number_sid?: string
+  profile_number_sid?: string
+  trust_product_sid?: string
+  end_user_sid?: string
+  end_user_assignment_sid?: string
+  profile_assignment_sid?: string
+  trust_product_number_sid?: string
+  evaluation_sid?: string
+}
+
+/** Why it was rejected: the carrier's code and words, or this service's. */
+export interface Reason {
+  code: string
+  message: string
+}
+
+export interface Registration extends Document, Filing {
+  status: RegistrationStatus
+  approval_id: string
+  progress: Progress
+  reasons: Reason[]
+  /** Calls in a row that brought nothing new: failures before the submission, unchanged answers after it. */
+  tries: number
+  /** What went wrong with the last call; empty where it was answered. */
+  last_error: string
+  submitted_at: string | null
+  /** When Trust Hub last told the status. */
+  checked_at: string | null
+  revision: number
+  created_at: string
+  updated_at: string
+}
+
+export const RegistrationCollection = defineCollection<Registration>()({
+  name: "caller_name_registrations",
+  scope: "organization",
+  times: ["submitted_at", "checked_at", "created_at", "updated_at"],
+  indexes: [],
+})

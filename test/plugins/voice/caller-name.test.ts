@@ -1,0 +1,153 @@
+// Caller names (specification 4.15): nothing is registered without a person, one registration whatever happens on the way,
+// and no status that Trust Hub did not tell.
+import { expect } from "chai"
+import type { TestHost } from "#core/testing"
+import { problemOfCallerName } from "../../../plugins/voice/caller-name.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { eightCalls, ownNumber, startTrustHub, type TrustHubServer } from "./trust-hub.ts"
+import { Desk, type Refusal, voiceEnv } from "./voice-bench.ts"
+
+describe("the rules of caller names", () => {
+  it("take 1 to 15 letters, digits, periods, commas and spaces after a letter", () => {
+    for (const name of ["A", "Acme", "Acme Sales", "J.R. Sheds, 2", "ABCDEFGHIJKLMNO", "Policemen"]) {
+      expect([name, problemOfCallerName(name)]).to.deep.equal([name, undefined])
+    }
+    for (const [name, problem] of [
+      ["", /empty/],
+      ["ABCDEFGHIJKLMNOP", /16 characters/],
+      ["1st Acme", /begin with a letter/],
+      [" Acme", /begin with a letter/],
+      ["Ácme", /begin with a letter/],
+      ["Acme & Co", /"&"/],
+      ["Acme-Co", /"-"/],
+      ["Acme\n", /holds/],
+      ["Acme  Co", /two in a row/],
+      ["Acme ", /ends with a space/],
+      ["Scam Likely", /reserved/],
+      ["spam, risk", /reserved/],
+      ["new york", /reserved/],
+      ["City Police", /POLICE/],
+    ] as const) {
+      expect(problemOfCallerName(name), name).to.match(problem)
+    }
+  })
+})
+
+onBothStores("caller names", ({ start }) => {
+  let host: TestHost
+  let hub: TrustHubServer
+  let desk: Desk
+  let count = 0
+  before(async () => {
+    hub = await startTrustHub()
+    host = await start({ env: voiceEnv(hub) })
+  })
+  after(() => hub.close())
+  beforeEach(async () => {
+    desk = await Desk.open(host, `acme-${++count}`)
+    await desk.connect()
+    hub.complies = true
+    hub.acted.length = 0
+    for (const kind of ["TrustProducts", "EndUsers"] as const) hub.items[kind].length = 0
+    hub.items.CustomerProfiles[0] = { ...hub.items.CustomerProfiles[0], sid: `BU${String(count).padStart(32, "c")}` }
+  })
+
+  const filed = async () => {
+    expect((await desk.set()).status).to.equal(200)
+    const { status, body } = await desk.file()
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body
+  }
+  it("are filed for approval, and not registered by filing", async () => {
+    const one = await filed()
+    expect(Object.keys(one).sort()).to.deep.equal(["action_display", "approval_request_id", "registration", "status"])
+    expect(one.status).to.equal("pending_approval")
+    expect(one.action_display).to.equal(`Register the caller name "Acme Sales" for ${ownNumber} with carriers, through Twilio.`)
+    const { body } = await desk.api<{ gate: string; risk: string; what: string; input: object }>(
+      "GET",
+      `/v1/approvals/${one.approval_request_id}`,
+    )
+    expect(body).to.include({ gate: "voice.caller_name", risk: "high", what: one.action_display })
+    expect(body.input).to.include({ name: "Acme Sales", phone_number: ownNumber })
+    expect((await desk.file()).body).to.deep.equal(one)
+    expect(hub.asked.filter((call) => call.startsWith("POST"))).to.deep.equal([])
+  })
+
+  it("are filed also where the organization holds no gate, and once by calls at once", async () => {
+    await desk.api("PUT", "/v1/autonomy-gates", { gates: [] })
+    await desk.set()
+    const both = await Promise.all([desk.file(), desk.file(desk.second)])
+    expect(new Set(both.map(({ body }) => body.approval_request_id)).size).to.equal(1)
+    expect(both.map(({ body }) => body.status)).to.deep.equal(["pending_approval", "pending_approval"])
+  })
+
+  it("are registered once by Trust Hub's calls in their order, and active once Twilio says so", async () => {
+    const one = await filed()
+    const both = await Promise.all([desk.decide(one.approval_request_id, "approve"), desk.decide(one.approval_request_id, "approve")])
+    expect(both.filter(({ status }) => status === 200)).to.have.length(1)
+    const submitted = await desk.when("the submission", ({ status }) => status === "submitted")
+    expect(hub.acted).to.deep.equal(eightCalls)
+    const [product] = hub.items.TrustProducts
+    expect(product?.["form"]).to.include({ Email: "ada@acme.example", PolicySid: "RNf3db3cd1fe25fcfd3c3ded065c8fea53" })
+    expect(hub.items.EndUsers[0]?.["form"]).to.include({ Type: "cnam_information", Attributes: '{"cnam_display_name":"Acme Sales"}' })
+    expect(hub.assigned(product?.sid ?? "").map((item) => String(item["object_sid"]).slice(0, 2))).to.include.members(["IT", "BU", "PN"])
+    expect(submitted.trust_product_sid).to.equal(product?.sid)
+    const approval = await desk.api<{ state: string; receipt: { ok: boolean } }>("GET", `/v1/approvals/${one.approval_request_id}`)
+    expect([approval.body.state, approval.body.receipt.ok]).to.deep.equal(["done", true])
+    // It stays so however long Twilio takes, and follows what Twilio says.
+    const checked = submitted.checked_at ?? ""
+    await desk.when("another look", ({ checked_at }) => (checked_at ?? "") > checked)
+    expect((await desk.registration()).status).to.equal("submitted")
+    hub.decide("in-review")
+    await desk.when("the review", ({ status }) => status === "in_review")
+    hub.decide("twilio-approved")
+    await desk.when("the approval of Twilio", ({ status }) => status === "active")
+    expect((await desk.file()).body).to.include({ status: "active", approval_request_id: one.approval_request_id })
+    expect(hub.acted).to.deep.equal(eightCalls)
+    expect(JSON.stringify([host.logged, (await desk.api("GET", "/v1/audit-log?limit=200")).body])).to.not.contain("SECRET-auth")
+  })
+
+  it("are refused before anything is filed", async () => {
+    const reasonOf = ({ status, body }: { status: number; body: Refusal }) => [status, body.details.reason]
+    expect(reasonOf(await desk.file())).to.deep.equal([400, "caller_name_not_set"])
+    for (const phone_number of ["+18005550123", "+16135550123", "+442071838750", "555", "0"]) {
+      expect([phone_number, ...reasonOf(await desk.set({ phone_number }))]).to.deep.equal([phone_number, 400, "caller_number_refused"])
+    }
+    const refused = await desk.set({ name: "Acme & Co" })
+    expect([...reasonOf(refused), refused.body.details.fields?.[0]?.path]).to.deep.equal([400, "caller_name_refused", "name"])
+    for (const integration of ["nothing", "crm"]) {
+      await desk.api("POST", "/v1/integrations-connect", {
+        app: "http",
+        name: "CRM",
+        credentials: { base_url: "https://api.crm.example.com" },
+        share_with_org: true,
+      })
+      await desk.set({ integration })
+      expect(reasonOf(await desk.file())).to.deep.equal([400, "twilio_not_connected"])
+    }
+    await filed()
+    await desk.set({ name: "Other" })
+    expect(reasonOf(await desk.file())).to.deep.equal([400, "caller_name_in_progress"])
+    const { body } = await desk.api<{ approvals: object[] }>("GET", "/v1/approvals")
+    expect(body.approvals).to.have.length(1)
+  })
+
+  it("are refused where the organization's own name does not fit", async () => {
+    const long = await Desk.open(host, `long-${count}`, "Acme Sales and Service")
+    await long.connect()
+    await long.set()
+    const { status, body } = await long.file()
+    expect([status, body.details.reason]).to.deep.equal([400, "caller_name_refused"])
+  })
+
+  it("are one organization's alone, set by admins", async () => {
+    await filed()
+    const other = await Desk.open(host, `wall-${count}`)
+    expect((await other.api("GET", "/v1/voice/caller-name/registrations")).body).to.deep.equal({ registrations: [], next_cursor: "" })
+    expect((await other.api("GET", "/v1/voice/caller-name")).body).to.include({ phone_number: "", registration: null, updated_at: null })
+    const member = (await desk.api<{ secret: string }>("POST", "/v1/api-keys", { name: "member", role: "member" })).body.secret
+    expect((await desk.api("PUT", "/v1/voice/caller-name", { phone_number: ownNumber, email: "a@b.example" }, member)).status).to.equal(403)
+    const guest = (await desk.api<{ secret: string }>("POST", "/v1/api-keys", { name: "guest", role: "guest" })).body.secret
+    expect((await desk.file(guest)).status).to.equal(403)
+  })
+})

@@ -1,0 +1,106 @@
+// A service whose organizations register caller names with a Trust Hub on loopback.
+
+import { UnitsOfWork } from "#core"
+import type { TestHost, TestHostOptions } from "#core/testing"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { patiently, until } from "../../waiting.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+import { accountSid, authToken, ownNumber, type TrustHubServer } from "./trust-hub.ts"
+
+export interface Refusal {
+  readonly code: string
+  readonly message: string
+  readonly details: { reason?: string; fields?: { path: string; message: string }[] }
+}
+export interface Registration {
+  readonly id: string
+  readonly name: string
+  readonly status: string
+  readonly reasons: { code: string; message: string }[]
+  readonly trust_product_sid: string
+  readonly last_error: string
+  readonly checked_at: string | null
+}
+export interface Filed extends Refusal {
+  readonly action_display: string
+  readonly approval_request_id: string
+  readonly registration: Registration
+  readonly status: string
+}
+
+export function voiceEnv(hub: TrustHubServer): NonNullable<TestHostOptions["env"]> {
+  return {
+    MILLRACE_OUTGOING_ALLOW_HOSTS: `127.0.0.1:${hub.port}`,
+    MILLRACE_JOBS_POLL_MS: "50",
+    MILLRACE_PUBLIC_URL: "https://calls.example.com",
+    ...pluginSettings({ voice: { trust_hub_url: hub.origin, twilio_url: hub.origin } }),
+  }
+}
+
+/** The admins of one organization: the one that asks, and the one that decides. */
+export class Desk {
+  readonly host: TestHost
+  readonly key: string
+  readonly second: string
+  readonly organization: string
+
+  constructor(host: TestHost, organization: string, key: string, second: string) {
+    this.host = host
+    this.organization = organization
+    this.key = key
+    this.second = second
+  }
+
+  static async open(host: TestHost, slug: string, name = "Acme Sales"): Promise<Desk> {
+    const made = await host.get(UnitsOfWork).run((work) => {
+      const { id } = host.get(Organizations).create(work, { name, slug })
+      const key = (name: string) =>
+        host.get(ApiKeys).mint(work, id, { name, kind: "api_key", role: "admin", scopes: null, user: null }).text
+      return { id, key: key("one"), second: key("two") }
+    })
+    return new Desk(host, made.id, made.key, made.second)
+  }
+
+  api<T = Record<string, unknown>>(method: string, path: string, body?: unknown, key = this.key) {
+    return patiently(() => this.host.api<T>(method, path, body, { key }))
+  }
+
+  async connect(): Promise<void> {
+    const credentials = { username: accountSid, password: authToken }
+    const { status } = await this.api("POST", "/v1/integrations-connect", { app: "twilio", credentials, share_with_org: true })
+    if (status !== 200) throw new Error(`not connected: ${status}`)
+  }
+
+  set(change: object = {}) {
+    const wanted = { phone_number: ownNumber, email: "ada@acme.example", ...change }
+    return this.api<Refusal & { registration: Registration | null }>("PUT", "/v1/voice/caller-name", wanted)
+  }
+
+  file(key = this.key) {
+    return this.api<Filed>("POST", "/v1/voice/caller-name", {}, key)
+  }
+
+  decide(id: string, decision: string, more: object = {}) {
+    return this.api<Refusal & { state: string }>("POST", `/v1/approvals/${id}/decide`, { decision, ...more }, this.second)
+  }
+
+  async registration(): Promise<Registration> {
+    const { body } = await this.api<{ registration: Registration | null }>("GET", "/v1/voice/caller-name")
+    if (!body.registration) throw new Error("nothing was filed")
+    return body.registration
+  }
+
+  /** Looks until the registration is as asked; moves the clock to its next try once it has stood still for some looks. */
+  async when(what: string, holds: (registration: Registration) => boolean): Promise<Registration> {
+    let [seen, still] = ["", 0]
+    return until(what, async () => {
+      const registration = await this.registration()
+      if (holds(registration)) return registration
+      const now = JSON.stringify(registration)
+      still = now === seen ? still + 1 : 0
+      seen = now
+      if (still > 0 && still % 5 === 0) this.host.clock.move(20_000)
+      return undefined
+    })
+  }
+}
