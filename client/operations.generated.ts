@@ -19,6 +19,7 @@ import type {} from "../plugins/inbound-auth/reasons.ts"
 import type {} from "../plugins/inbound-mail/reasons.ts"
 import type {} from "../plugins/integrations/reasons.ts"
 import type {} from "../plugins/jobs/reasons.ts"
+import type {} from "../plugins/leads/reasons.ts"
 import type {} from "../plugins/models/reasons.ts"
 import type {} from "../plugins/organizations/reasons.ts"
 import type {} from "../plugins/outgoing-http/reasons.ts"
@@ -29,8 +30,8 @@ import type {} from "../plugins/screenshots/reasons.ts"
 import type {} from "../plugins/sending-domains/reasons.ts"
 import type {} from "../plugins/suppressions/reasons.ts"
 import type {} from "../plugins/threads/reasons.ts"
-import type {} from "../plugins/workstreams/reasons.ts"
 import type {} from "../plugins/voice/reasons.ts"
+import type {} from "../plugins/workstreams/reasons.ts"
 
 // biome-ignore format: one line each
 /** The operations that ship, by name. */
@@ -147,6 +148,14 @@ export type Operations = {
   "jobs.retry": typeof import("../plugins/jobs/operations.ts").retryJob
   "jobs.retry_all": typeof import("../plugins/jobs/operations.ts").retryJobs
   "judges.list": typeof import("../plugins/experiments/operations/judges.ts").listJudges
+  "leads.create": typeof import("../plugins/leads/operations/leads.ts").createLead
+  "leads.get": typeof import("../plugins/leads/operations/leads.ts").getLead
+  "leads.get_settings": typeof import("../plugins/leads/operations/by-hand.ts").getSettings
+  "leads.list": typeof import("../plugins/leads/operations/leads.ts").listLeads
+  "leads.merge": typeof import("../plugins/leads/operations/by-hand.ts").mergeLeads
+  "leads.set_settings": typeof import("../plugins/leads/operations/by-hand.ts").setSettings
+  "leads.split": typeof import("../plugins/leads/operations/by-hand.ts").splitLead
+  "leads.timeline": typeof import("../plugins/leads/operations/leads.ts").getTimeline
   "managed_organizations.list": typeof import("../plugins/organizations/operations/identity.ts").listManaged
   "me.get": typeof import("../plugins/organizations/operations/identity.ts").getMe
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
@@ -201,6 +210,10 @@ export type Operations = {
   "threads.list": typeof import("../plugins/threads/operations/threads.ts").listThreads
   "threads.list_messages": typeof import("../plugins/threads/operations/threads.ts").listMessages
   "viewer_sessions.create": typeof import("../plugins/organizations/operations/viewer-sessions.ts").createViewerSession
+  "voice.get_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").getCallerName
+  "voice.list_caller_name_registrations": typeof import("../plugins/voice/operations/caller-name.ts").listRegistrations
+  "voice.provision_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").provisionCallerName
+  "voice.set_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").setCallerName
   "workstream_templates.create": typeof import("../plugins/workstreams/operations/templates.ts").createTemplate
   "workstream_templates.delete": typeof import("../plugins/workstreams/operations/templates.ts").deleteTemplate
   "workstream_templates.get": typeof import("../plugins/workstreams/operations/templates.ts").getTemplate
@@ -235,10 +248,6 @@ export type Operations = {
   "workstreams.update": typeof import("../plugins/workstreams/operations/workstreams.ts").updateWorkstream
   "workstreams.update_assignment": typeof import("../plugins/workstreams/operations/assignments.ts").updateAssignment
   "workstreams.update_phase": typeof import("../plugins/workstreams/operations/phases.ts").updatePhase
-  "voice.get_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").getCallerName
-  "voice.list_caller_name_registrations": typeof import("../plugins/voice/operations/caller-name.ts").listRegistrations
-  "voice.provision_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").provisionCallerName
-  "voice.set_caller_name": typeof import("../plugins/voice/operations/caller-name.ts").setCallerName
 }
 
 // biome-ignore format: one line each
@@ -356,6 +365,14 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "jobs.retry": { method: "POST", path: "/v1/jobs/{id}/retry", keyed: true },
   "jobs.retry_all": { method: "POST", path: "/v1/jobs/retry", keyed: true },
   "judges.list": { method: "GET", path: "/v1/judges", repeatable: true },
+  "leads.create": { method: "POST", path: "/v1/leads", repeatable: true, keyed: true },
+  "leads.get": { method: "GET", path: "/v1/leads/{lead_id}", repeatable: true },
+  "leads.get_settings": { method: "GET", path: "/v1/lead-settings", repeatable: true },
+  "leads.list": { method: "GET", path: "/v1/leads", repeatable: true, list: "leads" },
+  "leads.merge": { method: "POST", path: "/v1/leads/{lead_id}/merge", keyed: true },
+  "leads.set_settings": { method: "PUT", path: "/v1/lead-settings", repeatable: true },
+  "leads.split": { method: "POST", path: "/v1/leads/{lead_id}/split", keyed: true },
+  "leads.timeline": { method: "GET", path: "/v1/leads/{lead_id}/timeline", repeatable: true, list: "timeline" },
   "managed_organizations.list": { method: "GET", path: "/v1/managed-organizations", repeatable: true },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },
@@ -410,6 +427,10 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "threads.list": { method: "GET", path: "/v1/threads", repeatable: true, list: "threads" },
   "threads.list_messages": { method: "GET", path: "/v1/threads/{id}/messages", repeatable: true, list: "messages" },
   "viewer_sessions.create": { method: "POST", path: "/v1/viewer-sessions", keyed: true },
+  "voice.get_caller_name": { method: "GET", path: "/v1/voice/caller-name", repeatable: true },
+  "voice.list_caller_name_registrations": { method: "GET", path: "/v1/voice/caller-name/registrations", repeatable: true, list: "registrations" },
+  "voice.provision_caller_name": { method: "POST", path: "/v1/voice/caller-name", repeatable: true, keyed: true },
+  "voice.set_caller_name": { method: "PUT", path: "/v1/voice/caller-name", repeatable: true },
   "workstream_templates.create": { method: "POST", path: "/v1/workstream-templates", keyed: true },
   "workstream_templates.delete": { method: "DELETE", path: "/v1/workstream-templates/{slug}", repeatable: true },
   "workstream_templates.get": { method: "GET", path: "/v1/workstream-templates/{slug}", repeatable: true },
@@ -444,8 +465,4 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "workstreams.update": { method: "PATCH", path: "/v1/workstreams/{slug}", repeatable: true },
   "workstreams.update_assignment": { method: "PATCH", path: "/v1/workstreams/{slug}/assignments/{assignment}", repeatable: true },
   "workstreams.update_phase": { method: "PATCH", path: "/v1/workstreams/{slug}/phases/{phase}", repeatable: true },
-  "voice.get_caller_name": { method: "GET", path: "/v1/voice/caller-name", repeatable: true },
-  "voice.list_caller_name_registrations": { method: "GET", path: "/v1/voice/caller-name/registrations", repeatable: true, list: "registrations" },
-  "voice.provision_caller_name": { method: "POST", path: "/v1/voice/caller-name", repeatable: true, keyed: true },
-  "voice.set_caller_name": { method: "PUT", path: "/v1/voice/caller-name", repeatable: true },
 }

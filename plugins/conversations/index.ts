@@ -11,6 +11,7 @@ import { createOutboundVetoes, OutboundVetoes } from "./egress/vetoes.ts"
 import { Folds, FoldsToken } from "./fold/fold.ts"
 import { foldConversation, settleMessage } from "./fold/jobs.ts"
 import { Settlements, SettlementsToken } from "./fold/settle.ts"
+import { ConversationHistory, conversationHistory } from "./history.ts"
 import { Receiver, ReceiverToken } from "./inbound/receiver.ts"
 import { ConversationLeads, createConversationLeads } from "./leads.ts"
 import { fetchMessageMedia } from "./media/job.ts"
@@ -29,6 +30,7 @@ import { TemplateCollection } from "./templates/collections.ts"
 import { syncTemplates } from "./templates/sync.ts"
 
 export { type AskVeto, type OutboundMessage, OutboundVetoes, type Veto } from "./egress/vetoes.ts"
+export { ConversationHistory } from "./history.ts"
 export { type Provider, providers, ReceiverToken } from "./inbound/receiver.ts"
 export { ConversationLeads, type LeadDirectory, type LeadOfAddress } from "./leads.ts"
 
@@ -51,6 +53,7 @@ export default definePlugin({
     registrar.provide(ConversationSettingsToken, { create: () => settings })
     registrar.provide(OutboundVetoes, { create: createOutboundVetoes })
     registrar.provide(ConversationLeads, { create: createConversationLeads })
+    registrar.provide(ConversationHistory, { inject: { store: Store }, create: ({ store }) => conversationHistory(store) })
     registrar.provide(PhoneNumbersToken, {
       inject: { store: Store, clock: Clock, integrations: Integrations },
       create: (deps) => new PhoneNumbers(deps),

@@ -11,9 +11,11 @@ export interface LeadDirectory {
   ofAddresses(organization: string, addresses: readonly string[]): Promise<ReadonlyMap<string, LeadOfAddress>>
   /** Every number of a lead, by its UUID or 22-character reference; none where there is no such lead. */
   addressesOf(organization: string, lead: string): Promise<readonly string[]>
+  /** Told of a person who wrote; the same may be told again. */
+  seen?(organization: string, person: { readonly address: string; readonly name: string; readonly at: string }): Promise<void>
 }
 
-export interface ConversationLeads extends LeadDirectory {
+export interface ConversationLeads extends Required<LeadDirectory> {
   /** To be called while services are created. */
   use(directory: LeadDirectory): void
 }
@@ -25,6 +27,7 @@ export function createConversationLeads(): ConversationLeads {
   return {
     ofAddresses: async (organization, addresses) => (await directory?.ofAddresses(organization, addresses)) ?? new Map(),
     addressesOf: async (organization, lead) => (await directory?.addressesOf(organization, lead)) ?? [],
+    seen: async (organization, person) => directory?.seen?.(organization, person),
     use: (given) => {
       directory = given
     },

@@ -20,6 +20,7 @@ import {
 import { type Dataset, DatasetsCollection, type Row, RowsCollection } from "./collections.ts"
 import { resolveReference } from "./dataset-reference.ts"
 import { datasetsTopic, KnownDatasets, keyOf } from "./known-datasets.ts"
+import type { RowFollower } from "./row-followers.ts"
 import { keyedRowId } from "./row-identity.ts"
 import { RowNews } from "./row-news.ts"
 import { type RowQuery, RowScans } from "./row-scans.ts"
@@ -65,6 +66,8 @@ export interface Datasets {
   remove(work: UnitOfWork, organization: string, dataset: Dataset, row: Row): void
   /** Tells of rows written to and removed from each organization's dataset of this slug; one watcher a slug. To be called while services are created. */
   watch(slug: string, watcher: RowWatcher): void
+  /** Tells of rows that `write` stages. To be called while services are created. */
+  follow(follower: RowFollower): void
 }
 
 /** A dataset that is written through here and nowhere else. */
@@ -100,6 +103,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
   const news = new RowNews(live)
   const stored = (organization: string) => store.open(DatasetsCollection, organization)
   const rowsOf = (organization: string) => store.open(RowsCollection, organization)
+  const followers: RowFollower[] = []
   const scans = new RowScans(clock, maxScannedRows)
 
   const reserved = new Map<string, string>()
@@ -144,6 +148,9 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
       refuseReserved(resolveReference(row.dataset, organization.slug))
       const told = (written: RowResult) => {
         news.written(work, organization.id, written.dataset_slug, written.row_id, values)
+        for (const follower of followers) {
+          follower({ organization: organization.id, dataset: written.dataset_slug, row_id: written.row_id, values, origin: row.origin })
+        }
         return written
       }
       const written = writer.write(work, row)
@@ -175,6 +182,7 @@ export function createDatasets({ store, invalidation, clock, live, maxScannedRow
       news.deleted(work, organization, dataset.slug, row.id)
     },
     watch: (slug, watcher) => writer.watch(slug, watcher),
+    follow: (follower) => void followers.push(follower),
     async ensure(work, organization, reference, given = {}) {
       const slug = resolveReference(reference, organization.slug)
       refuseReserved(slug)

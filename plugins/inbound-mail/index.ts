@@ -5,6 +5,7 @@ import { Buckets } from "../buckets/index.ts"
 import { Mailer, MailGuards } from "../email/index.ts"
 import { EventPipelinesService } from "../event-pipelines/index.ts"
 import { DnsLookup, MailRoutes } from "../sending-domains/index.ts"
+import { createMailAuthors, MailAuthors } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { conversationsChannel } from "./conversations/channel.ts"
 import { ConversationCollection, MessageCollection } from "./conversations/collections.ts"
@@ -14,6 +15,7 @@ import { Feeding, FeedingToken, feedJob } from "./feeding/feed.ts"
 import { Forwarding, ForwardingToken } from "./forwarding/forward.ts"
 import { forwardJob } from "./forwarding/job.ts"
 import { createMailHandlers, MailHandlers } from "./handlers.ts"
+import { MailHistory, mailHistory } from "./history.ts"
 import { processJob, purgeJob } from "./jobs.ts"
 import { getConversation, listConversations } from "./operations/conversations.ts"
 import { MailParser, MailParserToken } from "./parse/mail-parser.ts"
@@ -23,7 +25,9 @@ import { Acceptance } from "./smtp/acceptance.ts"
 import { SmtpLimits } from "./smtp/limits.ts"
 import { MailServer } from "./smtp/server.ts"
 
+export { MailAuthors } from "./authors.ts"
 export { type MailHandler, MailHandlers, type MailRecipient, type ReceivedMail } from "./handlers.ts"
+export { MailHistory } from "./history.ts"
 export { headersOf, type MailContent } from "./parse/content.ts"
 
 /** The SMTP server, for tests: where it listens. */
@@ -61,6 +65,8 @@ export default definePlugin({
       stop: (parser) => parser.stop(),
     })
     registrar.provide(MailHandlers, { create: createMailHandlers })
+    registrar.provide(MailAuthors, { create: createMailAuthors })
+    registrar.provide(MailHistory, { inject: { store: Store }, create: ({ store }) => mailHistory(store) })
     registrar.provide(InboundMailServer, {
       inject: {
         store: Store,

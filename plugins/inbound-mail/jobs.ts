@@ -2,6 +2,7 @@
 import { z } from "zod"
 import { defineJob, Store } from "#core"
 import { Buckets } from "../buckets/index.ts"
+import { MailAuthors } from "./authors.ts"
 import { InboundMailCollection } from "./collections.ts"
 import { ConversationsToken } from "./conversations/conversations.ts"
 import { receive } from "./conversations/receive.ts"
@@ -26,6 +27,7 @@ export const processJob = defineJob({
     conversations: ConversationsToken,
     forwarding: ForwardingToken,
     feeding: FeedingToken,
+    authors: MailAuthors,
   },
   async run({ payload: { organization, mail_id }, deps: { store, buckets, handlers, parser, ...services }, work, log }) {
     const stored = await store.open(InboundMailCollection, organization).get(mail_id)

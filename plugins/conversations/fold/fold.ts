@@ -97,6 +97,13 @@ export class Folds {
     }
     work.in(collections[channel].conversations, organization).update(id, { $set: set }, { where: { revision: stored.revision } })
   }
+
+  /** The person of a conversation, as their newest message names them; undefined where they have not written. */
+  async author(organization: string, channel: Channel, id: string): Promise<{ address: string; name: string; at: string } | undefined> {
+    const stored = await this.#store.open(collections[channel].conversations, organization).get(id)
+    const newest = await this.#store.open(collections[channel].messages, organization).get(stored?.last_inbound_message_id ?? "")
+    return stored && newest ? { address: stored.address, name: newest.profile_name, at: newest.at } : undefined
+  }
 }
 
 export const FoldsToken = token<Folds>("Folds")

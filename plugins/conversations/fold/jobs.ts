@@ -1,5 +1,6 @@
 // Bringing conversations and sent messages up to date, after what changed them is on disk.
 import { defineJob, UnitsOfWork } from "#core"
+import { ConversationLeads } from "../leads.ts"
 import { FoldsToken } from "./fold.ts"
 import { foldJob, settleJob } from "./job-refs.ts"
 import { SettlementsToken } from "./settle.ts"
@@ -11,9 +12,12 @@ export const foldConversation = defineJob({
   ...foldJob,
   summary: "Brings a conversation up to date with its messages.",
   retry,
-  inject: { folds: FoldsToken, works: UnitsOfWork },
-  run: ({ payload: { channel, conversation_id }, organization = "", deps }) =>
-    deps.works.run((work) => deps.folds.stage(work, organization, channel, conversation_id)),
+  inject: { folds: FoldsToken, works: UnitsOfWork, leads: ConversationLeads },
+  async run({ payload: { channel, conversation_id }, organization = "", deps: { folds, works, leads } }) {
+    await works.run((work) => folds.stage(work, organization, channel, conversation_id))
+    const author = await folds.author(organization, channel, conversation_id)
+    if (author) await leads.seen(organization, author)
+  },
 })
 
 export const settleMessage = defineJob({

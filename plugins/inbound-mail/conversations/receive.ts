@@ -1,5 +1,6 @@
 // A received mail that no handler claims: a message of a conversation.
 import type { UnitOfWork } from "#core"
+import type { MailAuthors } from "../authors.ts"
 import type { Feeding } from "../feeding/feed.ts"
 import type { Forwarding } from "../forwarding/forward.ts"
 import type { ReceivedMail } from "../handlers.ts"
@@ -13,11 +14,12 @@ interface ReceiveServices {
   readonly conversations: Conversations
   readonly forwarding: Forwarding
   readonly feeding: Feeding
+  readonly authors: MailAuthors
 }
 
 /** Stages the message, and what follows from it. */
 export async function receive(
-  { conversations, forwarding, feeding }: ReceiveServices,
+  { conversations, forwarding, feeding, authors }: ReceiveServices,
   mail: ReceivedMail,
   work: UnitOfWork,
 ): Promise<void> {
@@ -34,6 +36,7 @@ export async function receive(
   }
   const forward = await forwarding.plan(work, mail, { from, inbound })
   await feeding.plan(work, mail, { inbound })
+  if (!inbound.quarantined && !inbound.automatic) await authors.seen(route.organization, { ...from, at: received_at })
   await conversations.add(work, route.organization, {
     id,
     direction: "inbound",

@@ -1,0 +1,100 @@
+// Leads, the addresses and numbers by which they are known, what was done to them by hand, and which rows are about them.
+import { type Document, defineCollection, derivedUuid } from "#core"
+import type { Identity } from "./identity.ts"
+
+export interface StoredLead extends Document {
+  name: string
+  emails: string[]
+  phones: string[]
+  /** The lead that this one is part of; null: it stands for itself. */
+  merged_into: string | null
+  /** Leads that a row named together with this one. */
+  possible_duplicates: string[]
+  first_seen_at: string
+  last_seen_at: string
+  revision: number
+  created_at: string
+  updated_at: string
+}
+
+export const LeadCollection = defineCollection<StoredLead>()({
+  name: "leads",
+  scope: "organization",
+  times: ["first_seen_at", "last_seen_at", "created_at", "updated_at"],
+  indexes: [{ fields: ["merged_into", "-last_seen_at"] }],
+  repairsText: true,
+})
+
+/** One address or number; its id follows from it, so that it belongs to one lead however many make one at once. */
+export interface StoredIdentity extends Document, Identity {
+  lead_id: string
+}
+
+export const IdentityCollection = defineCollection<StoredIdentity>()({
+  name: "lead_identities",
+  scope: "organization",
+  times: [],
+  indexes: [{ fields: ["lead_id"] }],
+  audit: "size",
+})
+
+export function identityId(organization: string, { kind, value }: Identity): string {
+  return derivedUuid("lead identity", organization, kind, value)
+}
+
+export const changeKinds = ["created", "merged", "merged_into", "split", "split_off"] as const
+
+export interface LeadChange extends Document {
+  lead_id: string
+  kind: (typeof changeKinds)[number]
+  at: string
+  /** The other lead of a merge or a split. */
+  other_lead_id: string | null
+  emails: string[]
+  phones: string[]
+  note: string
+  /** Null: the service, by an address or number. */
+  credential_id: string | null
+}
+
+export const ChangeCollection = defineCollection<LeadChange>()({
+  name: "lead_changes",
+  scope: "organization",
+  times: ["at"],
+  indexes: [{ fields: ["lead_id", "-at"] }],
+})
+
+/** A row that was written about somebody. It belongs to the address or number, and goes with that to another lead. */
+export interface LeadRow extends Document {
+  identity_id: string
+  at: string
+  dataset: string
+  row_id: string
+  /** Of the event that wrote it; null: a call did. */
+  execution_id: string | null
+  pipeline: string | null
+}
+
+export const LeadRowCollection = defineCollection<LeadRow>()({
+  name: "lead_rows",
+  scope: "organization",
+  times: ["at"],
+  indexes: [{ fields: ["identity_id", "-at"] }, { fields: ["row_id"] }],
+  audit: "none",
+})
+
+export interface LeadSettings extends Document {
+  default_region: string
+  updated_at: string
+}
+
+export const LeadSettingsCollection = defineCollection<LeadSettings>()({
+  name: "lead_settings",
+  scope: "organization",
+  times: ["updated_at"],
+  indexes: [],
+})
+
+export function settingsId(organization: string): string {
+  return derivedUuid(organization, "lead settings")
+}

@@ -1,0 +1,97 @@
+// Rows that a node could not tell of before it ended, or that were there before leads were kept: each dataset is read from
+// where the last time ended, in the order in which its rows were made.
+import { type Clock, type Document, defineCollection, type Store, timestamp, token, type UnitsOfWork } from "#core"
+import { type Dataset, type Datasets, DatasetsCollection, type Row } from "../../datasets/index.ts"
+import type { Organizations } from "../../organizations/index.ts"
+import { LeadRowCollection } from "../collections.ts"
+import { mayNamePerson } from "../identity.ts"
+import type { Follower } from "./follower.ts"
+
+/** Rows are made with the time at which their event was received, and may be on disk this much later. */
+const overlapMs = 600_000
+const page = 200
+/** Rows of one dataset in one run; the next run goes on. */
+const maxRows = 20_000
+
+/** How far the rows of a dataset were read; `id` is the dataset's. */
+interface Followed extends Document {
+  until: string
+}
+
+export const FollowedCollection = defineCollection<Followed>()({
+  name: "lead_followed_datasets",
+  scope: "organization",
+  times: ["until"],
+  indexes: [],
+  audit: "none",
+})
+
+export interface CatchUpDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly works: UnitsOfWork
+  readonly datasets: Datasets
+  readonly organizations: Organizations
+  readonly follower: Follower
+}
+
+export class CatchUp {
+  readonly #deps: CatchUpDeps
+
+  constructor(deps: CatchUpDeps) {
+    this.#deps = deps
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for await (const { id } of this.#deps.organizations.all()) {
+      const datasets = this.#deps.store.open(DatasetsCollection, id).stream({})
+      for await (const dataset of datasets) {
+        signal.throwIfAborted()
+        const columns = Object.fromEntries(dataset.columns.map(({ name }) => [name, ""]))
+        if (dataset.class === "table" && mayNamePerson(columns)) await this.#dataset(id, dataset, signal)
+      }
+    }
+  }
+
+  async #dataset(organization: string, { id, slug }: Dataset, signal: AbortSignal): Promise<void> {
+    const { store, clock, works, datasets, follower } = this.#deps
+    const kept = await store.open(FollowedCollection, organization).get(id)
+    const rows = datasets.rows(organization)
+    let until = kept?.until ?? ""
+    const start = clock.now()
+    const from = until === "" ? "" : timestamp(Date.parse(until) - overlapMs)
+    let after: [string, string] | undefined
+    for (let read = 0; read < maxRows; read += page) {
+      signal.throwIfAborted()
+      const filter = { dataset_id: id, ...(from === "" ? {} : { created_at: { $gte: from } }) }
+      const found = await rows.find(filter, { sort: { created_at: 1, id: 1 }, limit: page, ...(after ? { after } : {}) })
+      const last = found.at(-1)
+      if (last) {
+        const kept = store.open(LeadRowCollection, organization)
+        const known = new Set((await kept.find({ row_id: { $in: found.map((row) => row.id) } })).map(({ row_id }) => row_id))
+        const unknown = found.filter((row) => !known.has(row.id))
+        await follower.follow(
+          organization,
+          unknown.map((row) => ({ dataset: slug, row_id: row.id, execution_id: executionOf(row), at: row.created_at })),
+        )
+        until = last.created_at
+        after = [last.created_at, last.id]
+      }
+      if (found.length < page) {
+        // Nothing older comes later than the overlap.
+        until = timestamp(start)
+        break
+      }
+    }
+    if (until === "") return
+    const $set = { until }
+    await works.run((work) => work.in(FollowedCollection, organization).update(id, { $set }, { upsert: true }))
+  }
+}
+
+/** Of the last write; rows without a key do not tell. */
+function executionOf({ id, position }: Row): string {
+  return position?.split(" ")[1] ?? id
+}
+
+export const CatchUpToken = token<CatchUp>("LeadCatchUp")

@@ -1,0 +1,31 @@
+// The jobs that make leads of rows: of those that were just written, and, now and then, of those that nobody told of.
+import { z } from "zod"
+import { Clock, defineJob, JobQueue } from "#core"
+import { CatchUpToken } from "./catch-up.ts"
+import { FollowerToken } from "./follower.ts"
+import { followRef } from "./job-refs.ts"
+
+/** A commit takes a moment after its rows were told of; one that was refused leaves none. */
+const againMs = 10_000
+
+export const followRows = defineJob({
+  ...followRef,
+  summary: "Makes leads of rows that name a person.",
+  slots: 2,
+  timeoutMs: 300_000,
+  inject: { follower: FollowerToken, queue: JobQueue, clock: Clock },
+  async run({ payload: { organization, rows, again }, deps: { follower, queue, clock }, work }) {
+    const missing = await follower.follow(organization, rows)
+    if (missing.length === 0 || again) return
+    queue.enqueue(work, followRef, { organization, rows: missing, again: true }, { organization, runAt: clock.now() + againMs })
+  },
+})
+
+export const catchUp = defineJob({
+  type: "leads.catch_up",
+  summary: "Makes leads of rows that a node could not tell of before it ended.",
+  payload: z.object({}),
+  timeoutMs: 600_000,
+  inject: { catchUp: CatchUpToken },
+  run: ({ deps, signal }) => deps.catchUp.run(signal),
+})

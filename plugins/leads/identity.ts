@@ -1,0 +1,101 @@
+// By what a person is known: a mail address or a phone number, in its one spelling; and where a row holds them.
+import { domainToASCII } from "node:url"
+import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js"
+import type { Json } from "#core"
+import { isMailAddress } from "../email/index.ts"
+
+export const identityKinds = ["email", "phone"] as const
+
+export interface Identity {
+  readonly kind: (typeof identityKinds)[number]
+  readonly value: string
+}
+
+const maxLength = 320
+
+/** Lower case, NFC, the domain in punycode; undefined for what is not a mail address. */
+export function normalEmail(text: string): string | undefined {
+  const trimmed = text.trim()
+  if (trimmed.length > maxLength || !isMailAddress(trimmed)) return undefined
+  const at = trimmed.lastIndexOf("@")
+  const domain = domainToASCII(trimmed.slice(at + 1))
+  return domain === "" ? undefined : `${trimmed.slice(0, at).normalize("NFC").toLowerCase()}@${domain}`
+}
+
+/** E.164; undefined for what is not a valid number, or is written without a country code where no region is known. */
+export function normalPhone(text: string, region: string): string | undefined {
+  if (text.length > 40) return undefined
+  const number = parsePhoneNumberFromString(text.normalize("NFKC"), region === "" ? undefined : (region as CountryCode))
+  return number?.isValid() && !number.ext ? number.number : undefined
+}
+
+/** What a row says of one person. */
+export interface PersonInRow {
+  readonly email: string | undefined
+  readonly phone: string | undefined
+  readonly name: string
+}
+
+type ColumnKind = "email" | "phone" | undefined
+
+const known = new Map<string, ColumnKind>()
+const maxKnown = 10_000
+
+/** Whether a row may name a person by its columns; runs with every row that is written. */
+export function mayNamePerson(values: Readonly<Record<string, Json>>): boolean {
+  for (const name in values) if (kindOf(name) !== undefined) return true
+  return false
+}
+
+/** The first valid address and number: those in columns that are called nothing else, before those of `work_email` and the like. */
+export function personIn(values: Readonly<Record<string, Json>>, region: string): PersonInRow {
+  const first = (kind: ColumnKind, read: (text: string) => string | undefined) => {
+    const columns = Object.keys(values).filter((name) => kindOf(name) === kind)
+    // A row that names two people is about the one whose columns have the plain names.
+    const plainFirst = columns.sort((a, b) => wordsOf(a).length - wordsOf(b).length)
+    for (const name of plainFirst) {
+      const value = values[name]
+      const found = typeof value === "string" || typeof value === "number" ? read(String(value)) : undefined
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  const email = first("email", normalEmail)
+  const phone = first("phone", (text) => normalPhone(text, region))
+  return { email, phone, name: nameIn(values) }
+}
+
+function nameIn(values: Readonly<Record<string, Json>>): string {
+  const byWords = new Map(Object.keys(values).map((name) => [wordsOf(name).join(" "), values[name]]))
+  const text = (...names: string[]) => names.map((name) => byWords.get(name)).find((value) => typeof value === "string") ?? ""
+  const whole = text("name", "full name")
+  const parts = [text("first name", "firstname", "given name"), text("last name", "lastname", "family name", "surname")]
+  return String(whole || parts.filter((part) => part !== "").join(" "))
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, 200)
+    .toWellFormed()
+}
+
+function kindOf(column: string): ColumnKind {
+  if (known.has(column)) return known.get(column)
+  const words = wordsOf(column)
+  const last = /^(?:addr(?:ess)?|number|no|nr)$/.test(words.at(-1) ?? "") ? words.at(-2) : words.at(-1)
+  const kind = /^e?mail(?:addr(?:ess)?)?$/.test(last ?? "")
+    ? "email"
+    : /^(?:tel|telephone|phone|phonenumber|mobile|mobilephone|cell|cellphone|handy|telefon|whatsapp)$/.test(last ?? "")
+      ? "phone"
+      : undefined
+  if (known.size >= maxKnown) known.clear()
+  known.set(column, kind)
+  return kind
+}
+
+function wordsOf(column: string): string[] {
+  return column
+    .slice(0, 200)
+    .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter((word) => word !== "")
+}

@@ -1,0 +1,82 @@
+// Leads: one for each person, however they came, known by mail address and phone number; and all that happened with them.
+import { Clock, definePlugin, Ids, JobQueue, Log, Store, UnitsOfWork } from "#core"
+import { ConversationHistory, ConversationLeads } from "../conversations/index.ts"
+import { Datasets } from "../datasets/index.ts"
+import { MailAuthors, MailHistory } from "../inbound-mail/index.ts"
+import { Organizations } from "../organizations/index.ts"
+import { ChangeCollection, IdentityCollection, LeadCollection, LeadRowCollection, LeadSettingsCollection } from "./collections.ts"
+import { leadDirectory } from "./directory.ts"
+import { CatchUp, CatchUpToken, FollowedCollection } from "./follow/catch-up.ts"
+import { Follower, FollowerToken } from "./follow/follower.ts"
+import { catchUp, followRows } from "./follow/jobs.ts"
+import { RowBuffer } from "./follow/row-buffer.ts"
+import { normalEmail } from "./identity.ts"
+import { Leads, LeadsToken } from "./leads.ts"
+import { getSettings, mergeLeads, setSettings, splitLead } from "./operations/by-hand.ts"
+import { createLead, getLead, getTimeline, listLeads } from "./operations/leads.ts"
+import { reasons } from "./reasons.ts"
+import { LeadsSettings } from "./settings.ts"
+import { changeSource, rowSource } from "./timeline/own.ts"
+import { createLeadTimeline, LeadTimeline } from "./timeline/sources.ts"
+
+export { normalEmail, normalPhone } from "./identity.ts"
+export { LeadsToken } from "./leads.ts"
+export { LeadTimeline, type LeadTimelineSource, type TimelineEntry, type TimelineQuery } from "./timeline/sources.ts"
+
+export default definePlugin({
+  id: "leads",
+  reasons,
+  needs: ["conversations", "datasets", "email", "inbound-mail", "organizations"],
+  config: LeadsSettings,
+  register(registrar, { default_region: defaultRegion }) {
+    registrar.collections(LeadCollection, IdentityCollection, ChangeCollection, LeadRowCollection)
+    registrar.collections(LeadSettingsCollection, FollowedCollection)
+    registrar.operations(createLead, listLeads, getLead, mergeLeads, splitLead, getTimeline, getSettings, setSettings)
+    registrar.jobs(followRows, catchUp)
+    registrar.schedules({ name: "leads.catch_up", cron: "*/10 * * * *", job: catchUp, payload: {} })
+    registrar.provide(LeadsToken, {
+      inject: { store: Store, clock: Clock, ids: Ids, works: UnitsOfWork },
+      create: (deps) => new Leads({ ...deps, defaultRegion }),
+    })
+    registrar.provide(LeadTimeline, {
+      inject: { store: Store },
+      create({ store }) {
+        const timeline = createLeadTimeline()
+        timeline.use(rowSource(store))
+        timeline.use(changeSource(store))
+        return timeline
+      },
+    })
+    registrar.provide(FollowerToken, {
+      inject: { store: Store, datasets: Datasets, leads: LeadsToken },
+      create: (deps) => new Follower(deps),
+    })
+    registrar.provide(CatchUpToken, {
+      inject: { store: Store, clock: Clock, works: UnitsOfWork, datasets: Datasets, organizations: Organizations, follower: FollowerToken },
+      create: (deps) => new CatchUp(deps),
+    })
+    registrar.run("rows", {
+      inject: { clock: Clock, works: UnitsOfWork, queue: JobQueue, log: Log, datasets: Datasets },
+      create({ datasets, ...deps }) {
+        const buffer = new RowBuffer(deps)
+        datasets.follow((row) => buffer.add(row))
+        return buffer
+      },
+      stop: (buffer) => buffer.flush(),
+    })
+    registrar.run("conversations", {
+      inject: { directory: ConversationLeads, history: ConversationHistory, leads: LeadsToken, timeline: LeadTimeline },
+      create({ directory, history, leads, timeline }) {
+        directory.use(leadDirectory(leads))
+        timeline.use(history)
+      },
+    })
+    registrar.run("mail", {
+      inject: { authors: MailAuthors, history: MailHistory, leads: LeadsToken, timeline: LeadTimeline },
+      create({ authors, history, leads, timeline }) {
+        authors.use((organization, { address, name, at }) => leads.seen(organization, { email: normalEmail(address), name, at }))
+        timeline.use(history)
+      },
+    })
+  },
+})

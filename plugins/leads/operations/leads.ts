@@ -1,0 +1,142 @@
+// Finding leads, reading one, and what happened with it.
+import { z } from "zod"
+import { AnyJson, AppError, defineOperation, Pager, pageInput, resultOf, Store, Timestamp, Uuid } from "#core"
+import { LeadCollection } from "../collections.ts"
+import { normalEmail, normalPhone } from "../identity.ts"
+import { LeadsToken } from "../leads.ts"
+import { timelineOf } from "../timeline/page.ts"
+import { LeadTimeline } from "../timeline/sources.ts"
+import { Lead, LeadRef, shown } from "./resource.ts"
+
+const path = "/v1/leads"
+const reading = { scope: "leads:read", role: "member" } as const
+const hints = { readOnly: true, destructive: false, idempotent: true } as const
+
+export const made = { operation: "leads.create", input: { email: "ada@example.com", name: "Ada Lovelace" } }
+const thatLead = { given: { lead: made }, input: { lead_id: resultOf("lead.canonical_lead_id") } }
+
+export const createLead = defineOperation({
+  name: "leads.create",
+  summary: "Add a lead by hand: the one that has the address or number already, or a new one.",
+  http: { method: "POST", path },
+  access: { scope: "leads:write", role: "member" },
+  hints: { readOnly: false, destructive: false, idempotent: true },
+  input: z.strictObject({
+    email: z.string().trim().max(320).default(""),
+    phone: z.string().trim().max(40).default("").describe("With its country code, or as the organization's region writes it."),
+    name: z.string().trim().max(200).default(""),
+  }),
+  output: Lead,
+  errors: ["invalid_argument", "aborted"],
+  examples: [{ input: made.input }],
+  inject: { leads: LeadsToken },
+  async handle({ input, caller, deps: { leads }, work }) {
+    const organization = caller.organization.id
+    const email = input.email === "" ? undefined : normalEmail(input.email)
+    const phone = input.phone === "" ? undefined : normalPhone(input.phone, await leads.region(organization))
+    if (input.email !== "" && email === undefined) throw unreadable("email", "is not a mail address")
+    if (input.phone !== "" && phone === undefined)
+      throw unreadable("phone", "is not a phone number with its country code, or of the region")
+    if (email === undefined && phone === undefined) throw unreadable("email", "and phone are empty; give one")
+    return shown(await leads.add(work, organization, { email, phone, name: input.name }))
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const listLeads = defineOperation({
+  name: "leads.list",
+  summary: "List the organization's leads, the last seen first.",
+  http: { method: "GET", path },
+  access: reading,
+  hints,
+  columns: ["name", "emails", "phones", "last_seen_at", "lead_reference"],
+  input: z.strictObject({
+    email: z.string().trim().max(320).default("").describe("Only the lead of this address."),
+    phone: z.string().trim().max(40).default("").describe("Only the lead of this number."),
+    ...pageInput,
+  }),
+  output: z.object({ leads: z.array(Lead), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { leads: LeadsToken, store: Store, pager: Pager },
+  async handle({ input: { email, phone, limit, cursor }, caller, deps: { leads, store, pager } }) {
+    const organization = caller.organization.id
+    const filter: { merged_into: null; id?: { $in: string[] } } = { merged_into: null }
+    if (email !== "" || phone !== "") {
+      const region = await leads.region(organization)
+      const wanted = [
+        ...(email === "" ? [] : [{ kind: "email" as const, value: normalEmail(email) ?? "" }]),
+        ...(phone === "" ? [] : [{ kind: "phone" as const, value: normalPhone(phone, region) ?? "" }]),
+      ]
+      const [first, ...rest] = await leads.ofIdentities(organization, wanted)
+      const isOne = first !== undefined && rest.every((lead) => lead?.id === first.id)
+      if (!isOne) return { leads: [], next_cursor: "" }
+      filter.id = { $in: [first.id] }
+    }
+    const page = await pager.page({
+      collection: store.open(LeadCollection, organization),
+      organization,
+      cursorScope: `leads.list ${JSON.stringify([email, phone])}`,
+      filter,
+      sort: { last_seen_at: -1 },
+      request: { limit, cursor },
+    })
+    return { leads: page.items.map(shown), next_cursor: page.next_cursor }
+  },
+})
+
+export const getLead = defineOperation({
+  name: "leads.get",
+  summary: "Read a lead; one that was merged into another reads as that.",
+  http: { method: "GET", path: `${path}/{lead_id}` },
+  access: reading,
+  hints,
+  input: z.strictObject({ lead_id: LeadRef }),
+  output: Lead,
+  errors: ["not_found"],
+  examples: [thatLead],
+  inject: { leads: LeadsToken },
+  handle: async ({ input, caller, deps: { leads } }) => shown(await leads.require(caller.organization.id, input.lead_id)),
+})
+
+const TimelineEntry = z
+  .object({
+    id: Uuid,
+    at: Timestamp,
+    kind: z.string().describe("`<area>.<what happened>`."),
+    summary: z.string(),
+    evidence: z.record(z.string(), AnyJson).describe("Ids of what proves it."),
+  })
+  .meta({ id: "LeadTimelineEntry" })
+
+export const getTimeline = defineOperation({
+  name: "leads.timeline",
+  summary: "Read what happened with a lead, newest first.",
+  description:
+    "Events and rows, mail, messages by chat app and text, opt-outs, consents, suppressions, and what was done to the lead by hand.",
+  http: { method: "GET", path: `${path}/{lead_id}/timeline` },
+  access: reading,
+  hints,
+  columns: ["at", "kind", "summary"],
+  input: z.strictObject({ lead_id: LeadRef, ...pageInput }),
+  output: z.object({ timeline: z.array(TimelineEntry), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [thatLead],
+  inject: { leads: LeadsToken, timeline: LeadTimeline, pager: Pager },
+  async handle({ input: { lead_id, ...request }, caller, deps: { leads, timeline, pager } }) {
+    const organization = caller.organization.id
+    const lead = await leads.require(organization, lead_id)
+    const page = await pager.page({
+      collection: timelineOf(timeline, organization, lead, await leads.family(organization, lead)),
+      organization,
+      cursorScope: `leads.timeline ${lead.id}`,
+      filter: {},
+      sort: { at: -1, id: -1 },
+      request,
+    })
+    return { timeline: page.items, next_cursor: page.next_cursor }
+  },
+})
+
+function unreadable(path: string, message: string): AppError {
+  return new AppError("invalid_argument", `${path} ${message}.`, { reason: "invalid_fields", fields: [{ path, message }] })
+}

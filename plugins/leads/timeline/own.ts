@@ -1,0 +1,50 @@
+// What this area itself tells of a lead: rows that were written about it, and what was done to it by hand.
+import type { Store } from "#core"
+import { ChangeCollection, identityId, type LeadChange, type LeadRow, LeadRowCollection } from "../collections.ts"
+import { referenceOf } from "../reference.ts"
+import type { LeadTimelineSource, TimelineEntry, TimelineQuery } from "./sources.ts"
+
+/** As every source asks its store. */
+export function findOptions({ limit, after }: Pick<TimelineQuery, "limit" | "after">) {
+  return { sort: { at: -1, id: -1 }, limit, ...(after ? { after } : {}) } as const
+}
+
+export function rowSource(store: Store): LeadTimelineSource {
+  return async (query) => {
+    const { organization, emails, phones } = query
+    const identities = [
+      ...emails.map((value) => identityId(organization, { kind: "email", value })),
+      ...phones.map((value) => identityId(organization, { kind: "phone", value })),
+    ]
+    if (identities.length === 0) return []
+    const rows = await store.open(LeadRowCollection, organization).find({ identity_id: { $in: identities } }, findOptions(query))
+    return rows.map(shownRow)
+  }
+}
+
+export function changeSource(store: Store): LeadTimelineSource {
+  return async (query) => {
+    const { organization, leadIds } = query
+    const changes = await store.open(ChangeCollection, organization).find({ lead_id: { $in: [...leadIds] } }, findOptions(query))
+    return changes.map(shownChange)
+  }
+}
+
+function shownRow({ id, at, dataset, row_id, execution_id, pipeline }: LeadRow): TimelineEntry {
+  const evidence = { dataset, row_id, ...(execution_id === null ? {} : { execution_id, pipeline }) }
+  if (pipeline === null) return { id, at, kind: "dataset.row_written", summary: `A row of ${dataset} names the lead.`, evidence }
+  return { id, at, kind: "pipeline.event", summary: `An event of ${pipeline} wrote a row to ${dataset}.`, evidence }
+}
+
+const sentences: Readonly<Record<LeadChange["kind"], (other: string) => string>> = {
+  created: () => "First seen.",
+  merged: (other) => `The lead ${other} was merged into this one.`,
+  merged_into: (other) => `Merged into the lead ${other}.`,
+  split: (other) => `A part of it was split off as the lead ${other}.`,
+  split_off: (other) => `Split off from the lead ${other}.`,
+}
+
+function shownChange({ id, at, kind, lead_id, other_lead_id, emails, phones, note, credential_id }: LeadChange): TimelineEntry {
+  const summary = sentences[kind](other_lead_id === null ? "" : referenceOf(other_lead_id))
+  return { id, at, kind: `lead.${kind}`, summary, evidence: { lead_id, other_lead_id, emails, phones, note, credential_id } }
+}

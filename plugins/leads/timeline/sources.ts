@@ -1,0 +1,56 @@
+// The extension point of timelines. An area that knows what happened with people names "leads" in `needs`, injects
+// LeadTimeline while services are created, and offers a LeadTimelineSource.
+import { type Document, type Json, token } from "#core"
+
+/** One step; `id` is the document's that tells of it. */
+export interface TimelineEntry extends Document {
+  /** RFC 3339. */
+  at: string
+  /** `<area>.<what happened>`, such as `chat_app.message_received`. */
+  kind: string
+  /** A sentence for people. */
+  summary: string
+  /** Ids and what else proves it. */
+  evidence: Record<string, Json>
+}
+
+/** Of whom, and which part: as the store's `find` takes it. */
+export interface TimelineQuery {
+  readonly organization: string
+  /** The lead, and those that were merged into it. */
+  readonly leadIds: readonly string[]
+  readonly emails: readonly string[]
+  /** E.164. */
+  readonly phones: readonly string[]
+  readonly limit: number
+  /** `at` and `id` of the last entry seen, where there is one: keyset paging by `at`, then `id`, both descending. */
+  readonly after?: readonly [string, string]
+}
+
+/** The newest entries of those people, at most `limit`, by `at` and `id` descending. */
+export type LeadTimelineSource = (query: TimelineQuery) => Promise<readonly TimelineEntry[]>
+
+export interface LeadTimeline {
+  /** To be called while services are created. */
+  use(source: LeadTimelineSource): void
+  /** What all sources tell, newest first. */
+  entries: LeadTimelineSource
+}
+
+export const LeadTimeline = token<LeadTimeline>("LeadTimeline")
+
+export function createLeadTimeline(): LeadTimeline {
+  const sources: LeadTimelineSource[] = []
+  return {
+    use: (source) => void sources.push(source),
+    async entries(query) {
+      const all = (await Promise.all(sources.map((source) => source(query)))).flat()
+      return all.sort(newestFirst).slice(0, query.limit)
+    },
+  }
+}
+
+function newestFirst(one: TimelineEntry, other: TimelineEntry): number {
+  if (one.at !== other.at) return one.at < other.at ? 1 : -1
+  return one.id < other.id ? 1 : -1
+}

@@ -1,0 +1,237 @@
+// Leads: one person however they came, told by mail address and phone number, merged and split by hand, with one timeline.
+import { expect } from "chai"
+import { UnitsOfWork } from "#core"
+import type { TestHost } from "#core/testing"
+import { ConversationLeads } from "../../../plugins/conversations/index.ts"
+import { RowsCollection } from "../../../plugins/datasets/collections.ts"
+import { leadIdOf, referenceOf } from "../../../plugins/leads/reference.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { patiently, until } from "../../waiting.ts"
+
+interface Lead {
+  readonly canonical_lead_id: string
+  readonly lead_reference: string
+  readonly name: string
+  readonly emails: string[]
+  readonly phones: string[]
+  readonly possible_duplicates: string[]
+}
+interface Entry {
+  readonly id: string
+  readonly at: string
+  readonly kind: string
+  readonly summary: string
+  readonly evidence: Record<string, unknown>
+}
+interface Refusal {
+  readonly code: string
+  readonly details: { reason?: string; fields?: { path: string }[] }
+}
+
+describe("references of leads", () => {
+  it("are 22 characters that stand for the UUID, and nothing else does", () => {
+    for (const id of [
+      "00000000-0000-0000-0000-000000000000",
+      "ffffffff-ffff-ffff-ffff-ffffffffffff",
+      "0190a7c4-1111-7000-8000-00000000abcd",
+    ]) {
+      expect(referenceOf(id)).to.match(/^[0-9A-Za-z]{22}$/)
+      expect([leadIdOf(referenceOf(id)), leadIdOf(id.toUpperCase())]).to.deep.equal([id, id])
+    }
+    for (const text of ["", "z".repeat(22), "0".repeat(21), `${"0".repeat(21)}-`, "ada@example.com"])
+      expect(leadIdOf(text)).to.equal(undefined)
+  })
+})
+
+onBothStores("leads", ({ start }) => {
+  let host: TestHost
+  before(async () => {
+    host = await start({ env: { MILLRACE_JOBS_POLL_MS: "50" } })
+    await host.api("PUT", "/v1/lead-settings", { default_region: "de" })
+  })
+
+  const call = <T = Record<string, unknown>>(method: string, path: string, body?: unknown, key?: string) =>
+    patiently(() => host.api<T & Refusal>(method, path, body, key === undefined ? {} : { key }))
+  const pipeline = async (name: string, step: object) => {
+    const made = await call<{ inbound_url: string; slug: string }>("POST", "/v1/event-pipelines", {
+      name,
+      state: "active",
+      auth_mode: "none",
+      pipeline: [{ type: "dataset.write", ...step }],
+    })
+    expect(made.status, JSON.stringify(made.body)).to.equal(200)
+    return made.body
+  }
+  const list = async (query: string) => (await call<{ leads: Lead[] }>("GET", `/v1/leads?${query}`)).body.leads
+  const leadOf = (query: Record<string, string>, holds: (lead: Lead) => boolean = () => true) =>
+    until(`the lead of ${JSON.stringify(query)}`, async () => {
+      const [lead] = await list(String(new URLSearchParams(query)))
+      return lead && holds(lead) ? lead : undefined
+    })
+  const timelineOf = async (ref: string, query = "") =>
+    (await call<{ timeline: Entry[]; next_cursor: string }>("GET", `/v1/leads/${ref}/timeline?${query}`)).body
+  const timelineWith = (ref: string, count: number) =>
+    until(`${count} entries`, async () => {
+      const { timeline } = await timelineOf(ref)
+      return timeline.length >= count ? timeline : undefined
+    })
+
+  it("are one for the rows of several pipelines, by address and by number in any spelling", async () => {
+    const form = await pipeline("Form", { dataset_slug: "leads", key: "email" })
+    const booking = await pipeline("Booking", { dataset_slug: "bookings" })
+    await host.send(form, { email: "Ada@Example.COM", name: "Ada Lovelace", phone: "030 901820" })
+    await leadOf({ email: "ada@example.com" })
+    await host.send(booking, { workEmail: "ada@example.com", budget: 5 })
+    await host.send(booking, { mobile_phone: "+49 30 90 18 20", note: "call me" })
+    await host.send(booking, { note: "nobody", email: "not an address" })
+    const lead = await leadOf({ phone: "+4930901820" }, ({ phones }) => phones.length === 1)
+    expect(lead).to.include({ name: "Ada Lovelace" })
+    expect([lead.emails, lead.phones]).to.deep.equal([["ada@example.com"], ["+4930901820"]])
+    expect(await list("email=ADA%40example.com")).to.deep.equal(await list("phone=030901820"))
+    const timeline = await timelineWith(lead.lead_reference, 4)
+    expect(timeline.map(({ kind }) => kind).sort()).to.deep.equal(["lead.created", "pipeline.event", "pipeline.event", "pipeline.event"])
+    const event = timeline.find(({ evidence }) => evidence["pipeline"] === form.slug)
+    const execution = await call("GET", `/v1/event-pipelines/${form.slug}/executions/${String(event?.evidence["execution_id"])}`)
+    expect(execution.status).to.equal(200)
+    // The same person again is another step of the same lead.
+    await host.send(form, { email: "ada@example.com", name: "Ada L." })
+    await timelineWith(lead.canonical_lead_id, 5)
+    expect((await list("")).filter(({ emails }) => emails.includes("ada@example.com"))).to.have.length(1)
+  })
+
+  it("are what conversations are told of a number", async () => {
+    const { body } = await call<Lead>("POST", "/v1/leads", { phone: "+4930901830" })
+    const directory = host.get(ConversationLeads)
+    const { id } = host.organization
+    const known = await directory.ofAddresses(id, ["+4930901830", "+4930901831"])
+    expect([...known]).to.deep.equal([["+4930901830", { canonical_lead_id: body.canonical_lead_id, lead_reference: body.lead_reference }]])
+    expect(await directory.addressesOf(id, body.lead_reference)).to.deep.equal(["+4930901830"])
+    expect(await directory.addressesOf(id, body.canonical_lead_id)).to.deep.equal(["+4930901830"])
+    expect(await directory.addressesOf(id, "nobody")).to.deep.equal([])
+    const at = new Date(host.clock.now()).toISOString()
+    for (const name of ["Bob", "Bobby"]) await directory.seen(id, { address: "+4930901831", name, at })
+    expect((await leadOf({ phone: "+4930901831" })).name).to.equal("Bob")
+  })
+
+  it("name each other where a row names both, are merged by hand, and split again with what happened", async () => {
+    const rows = (values: object[]) => call("POST", "/v1/datasets/people/rows", { rows: values })
+    await call("POST", "/v1/datasets", { name: "People" })
+    await rows([{ email: "grace@example.com" }, { phone: "+4930901840", first_name: "Grace", last_name: "Hopper" }])
+    const one = await leadOf({ email: "grace@example.com" })
+    const other = await leadOf({ phone: "+4930901840" })
+    expect(other.name).to.equal("Grace Hopper")
+    await rows([{ email: "grace@example.com", phone: "+4930901840" }])
+    const suspected = await leadOf({ email: "grace@example.com" }, ({ possible_duplicates }) => possible_duplicates.length > 0)
+    expect(suspected.possible_duplicates).to.deep.equal([other.canonical_lead_id])
+    const merged = await call<Lead>("POST", `/v1/leads/${one.lead_reference}/merge`, {
+      other_lead_id: other.lead_reference,
+      note: "Same person.",
+    })
+    expect(merged.status, JSON.stringify(merged.body)).to.equal(200)
+    expect([merged.body.emails, merged.body.phones, merged.body.possible_duplicates, merged.body.name]).to.deep.equal([
+      ["grace@example.com"],
+      ["+4930901840"],
+      [],
+      "Grace Hopper",
+    ])
+    expect((await call<Lead>("GET", `/v1/leads/${other.canonical_lead_id}`)).body).to.deep.equal(merged.body)
+    expect(await list("phone=%2B4930901840")).to.deep.equal([merged.body])
+    const together = await timelineWith(one.canonical_lead_id, 7)
+    expect(together.map(({ kind }) => kind).sort()).to.deep.equal([
+      "dataset.row_written", "dataset.row_written", "dataset.row_written", "lead.created", "lead.created", "lead.merged", "lead.merged_into",
+    ]) // biome-ignore format: a list
+    const again = await call("POST", `/v1/leads/${one.lead_reference}/merge`, { other_lead_id: other.lead_reference })
+    expect([again.status, again.body.details.reason]).to.deep.equal([400, "lead_merge_refused"])
+
+    const split = (body: object) => call<{ lead: Lead; split_off: Lead }>("POST", `/v1/leads/${one.canonical_lead_id}/split`, body)
+    for (const body of [{}, { emails: ["eve@example.com"] }, { emails: ["grace@example.com"], phones: ["+4930901840"] }]) {
+      const refused = await split(body)
+      expect([refused.status, refused.body.details.reason]).to.deep.equal([400, "lead_split_refused"])
+    }
+    const parts = (await split({ phones: ["030 901840"], note: "Two people." })).body
+    expect([parts.lead.phones, parts.split_off.phones, parts.split_off.emails]).to.deep.equal([[], ["+4930901840"], []])
+    expect(await list("phone=%2B4930901840")).to.deep.equal([parts.split_off])
+    const kinds = (await timelineOf(parts.split_off.lead_reference)).timeline.map(({ kind }) => kind)
+    expect(kinds.sort()).to.deep.equal(["dataset.row_written", "lead.split_off"])
+    expect((await timelineOf(one.lead_reference)).timeline.some(({ kind }) => kind === "lead.split")).to.equal(true)
+  })
+
+  it("are told by pages that miss nothing and show nothing twice", async () => {
+    await call("POST", "/v1/datasets", { name: "Visits" })
+    const rows = Array.from({ length: 25 }, (_, n) => ({ email: "joan@example.com", n }))
+    await call("POST", "/v1/datasets/visits/rows", { rows })
+    const { lead_reference } = await leadOf({ email: "joan@example.com" })
+    const whole = await timelineWith(lead_reference, 26)
+    const seen: Entry[] = []
+    for (let cursor = ""; ; ) {
+      const page = await timelineOf(lead_reference, `limit=7&cursor=${cursor}`)
+      seen.push(...page.timeline)
+      if (page.next_cursor === "") break
+      cursor = page.next_cursor
+    }
+    expect(seen).to.deep.equal(whole)
+    const { next_cursor } = await timelineOf(lead_reference, "limit=7")
+    const other = (await call<Lead>("POST", "/v1/leads", { email: "other@example.com" })).body
+    const foreign = await call("GET", `/v1/leads/${other.lead_reference}/timeline?cursor=${next_cursor}`)
+    expect([foreign.status, foreign.body.details.reason]).to.deep.equal([400, "invalid_cursor"])
+  })
+
+  it("are found again in rows that nobody told of, once", async () => {
+    const { body } = await call<{ id: string }>("POST", "/v1/datasets", { name: "Lost" })
+    await call("POST", "/v1/datasets/lost/rows", { rows: [{ email: "kept@example.com" }] })
+    const kept = await leadOf({ email: "kept@example.com" })
+    const at = new Date(host.clock.now()).toISOString()
+    // As a node leaves them that ends right after the commit.
+    await host.get(UnitsOfWork).run((work) => {
+      const row = { id: crypto.randomUUID(), dataset_id: body.id, values: { email: "lost@example.com" }, created_at: at, updated_at: at }
+      work.in(RowsCollection, host.organization.id).insert(row)
+    })
+    host.clock.move(660_000)
+    const lost = await leadOf({ email: "lost@example.com" })
+    host.clock.move(660_000)
+    await call("POST", "/v1/datasets/lost/rows", { rows: [{ email: "last@example.com" }] })
+    await leadOf({ email: "last@example.com" })
+    for (const lead of [kept, lost]) {
+      const kinds = (await timelineOf(lead.lead_reference)).timeline.map(({ kind }) => kind)
+      expect(kinds.sort()).to.deep.equal(["dataset.row_written", "lead.created"])
+    }
+  })
+
+  it("are made once by several at once", async () => {
+    const made = await Promise.all(Array.from({ length: 8 }, () => call<Lead>("POST", "/v1/leads", { email: "many@example.com" })))
+    const ids = new Set(made.filter(({ status }) => status === 200).map(({ body }) => body.canonical_lead_id))
+    expect(ids.size).to.equal(1)
+    expect(await list("email=many%40example.com")).to.have.length(1)
+  })
+
+  it("are refused where they cannot be read, and unknown to others", async () => {
+    for (const [body, path] of [
+      [{ email: "ada" }, "email"],
+      [{ phone: "12" }, "phone"],
+      [{}, "email"],
+    ] as const) {
+      const refused = await call("POST", "/v1/leads", body)
+      expect([refused.status, refused.body.details.fields?.[0]?.path]).to.deep.equal([400, path])
+    }
+    expect((await call("PUT", "/v1/lead-settings", { default_region: "XX" })).status).to.equal(400)
+    const { lead_reference } = (await call<Lead>("POST", "/v1/leads", { email: "walled@example.com" })).body
+    const key = await host.get(UnitsOfWork).run((work) => {
+      const { id } = host.get(Organizations).create(work, { name: "Other", slug: "other" })
+      return host.get(ApiKeys).mint(work, id, { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null }).text
+    })
+    for (const path of ["", "/timeline"]) {
+      const elsewhere = await call("GET", `/v1/leads/${lead_reference}${path}`, undefined, key)
+      expect([elsewhere.status, elsewhere.body.details.reason]).to.deep.equal([404, "lead_not_found"])
+    }
+    expect((await call<{ leads: Lead[] }>("GET", "/v1/leads?email=walled%40example.com", undefined, key)).body.leads).to.deep.equal([])
+    const own = (await call<Lead>("POST", "/v1/leads", { email: "walled@example.com" }, key)).body
+    expect(own.lead_reference).to.not.equal(lead_reference)
+    const across = await call("POST", `/v1/leads/${own.lead_reference}/merge`, { other_lead_id: lead_reference }, key)
+    expect(across.status).to.equal(404)
+    const guest = (await call<{ secret: string }>("POST", "/v1/api-keys", { name: "guest", role: "guest" })).body.secret
+    expect((await call("GET", "/v1/leads", undefined, guest)).status).to.equal(403)
+    const member = (await call<{ secret: string }>("POST", "/v1/api-keys", { name: "member", role: "member" })).body.secret
+    expect((await call("PUT", "/v1/lead-settings", { default_region: "US" }, member)).status).to.equal(403)
+  })
+})
