@@ -10,9 +10,10 @@ export function chooseSender(store: Store, vault: Vault): Parameters<Senders["us
     const active = { status: "active", evidence: { $ne: null }, ...(named === undefined ? {} : { domain: named }) }
     const found = await store.open(SendingDomainCollection, organization).first(active, { sort: { created_at: 1 } })
     if (!found) return undefined
-    const { id, domain, from_local_part, from_name, forward_to_email, receiving_enabled, selector, private_key } = found
-    // Where replies are received here, they are forwarded from here.
-    const replies = forward_to_email !== "" && !receiving_enabled ? { reply_to: [{ name: "", address: forward_to_email }] } : {}
+    const { id, domain, from_local_part, from_name, forward_to_email, receiving_enabled, selector, private_key, evidence } = found
+    // Where DNS leads replies here, they are forwarded from here.
+    const receives = receiving_enabled && evidence?.records.some(({ record, state }) => record === "mx" && state === "ok")
+    const replies = forward_to_email !== "" && !receives ? { reply_to: [{ name: "", address: forward_to_email }] } : {}
     return {
       from: { name: from_name, address: `${from_local_part}@${domain}` },
       ...replies,

@@ -4,7 +4,7 @@ import { authenticate } from "mailauth"
 import PostalMime from "postal-mime"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer, type ReceivedMail } from "../email/mail-server.ts"
-import { message, onStores, type Receiving, startReceiving } from "./receiving.ts"
+import { message, onStores, otherOrganization, type Receiving, startReceiving } from "./receiving.ts"
 
 interface Listed {
   readonly conversations: { readonly id: string; readonly message_count: number }[]
@@ -207,6 +207,23 @@ onStores("received mail", "embedded", ({ start }) => {
       await until(name, async () => (await messagesOf(`${name}@x.test`)).length === 1)
     expect((await entries(slug)).map(({ status }) => status)).to.deep.equal(["accepted", "accepted"])
     expect(await entries(idle.slug)).to.deep.equal([])
+  })
+
+  it("is not waited for where DNS does not lead it here: replies go to the mailbox itself", async () => {
+    const { key } = await otherOrganization(service.host, "elsewhere")
+    await service.activate("nomx.com", { forward_to_email: ada }, key)
+    const as = (method: string, at: string, body?: object) => patiently(() => service.host.api<{ slug: string }>(method, at, body, { key }))
+    const document = { name: "Write", state: "active", pipeline: [{ type: "email.send", await: true, to: "lead@x.test", heading: "Hi" }] }
+    const { body } = await as("POST", "/v1/event-pipelines", document)
+    const replyTo = async () => {
+      const count = mailbox.received.length
+      await as("POST", `/v1/event-pipelines/${body.slug}/events`, { payload: {} })
+      return (await arrived(count)).mail.replyTo?.map(({ address }) => address)
+    }
+    expect(await replyTo()).to.equal(undefined)
+    service.dns.set("nomx.com", "MX")
+    await as("POST", "/v1/sending-domains/nomx.com/verify")
+    expect(await replyTo()).to.deep.equal([ada])
   })
 
   it("has pipelines that no request from outside reaches, and that verify nothing", async () => {
