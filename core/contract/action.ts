@@ -120,6 +120,8 @@ export interface Action<C extends z.ZodType = z.ZodType, O extends z.ZodType = z
   run(args: RunArgs<z.output<C>, R>): Promise<z.input<O>> | z.input<O>
   /** Asked where a step before the reply failed with `invalid_argument`: what of the event, as it was sent, is at fault. The sender is then answered 400 with these places; without any, 500. Pure. */
   faultsIn?(sent: Json, refused: AppError): readonly EventFault[]
+  /** The config with what a run takes from the event in place of fields that were left out, so that a person who approves it sees all of it. Pure. */
+  complete?(config: Rendered<z.output<C>>, event: Json): Rendered<z.output<C>>
   /** Dry run: what a deferred action would send, shown instead of being done. Absent: the rendered config. */
   preview?(config: Rendered<z.output<C>>): Json
 }

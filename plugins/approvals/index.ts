@@ -1,6 +1,6 @@
 // Approvals: what waits for a person before it happens, who decided, and what came of it.
 import { z } from "zod"
-import { Clock, definePlugin, JobQueue, Live, Store, Vault } from "#core"
+import { Clock, definePlugin, JobQueue, Live, PublicUrl, Store, Vault } from "#core"
 import { Gatekeeper } from "#core/engine"
 import { AutonomyGates } from "../autonomy/index.ts"
 import { ApiKeys } from "../organizations/index.ts"
@@ -8,9 +8,12 @@ import { Approvals, ApprovalsToken } from "./approvals.ts"
 import { approvalsChannel } from "./channel.ts"
 import { ApprovalCollection } from "./collections.ts"
 import { expireJob } from "./expiry.ts"
+import { ApprovalLinks, createApprovalLinks } from "./links.ts"
 import { noticeJob } from "./notice.ts"
 import { decideApproval, getApproval, listApprovals } from "./operations.ts"
 import { reasons } from "./reasons.ts"
+
+export { ApprovalLinks } from "./links.ts"
 
 const dayMs = 86_400_000
 
@@ -36,6 +39,7 @@ export default definePlugin({
       inject: { store: Store, clock: Clock, vault: Vault, live: Live, queue: JobQueue, gates: AutonomyGates, apiKeys: ApiKeys },
       create: (deps) => new Approvals({ ...deps, expireMs: config.expire_days * dayMs, keepMs: config.keep_days * dayMs }),
     })
+    registrar.provide(ApprovalLinks, { inject: { publicUrl: PublicUrl }, create: createApprovalLinks })
     registrar.provide(Gatekeeper, { inject: { approvals: ApprovalsToken }, create: ({ approvals }) => approvals })
   },
 })

@@ -1,9 +1,10 @@
 // Mail to an organization's admins about what began to wait: one for all of a minute.
 import { z } from "zod"
-import { defineJob, derivedUuid, type JobQueue, PublicUrl, Store, timestamp, type UnitOfWork } from "#core"
+import { defineJob, derivedUuid, type JobQueue, Store, timestamp, type UnitOfWork } from "#core"
 import { Mailer } from "../email/index.ts"
 import { Organizations } from "../organizations/index.ts"
 import { ApprovalCollection } from "./collections.ts"
+import { ApprovalLinks } from "./links.ts"
 
 const minuteMs = 60_000
 /** Shown in one mail; the rest is counted. */
@@ -21,9 +22,9 @@ export function stageNotice(work: UnitOfWork, queue: JobQueue, organization: str
 export const noticeJob = defineJob({
   ...noticeRef,
   summary: "Tells an organization's admins by mail what waits for them.",
-  inject: { store: Store, organizations: Organizations, mailer: Mailer, publicUrl: PublicUrl },
+  inject: { store: Store, organizations: Organizations, mailer: Mailer, links: ApprovalLinks },
   async run({ payload: { organization, from }, deps, signal, log }) {
-    const { store, organizations, mailer, publicUrl } = deps
+    const { store, organizations, mailer, links } = deps
     const filter = { state: "pending", created_at: { $gte: timestamp(from), $lt: timestamp(from + minuteMs) } }
     const waiting = await store.open(ApprovalCollection, organization).find(filter, { sort: { id: 1 }, limit: maxShown + 1 })
     const to = await organizations.admins(organization)
@@ -40,8 +41,10 @@ export const noticeJob = defineJob({
       to: to.map(({ email }) => email),
       heading: `${many} for your approval`,
       intro: `Read and decide with a key of an admin: millrace approvals get ID, millrace approvals decide ID --decision approve. Undecided, they expire.`,
-      fields: waiting.slice(0, maxShown).map(({ id, what, why, risk }) => ({ label: id, value: `${what} ${why} Risk: ${risk}.` })),
-      button: { label: "What waits", url: `${publicUrl()}/v1/approvals?state=pending` },
+      fields: waiting
+        .slice(0, maxShown)
+        .map(({ id, what, why, risk }) => ({ label: id, value: `${what} ${why} Risk: ${risk}. ${links.of(id)}` })),
+      button: { label: "What waits", url: links.of(waiting.length === 1 ? waiting[0]?.id : undefined) },
       idempotencyKey: derivedUuid("approvals", organization, String(from), "mail"),
       at: timestamp(from + minuteMs),
       signal,

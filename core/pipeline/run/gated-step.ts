@@ -78,7 +78,9 @@ export async function renderedConfigs(execution: Execution, step: Step, renderer
   if (step.when && !(await renderer.render(step.when, scope, budget))) return undefined
   const items = step.forEach && (await renderer.render(step.forEach, scope, budget))
   const configs: unknown[] = []
-  for (const one of items ? items.map((item) => ({ ...scope, item })) : [scope])
-    configs.push(await renderer.render(step.config, one, budget))
+  for (const one of items ?? [undefined]) {
+    const config = await renderer.render(step.config, one === undefined ? scope : { ...scope, item: one }, budget)
+    configs.push(step.action.complete?.(config, one === undefined ? input.event : one) ?? config)
+  }
   return configs
 }

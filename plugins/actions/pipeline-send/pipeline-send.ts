@@ -53,6 +53,7 @@ payload: { email: "{{ event.email }}", budget: "{{ event.budget }}" }`,
       )
     return { execution_id, status }
   },
+  complete: (config, event) => ({ ...config, payload: config.payload === undefined ? event : config.payload }),
   preview: (config): Json => ({ pipeline: config.pipeline, ...(config.payload === undefined ? {} : { payload: config.payload }) }),
 })
 

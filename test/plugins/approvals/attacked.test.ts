@@ -1,9 +1,11 @@
 // Attempts to have something done that nobody approved, twice, or otherwise than it was approved.
 import { expect } from "chai"
-import { Store, UnitsOfWork } from "#core"
+import { z } from "zod"
+import { definePlugin, Store, UnitsOfWork } from "#core"
 import { EntryCollection } from "#core/engine"
 import { type TestHost, testHost } from "#core/testing"
 import { ApprovalCollection } from "../../../plugins/approvals/collections.ts"
+import { ApprovalLinks } from "../../../plugins/approvals/index.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { until } from "../../waiting.ts"
 import { gatedNotes, memberOf, NoteCollection, performed } from "./gated-notes.ts"
@@ -23,11 +25,23 @@ type Steps = Record<string, { state: string; approval_id?: string; error: { mess
 
 const dayMs = 86_400_000
 
+/** Has a page for each approval. */
+const pages = definePlugin({
+  id: "approval-pages",
+  needs: ["approvals"],
+  config: z.strictObject({}),
+  register: (registrar) =>
+    registrar.run("links", {
+      inject: { links: ApprovalLinks },
+      create: ({ links }) => links.use((id = "") => `https://console.example.com/console/approvals/${id}`),
+    }),
+})
+
 describe("approvals, attacked", () => {
   let host: TestHost
   let second: string
   before(async () => {
-    host = await testHost({ plugins: [gatedNotes] })
+    host = await testHost({ plugins: [gatedNotes, pages] })
     second = (await memberOf(host, "second")).key
   })
   after(() => host.stop())
@@ -61,6 +75,14 @@ describe("approvals, attacked", () => {
     const { execution_id: execution } = (await host.send<{ execution_id: string }>(one, event)).body
     return { execution, id: await waits(one.slug, execution) }
   }
+
+  it("are told of by a mail that leads to their page, where a plugin has pages", async () => {
+    const id = await asked("Look at this")
+    host.clock.move(60_000)
+    const mail = await until("the mail", () => host.mails.find(({ text }) => text.includes(id)))
+    expect(mail.text).to.contain(`https://console.example.com/console/approvals/${id}`).and.not.contain("/v1/approvals")
+    await decide(id, { decision: "reject" })
+  })
 
   it("by another key of the member who asked", async () => {
     const ada = await memberOf(host, "ada")
@@ -188,6 +210,23 @@ describe("approvals, attacked", () => {
     expect(to).to.deep.equal(["ada@example.com", "carol@example.com"])
     const call = await write("Half a \ud83d")
     expect([call.status, call.body.details.fields?.[0]?.path]).to.deep.equal([400, "text"])
+  })
+
+  it("by a step that leaves to the event what it sends: it is shown, and part of the digest", async () => {
+    const document = { name: "Within", source_kind: "internal", state: "active", pipeline: [] }
+    expect((await host.api("POST", "/v1/event-pipelines", document)).status).to.equal(200)
+    const send = { id: "thank", type: "pipeline.send", gate: true, pipeline: "within" }
+    const outer = { name: "Without", state: "active", auth_mode: "none", pipeline: [send] }
+    const one = (await host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", outer)).body
+    const { id } = await sent(one, { email: "ada@example.com" })
+    expect((await approval(id)).input).to.deep.equal([{ pipeline: "within", payload: { email: "ada@example.com" } }])
+    const inside = async () => (await host.api<{ executions: object[] }>("GET", "/v1/event-pipelines/within/executions")).body.executions
+    expect(await inside()).to.deep.equal([])
+    await decide(id, { decision: "edit", input: [{ pipeline: "within", payload: { email: "bob@example.com" } }] })
+    expect((await ended(id)).state).to.equal("done")
+    expect(JSON.stringify(await inside()))
+      .to.contain("bob@example.com")
+      .and.not.contain("ada@example.com")
   })
 
   it("by an execution that is gone: what waits or was approved ends with a reason", async () => {
