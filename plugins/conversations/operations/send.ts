@@ -21,7 +21,7 @@ export const sendToPerson = defineOperation({
     "Refused where the person opted out of the channel, where another plugin forbids it, where the chat app's 24-hour window is closed and no approved template is given, and where the person has left too many unanswered. In quiet hours of the recipient's time zone it waits. Sent at most once; `state` of the message tells how far it is, and is `unknown` where the provider did not answer.",
   http: { method: "POST", path: "/v1/voice/messages" },
   access: { scope: "conversations:write", role: "member" },
-  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   gate: {
     name: "conversations.send",
     risk: "high",

@@ -25,7 +25,7 @@ export const refreshTemplates = defineOperation({
   description: "As a job; `phone_numbers.templates` has what it read.",
   http: { method: "POST", path },
   access: { scope: "conversations:write", role: "member" },
-  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: true },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   input: z.strictObject({ number: E164 }),
   output: z.object({ job_id: z.string() }),
   errors: ["not_found", "failed_precondition"],
