@@ -19,6 +19,7 @@ import type {} from "../plugins/inbound-auth/reasons.ts"
 import type {} from "../plugins/inbound-mail/reasons.ts"
 import type {} from "../plugins/integrations/reasons.ts"
 import type {} from "../plugins/jobs/reasons.ts"
+import type {} from "../plugins/knowledge/reasons.ts"
 import type {} from "../plugins/leads/reasons.ts"
 import type {} from "../plugins/models/reasons.ts"
 import type {} from "../plugins/organizations/reasons.ts"
@@ -148,6 +149,14 @@ export type Operations = {
   "jobs.retry": typeof import("../plugins/jobs/operations.ts").retryJob
   "jobs.retry_all": typeof import("../plugins/jobs/operations.ts").retryJobs
   "judges.list": typeof import("../plugins/experiments/operations/judges.ts").listJudges
+  "knowledge.create": typeof import("../plugins/knowledge/operations/items.ts").createItem
+  "knowledge.delete": typeof import("../plugins/knowledge/operations/items.ts").deleteItem
+  "knowledge.get": typeof import("../plugins/knowledge/operations/items.ts").getItem
+  "knowledge.get_version": typeof import("../plugins/knowledge/operations/items.ts").getVersion
+  "knowledge.list": typeof import("../plugins/knowledge/operations/items.ts").listItems
+  "knowledge.list_versions": typeof import("../plugins/knowledge/operations/items.ts").listVersions
+  "knowledge.search": typeof import("../plugins/knowledge/operations/search.ts").searchKnowledge
+  "knowledge.update": typeof import("../plugins/knowledge/operations/items.ts").updateItem
   "leads.create": typeof import("../plugins/leads/operations/leads.ts").createLead
   "leads.get": typeof import("../plugins/leads/operations/leads.ts").getLead
   "leads.get_settings": typeof import("../plugins/leads/operations/by-hand.ts").getSettings
@@ -365,6 +374,14 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "jobs.retry": { method: "POST", path: "/v1/jobs/{id}/retry", keyed: true },
   "jobs.retry_all": { method: "POST", path: "/v1/jobs/retry", keyed: true },
   "judges.list": { method: "GET", path: "/v1/judges", repeatable: true },
+  "knowledge.create": { method: "POST", path: "/v1/knowledge", keyed: true },
+  "knowledge.delete": { method: "DELETE", path: "/v1/knowledge/{id}", repeatable: true },
+  "knowledge.get": { method: "GET", path: "/v1/knowledge/{id}", repeatable: true },
+  "knowledge.get_version": { method: "GET", path: "/v1/knowledge/{id}/versions/{version}", repeatable: true },
+  "knowledge.list": { method: "GET", path: "/v1/knowledge", repeatable: true, list: "items" },
+  "knowledge.list_versions": { method: "GET", path: "/v1/knowledge/{id}/versions", repeatable: true, list: "versions" },
+  "knowledge.search": { method: "GET", path: "/v1/knowledge-search", repeatable: true, list: "items" },
+  "knowledge.update": { method: "PATCH", path: "/v1/knowledge/{id}", repeatable: true },
   "leads.create": { method: "POST", path: "/v1/leads", repeatable: true, keyed: true },
   "leads.get": { method: "GET", path: "/v1/leads/{lead_id}", repeatable: true },
   "leads.get_settings": { method: "GET", path: "/v1/lead-settings", repeatable: true },

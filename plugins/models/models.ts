@@ -42,6 +42,11 @@ export interface ModelInfo {
   readonly images: boolean
 }
 
+export interface EmbedOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly kept?: false
+}
+
 /** The language models and the embedding model that an operator configured. Each call throws AppError with a `model_…` reason. */
 export interface Models {
   /** Throws `failed_precondition`, reason `model_not_configured`, naming the setting. */
@@ -56,8 +61,8 @@ export interface Models {
   object<T>(organization: string, question: Question & { readonly schema: z.ZodType<T> }): Promise<Answered<T>>
   /** One turn of a conversation in which the model may ask for tools; never kept. */
   turn(organization: string, turn: Turn): Promise<TurnTaken>
-  /** A vector for each text. */
-  embed(organization: string, texts: readonly string[], signal?: AbortSignal): Promise<Answered<number[][]>>
+  /** A vector for each text. `kept: false`: nothing is kept of the texts. */
+  embed(organization: string, texts: readonly string[], options?: EmbedOptions): Promise<Answered<number[][]>>
 }
 
 export const Models = token<Models>("Models")
@@ -75,7 +80,7 @@ export function createModels(deps: ModelsDeps): Models {
     text: (organization, question) => ask<string>(deps, organization, question),
     object: (organization, question) => ask(deps, organization, question),
     turn: (organization, turn) => takeTurn(deps, organization, configured(settings, turn.purpose, turn.model), turn),
-    embed: (organization, texts, signal) => embed(deps, organization, texts, signal),
+    embed: (organization, texts, options) => embed(deps, organization, texts, options),
   }
 }
 
@@ -157,7 +162,7 @@ async function embed(
   deps: ModelsDeps,
   organization: string,
   texts: readonly string[],
-  signal?: AbortSignal,
+  { signal, kept }: EmbedOptions = {},
 ): Promise<Answered<number[][]>> {
   const model = deps.settings.embedding
   if (!model) {
@@ -169,11 +174,11 @@ async function embed(
   }
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   const estimate = costOf(model, { inputTokens: bytes / bytesPerToken, outputTokens: 0 })
-  const parts = [reachedAt(model), "embedding", model.model, ...texts]
+  const parts = kept === false ? {} : { parts: [reachedAt(model), "embedding", model.model, ...texts] }
   const price = { model: model.model, estimate, costOf: (usage: Usage) => costOf(model, usage) }
   return keptOrNew(
     deps,
-    { organization, parts, madeBy: model.model, purpose: "embedding", ...price, account: undefined, signal },
+    { organization, ...parts, madeBy: model.model, purpose: "embedding", ...price, account: undefined, signal },
     async (abortSignal) => {
       const { embedMany } = await import("ai")
       const { embeddings, usage } = await embedMany({

@@ -67,7 +67,7 @@ export class Panel {
       return
     }
     const { value: answer, ...call } = await models.text(organization, question)
-    const [own = [], ...anchors] = (await models.embed(organization, [answer, ...anchorSets.flat()], signal)).value
+    const [own = [], ...anchors] = (await models.embed(organization, [answer, ...anchorSets.flat()], { signal })).value
     const sets = anchorSets.map((_, place) => anchors.slice(place * points.length, (place + 1) * points.length))
     const distribution = rated(own, sets)
     const details = { method: "semantic_similarity", ...madeOf(call, view), distribution }

@@ -32,7 +32,7 @@ export async function foundMerges(
 
 async function vectorsOf(models: Models, organization: string, texts: readonly string[], signal: AbortSignal) {
   try {
-    const { value } = await models.embed(organization, texts, signal)
+    const { value } = await models.embed(organization, texts, { signal })
     return new Map(texts.map((text, place) => [text, value[place] ?? []]))
   } catch (error) {
     if (!(error instanceof AppError) || signal.aborted) throw error

@@ -1,0 +1,136 @@
+// Knowledge items with their versions, what waits to be read, and the index by which they are found.
+import { type Document, defineCollection, derivedUuid } from "#core"
+
+export const itemTypes = ["markdown", "text", "html", "pdf"] as const
+export type ItemType = (typeof itemTypes)[number]
+
+export const contentStates = ["pending", "ready", "failed"] as const
+export type ContentState = (typeof contentStates)[number]
+
+export interface StoredItem extends Document {
+  title: string
+  /** The title is what the document says of itself. */
+  title_given: boolean
+  description: string
+  category: string
+  type: ItemType
+  /** Of the latest version. */
+  content_state: ContentState
+  content_reason: string
+  content_message: string
+  source_url: string
+  version: number
+  /** The latest version that was read; 0: none was. */
+  content_version: number
+  /** The beginning of that version's text. */
+  excerpt: string
+  characters: number
+  /** Which of its entries in the index counts: the revision of the index that it came with. */
+  entry: number
+  /** What the index has of it is not what it is. */
+  index_due: boolean
+  /** The index has no vector of it, since the model did not answer. */
+  vector_due: boolean
+  /** Of changes that callers made. */
+  revision: number
+  created_at: string
+  updated_at: string
+}
+
+/** Texts are gone permanently once they are deleted, so the audit log keeps sizes alone. */
+export const ItemCollection = defineCollection<StoredItem>()({
+  name: "knowledge_items",
+  scope: "organization",
+  times: ["created_at", "updated_at"],
+  indexes: [
+    { fields: ["category", "id"] },
+    { fields: ["type", "id"] },
+    { fields: ["content_state", "id"] },
+    { fields: ["index_due", "id"] },
+    { fields: ["vector_due", "id"] },
+  ],
+  audit: "size",
+})
+
+export interface StoredVersion extends Document {
+  item_id: string
+  version: number
+  type: ItemType
+  content_state: ContentState
+  content_reason: string
+  content_message: string
+  source_url: string
+  bytes: number
+  text: string
+  created_at: string
+}
+
+export const VersionCollection = defineCollection<StoredVersion>()({
+  name: "knowledge_versions",
+  scope: "organization",
+  times: ["created_at"],
+  indexes: [{ fields: ["item_id", "version"] }],
+  audit: "size",
+  auditFields: ["item_id"],
+  repairsText: true,
+})
+
+export function versionId(item: string, version: number): string {
+  return derivedUuid("knowledge version", item, String(version))
+}
+
+/** What was uploaded, until it is read; `id` is the version's. */
+export interface StoredUpload extends Document {
+  item_id: string
+  base64: string
+}
+
+export const UploadCollection = defineCollection<StoredUpload>()({
+  name: "knowledge_uploads",
+  scope: "organization",
+  times: [],
+  indexes: [{ fields: ["item_id"] }],
+  audit: "none",
+})
+
+/** Which segments an organization's index has; `id` is the organization's. */
+export interface StoredIndex extends Document {
+  segments: { id: string; count: number; parts: number }[]
+  revision: number
+}
+
+export const IndexCollection = defineCollection<StoredIndex>()({
+  name: "knowledge_indexes",
+  scope: "organization",
+  times: [],
+  indexes: [],
+  audit: "none",
+})
+
+/** A part of a segment. */
+export interface StoredPart extends Document {
+  base64: string
+}
+
+export const PartCollection = defineCollection<StoredPart>()({
+  name: "knowledge_segments",
+  scope: "organization",
+  times: [],
+  indexes: [],
+  audit: "none",
+})
+
+export function partId(segment: string, part: number): string {
+  return `${segment}:${part}`
+}
+
+/** An item that was deleted and may have entries in the index. */
+export interface StoredRemoval extends Document {}
+
+export const RemovalCollection = defineCollection<StoredRemoval>()({
+  name: "knowledge_removals",
+  scope: "organization",
+  times: [],
+  indexes: [],
+  audit: "none",
+})

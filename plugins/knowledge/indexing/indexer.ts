@@ -1,0 +1,228 @@
+// Keeps an organization's index up to date: what is due becomes a segment, small segments are merged by eights, and those that
+// hold deleted items are written again without them. One commit replaces segments and says which items it holds; where two
+// nodes are at it at once, the second begins again.
+import {
+  AppError,
+  type Clock,
+  type Ids,
+  type JobQueue,
+  type Json,
+  type Logger,
+  type Store,
+  token,
+  type UnitOfWork,
+  type UnitsOfWork,
+} from "#core"
+import type { Models } from "../../models/index.ts"
+import {
+  IndexCollection,
+  ItemCollection,
+  RemovalCollection,
+  type StoredIndex,
+  type StoredItem,
+  VersionCollection,
+  versionId,
+} from "../collections.ts"
+import { indexRef } from "../job-refs.ts"
+import { type IndexedItem, Segment } from "./segment.ts"
+import type { Segments } from "./segments.ts"
+import { words } from "./tokens.ts"
+
+export interface IndexerDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly works: UnitsOfWork
+  readonly queue: JobQueue
+  readonly models: Models
+  readonly segments: Segments
+}
+
+const maxItems = 512
+const maxCharacters = 8_000_000
+/** Segments of one size that are merged into one. */
+const mergedAtOnce = 8
+/** One of this many items is not merged further. */
+const maxMerged = 4_096
+/** A word of the title counts as so many. */
+const titleWeight = 3
+const embeddedCharacters = 6_000
+const embeddedAtOnce = 64
+const vectorRetryMs = 300_000
+
+export const IndexerToken = token<Indexer>("KnowledgeIndexer")
+
+type Listed = StoredIndex["segments"][number]
+
+export class Indexer {
+  readonly #deps: IndexerDeps
+
+  constructor(deps: IndexerDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages that what is due is indexed. */
+  soon(work: UnitOfWork, organization: string): void {
+    this.#deps.queue.enqueue(work, indexRef, {}, { organization })
+  }
+
+  /** Indexes what is due, until nothing is. Throws `aborted` where another node was faster. */
+  async run(organization: string, log: Logger): Promise<void> {
+    for (;;) {
+      // First, so that an item that is deleted after it was found due is taken out of the index the next time.
+      const removed = await this.#deps.store.open(RemovalCollection, organization).find({}, { limit: maxItems })
+      const due = await this.#due(organization)
+      if (due.length === 0 && removed.length === 0) return
+      await this.#step(organization, due, new Set(removed.map(({ id }) => id)), log)
+    }
+  }
+
+  /** Stages that items without a vector are indexed again. */
+  async retryVectors(work: UnitOfWork, organization: string): Promise<void> {
+    const items = await this.#deps.store.open(ItemCollection, organization).find({ vector_due: true }, { limit: 4 * maxItems })
+    const collection = work.in(ItemCollection, organization)
+    for (const { id } of items) collection.update(id, { $set: { index_due: true, vector_due: false } }, { optional: true })
+    if (items.length > 0) this.soon(work, organization)
+  }
+
+  async #step(organization: string, due: readonly StoredItem[], removed: ReadonlySet<string>, log: Logger): Promise<void> {
+    const { ids, works, segments, queue, clock } = this.#deps
+    const index = await segments.index(organization)
+    const made: { listed: Listed; segment: Segment }[] = []
+    const gone: Listed[] = []
+    const fresh = await this.#indexed(organization, due, index.revision + 1)
+    const embedded = await this.#embedded(organization, fresh, log)
+    let kept = [...index.segments]
+    const replace = async (which: readonly Listed[]) => {
+      const open = await segments.open(organization, { ...index, segments: [...which] })
+      // An entry that was replaced stays in one of them alone.
+      const items = new Map<string, IndexedItem>()
+      for (const segment of open.values())
+        for (const item of await segment.items((id) => !removed.has(id), pause)) {
+          if ((items.get(item.id)?.entry ?? -1) < item.entry) items.set(item.id, item)
+        }
+      kept = kept.filter((one) => !which.includes(one))
+      gone.push(...which)
+      if (items.size > 0) await add([...items.values()])
+    }
+    const add = async (items: readonly IndexedItem[]) => {
+      const segment = await Segment.make(items, pause)
+      const listed = { id: ids.uuid(), count: segment.count, parts: 0 }
+      made.push({ listed, segment })
+    }
+    if (removed.size > 0) {
+      const open = await segments.open(organization, index)
+      for (const listed of index.segments) if (holds(open.get(listed.id), removed)) await replace([listed])
+    }
+    if (embedded.length > 0) await add(embedded.map(({ item }) => item))
+    const merged = mergeable([...kept, ...made.map(({ listed }) => listed)])
+    const mergedStored = merged.filter((one) => kept.includes(one))
+    // Those that were made just now are merged the next time.
+    if (mergedStored.length === mergedAtOnce) await replace(mergedStored)
+    await works.run((work) => {
+      const listed = [...kept, ...made.map(({ listed: one, segment }) => segments.stage(work, organization, one.id, segment))]
+      for (const one of gone) segments.remove(work, organization, one)
+      const items = work.in(ItemCollection, organization)
+      for (const { stored, hasVector, item } of embedded) {
+        const isVectorDue = !hasVector && this.#deps.models.embedding() !== undefined
+        const $set = { entry: item.entry, index_due: false, vector_due: isVectorDue }
+        // One that was changed meanwhile stays due.
+        const where = { revision: stored.revision, content_version: stored.content_version }
+        items.update(stored.id, { $set }, { where, optional: true })
+        if (isVectorDue) queue.enqueue(work, indexRef, { vectors: true }, { organization, runAt: clock.now() + vectorRetryMs })
+      }
+      for (const id of removed) work.in(RemovalCollection, organization).remove(id, { optional: true })
+      const next = { segments: listed as unknown as Json, revision: index.revision + 1 }
+      if (index.revision === 0) work.in(IndexCollection, organization).insert({ id: organization, segments: listed, revision: 1 })
+      else work.in(IndexCollection, organization).update(organization, { $set: next }, { where: { revision: index.revision } })
+    })
+  }
+
+  async #due(organization: string): Promise<StoredItem[]> {
+    const found = await this.#deps.store.open(ItemCollection, organization).find({ index_due: true }, { sort: { id: 1 }, limit: maxItems })
+    let characters = 0
+    return found.filter((item, place) => {
+      characters += item.characters
+      return characters <= maxCharacters || place === 0
+    })
+  }
+
+  async #indexed(
+    organization: string,
+    items: readonly StoredItem[],
+    entry: number,
+  ): Promise<{ stored: StoredItem; text: string; item: IndexedItem }[]> {
+    const versions = this.#deps.store.open(VersionCollection, organization)
+    const found = []
+    for (const stored of items) {
+      const text = (await versions.get(versionId(stored.id, stored.content_version)))?.text ?? ""
+      const counts = new Map<string, number>()
+      const count = (part: string, weight: number) => {
+        for (const word of words(part)) counts.set(word, (counts.get(word) ?? 0) + weight)
+      }
+      count(stored.title, titleWeight)
+      count(stored.description, 1)
+      count(text, 1)
+      const { id, category, type } = stored
+      found.push({ stored, text, item: { id, entry, category, type, words: counts } })
+      await pause()
+    }
+    return found
+  }
+
+  /** With vectors, where there is a model and it answers. */
+  async #embedded(
+    organization: string,
+    indexed: readonly { stored: StoredItem; text: string; item: IndexedItem }[],
+    log: Logger,
+  ): Promise<{ stored: StoredItem; item: IndexedItem; hasVector: boolean }[]> {
+    const { models } = this.#deps
+    const vectors: (Float32Array | undefined)[] = []
+    if (models.embedding()) {
+      for (let at = 0; at < indexed.length; at += embeddedAtOnce) {
+        const part = indexed.slice(at, at + embeddedAtOnce)
+        const texts = part.map(({ stored, text }) => `${stored.title}\n${stored.description}\n${text}`.slice(0, embeddedCharacters))
+        try {
+          const { value } = await models.embed(organization, texts, { kept: false })
+          vectors.push(...value.map(unit))
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error
+          log.warn({ err: error }, "items are indexed without vectors; retried later")
+          vectors.push(...part.map(() => undefined))
+        }
+      }
+    }
+    return indexed.map(({ stored, item }, at) => ({ stored, item: { ...item, vector: vectors[at] }, hasVector: vectors[at] !== undefined }))
+  }
+}
+
+/** Of length one; undefined for zeros. */
+export function unit(values: readonly number[]): Float32Array | undefined {
+  const length = Math.hypot(...values)
+  return length > 0 ? Float32Array.from(values, (value) => value / length) : undefined
+}
+
+/** Eight of one size, where there are so many. */
+function mergeable(segments: readonly Listed[]): Listed[] {
+  const bySize = new Map<number, Listed[]>()
+  for (const one of segments) {
+    if (one.count >= maxMerged) continue
+    const size = Math.floor(Math.log(one.count) / Math.log(mergedAtOnce))
+    bySize.set(size, [...(bySize.get(size) ?? []), one])
+  }
+  return [...bySize.values()].find((same) => same.length >= mergedAtOnce)?.slice(0, mergedAtOnce) ?? []
+}
+
+function holds(segment: Segment | undefined, removed: ReadonlySet<string>): boolean {
+  for (let at = 0; at < (segment?.count ?? 0); at++) if (segment && removed.has(segment.idAt(at))) return true
+  return false
+}
+
+let last = 0
+
+/** Lets others run, every few milliseconds. */
+export async function pause(): Promise<void> {
+  if (performance.now() - last < 5) return
+  await new Promise((resolve) => setImmediate(resolve))
+  last = performance.now()
+}

@@ -1,0 +1,84 @@
+// The segments of each organization: kept in the store, and in memory on each node that searches them, up to a bound. The list
+// of them is read for every search, so that a node never searches what another has replaced.
+import type { Store, UnitOfWork } from "#core"
+import { IndexCollection, PartCollection, partId, type StoredIndex } from "../collections.ts"
+import { Segment } from "./segment.ts"
+
+const partCharacters = 1_048_576
+
+export class Segments {
+  readonly #store: Store
+  readonly #maxBytes: number
+  /** By organization, least recently used first. */
+  readonly #held = new Map<string, Map<string, Promise<Segment>>>()
+  readonly #sizes = new Map<string, number>()
+
+  constructor(store: Store, maxBytes: number) {
+    this.#store = store
+    this.#maxBytes = maxBytes
+  }
+
+  async index(organization: string): Promise<StoredIndex> {
+    const found = await this.#store.open(IndexCollection, organization).get(organization)
+    return found ?? { id: organization, segments: [], revision: 0 }
+  }
+
+  /** Those of the index, by id. */
+  async open(organization: string, { segments }: StoredIndex): Promise<Map<string, Segment>> {
+    const before = this.#held.get(organization)
+    const held = new Map<string, Promise<Segment>>()
+    for (const { id, parts } of segments) held.set(id, before?.get(id) ?? this.#read(organization, id, parts))
+    this.#held.delete(organization)
+    this.#held.set(organization, held)
+    try {
+      const open = new Map<string, Segment>()
+      for (const [id, segment] of held) open.set(id, await segment)
+      this.#sizes.set(
+        organization,
+        [...open.values()].reduce((sum, { bytes }) => sum + bytes, 0),
+      )
+      this.#keepFew(organization)
+      return open
+    } catch (error) {
+      this.#held.delete(organization)
+      throw error
+    }
+  }
+
+  /** Stages a segment; what the index lists of it. */
+  stage(work: UnitOfWork, organization: string, id: string, segment: Segment): StoredIndex["segments"][number] {
+    const text = segment.stored().toString("base64")
+    const parts = Math.max(1, Math.ceil(text.length / partCharacters))
+    for (let part = 0; part < parts; part++) {
+      const base64 = text.slice(part * partCharacters, (part + 1) * partCharacters)
+      work.in(PartCollection, organization).insert({ id: partId(id, part), base64 })
+    }
+    return { id, count: segment.count, parts }
+  }
+
+  /** Stages that a segment goes. */
+  remove(work: UnitOfWork, organization: string, { id, parts }: StoredIndex["segments"][number]): void {
+    for (let part = 0; part < parts; part++) work.in(PartCollection, organization).remove(partId(id, part), { optional: true })
+  }
+
+  async #read(organization: string, id: string, parts: number): Promise<Segment> {
+    const texts: string[] = []
+    for (let part = 0; part < parts; part++) {
+      const found = await this.#store.open(PartCollection, organization).get(partId(id, part))
+      if (!found) throw new Error(`A part of the segment ${id} is not stored.`)
+      texts.push(found.base64)
+    }
+    return Segment.read(Buffer.from(texts.join(""), "base64"))
+  }
+
+  #keepFew(used: string): void {
+    let bytes = [...this.#sizes.values()].reduce((sum, size) => sum + size, 0)
+    for (const organization of this.#held.keys()) {
+      if (bytes <= this.#maxBytes) return
+      if (organization === used) continue
+      bytes -= this.#sizes.get(organization) ?? 0
+      this.#held.delete(organization)
+      this.#sizes.delete(organization)
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// Words of a text as the index knows them: folded to one case and form, without accents, English plurals cut. What is written
+// without spaces (Chinese, Japanese, Thai, …) is split by ICU's dictionaries (Intl.Segmenter), and into pairs of characters as
+// well, since a question may be split otherwise than the text that answers it.
+
+/** Scripts that put no spaces between words. */
+const unspaced =
+  "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\u30fc\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}"
+const runs = new RegExp(`[${unspaced}]+|(?:(?![${unspaced}])[\\p{L}\\p{N}\\p{M}_])+(?:['’](?:(?![${unspaced}])[\\p{L}])+)?`, "gu")
+const isUnspaced = new RegExp(`^[${unspaced}]`, "u")
+const ascii = /^[a-z0-9_'’]+$/
+
+const segmenter = new Intl.Segmenter("ja", { granularity: "word" })
+const maxWord = 64
+
+/** A word where it stands in the text. */
+export interface Place {
+  readonly word: string
+  readonly from: number
+  readonly to: number
+}
+
+export function words(text: string): string[] {
+  const found: string[] = []
+  for (const [run] of text.matchAll(runs)) {
+    if (isUnspaced.test(run)) for (const { word } of unspacedWords(run, 0)) found.push(word)
+    else if (run.length <= maxWord) found.push(folded(run))
+  }
+  return found
+}
+
+export function* places(text: string): Generator<Place> {
+  for (const match of text.matchAll(runs)) {
+    const [run] = match
+    if (isUnspaced.test(run)) yield* unspacedWords(run, match.index)
+    else if (run.length <= maxWord) yield { word: folded(run), from: match.index, to: match.index + run.length }
+  }
+}
+
+function unspacedWords(run: string, from: number): Place[] {
+  const found: Place[] = []
+  const normal = run.normalize("NFKC")
+  // Where normalisation moves characters, places would not fit.
+  const source = normal.length === run.length ? normal : run
+  for (const { segment, index, isWordLike } of segmenter.segment(source))
+    if (isWordLike) found.push({ word: segment, from: from + index, to: from + index + segment.length })
+  const seen = new Set(found.map(({ word, from: at }) => `${word} ${at}`))
+  const characters = [...source]
+  let at = from
+  for (const [index, character] of characters.entries()) {
+    const next = characters[index + 1]
+    const word = character + (next ?? "")
+    if (next !== undefined && !seen.has(`${word} ${at}`)) found.push({ word, from: at, to: at + word.length })
+    at += character.length
+  }
+  return found
+}
+
+function folded(run: string): string {
+  const lower = run.toLowerCase()
+  if (ascii.test(lower)) return singular(lower.replace(/['’]s?.*$/, ""))
+  const plain = lower
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .replace(/['’].*$/, "")
+    .replace(/ß/g, "ss")
+  return plain === "" ? lower : singular(plain)
+}
+
+/** Harman's S stemmer: takes plurals away and nothing else, so that words of other languages hardly change. */
+function singular(word: string): string {
+  if (word.length < 4 || !word.endsWith("s")) return word
+  if (word.endsWith("ies")) return /[ae]ies$/.test(word) ? word : `${word.slice(0, -3)}y`
+  if (word.endsWith("es")) return /[aeo]es$/.test(word) ? word : word.slice(0, -1)
+  return /[us]s$/.test(word) ? word : word.slice(0, -1)
+}

@@ -1,0 +1,26 @@
+// The jobs of knowledge: reading a version in, and keeping the index up to date.
+import { defineJob } from "#core"
+import { IndexerToken } from "./indexing/indexer.ts"
+import { indexRef, readRef } from "./job-refs.ts"
+import { ReadingToken } from "./reading/reading.ts"
+
+export const readVersion = defineJob({
+  ...readRef,
+  summary: "Read a version of a knowledge item in.",
+  inject: { reading: ReadingToken },
+  run: ({ payload, deps, organization = "", work, signal, last }) =>
+    deps.reading.read(work, organization, payload.item_id, payload.version, { signal, last }),
+  exhausted: ({ payload, deps, organization = "", work }) => deps.reading.giveUp(work, organization, payload.item_id, payload.version),
+})
+
+export const indexKnowledge = defineJob({
+  ...indexRef,
+  summary: "Index the knowledge items of an organization that were changed.",
+  // One at a time, so that what comes meanwhile is indexed together.
+  slots: 1,
+  inject: { indexer: IndexerToken },
+  async run({ payload, deps, organization = "", work, log }) {
+    if (payload.vectors) await deps.indexer.retryVectors(work, organization)
+    else await deps.indexer.run(organization, log)
+  },
+})

@@ -1,0 +1,233 @@
+// Making, listing, reading, changing and deleting knowledge items, and reading their versions.
+import { z } from "zod"
+import {
+  AppError,
+  defineOperation,
+  OutgoingHttp,
+  omitReadOnly,
+  Pager,
+  pageInput,
+  readOnlyInput,
+  requireRevision,
+  resultOf,
+  Store,
+  Uuid,
+} from "#core"
+import { contentStates, ItemCollection, itemTypes, VersionCollection } from "../collections.ts"
+import { type ItemFields, KnowledgeToken } from "../knowledge.ts"
+import {
+  contentOf,
+  ItemId,
+  itemFields,
+  KnowledgeItem,
+  KnowledgeVersion,
+  KnowledgeVersionText,
+  madeItem,
+  readOnlyItemFields,
+  refused,
+  shownItem,
+  shownVersion,
+} from "./resource.ts"
+
+const path = "/v1/knowledge"
+const reading = { scope: "knowledge:read", role: "member" } as const
+const writing = { scope: "knowledge:write", role: "member" } as const
+const thatItem = { id: resultOf("item.id") }
+
+export const createItem = defineOperation({
+  name: "knowledge.create",
+  summary: "Make a knowledge item of a document: Markdown, plain text, HTML or a PDF, given here or by URL.",
+  description: "It is `pending` until it is read in, and found by searches soon after.",
+  auditSize: ["content", "content_base64", "title", "description"],
+  http: { method: "POST", path },
+  access: writing,
+  hints: { readOnly: false, destructive: false, idempotent: false, openWorld: true },
+  input: z.strictObject({
+    title: itemFields.title.default(""),
+    description: itemFields.description.default(""),
+    category: itemFields.category.default(""),
+    type: itemFields.type.default("markdown"),
+    content: itemFields.content.optional(),
+    content_base64: itemFields.content_base64.optional(),
+    url: itemFields.url.optional(),
+  }),
+  output: KnowledgeItem,
+  errors: ["invalid_argument", "failed_precondition"],
+  examples: [{ input: madeItem.item.input }],
+  inject: { knowledge: KnowledgeToken, http: OutgoingHttp },
+  handle({ input: { title, description, category, ...given }, caller, deps, work }) {
+    const content = contentOf(given)
+    if (!content) throw refused("content", "give one: content, content_base64 or url")
+    if ("url" in content) deps.http.check(content.url)
+    return shownItem(deps.knowledge.create(work, caller.organization.id, { title, description, category }, content))
+  },
+})
+
+export const listItems = defineOperation({
+  name: "knowledge.list",
+  summary: "List the organization's knowledge items, newest first.",
+  http: { method: "GET", path },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["title", "category", "type", "content_state", "id"],
+  input: z.strictObject({
+    category: z.string().max(100).default("").describe("Only those of this category."),
+    type: z
+      .enum(["", ...itemTypes])
+      .default("")
+      .describe("Only those of this type."),
+    content_state: z
+      .enum(["", ...contentStates])
+      .default("")
+      .describe("Only those in this state."),
+    ...pageInput,
+  }),
+  output: z.object({ items: z.array(KnowledgeItem), next_cursor: z.string() }),
+  errors: ["invalid_argument"],
+  inject: { store: Store, pager: Pager },
+  async handle({ input: { limit, cursor, ...asked }, caller, deps }) {
+    const organization = caller.organization.id
+    const page = await deps.pager.page({
+      collection: deps.store.open(ItemCollection, organization),
+      organization,
+      cursorScope: JSON.stringify(["knowledge.list", asked]),
+      filter: Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== "")),
+      sort: { id: -1 },
+      request: { limit, cursor },
+    })
+    return { items: page.items.map((item) => shownItem(item)), next_cursor: page.next_cursor }
+  },
+})
+
+export const getItem = defineOperation({
+  name: "knowledge.get",
+  summary: "Read a knowledge item with its whole text.",
+  http: { method: "GET", path: `${path}/{id}` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ id: ItemId }),
+  output: KnowledgeItem,
+  errors: ["not_found"],
+  examples: [{ given: madeItem, input: thatItem }],
+  inject: { knowledge: KnowledgeToken },
+  async handle({ input, caller, deps }) {
+    const organization = caller.organization.id
+    const item = await deps.knowledge.require(organization, input.id)
+    return shownItem(item, await deps.knowledge.text(organization, item))
+  },
+})
+
+export const updateItem = defineOperation({
+  name: "knowledge.update",
+  summary: "Change a knowledge item: only the fields that are given. A new content is a new version.",
+  description: "Takes back what a read answered. The text that was read before stays until the new version is read in.",
+  auditSize: ["content", "content_base64", "title", "description"],
+  http: { method: "PATCH", path: `${path}/{id}` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: true, openWorld: true },
+  input: z.strictObject({
+    id: ItemId,
+    title: itemFields.title.optional(),
+    description: itemFields.description.optional(),
+    category: itemFields.category.optional(),
+    type: itemFields.type.optional(),
+    content: itemFields.content.optional(),
+    content_base64: itemFields.content_base64.optional(),
+    url: itemFields.url.optional(),
+    expected_revision: z.int().min(1).optional().describe("Revision that was read; another one refuses the change."),
+    ...readOnlyInput(readOnlyItemFields),
+  }),
+  output: KnowledgeItem,
+  errors: ["invalid_argument", "not_found", "failed_precondition", "aborted"],
+  examples: [
+    {
+      given: madeItem,
+      input: { ...thatItem, content: "# Refunds\n\nWe refund within 14 days.", expected_revision: resultOf("item.revision") },
+    },
+  ],
+  inject: { knowledge: KnowledgeToken, http: OutgoingHttp },
+  async handle({ input: { id, expected_revision, ...fields }, caller, deps, work }) {
+    const organization = caller.organization.id
+    const item = await deps.knowledge.require(organization, id)
+    requireRevision("knowledge item", item.revision, expected_revision)
+    const text = await deps.knowledge.text(organization, item)
+    const { type, content, content_base64, url, ...rest } = omitReadOnly(fields, shownItem(item, text), readOnlyItemFields)
+    const change = Object.entries(rest).filter(([name, value]) => value !== undefined && item[name as keyof ItemFields] !== value)
+    const given = contentOf({ type: type ?? item.type, content_base64, url, ...(content === text ? {} : { content }) })
+    if (!given && type !== undefined && type !== item.type) throw refused("type", "goes with a new content; give that as well")
+    if (given && "url" in given) deps.http.check(given.url)
+    if (change.length === 0 && !given) return shownItem(item, text)
+    const updated = await deps.knowledge.update(work, organization, item, Object.fromEntries(change) as Partial<ItemFields>, given)
+    return shownItem(updated, text)
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const deleteItem = defineOperation({
+  name: "knowledge.delete",
+  summary: "Delete a knowledge item with its versions; searches do not find it from then on.",
+  http: { method: "DELETE", path: `${path}/{id}` },
+  access: writing,
+  hints: { readOnly: false, destructive: true, idempotent: true },
+  input: z.strictObject({ id: ItemId }),
+  output: z.object({ id: Uuid, deleted: z.literal(true) }),
+  errors: ["not_found", "aborted"],
+  examples: [{ given: madeItem, input: thatItem }],
+  inject: { knowledge: KnowledgeToken },
+  async handle({ input, caller, deps, work }) {
+    const organization = caller.organization.id
+    const item = await deps.knowledge.require(organization, input.id)
+    await deps.knowledge.remove(work, organization, item)
+    return { id: item.id, deleted: true as const }
+  },
+  onConflict: async ({ error }) => error,
+})
+
+export const listVersions = defineOperation({
+  name: "knowledge.list_versions",
+  summary: "List the versions of a knowledge item, newest first.",
+  http: { method: "GET", path: `${path}/{id}/versions` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  columns: ["version", "type", "content_state", "content_reason", "created_at"],
+  input: z.strictObject({ id: ItemId, ...pageInput }),
+  output: z.object({ versions: z.array(KnowledgeVersion), next_cursor: z.string() }),
+  errors: ["invalid_argument", "not_found"],
+  examples: [{ given: madeItem, input: thatItem }],
+  inject: { knowledge: KnowledgeToken, store: Store, pager: Pager },
+  async handle({ input: { id, ...request }, caller, deps }) {
+    const organization = caller.organization.id
+    const item = await deps.knowledge.require(organization, id)
+    const page = await deps.pager.page({
+      collection: deps.store.open(VersionCollection, organization),
+      organization,
+      cursorScope: JSON.stringify(["knowledge.list_versions", item.id]),
+      filter: { item_id: item.id },
+      sort: { version: -1 },
+      request,
+    })
+    return { versions: page.items.map(shownVersion), next_cursor: page.next_cursor }
+  },
+})
+
+export const getVersion = defineOperation({
+  name: "knowledge.get_version",
+  summary: "Read a version of a knowledge item with its text.",
+  http: { method: "GET", path: `${path}/{id}/versions/{version}` },
+  access: reading,
+  hints: { readOnly: true, destructive: false, idempotent: true },
+  input: z.strictObject({ id: ItemId, version: z.coerce.number<number>().int().min(1).describe("Its number.") }),
+  output: KnowledgeVersionText,
+  errors: ["not_found"],
+  examples: [{ given: madeItem, input: { ...thatItem, version: 1 } }],
+  inject: { knowledge: KnowledgeToken },
+  async handle({ input: { id, version }, caller, deps }) {
+    const organization = caller.organization.id
+    const item = await deps.knowledge.require(organization, id)
+    const found = await deps.knowledge.version(organization, item.id, version)
+    if (found) return { ...shownVersion(found), content: found.text }
+    throw new AppError("not_found", `The item "${item.title}" has no version ${version}, or it is not kept any more.`, {
+      reason: "knowledge_version_not_found",
+    })
+  },
+})

@@ -1,0 +1,75 @@
+// The text of an HTML document, with headings and list items as Markdown marks them. Runs in the reading process.
+import { type DefaultTreeAdapterTypes, parse } from "parse5"
+import type { ReadAnswer, ReadTask } from "./protocol.ts"
+
+type Node = DefaultTreeAdapterTypes.Node
+
+const unread = new Set(["script", "style", "noscript", "template", "head", "svg", "iframe", "object", "nav"])
+const blocks = new Set(
+  "address article aside blockquote dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main ol p pre section table td th tr ul".split(
+    " ",
+  ),
+)
+
+export function readHtml(bytes: Uint8Array, { maxCharacters }: ReadTask): ReadAnswer {
+  const { title, text } = written(parse(new TextDecoder("utf-8").decode(bytes)), 2 * maxCharacters)
+  if (text === "") return { kind: "fault", fault: "no_text", message: "The document has no text." }
+  if (text.length > maxCharacters) return tooLong(maxCharacters)
+  return { kind: "text", title: title.slice(0, 300), text }
+}
+
+/** A list in place of recursion: a document may be nested as deeply as it likes. */
+function written(root: Node, maxCharacters: number): { title: string; text: string } {
+  const parts: string[] = []
+  let [length, title] = [0, ""]
+  const left: (Node | string)[] = [root]
+  for (let node = left.pop(); node !== undefined && length <= maxCharacters; node = left.pop()) {
+    const text = textOf(node)
+    if (text !== undefined) {
+      parts.push(text)
+      length += text.length
+    } else if (typeof node !== "string" && "childNodes" in node) {
+      const name = "tagName" in node ? node.tagName : ""
+      if (name === "head") title = titleOf(node.childNodes)
+      if (!unread.has(name)) left.push(...around(name, node.childNodes))
+    }
+  }
+  return { title, text: tidied(parts.join("")) }
+}
+
+function textOf(node: Node | string): string | undefined {
+  if (typeof node === "string") return node
+  return "value" in node ? node.value.replace(/\s+/g, " ") : undefined
+}
+
+/** What an element leaves to be written, the last first. */
+function around(name: string, children: readonly Node[]): (Node | string)[] {
+  const inner = children.toReversed()
+  if (name === "br") return ["\n"]
+  if (!blocks.has(name)) return inner
+  const heading = /^h[1-6]$/.test(name) ? `\n${"#".repeat(Number(name[1]))} ` : ""
+  return ["\n", ...inner, `\n${heading}${name === "li" ? "- " : ""}`]
+}
+
+function titleOf(nodes: readonly Node[]): string {
+  for (const node of nodes) {
+    if (!("tagName" in node) || node.tagName !== "title") continue
+    const [text] = node.childNodes
+    return text && "value" in text ? text.value.replace(/\s+/g, " ").trim() : ""
+  }
+  return ""
+}
+
+export function tidied(text: string): string {
+  return text
+    .replace(/[ \t\r]+/g, " ")
+    .replace(/ ?\n ?/g, "\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim()
+    .toWellFormed()
+}
+
+export function tooLong(maxCharacters: number): ReadAnswer {
+  const message = `The document has more than ${maxCharacters} characters; split it.`
+  return { kind: "fault", fault: "too_long", message }
+}

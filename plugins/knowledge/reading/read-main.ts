@@ -1,0 +1,28 @@
+// The reading process: one document of somebody's, and then it ends. It is started with nothing in its environment and under a
+// limit on its memory, says when it has loaded what it needs, and is sent the document once it can open nothing any more.
+import { frameOf, frameReader, type ReadAnswer, type ReadTask } from "./protocol.ts"
+import { readHtml } from "./read-html.ts"
+import { loadPdf, readPdf } from "./read-pdf.ts"
+
+const maxTaskBytes = 64 * 1_048_576
+
+const pdf = process.argv[2] === "pdf" ? await loadPdf() : undefined
+
+function say(answer: ReadAnswer, then?: () => void): void {
+  process.stdout.write(frameOf(answer), then)
+}
+
+async function read(task: ReadTask): Promise<ReadAnswer> {
+  const bytes = new Uint8Array(Buffer.from(task.base64, "base64"))
+  return pdf ? await readPdf(pdf, bytes, task) : readHtml(bytes, task)
+}
+
+const take = frameReader(maxTaskBytes, (task) => {
+  read(task as ReadTask).then(
+    (answer) => say(answer, () => process.exit(0)),
+    (error: Error) => say({ kind: "fault", fault: "malformed", message: error.message.slice(0, 300) }, () => process.exit(0)),
+  )
+})
+process.stdin.on("data", take)
+process.stdin.on("end", () => process.exit(0))
+say({ kind: "ready" })

@@ -1,0 +1,121 @@
+// A reading process as the service sees it: without environment, files, network, addons or children, under limits on memory and
+// time, and killed when it passes one.
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { readFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { dirname } from "node:path"
+import { fileURLToPath } from "node:url"
+import { frameOf, frameReader, type ReadAnswer, type ReadFault, type ReadTask } from "./protocol.ts"
+
+export interface ReadLimits {
+  readonly memoryMb: number
+  readonly deadlineMs: number
+}
+
+export type ReadOutcome =
+  | Exclude<ReadAnswer, { kind: "ready" } | { kind: "fault" }>
+  | { readonly kind: "fault"; readonly fault: ReadFault | "out_of_memory" | "too_slow" | "crashed"; readonly message: string }
+
+const main = fileURLToPath(new URL("./read-main.ts", import.meta.url))
+const require = createRequire(import.meta.url)
+const maxAnswerBytes = 16 * 1_048_576
+/** Address space that Node reserves and never fills. */
+const reservedMb = 1_024
+const watchMs = 25
+
+/** Resolves with what the document says, or why it says nothing. Rejects where the process could not be started. */
+export async function readInProcess(task: ReadTask, limits: ReadLimits): Promise<ReadOutcome> {
+  const child = start(task.type, limits.memoryMb)
+  let why: "memory" | "deadline" | undefined
+  let stderr = ""
+  const kill = (reason?: "memory" | "deadline") => {
+    why ??= reason
+    child.kill("SIGKILL")
+  }
+  const stopWatch = watchMemory(child, limits.memoryMb, () => kill("memory"))
+  const deadline = setTimeout(() => kill("deadline"), limits.deadlineMs)
+  child.stderr?.on("data", (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString("utf8")).slice(-2_000)
+  })
+  // What it leaves unread when it is killed.
+  child.stdin?.on("error", () => undefined)
+  let isReady = false
+  try {
+    const answer = await new Promise<ReadAnswer | undefined>((resolve, reject) => {
+      const take = frameReader(maxAnswerBytes, (value) => {
+        const said = value as ReadAnswer
+        if (said.kind !== "ready") return resolve(said)
+        if (isReady) return kill()
+        isReady = true
+        shut(child.pid ?? 0).then(() => child.stdin?.write(frameOf(task)), reject)
+      })
+      child.stdout?.on("data", (chunk: Buffer) => {
+        try {
+          take(chunk)
+        } catch {
+          kill("memory")
+        }
+      })
+      child.once("error", reject)
+      child.once("close", () => resolve(undefined))
+    })
+    if (answer && answer.kind !== "ready") return answer
+  } finally {
+    clearTimeout(deadline)
+    stopWatch()
+    kill()
+  }
+  if (why === "deadline") return { kind: "fault", fault: "too_slow", message: `Reading took more than ${limits.deadlineMs} ms.` }
+  if (why === "memory" || /out of memory|allocation failed|Array buffer allocation/i.test(stderr))
+    return { kind: "fault", fault: "out_of_memory", message: `Reading took more than ${limits.memoryMb} MiB of memory.` }
+  if (!isReady) throw new Error(`The reading process did not start: ${stderr.trim() || "it ended"}`)
+  return { kind: "fault", fault: "crashed", message: "The document ended the process that read it." }
+}
+
+function start(type: ReadTask["type"], memoryMb: number): ChildProcess {
+  const flags = [
+    ...["--no-warnings", "--permission", "--disable-proto=delete", "--disallow-code-generation-from-strings"],
+    ...[`--max-old-space-size=${memoryMb}`, "--no-experimental-websocket", "--no-experimental-eventsource"],
+    ...readable().map((path) => `--allow-fs-read=${path}`),
+  ]
+  const command = [process.execPath, ...flags, main, type]
+  const options = { env: {}, stdio: ["pipe", "pipe", "pipe"] as ("pipe" | "ignore")[] }
+  if (process.platform !== "linux") return spawn(process.execPath, command.slice(1), options)
+  const maxKb = (memoryMb + reservedMb) * 1_024
+  return spawn("/bin/sh", ["-c", `ulimit -d ${maxKb}; ulimit -c 0; exec /usr/bin/env -i TZ=UTC "$0" "$@"`, ...command], options)
+}
+
+let folders: string[] | undefined
+
+/** The folders of the program and of its packages; closed to it too before it sees the document. */
+function readable(): string[] {
+  const packages = ["pdfjs-dist", "parse5"].map((name) => {
+    const path = require.resolve(name === "parse5" ? name : `${name}/package.json`)
+    return path.slice(0, path.lastIndexOf("node_modules") + "node_modules/".length)
+  })
+  const project = fileURLToPath(new URL("../../../package.json", import.meta.url))
+  folders ??= [`${dirname(main)}/`, project, ...new Set(packages)]
+  return folders
+}
+
+/** Takes files, sockets and pipes beyond those it has from the process (prlimit of util-linux, where there is one). */
+function shut(pid: number): Promise<void> {
+  if (process.platform !== "linux") return Promise.resolve()
+  return new Promise((resolve, reject) => {
+    const options = { timeout: 5_000, env: { PATH: process.env["PATH"] } }
+    execFile("prlimit", ["--pid", String(pid), "--nofile=0:0"], options, (error) => {
+      if (!error || ("code" in error && error.code === "ENOENT")) resolve()
+      else reject(error)
+    })
+  })
+}
+
+function watchMemory(child: ChildProcess, memoryMb: number, exceeded: () => void): () => void {
+  if (process.platform !== "linux") return () => undefined
+  const maxBytes = memoryMb * 2 ** 20
+  const timer = setInterval(async () => {
+    const statm = await readFile(`/proc/${child.pid}/statm`, "utf8").catch(() => "")
+    if (Number(statm.split(" ")[1] ?? 0) * 4_096 > maxBytes) exceeded()
+  }, watchMs)
+  return () => clearInterval(timer)
+}

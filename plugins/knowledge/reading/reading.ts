@@ -1,0 +1,120 @@
+// Reading a version in: fetched where it is at a URL, decoded here where it is text, and otherwise made text of in a process of
+// its own. What is wrong with the document ends the version; what is wrong with the way there is retried.
+import { AppError, type OutgoingHttp, type Store, token, type UnitOfWork } from "#core"
+import { type ItemType, type StoredVersion, UploadCollection } from "../collections.ts"
+import type { Knowledge, Read } from "../knowledge.ts"
+import type { KnowledgeSettings } from "../settings.ts"
+import { readInProcess } from "./read-process.ts"
+
+export interface ReadingDeps {
+  readonly store: Store
+  readonly http: OutgoingHttp
+  readonly knowledge: Knowledge
+  readonly settings: KnowledgeSettings
+}
+
+export const ReadingToken = token<Reading>("KnowledgeReading")
+
+type Fetched = { readonly type: ItemType; readonly bytes: Buffer } | Extract<Read, { ok: false }>
+
+export class Reading {
+  readonly #deps: ReadingDeps
+
+  constructor(deps: ReadingDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages what became of it. `last`: what would be retried ends it. */
+  async read(
+    work: UnitOfWork,
+    organization: string,
+    id: string,
+    number: number,
+    options: { signal: AbortSignal; last: boolean },
+  ): Promise<void> {
+    const { knowledge } = this.#deps
+    const [item, version] = [await knowledge.find(organization, id), await knowledge.version(organization, id, number)]
+    if (!item || version?.content_state !== "pending") return
+    await knowledge.keep(work, organization, item, version, await this.#outcome(organization, version, options))
+  }
+
+  /** Stages that a version could not be read because of this side. */
+  async giveUp(work: UnitOfWork, organization: string, id: string, number: number): Promise<void> {
+    const { knowledge } = this.#deps
+    const [item, version] = [await knowledge.find(organization, id), await knowledge.version(organization, id, number)]
+    if (!item || version?.content_state !== "pending") return
+    const failed: Read = { ok: false, reason: "internal", message: "The document could not be read because of an internal error." }
+    await knowledge.keep(work, organization, item, version, failed)
+  }
+
+  async #outcome(organization: string, version: StoredVersion, { signal, last }: { signal: AbortSignal; last: boolean }): Promise<Read> {
+    try {
+      const found = version.source_url === "" ? await this.#uploaded(organization, version) : await this.#fetched(version, signal)
+      return "ok" in found ? found : await this.#text(found)
+    } catch (error) {
+      if (!(error instanceof AppError) || (!last && error.details["retryable"] !== false && passing.has(error.code))) throw error
+      return { ok: false, reason: error.details.reason ?? error.code, message: error.message }
+    }
+  }
+
+  async #uploaded(organization: string, { id, type }: StoredVersion): Promise<Fetched> {
+    const upload = await this.#deps.store.open(UploadCollection, organization).get(id)
+    return { type, bytes: Buffer.from(upload?.base64 ?? "", "base64") }
+  }
+
+  async #fetched({ source_url, type }: StoredVersion, signal: AbortSignal): Promise<Fetched> {
+    const { http, settings } = this.#deps
+    const answer = await http.fetch({ url: source_url, signal, maxFileBytes: settings.max_fetched_bytes })
+    const { status, headers, bytes = new Uint8Array() } = answer
+    if (status >= 500 || status === 429 || status === 408)
+      throw new AppError("unavailable", `${source_url} answered ${status}.`, { reason: "receiver_unavailable", status })
+    if (status !== 200) return { ok: false, reason: "url_status", message: `${source_url} answered ${status}.` }
+    const contentType = (headers["content-type"] ?? "").toLowerCase()
+    const [mediaType = ""] = contentType.split(";", 1)
+    const told = typeOf(mediaType.trim(), new URL(source_url).pathname)
+    if (told === undefined) return { ok: false, reason: "unsupported_type", message: `${source_url} is ${mediaType || "of no type"}.` }
+    return {
+      type: told === "text" && type === "markdown" ? type : told,
+      bytes: told === "pdf" ? Buffer.from(bytes) : inUtf8(bytes, contentType),
+    }
+  }
+
+  async #text({ type, bytes }: { readonly type: ItemType; readonly bytes: Buffer }): Promise<Read> {
+    const { max_characters, max_pages, read_memory_mb, read_timeout_ms } = this.#deps.settings
+    if (type === "html" || type === "pdf") {
+      const task = { type, base64: bytes.toString("base64"), maxCharacters: max_characters, maxPages: max_pages }
+      const outcome = await readInProcess(task, { memoryMb: read_memory_mb, deadlineMs: read_timeout_ms })
+      if (outcome.kind === "fault") return { ok: false, reason: outcome.fault, message: outcome.message }
+      return { ok: true, type, title: outcome.title, text: outcome.text, bytes: bytes.length }
+    }
+    const text = bytes
+      .toString("utf8")
+      .replace(/^\ufeff/, "")
+      .replace(/\r\n?/g, "\n")
+      .replaceAll("\0", "")
+    if (text.trim() === "") return { ok: false, reason: "no_text", message: "The document has no text." }
+    if (text.length > max_characters)
+      return { ok: false, reason: "too_long", message: `The document has ${text.length} characters; at most ${max_characters} are kept.` }
+    return { ok: true, type, title: "", text, bytes: bytes.length }
+  }
+}
+
+const passing: ReadonlySet<string> = new Set(["unavailable", "deadline_exceeded", "resource_exhausted", "aborted"])
+
+/** By the charset that the server names; one that is not known counts as UTF-8. */
+function inUtf8(bytes: Uint8Array, contentType: string): Buffer {
+  const [, charset = "utf-8"] = /charset="?([\w-]+)/.exec(contentType) ?? []
+  try {
+    return Buffer.from(new TextDecoder(charset).decode(bytes))
+  } catch {
+    return Buffer.from(bytes)
+  }
+}
+
+function typeOf(mediaType: string, path: string): ItemType | undefined {
+  if (mediaType === "application/pdf") return "pdf"
+  if (mediaType === "text/html" || mediaType === "application/xhtml+xml") return "html"
+  if (mediaType === "text/markdown" || (/\.(?:md|markdown)$/i.test(path) && mediaType.startsWith("text/"))) return "markdown"
+  if (mediaType.startsWith("text/")) return "text"
+  return mediaType === "application/octet-stream" && /\.pdf$/i.test(path) ? "pdf" : undefined
+}

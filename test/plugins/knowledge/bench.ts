@@ -1,0 +1,73 @@
+// A service with knowledge, and what tests ask of it.
+import { expect } from "chai"
+import type { TestHost } from "#core/testing"
+import { until } from "../../waiting.ts"
+
+export interface Item {
+  readonly id: string
+  readonly title: string
+  readonly category: string
+  readonly type: string
+  readonly content: string
+  readonly content_state: string
+  readonly content_reason: string
+  readonly content_message: string
+  readonly content_version: number
+  readonly version: number
+  readonly revision: number
+}
+
+export interface Found extends Item {
+  readonly score: number
+  readonly highlights: readonly { readonly text: string; readonly marks: readonly { readonly from: number; readonly to: number }[] }[]
+  readonly explanation?: {
+    readonly score: number
+    readonly words: {
+      readonly rank: number
+      readonly score: number
+      readonly each: readonly { readonly word: string; readonly items: number; readonly score: number }[]
+    } | null
+    readonly meaning: { readonly rank: number; readonly similarity: number } | null
+  }
+}
+
+export interface Refused {
+  readonly code: string
+  readonly details: { readonly reason?: string; readonly fields?: readonly { readonly path: string }[] }
+}
+
+export class KnowledgeBench {
+  readonly host: TestHost
+
+  constructor(host: TestHost) {
+    this.host = host
+  }
+
+  async made(given: object): Promise<Item> {
+    const { status, body } = await this.host.api<Item>("POST", "/v1/knowledge", given)
+    expect(status, JSON.stringify(body)).to.equal(200)
+    return body
+  }
+
+  async read(id: string): Promise<Item> {
+    return (await this.host.api<Item>("GET", `/v1/knowledge/${id}`)).body
+  }
+
+  /** Once its latest version is read, or could not be. */
+  async settled(id: string): Promise<Item> {
+    await until("the item being read in", async () => (await this.read(id)).content_state !== "pending")
+    return await this.read(id)
+  }
+
+  async search(q: string, more = ""): Promise<Found[]> {
+    const answer = await this.host.api<{ items: Found[] }>("GET", `/v1/knowledge-search?q=${encodeURIComponent(q)}${more}`)
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
+    return answer.body.items
+  }
+
+  /** Once the search finds so many. */
+  async found(q: string, count: number, more = ""): Promise<Found[]> {
+    await until(`${count} items being found by ${q}`, async () => (await this.search(q, more)).length === count)
+    return await this.search(q, more)
+  }
+}

@@ -1,0 +1,50 @@
+// PDFs that are meant to take the service's memory or time: each ends in a failure with its reason, in a process that has
+// nothing, while the service goes on.
+import { readdirSync, readFileSync } from "node:fs"
+import { expect } from "chai"
+import { type TestHost, testHost } from "#core/testing"
+import { until } from "../../waiting.ts"
+import { KnowledgeBench } from "./bench.ts"
+import { bomb, endless, laughs, pdfSaying } from "./documents.ts"
+
+/** Reading processes that can open nothing any more, with what is in their environment. */
+function confined(): string[] {
+  return readdirSync("/proc").flatMap((pid) => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, "utf8")
+      const limits = readFileSync(`/proc/${pid}/limits`, "utf8")
+      if (!command.includes("read-main") || !/Max open files +0 +0 /.test(limits)) return []
+      return [readFileSync(`/proc/${pid}/environ`, "utf8").replaceAll("\0", "")]
+    } catch {
+      return []
+    }
+  })
+}
+
+describe("hostile documents", () => {
+  let bench: KnowledgeBench
+  let host: TestHost
+  before(async () => {
+    const settings = { knowledge: { read_memory_mb: 384, read_timeout_ms: 15_000, readers: 1 } }
+    host = await testHost({ env: { MILLRACE_JOBS_POLL_MS: "50", MILLRACE_PLUGINS_SETTINGS: JSON.stringify(settings) } })
+    bench = new KnowledgeBench(host)
+  })
+  after(() => host.stop())
+
+  it("end in a failure with a reason, and keep others waiting no longer than their time", async () => {
+    const given = (bytes: Buffer) => ({ type: "pdf", content_base64: bytes.toString("base64") })
+    const hostile = await Promise.all([bomb(), laughs(), endless()].map((bytes) => bench.made(given(bytes))))
+    const good = await bench.made(given(pdfSaying("still here")))
+    const seen = new Set<string>()
+    await until("the last document being read", async () => {
+      for (const environment of confined()) seen.add(environment)
+      return (await bench.read(good.id)).content_state === "ready"
+    })
+    const read = await Promise.all(hostile.map(({ id }) => bench.settled(id)))
+    expect(read.map(({ content_state }) => content_state)).to.deep.equal(["failed", "failed", "failed"])
+    expect(read[0]?.content_reason).to.equal("out_of_memory")
+    expect(read[1]?.content_reason).to.be.oneOf(["too_slow", "too_long", "out_of_memory"])
+    expect(read[2]?.content_reason).to.be.oneOf(["no_text", "too_slow"])
+    if (process.platform === "linux") expect([...seen]).to.deep.equal(["TZ=UTC"])
+  })
+})

@@ -1,0 +1,179 @@
+// Knowledge as callers have it, on both stores: read in, found by words of any language, changed, and gone without a trace.
+import { expect } from "chai"
+import { Store, UnitsOfWork } from "#core"
+import type { TestHost } from "#core/testing"
+import {
+  IndexCollection,
+  ItemCollection,
+  PartCollection,
+  RemovalCollection,
+  UploadCollection,
+  VersionCollection,
+} from "../../../plugins/knowledge/collections.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { until } from "../../waiting.ts"
+import { KnowledgeBench, type Refused } from "./bench.ts"
+
+onBothStores("knowledge", ({ start }) => {
+  let bench: KnowledgeBench
+  let host: TestHost
+  before(async () => {
+    host = await start({ env: { MILLRACE_JOBS_POLL_MS: "50" } })
+    bench = new KnowledgeBench(host)
+  })
+
+  it("has the fields of the specification and the text of what was read", async () => {
+    const made = await bench.made({
+      title: "Refunds",
+      description: "For the desk.",
+      category: "policies",
+      content: "# Refunds\r\n\r\nWithin 30 days.",
+    })
+    const fields = "category content content_state created_at description id title type updated_at"
+    expect(made).to.include.all.keys(...fields.split(" "))
+    expect(made).to.include({ content_state: "pending", content: "", type: "markdown", version: 1, content_version: 0 })
+    const read = await bench.settled(made.id)
+    expect(read).to.include({ content_state: "ready", content: "# Refunds\n\nWithin 30 days.", content_version: 1, content_reason: "" })
+  })
+
+  it("finds words of any language, in any case and with or without accents, and marks them", async () => {
+    const texts = [
+      "東京都庁舎は新宿区にあります。",
+      "北京大学的图书馆每天开放。",
+      "ร้านเปิดทุกวันเวลาเก้าโมง",
+      "Die Öffnungszeiten der Straße sind täglich.",
+      "The libraries' catalogues are closed on Sundays.",
+    ]
+    const items = await Promise.all(texts.map((content) => bench.made({ title: "Languages", category: "languages", content })))
+    const asked = ["新宿", "图书馆", "ทุกวัน", "offnungszeiten", "LIBRARY catalogue"]
+    for (const [place, q] of asked.entries()) {
+      const [found] = await bench.found(q, 1, "&category=languages")
+      expect(found?.id, q).to.equal(items[place]?.id)
+      const [piece] = found?.highlights ?? []
+      expect(piece?.marks.map(({ from, to }) => piece.text.slice(from, to)).join(" "), q).to.match(
+        /^(?:新宿|图书馆|ทุกวัน|Öffnungszeiten|libraries catalogues)/,
+      )
+    }
+    expect(await bench.search("東京 nowhere", "&category=none")).to.deep.equal([])
+  })
+
+  it("ranks by how rare and how frequent words are, filters, pages and explains", async () => {
+    const category = "ranking"
+    const many = Array.from({ length: 12 }, (_, n) =>
+      bench.made({ title: `Note ${n}`, category, content: `invoice note number ${n}`.repeat(1 + (n % 3)) }),
+    )
+    const rare = await bench.made({ title: "Kestrel", category, content: "An invoice about a kestrel." })
+    await Promise.all(many)
+    const all = await bench.found("invoice kestrel", 13, "&category=ranking")
+    expect(all[0]?.id).to.equal(rare.id)
+    expect(all.map(({ score }) => score)).to.deep.equal(all.map(({ score }) => score).sort((a, b) => b - a))
+    const pages: string[] = []
+    for (let cursor = "", n = 0; n === 0 || cursor !== ""; n++) {
+      const path = `/v1/knowledge-search?q=invoice+kestrel&category=ranking&limit=5&cursor=${cursor}`
+      const { body } = await host.api<{ items: { id: string }[]; next_cursor: string }>("GET", path)
+      pages.push(...body.items.map(({ id }) => id))
+      cursor = body.next_cursor
+    }
+    expect(pages).to.deep.equal(all.map(({ id }) => id))
+    expect(await bench.search("kestrel", "&type=pdf")).to.deep.equal([])
+    const [explained] = await bench.search("invoice kestrel", "&category=ranking&explain=true&limit=1")
+    const how = explained?.explanation
+    expect(how?.words?.rank).to.equal(1)
+    expect(how?.words?.each.map(({ word, items }) => [word, items])).to.deep.equal([
+      ["invoice", 13],
+      ["kestrel", 1],
+    ])
+    expect(how?.words?.each.reduce((sum, { score }) => sum + score, 0)).to.be.closeTo(explained?.score ?? 0, 1e-9)
+    expect(how?.meaning).to.equal(null)
+  })
+
+  it("keeps versions, and what was read until the next is", async () => {
+    const { id } = await bench.made({ category: "versions", content: "# First\n\nAbout herons." })
+    const first = await bench.settled(id)
+    expect(first.title).to.equal("First")
+    await bench.found("herons", 1)
+    const same = await host.api("PATCH", `/v1/knowledge/${id}`, { ...first, id: undefined })
+    expect([same.status, same.body]).to.deep.equal([200, first])
+    const changed = await host.api<{ version: number; content: string }>("PATCH", `/v1/knowledge/${id}`, {
+      content: "# Second\n\nAbout storks.",
+    })
+    expect([changed.status, changed.body.version, changed.body.content]).to.deep.equal([200, 2, "# First\n\nAbout herons."])
+    expect((await bench.settled(id)).content).to.equal("# Second\n\nAbout storks.")
+    await bench.found("storks", 1)
+    expect(await bench.search("herons")).to.deep.equal([])
+    await host.api("PATCH", `/v1/knowledge/${id}`, { content: " " })
+    const failed = await bench.settled(id)
+    expect(failed).to.include({
+      content_state: "failed",
+      content_reason: "no_text",
+      content_version: 2,
+      content: "# Second\n\nAbout storks.",
+    })
+    const versions = await host.api<{ versions: { version: number; content_state: string }[] }>("GET", `/v1/knowledge/${id}/versions`)
+    expect(versions.body.versions.map(({ version, content_state }) => [version, content_state])).to.deep.equal([
+      [3, "failed"],
+      [2, "ready"],
+      [1, "ready"],
+    ])
+    expect((await host.api<{ content: string }>("GET", `/v1/knowledge/${id}/versions/1`)).body.content).to.equal("# First\n\nAbout herons.")
+    const none = await host.api<Refused>("GET", `/v1/knowledge/${id}/versions/9`)
+    expect([none.status, none.body.details.reason]).to.deep.equal([404, "knowledge_version_not_found"])
+    await host.api("PATCH", `/v1/knowledge/${id}`, { category: "birds" })
+    await bench.found("storks", 1, "&category=birds")
+  })
+
+  it("leaves no trace of what was deleted", async () => {
+    const { id } = await bench.made({ title: "Zyzzogeton", content: "The zyzzogeton lives quietly." })
+    const failing = await bench.made({ title: "Zyzzogeton too", type: "text", content: "\0" })
+    await bench.settled(failing.id)
+    await bench.found("zyzzogeton", 1)
+    for (const one of [id, failing.id]) expect((await host.api("DELETE", `/v1/knowledge/${one}`)).status).to.equal(200)
+    expect(await bench.search("zyzzogeton")).to.deep.equal([])
+    const organization = host.organization.id
+    const store = host.get(Store)
+    const everything = async () => {
+      const kept: unknown[] = []
+      for (const collection of [ItemCollection, VersionCollection, UploadCollection, IndexCollection, RemovalCollection] as const)
+        kept.push(await store.open(collection as typeof ItemCollection, organization).find({}, { limit: 1_000 }))
+      for (const { base64 } of await store.open(PartCollection, organization).find({}, { limit: 1_000 }))
+        kept.push(Buffer.from(base64, "base64").toString("latin1"))
+      const audit = await host.api("GET", "/v1/audit-log?limit=200")
+      return JSON.stringify([kept, audit.body])
+    }
+    await until("the index being written again", async () => !(await everything()).includes("zyzzogeton"))
+    expect(await everything()).not.to.match(/zyzzogeton/i)
+    expect(await everything()).to.include("herons")
+  })
+
+  it("shows nothing of it to others, and refuses what is no content", async () => {
+    const { id } = await bench.made({ title: "Ours", content: "Only ours." })
+    await bench.settled(id)
+    const name = `other-${Date.now()}`
+    const other = await host.get(UnitsOfWork).run((work) => host.get(Organizations).create(work, { name, slug: name }))
+    const key = await host.get(UnitsOfWork).run((work) => {
+      const wanted = { name: "Key", kind: "api_key", role: "admin", scopes: null, manager: false, user: null } as const
+      return host.get(ApiKeys).mint(work, other.id, wanted).text
+    })
+    for (const [method, path] of [
+      ["GET", ""],
+      ["PATCH", ""],
+      ["DELETE", ""],
+      ["GET", "/versions"],
+      ["GET", "/versions/1"],
+    ] as const) {
+      const answer = await host.api<Refused>(method, `/v1/knowledge/${id}${path}`, method === "PATCH" ? { title: "Mine" } : undefined, {
+        key,
+      })
+      expect([answer.status, answer.body.details.reason], method + path).to.deep.equal([404, "knowledge_not_found"])
+    }
+    const search = await host.api<{ items: unknown[] }>("GET", "/v1/knowledge-search?q=ours", undefined, { key })
+    expect(search.body.items).to.deep.equal([])
+    const foreign = await host.api<{ next_cursor: string }>("GET", "/v1/knowledge?limit=1")
+    expect((await host.api("GET", `/v1/knowledge?limit=1&cursor=${foreign.body.next_cursor}`, undefined, { key })).status).to.equal(400)
+    for (const given of [{}, { content: "x", url: "https://example.com/" }, { type: "pdf", content: "x" }]) {
+      const { status, body } = await host.api<Refused>("POST", "/v1/knowledge", given)
+      expect([status, body.details.reason], JSON.stringify(given)).to.deep.equal([400, "knowledge_content_refused"])
+    }
+  })
+})
