@@ -8,6 +8,7 @@ import type {} from "../plugins/actions/respond/reasons.ts"
 import type {} from "../plugins/approvals/reasons.ts"
 import type {} from "../plugins/autonomy/reasons.ts"
 import type {} from "../plugins/buckets/reasons.ts"
+import type {} from "../plugins/consents/reasons.ts"
 import type {} from "../plugins/conversations/reasons.ts"
 import type {} from "../plugins/datasets/reasons.ts"
 import type {} from "../plugins/email/reasons.ts"
@@ -62,6 +63,13 @@ export type Operations = {
   "autonomy_gates.set": typeof import("../plugins/autonomy/operations.ts").setGates
   "chatapp_conversations.get": typeof import("../plugins/conversations/operations/conversations.ts").getChatAppConversation
   "chatapp_conversations.list": typeof import("../plugins/conversations/operations/conversations.ts").listChatAppConversations
+  "consents.check": typeof import("../plugins/consents/operations/check.ts").checkConsent
+  "consents.erase": typeof import("../plugins/consents/operations/erase.ts").erasePerson
+  "consents.export": typeof import("../plugins/consents/operations/ledger.ts").exportConsents
+  "consents.get_settings": typeof import("../plugins/consents/operations/ledger.ts").getConsentSettings
+  "consents.list": typeof import("../plugins/consents/operations/ledger.ts").listConsents
+  "consents.record": typeof import("../plugins/consents/operations/ledger.ts").recordConsent
+  "consents.set_settings": typeof import("../plugins/consents/operations/ledger.ts").setConsentSettings
   "conversations.send": typeof import("../plugins/conversations/operations/send.ts").sendToPerson
   "datasets.create": typeof import("../plugins/datasets/operations/datasets.ts").createDataset
   "datasets.delete_row": typeof import("../plugins/datasets/operations/rows.ts").deleteRow
@@ -287,6 +295,13 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "autonomy_gates.set": { method: "PUT", path: "/v1/autonomy-gates", repeatable: true },
   "chatapp_conversations.get": { method: "GET", path: "/v1/voice/chatapp-conversations/{session_id}", repeatable: true, list: "messages" },
   "chatapp_conversations.list": { method: "GET", path: "/v1/voice/chatapp-conversations", repeatable: true, list: "conversations" },
+  "consents.check": { method: "POST", path: "/v1/consents/check", repeatable: true },
+  "consents.erase": { method: "POST", path: "/v1/consents/erase", keyed: true },
+  "consents.export": { method: "GET", path: "/v1/consents/export", repeatable: true, streams: true },
+  "consents.get_settings": { method: "GET", path: "/v1/consent-settings", repeatable: true },
+  "consents.list": { method: "GET", path: "/v1/consents", repeatable: true, list: "consents" },
+  "consents.record": { method: "POST", path: "/v1/consents", keyed: true },
+  "consents.set_settings": { method: "PUT", path: "/v1/consent-settings", repeatable: true },
   "conversations.send": { method: "POST", path: "/v1/voice/messages", keyed: true },
   "datasets.create": { method: "POST", path: "/v1/datasets", keyed: true },
   "datasets.delete_row": { method: "DELETE", path: "/v1/datasets/{slug}/rows/{id}", repeatable: true },

@@ -25,6 +25,7 @@ import { listTemplates, refreshTemplates } from "./operations/templates.ts"
 import { OptOuts, OptOutsToken } from "./opt-out/ledger.ts"
 import { reasons } from "./reasons.ts"
 import { ConversationSettings, ConversationSettingsToken } from "./settings.ts"
+import { ConversationStanding, conversationStanding } from "./standing.ts"
 import { Summaries, SummariesToken } from "./summaries.ts"
 import { TemplateCollection } from "./templates/collections.ts"
 import { syncTemplates } from "./templates/sync.ts"
@@ -33,6 +34,7 @@ export { type AskVeto, type OutboundMessage, OutboundVetoes, type Veto } from ".
 export { ConversationHistory } from "./history.ts"
 export { type Provider, providers, ReceiverToken } from "./inbound/receiver.ts"
 export { ConversationLeads, type LeadDirectory, type LeadOfAddress } from "./leads.ts"
+export { ConversationStanding } from "./standing.ts"
 
 export default definePlugin({
   id: "conversations",
@@ -53,6 +55,7 @@ export default definePlugin({
     registrar.provide(ConversationSettingsToken, { create: () => settings })
     registrar.provide(OutboundVetoes, { create: createOutboundVetoes })
     registrar.provide(ConversationLeads, { create: createConversationLeads })
+    registrar.provide(ConversationStanding, { inject: { store: Store }, create: ({ store }) => conversationStanding(store, settings) })
     registrar.provide(ConversationHistory, { inject: { store: Store }, create: ({ store }) => conversationHistory(store) })
     registrar.provide(PhoneNumbersToken, {
       inject: { store: Store, clock: Clock, integrations: Integrations },

@@ -22,6 +22,7 @@ export const LeadCollection = defineCollection<StoredLead>()({
   scope: "organization",
   times: ["first_seen_at", "last_seen_at", "created_at", "updated_at"],
   indexes: [{ fields: ["merged_into", "-last_seen_at"] }],
+  audit: "size",
   repairsText: true,
 })
 
@@ -62,6 +63,8 @@ export const ChangeCollection = defineCollection<LeadChange>()({
   scope: "organization",
   times: ["at"],
   indexes: [{ fields: ["lead_id", "-at"] }],
+  audit: "size",
+  repairsText: true,
 })
 
 /** A row that was written about somebody. It belongs to the address or number, and goes with that to another lead. */

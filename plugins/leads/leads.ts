@@ -240,6 +240,20 @@ export class Leads {
     return { lead: this.#change(work, organization, lead, rest), split_off }
   }
 
+  /** Stages that an address or number is nobody's any more, and stands in no history; the lead that has nothing else loses its name. */
+  async forget(work: UnitOfWork, organization: string, identity: Identity): Promise<void> {
+    const { store } = this.#deps
+    const [lead] = await this.ofIdentities(organization, [identity])
+    if (!lead) return
+    const field = identity.kind === "email" ? "emails" : "phones"
+    const others = lead.emails.length + lead.phones.length - 1
+    const kept = { [field]: lead[field].filter((value) => value !== identity.value) }
+    this.#change(work, organization, lead, { ...kept, ...(others === 0 ? { name: "" } : {}) })
+    work.in(IdentityCollection, organization).remove(identityId(organization, identity))
+    const changes = store.open(ChangeCollection, organization).stream({ lead_id: { $in: await this.family(organization, lead) } })
+    for await (const { id } of changes) work.in(ChangeCollection, organization).update(id, { $pull: { [field]: identity.value } })
+  }
+
   async #canonical(organization: string, id: string): Promise<StoredLead | undefined> {
     const leads = this.#deps.store.open(LeadCollection, organization)
     let lead = await leads.get(id)

@@ -14,6 +14,8 @@ import { Settings } from "./settings.ts"
 import { Suppressions, SuppressionsToken } from "./suppressions.ts"
 import { askToUnsubscribe, unsubscribe } from "./unsubscribe-routes.ts"
 
+export { type Suppressions, SuppressionsToken } from "./suppressions.ts"
+
 export default definePlugin({
   id: "suppressions",
   reasons,

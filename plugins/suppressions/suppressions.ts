@@ -52,6 +52,20 @@ export class Suppressions {
     return barred
   }
 
+  /** The entries that mail of this category to the address obeys, in the order of their weight. */
+  async obeyed(organization: string, category: MailCategory, address: string): Promise<StoredSuppression[]> {
+    const weight = ({ reason }: StoredSuppression) => suppressionReasons.indexOf(reason)
+    const found = (await this.of(organization, [address])).filter(({ reason }) => obeyed[category].includes(reason))
+    return found.sort((one, other) => weight(one) - weight(other))
+  }
+
+  /** Every entry of the addresses. */
+  async of(organization: string, addresses: readonly string[]): Promise<StoredSuppression[]> {
+    if (addresses.length === 0) return []
+    const digests = await Promise.all(addresses.map((address) => this.digestOf(organization, address)))
+    return this.#services.store.open(SuppressionCollection, organization).find({ digest: { $in: digests } })
+  }
+
   /** Throws `not_found`. */
   async require(organization: string, id: string): Promise<StoredSuppression> {
     const found = await this.#services.store.open(SuppressionCollection, organization).get(id)

@@ -6,7 +6,7 @@ import type { Template } from "../messages.ts"
 import type { PhoneNumber } from "../numbers/collections.ts"
 import type { OptOuts } from "../opt-out/ledger.ts"
 import type { ConversationSettings } from "../settings.ts"
-import { TemplateCollection, templateId } from "../templates/collections.ts"
+import { type StoredTemplate, TemplateCollection, templateId } from "../templates/collections.ts"
 import { loudAt } from "./quiet-hours.ts"
 import type { OutboundMessage, OutboundVetoes } from "./vetoes.ts"
 
@@ -21,7 +21,7 @@ interface Services {
   readonly settings: ConversationSettings
 }
 
-export interface Asked extends Omit<OutboundMessage, "kind" | "number"> {
+export interface Asked extends Omit<OutboundMessage, "kind" | "number" | "purpose"> {
   readonly number: PhoneNumber
   readonly template: Template | null
   /** Its own id, where it is stored already. */
@@ -49,10 +49,12 @@ export class EgressGate {
   }
 
   /** Throws where the person refused, or somebody else forbids it: the last that is asked before a message leaves. */
-  async refuseUnwanted(organization: string, { channel, number, address, template }: Asked): Promise<void> {
+  async refuseUnwanted(organization: string, asked: Asked): Promise<void> {
     const { optOuts, vetoes } = this.#services
-    const kind = template === null ? "text" : "template"
-    const veto = await vetoes.of(organization, { channel, number: number.number, address, kind })
+    const { channel, number, address } = asked
+    const kind = asked.template === null ? "text" : "template"
+    const purpose = (await this.#template(organization, asked))?.category === "MARKETING" ? "marketing" : "service"
+    const veto = await vetoes.of(organization, { channel, number: number.number, address, kind, purpose })
     if (veto)
       throw new AppError("failed_precondition", `${address} must not be written to: ${veto.why}`, { reason: "send_vetoed", by: veto.by })
     if ((await optOuts.suppressed(organization, channel, [address])).size === 0) return
@@ -68,20 +70,25 @@ export class EgressGate {
   }
 
   /** Of the chat app alone: who has not written for a day is written to by approved templates only. */
-  async #checkWindow(organization: string, { channel, number, address, template }: Asked, sinceMs: number): Promise<void> {
+  async #checkWindow(organization: string, asked: Asked, sinceMs: number): Promise<void> {
+    const { channel, address, template } = asked
     if (channel !== "chat_app") return
     if (!template) {
       if (sinceMs < dayMs) return
       const message = `${address} has not written in the last 24 hours, so that the chat app takes approved templates only.`
       throw new AppError("failed_precondition", message, { reason: "window_closed" })
     }
-    const account = number.chat_app?.business_account_id ?? ""
-    const id = templateId(organization, { business_account_id: account, ...template })
-    const found = await this.#services.store.open(TemplateCollection, organization).get(id)
+    const found = await this.#template(organization, asked)
     if (found?.status === "APPROVED") return
     const is = found ? `is ${found.status}` : "is not known"
     const message = `The template ${template.name} (${template.language}) ${is}; templates are read again by POST /v1/voice/phone-numbers/{number}/templates.`
     throw new AppError("failed_precondition", message, { reason: "template_not_approved", status: found?.status ?? "" })
+  }
+
+  async #template(organization: string, { number, template }: Asked): Promise<StoredTemplate | undefined> {
+    if (template === null) return undefined
+    const id = templateId(organization, { business_account_id: number.chat_app?.business_account_id ?? "", ...template })
+    return this.#services.store.open(TemplateCollection, organization).get(id)
   }
 
   async #checkUnanswered(organization: string, asked: Asked, since: number): Promise<void> {

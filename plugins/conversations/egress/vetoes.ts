@@ -9,6 +9,8 @@ export interface OutboundMessage {
   /** The person's number, E.164. */
   readonly address: string
   readonly kind: "text" | "template"
+  /** `marketing`: a template of that category; `service`: every other message. */
+  readonly purpose: "marketing" | "service"
 }
 
 /** Why a message must not be sent, as a sentence for people. */

@@ -37,6 +37,7 @@ export const mergeLeads = defineOperation({
 
 export const splitLead = defineOperation({
   name: "leads.split",
+  auditSize: ["emails", "phones"],
   summary: "Make a lead of its own of some of a lead's addresses and numbers.",
   description: "What happened with those is the new lead's from then on.",
   http: { method: "POST", path: "/v1/leads/{lead_id}/split" },

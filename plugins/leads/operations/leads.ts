@@ -18,6 +18,7 @@ const thatLead = { given: { lead: made }, input: { lead_id: resultOf("lead.canon
 export const createLead = defineOperation({
   name: "leads.create",
   summary: "Add a lead by hand: the one that has the address or number already, or a new one.",
+  auditSize: ["email", "phone", "name"],
   http: { method: "POST", path },
   access: { scope: "leads:write", role: "member" },
   hints: { readOnly: false, destructive: false, idempotent: true },

@@ -1,0 +1,65 @@
+// Consents: a ledger of what people agreed to be written for, the one question whether they may be written to, and erasure.
+import { z } from "zod"
+import { Clock, definePlugin, Ids, Store, Vault } from "#core"
+import { ConversationStanding, OutboundVetoes } from "../conversations/index.ts"
+import { MailGuards } from "../email/index.ts"
+import { LeadTimeline } from "../leads/index.ts"
+import { SuppressionsToken } from "../suppressions/index.ts"
+import { ConsentCollection, ConsentSettingsCollection, TombstoneCollection } from "./collections.ts"
+import { mailGuard, messageVeto } from "./enforcement.ts"
+import { ConsentKeyCollection, ConsentKeys, ConsentKeysToken } from "./keys.ts"
+import { Ledger, LedgerToken } from "./ledger.ts"
+import { checkConsent } from "./operations/check.ts"
+import { erasePerson } from "./operations/erase.ts"
+import { exportConsents, getConsentSettings, listConsents, recordConsent, setConsentSettings } from "./operations/ledger.ts"
+import { reasons } from "./reasons.ts"
+import { optOutRule, quietHoursRule, suppressionRule } from "./rules/others.ts"
+import { ConsentRules, createConsentRules } from "./rules/rules.ts"
+import { consentSource, suppressionSource } from "./timeline.ts"
+
+export { type ConsentQuestion, type ConsentRule, ConsentRules, type RuleAnswer } from "./rules/rules.ts"
+
+export default definePlugin({
+  id: "consents",
+  reasons,
+  needs: ["conversations", "email", "leads", "suppressions"],
+  config: z.strictObject({}),
+  register(registrar) {
+    registrar.collections(ConsentCollection, TombstoneCollection, ConsentSettingsCollection, ConsentKeyCollection)
+    registrar.operations(recordConsent, listConsents, exportConsents, checkConsent, erasePerson, getConsentSettings, setConsentSettings)
+    registrar.provide(ConsentKeysToken, {
+      inject: { store: Store, vault: Vault, ids: Ids },
+      create: (deps) => new ConsentKeys(deps),
+    })
+    registrar.provide(LedgerToken, {
+      inject: { store: Store, clock: Clock, ids: Ids, keys: ConsentKeysToken },
+      create: (deps) => new Ledger(deps),
+    })
+    registrar.provide(ConsentRules, {
+      inject: { ledger: LedgerToken, suppressions: SuppressionsToken, standing: ConversationStanding },
+      create({ ledger, suppressions, standing }) {
+        const rules = createConsentRules()
+        rules.use((question) => ledger.erasure(question))
+        rules.use((question) => ledger.consent(question))
+        rules.use(suppressionRule(suppressions))
+        rules.use(optOutRule(standing))
+        rules.use(quietHoursRule(standing))
+        return rules
+      },
+    })
+    registrar.run("enforcement", {
+      inject: { ledger: LedgerToken, guards: MailGuards, vetoes: OutboundVetoes },
+      create({ ledger, guards, vetoes }) {
+        guards.use(mailGuard(ledger))
+        vetoes.use(messageVeto(ledger))
+      },
+    })
+    registrar.run("timeline", {
+      inject: { ledger: LedgerToken, store: Store, suppressions: SuppressionsToken, timeline: LeadTimeline },
+      create({ ledger, store, suppressions, timeline }) {
+        timeline.use(consentSource(store, ledger))
+        timeline.use(suppressionSource(suppressions))
+      },
+    })
+  },
+})

@@ -1,0 +1,54 @@
+// The key of the consent ledger: random, made once and kept sealed, so that a changed master key does not make it forget who
+// was erased. People are looked up by a digest under it, which is all that is left of an erased one.
+import { createHmac, randomBytes } from "node:crypto"
+import { type Document, defineCollection, type Ids, type Sealed, type Store, token, type Vault } from "#core"
+import type { Person } from "./person.ts"
+
+interface ConsentKey extends Document {
+  key: Sealed
+}
+
+const id = "key"
+const context = "key of the consent ledger"
+
+export const ConsentKeyCollection = defineCollection<ConsentKey>()({
+  name: "consent_keys",
+  scope: "global",
+  times: [],
+  indexes: [],
+  sealed: ({ key }) => [{ path: "key", sealed: key, context }],
+})
+
+export class ConsentKeys {
+  readonly #deps: { readonly store: Store; readonly vault: Vault; readonly ids: Ids }
+  #key: Promise<Buffer> | undefined
+
+  constructor(deps: { readonly store: Store; readonly vault: Vault; readonly ids: Ids }) {
+    this.#deps = deps
+  }
+
+  async digestOf(organization: string, { kind, value }: Person): Promise<string> {
+    this.#key ??= this.#read().catch((error: unknown) => {
+      this.#key = undefined
+      throw error
+    })
+    return createHmac("sha256", await this.#key)
+      .update(`${organization}\n${kind}\n${value}`)
+      .digest("hex")
+  }
+
+  async #read(): Promise<Buffer> {
+    const { store, vault, ids } = this.#deps
+    const keys = store.open(ConsentKeyCollection)
+    let stored = await keys.get(id)
+    if (!stored) {
+      // Of several nodes that make one, the first one's holds.
+      const doc = { id, key: vault.seal(randomBytes(32).toString("base64"), context) }
+      await store.commit({ id: ids.uuid(), writes: [{ kind: "insert", collection: ConsentKeyCollection, doc, ifPresent: "keep" }] })
+      stored = (await keys.get(id)) ?? doc
+    }
+    return Buffer.from(vault.open(stored.key, context), "base64")
+  }
+}
+
+export const ConsentKeysToken = token<ConsentKeys>("ConsentKeys")

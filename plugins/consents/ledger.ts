@@ -1,0 +1,160 @@
+// The ledger: what people consented to and took back, what stands of it, and erasing a person.
+import { AppError, type Clock, type Ids, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
+import {
+  ConsentCollection,
+  type ConsentEntry,
+  ConsentSettingsCollection,
+  everyChannel,
+  everyPurpose,
+  settingsId,
+  type Tombstone,
+  TombstoneCollection,
+  tombstoneId,
+} from "./collections.ts"
+import type { ConsentKeys } from "./keys.ts"
+import type { Channel, Person } from "./person.ts"
+import type { ConsentQuestion, RuleAnswer } from "./rules/rules.ts"
+
+export interface LedgerDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly keys: ConsentKeys
+}
+
+export type NewEntry = Pick<ConsentEntry, "kind" | "channel" | "purpose" | "source" | "wording" | "evidence" | "recorded_by"> & {
+  readonly at?: string | undefined
+  /** Of what was given after the person had been erased. */
+  readonly after_erasure: boolean
+}
+
+const page = 500
+/** Of one person and purpose: the newest of them decides, so few are read. */
+const maxRead = 200
+
+export class Ledger {
+  readonly #deps: LedgerDeps
+
+  constructor(deps: LedgerDeps) {
+    this.#deps = deps
+  }
+
+  digestOf(organization: string, person: Person): Promise<string> {
+    return this.#deps.keys.digestOf(organization, person)
+  }
+
+  async tombstone(organization: string, person: Person): Promise<Tombstone | undefined> {
+    return this.#deps.store.open(TombstoneCollection, organization).get(tombstoneId(await this.digestOf(organization, person)))
+  }
+
+  /** Stages an entry. Throws `failed_precondition` for somebody who was erased. */
+  async record(work: UnitOfWork, organization: string, person: Person, { after_erasure, at, ...given }: NewEntry): Promise<ConsentEntry> {
+    const now = timestamp(this.#deps.clock.now())
+    const tombstone = await this.tombstone(organization, person)
+    if (tombstone) {
+      if (!after_erasure || given.kind !== "given") throw erased(tombstone)
+      work.in(TombstoneCollection, organization).remove(tombstone.id)
+    }
+    const entry: ConsentEntry = {
+      ...given,
+      id: this.#deps.ids.uuid(),
+      digest: await this.digestOf(organization, person),
+      address: person.value,
+      at: at ?? now,
+      recorded_at: now,
+    }
+    work.in(ConsentCollection, organization).insert(entry)
+    return entry
+  }
+
+  /** Stages that nothing is left of a person but that they must not be written to. */
+  async erase(work: UnitOfWork, organization: string, person: Person, by: { reason: string; credential_id: string }): Promise<Tombstone> {
+    const earlier = await this.tombstone(organization, person)
+    if (earlier) {
+      throw new AppError("failed_precondition", `The person was erased at ${earlier.erased_at}; nothing is left to erase.`, {
+        reason: "person_erased_already",
+      })
+    }
+    const digest = await this.digestOf(organization, person)
+    let entries = 0
+    for await (const { id } of this.entries(organization, digest)) {
+      work.in(ConsentCollection, organization).remove(id, { optional: true })
+      entries++
+    }
+    const erased_at = timestamp(this.#deps.clock.now())
+    const tombstone: Tombstone = { id: tombstoneId(digest), digest, reason: by.reason, erased_at, erased_by: by.credential_id, entries }
+    work.in(TombstoneCollection, organization).insert(tombstone)
+    return tombstone
+  }
+
+  /** Every entry of a person, newest first. */
+  async *entries(organization: string, digest: string): AsyncIterable<ConsentEntry> {
+    const ledger = this.#deps.store.open(ConsentCollection, organization)
+    let after: [string, string] | undefined
+    for (;;) {
+      const found = await ledger.find({ digest }, { sort: { at: -1, id: -1 }, limit: page, ...(after ? { after } : {}) })
+      yield* found
+      const last = found.at(-1)
+      if (!last || found.length < page) return
+      after = [last.at, last.id]
+    }
+  }
+
+  /** What erasure says. */
+  async erasure({ organization, person }: ConsentQuestion): Promise<RuleAnswer> {
+    const tombstone = await this.tombstone(organization, person)
+    if (!tombstone) return { rule: "erasure", verdict: "silent", why: "The person was not erased.", evidence: {} }
+    const evidence = { tombstone_id: tombstone.id, erased_at: tombstone.erased_at, reason: tombstone.reason }
+    return { rule: "erasure", verdict: "forbids", why: "The person was erased, and has not given consent since.", evidence }
+  }
+
+  /** What the newest entry about the channel and purpose says; where there is none, whether one is needed. */
+  async consent({ organization, person, channel, purpose }: ConsentQuestion): Promise<RuleAnswer> {
+    const entry = await this.#newest(organization, person, channel, purpose)
+    if (entry) {
+      const { id, kind, at, source, wording, evidence } = entry
+      const told = { entry_id: id, at, source, wording, purpose: entry.purpose, channel: entry.channel, evidence: evidence as Json }
+      const given = kind === "given"
+      const why = given ? `The person consented at ${at}.` : `The person withdrew consent at ${at}.`
+      return { rule: "consent", verdict: given ? "allows" : "forbids", why, evidence: told }
+    }
+    const required = (await this.requiredPurposes(organization)).includes(purpose)
+    if (required)
+      return {
+        rule: "consent",
+        verdict: "forbids",
+        why: `The organization requires consent for ${purpose}, and none is recorded.`,
+        evidence: {},
+      }
+    return { rule: "consent", verdict: "silent", why: "No consent is recorded, and none was withdrawn.", evidence: {} }
+  }
+
+  async requiredPurposes(organization: string): Promise<string[]> {
+    const kept = await this.#deps.store.open(ConsentSettingsCollection, organization).get(settingsId(organization))
+    return kept?.required_purposes ?? []
+  }
+
+  setRequiredPurposes(work: UnitOfWork, organization: string, required_purposes: string[]): void {
+    const $set = { required_purposes, updated_at: timestamp(this.#deps.clock.now()) }
+    work.in(ConsentSettingsCollection, organization).update(settingsId(organization), { $set }, { upsert: true })
+  }
+
+  /** Of two at one time, the withdrawal holds. */
+  async #newest(organization: string, person: Person, channel: Channel, purpose: string): Promise<ConsentEntry | undefined> {
+    const filter = {
+      digest: await this.digestOf(organization, person),
+      purpose: { $in: [purpose, everyPurpose] },
+      channel: { $in: [channel, everyChannel] },
+    }
+    const found = await this.#deps.store.open(ConsentCollection, organization).find(filter, { sort: { at: -1, id: -1 }, limit: maxRead })
+    const atOnce = found.filter(({ at }) => at === found[0]?.at)
+    return atOnce.find(({ kind }) => kind === "withdrawn") ?? found[0]
+  }
+}
+
+function erased({ erased_at }: Tombstone): AppError {
+  const message = `The person was erased at ${erased_at}; record a consent that they gave since with after_erasure.`
+  return new AppError("failed_precondition", message, { reason: "person_erased" })
+}
+
+export const LedgerToken = token<Ledger>("ConsentLedger")

@@ -1,0 +1,18 @@
+// The stable words that this plugin's errors hold in `details.reason`.
+import { defineReasons, type ReasonsOf } from "#core"
+
+export const reasons = defineReasons({
+  person_erased: {
+    code: "failed_precondition",
+    summary: "The person was erased, and nothing may be kept of them.",
+    remedy: "Where they gave consent after that, record it with after_erasure.",
+  },
+  person_erased_already: {
+    code: "failed_precondition",
+    summary: "The person was erased before.",
+  },
+})
+
+declare global {
+  interface MillraceReasons extends ReasonsOf<typeof reasons> {}
+}
