@@ -56,6 +56,15 @@ export function isMailAddress(text: string): boolean {
   return ascii.length > 0 && ascii.length <= 253 && ascii.split(".").every((part) => label.test(part))
 }
 
+/**
+ * One spelling of an address: lower case, NFC, the domain in punycode. What stands behind a plus and between dots stays: only the recipient's own
+ * server knows whether it means anything.
+ */
+export function normalAddress(address: string): string {
+  const at = address.lastIndexOf("@")
+  return `${address.slice(0, at).normalize("NFC").toLowerCase()}@${domainToASCII(address.slice(at + 1)).replace(/\.$/, "")}`
+}
+
 /** Exactly one address; for values that an event supplies, which must not become a list. */
 export const OneMailAddress = z
   .string()

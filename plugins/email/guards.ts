@@ -36,6 +36,8 @@ export interface Refusal {
   readonly address: string
   /** The enhanced status code (RFC 3463), such as 5.1.1; null where there was none. */
   readonly status: string | null
+  /** False where the server may take it later. */
+  readonly permanent: boolean
   readonly text: string
 }
 

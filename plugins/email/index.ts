@@ -1,18 +1,19 @@
 // Mail that the service sends: one look, content supplied by the caller, through SMTP or into files.
 import { join } from "node:path"
 import { z } from "zod"
-import { definePlugin, Settings } from "#core"
+import { Clock, definePlugin, Settings, Store, UnitsOfWork } from "#core"
 import { Outgoing } from "#core/engine"
 import { OneMailAddress, parseAddresses } from "./addresses.ts"
 import { capturedTransport } from "./captured.ts"
 import { createMailGuards, MailGuards } from "./guards.ts"
 import { createMailer, Mailer } from "./mailer.ts"
 import { outboxTransport } from "./outbox.ts"
+import { PartialDeliveryCollection, resuming } from "./partial-delivery.ts"
 import { reasons } from "./reasons.ts"
 import { Senders, sendersService } from "./senders.ts"
 import { smtpTransport } from "./smtp.ts"
 
-export { isMailAddress, MailAddressList, OneMailAddress, parseAddresses } from "./addresses.ts"
+export { isMailAddress, MailAddressList, normalAddress, OneMailAddress, parseAddresses } from "./addresses.ts"
 export { type LeavingMail, type MailCategory, type MailGuard, MailGuards, type Refusal } from "./guards.ts"
 export { Mailer } from "./mailer.ts"
 export { buttonUrl, type MailContent, renderMail } from "./render.ts"
@@ -49,14 +50,23 @@ export default definePlugin({
     if (!from) throw new Error(`plugins.settings.email.from: "${config.from}" holds no address.`)
     const replyTo = config.reply_to === undefined ? {} : { reply_to: parseAddresses(config.reply_to, "reply_to") }
     registrar.provide(Senders, sendersService({ from, ...replyTo }))
+    registrar.collections(PartialDeliveryCollection)
     registrar.provide(MailGuards, { create: createMailGuards })
     registrar.provide(Mailer, {
-      inject: { settings: Settings, senders: Senders, outgoing: Outgoing, guards: MailGuards },
-      create({ settings, senders, outgoing, guards }) {
+      inject: {
+        settings: Settings,
+        senders: Senders,
+        outgoing: Outgoing,
+        guards: MailGuards,
+        store: Store,
+        work: UnitsOfWork,
+        clock: Clock,
+      },
+      create({ settings, senders, outgoing, guards, ...kept }) {
         if (outgoing.capture) return createMailer(senders, capturedTransport(outgoing.capture), config.footer, guards)
         const transport =
           config.transport === "smtp" && config.url !== undefined
-            ? smtpTransport(config.url)
+            ? resuming(smtpTransport(config.url), kept)
             : outboxTransport(join(settings.data_dir, "outbox"))
         return createMailer(senders, transport, config.footer, guards)
       },

@@ -64,10 +64,10 @@ interface ServerAnswer {
 }
 
 function refusalsOf(errors: readonly ServerAnswer[] = []): Refusal[] {
-  return errors.flatMap(({ recipient, response = "" }) => {
+  return errors.flatMap(({ recipient, responseCode = 0, response = "" }) => {
     if (recipient === undefined) return []
     const [, status = null] = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? []
-    return [{ address: recipient, status, text: oneLine(response) }]
+    return [{ address: recipient, status, permanent: responseCode >= 500, text: oneLine(response) }]
   })
 }
 

@@ -6,6 +6,8 @@ import type { Refusal } from "./guards.ts"
 import type { Sender } from "./senders.ts"
 
 export interface FinishedMail extends Pick<Sender, "dkim" | "envelope_from"> {
+  /** Who it goes to now, where others of the recipients have it already. */
+  readonly envelope_to?: readonly string[]
   readonly from: MailAddress
   readonly to: readonly MailAddress[]
   readonly cc: readonly MailAddress[]
@@ -93,9 +95,7 @@ export function asNodemailer(mail: FinishedMail): SendMailOptions {
       contentType: media_type,
       content: Buffer.from(content),
     })),
-    ...(mail.envelope_from === undefined
-      ? {}
-      : { envelope: { from: mail.envelope_from, to: [...mail.to, ...mail.cc, ...mail.bcc].map(({ address }) => address) } }),
+    ...(mail.envelope_from === undefined && mail.envelope_to === undefined ? {} : { envelope: envelopeOf(mail) }),
     ...(mail.dkim === undefined
       ? {}
       : {
@@ -109,4 +109,8 @@ export function asNodemailer(mail: FinishedMail): SendMailOptions {
     disableFileAccess: true,
     disableUrlAccess: true,
   }
+}
+
+function envelopeOf({ envelope_from, envelope_to, from, to, cc, bcc }: FinishedMail) {
+  return { from: envelope_from ?? from.address, to: [...(envelope_to ?? [...to, ...cc, ...bcc].map(({ address }) => address))] }
 }

@@ -1,7 +1,6 @@
 // Who an organization may not write to: looking it up, adding to it and removing from it.
 import { AppError, type Clock, type Store, timestamp, token, type UnitOfWork } from "#core"
-import type { MailCategory } from "../email/index.ts"
-import { normalAddress } from "./address.ts"
+import { type MailCategory, normalAddress } from "../email/index.ts"
 import { type StoredSuppression, SuppressionCollection, type SuppressionReason, suppressionId, suppressionReasons } from "./collections.ts"
 import type { MailKeys } from "./keys.ts"
 

@@ -1,8 +1,8 @@
 // Mail on the return path: bounces and complaints. Either counts only with the token of a message that was sent, and for
 // an address which that message went to; anybody can write everything else of it.
 import type { Clock, Logger, Store, UnitOfWork } from "#core"
+import { normalAddress } from "../../email/index.ts"
 import type { MailHandler, ReceivedMail } from "../../inbound-mail/index.ts"
-import { normalAddress } from "../address.ts"
 import type { SuppressionReason, SuppressionSource } from "../collections.ts"
 import type { Settings } from "../settings.ts"
 import { isDeadAddress } from "../status.ts"

@@ -2,8 +2,7 @@
 // bounce or a complaint is about mail that left from here.
 import { createHash, createHmac } from "node:crypto"
 import { type Clock, type Document, defineCollection, type Store, timestamp, type UnitsOfWork } from "#core"
-import type { LeavingMail } from "../../email/index.ts"
-import { normalAddress } from "../address.ts"
+import { type LeavingMail, normalAddress } from "../../email/index.ts"
 import type { MailKeys } from "../keys.ts"
 
 export interface SentMail extends Document {

@@ -1,0 +1,53 @@
+// A message to several recipients of whom the mail server puts some off: nobody gets it twice, and nobody is forgotten.
+import { expect } from "chai"
+import { onBothStores } from "../../pipelines/stores.ts"
+import { patiently, until } from "../../waiting.ts"
+import { pluginSettings } from "../buckets/stores.ts"
+import { listenForMail, type MailServer } from "./mail-server.ts"
+
+onBothStores("email to several recipients", ({ start }) => {
+  let mailbox: MailServer
+  after(() => mailbox.close())
+
+  it("is retried for those whom the server put off, and for none who has it", async () => {
+    const answers: Record<string, string | undefined> = { busy: "451 4.7.1 greylisted", gone: "550 5.7.1 no" }
+    mailbox = await listenForMail((recipient) => answers[recipient.split("@")[0] ?? ""])
+    const host = await start({ env: pluginSettings({ email: { transport: "smtp", url: mailbox.url } }) })
+    const made = await patiently(() =>
+      host.api<{ slug: string; inbound_url: string }>("POST", "/v1/event-pipelines", {
+        name: "Tell",
+        state: "active",
+        auth_mode: "none",
+        pipeline: [{ id: "tell", type: "email.send", to: "Ada@example.com, busy@example.com", bcc: ["gone@example.com"], heading: "News" }],
+      }),
+    )
+    const { body } = await patiently(() => host.send<{ execution_id: string }>(made.body, {}))
+    interface Step {
+      readonly state: string
+      readonly attempts: number
+      readonly error: { message: string } | null
+      readonly result: { accepted: string[]; rejected: string[] } | null
+    }
+    const step = async () => {
+      const at = `/v1/event-pipelines/${made.body.slug}/executions/${body.execution_id}`
+      return (await patiently(() => host.api<{ steps: Record<string, Step> }>("GET", at))).body.steps["tell"]
+    }
+    const first = await until("the first try", async () => {
+      const now = await step()
+      return now?.error ? now : undefined
+    })
+    expect(first.error?.message).to.contain("took the message for 1 of 3 recipients").and.contain("451 4.7.1 greylisted")
+    answers["busy"] = undefined
+    const finished = async () => {
+      host.clock.move(5_000)
+      const now = await step()
+      return now?.state === "done" ? now : undefined
+    }
+    const done = await until("the step", finished, { everyMs: 200 })
+    expect(done.result).to.deep.include({ accepted: ["Ada@example.com", "busy@example.com"], rejected: ["gone@example.com"] })
+    expect(mailbox.received.map(({ recipients }) => recipients)).to.deep.equal([["Ada@example.com"], ["busy@example.com"]])
+    const [one, second] = mailbox.received
+    expect(second?.mail.messageId).to.equal(one?.mail.messageId)
+    expect(second?.mail.to?.map(({ address }) => address)).to.deep.equal(["Ada@example.com", "busy@example.com"])
+  })
+})
