@@ -24,6 +24,7 @@ export const InboundMailCollection = defineCollection<StoredMail>()({
   times: ["received_at"],
   indexes: [{ fields: ["-received_at"] }],
   audit: "none",
+  repairsText: true,
 })
 
 /** One message for one domain, so that a client that did not hear the answer and sends it again leaves one. */

@@ -52,8 +52,8 @@ export default definePlugin({
       create: ({ guards, conversations, works, log }) => guards.use(rememberSent(conversations, works, log)),
     })
     registrar.provide(ForwardingToken, {
-      inject: { store: Store, queue: JobQueue, buckets: Buckets, mailer: Mailer, routes: MailRoutes },
-      create: (services) => new Forwarding(services),
+      inject: { store: Store, queue: JobQueue, buckets: Buckets, mailer: Mailer, routes: MailRoutes, limiter: RateLimiter },
+      create: (services) => new Forwarding({ ...services, limit: settings.forwards_per_minute_per_organization }),
     })
     registrar.provide(FeedingToken, {
       inject: { queue: JobQueue, pipelines: EventPipelinesService },

@@ -28,6 +28,11 @@ export const Settings = z
     max_connections_per_address: z.int().min(1).default(20).describe("Connections at once of one client, an IPv4 address or IPv6 /64."),
     messages_per_minute_per_address: z.int().min(1).default(120).describe("Messages that one client may send in a minute."),
     messages_per_minute_per_organization: z.int().min(1).default(600).describe("Messages that an organization's domains take in a minute."),
+    forwards_per_minute_per_organization: z
+      .int()
+      .min(1)
+      .default(60)
+      .describe("Messages that are forwarded to an organization's mailboxes in a minute; those beyond it are kept and not forwarded."),
     idle_timeout_ms: z.int().min(100).default(60_000).describe("How long a client may be silent."),
     session_timeout_ms: z.int().min(100).default(600_000).describe("How long a connection may last."),
     keep_raw_days: z.int().min(1).max(3_650).default(30).describe("How long messages are kept as they came."),

@@ -1,7 +1,7 @@
 // Hands a received mail on to the mailbox that its domain names. It leaves as a mail of the domain's own, signed as such,
 // so that SPF, DKIM and DMARC pass; the author is in Reply-To, and the message as it came is attached.
 import { z } from "zod"
-import { derivedUuid, type JobQueue, type Json, type Store, token, type UnitOfWork } from "#core"
+import { derivedUuid, type JobQueue, type Json, type RateLimiter, type Store, token, type UnitOfWork } from "#core"
 import type { Buckets } from "../../buckets/index.ts"
 import { isMailAddress, type Mailer, ownHeader } from "../../email/index.ts"
 import type { MailRoutes } from "../../sending-domains/index.ts"
@@ -21,6 +21,9 @@ interface ForwardingServices {
   readonly buckets: Buckets
   readonly mailer: Mailer
   readonly routes: MailRoutes
+  readonly limiter: RateLimiter
+  /** Messages a minute for each organization. */
+  readonly limit: number
 }
 
 export class Forwarding {
@@ -43,7 +46,7 @@ export class Forwarding {
   }
 
   async #obstacle(
-    { content }: ReceivedMail,
+    { content, route }: ReceivedMail,
     { from, inbound }: Pick<StoredMessage, "from" | "inbound">,
     to: string,
   ): Promise<Forward["reason"]> {
@@ -51,7 +54,10 @@ export class Forwarding {
     if (inbound?.quarantined) return "quarantined"
     if (inbound?.automatic) return "automatic"
     if (normalAddress(from.address) === normalAddress(to)) return "author"
-    return (await this.#services.routes.of(to.slice(to.lastIndexOf("@") + 1))) ? "received_here" : ""
+    if (await this.#services.routes.of(to.slice(to.lastIndexOf("@") + 1))) return "received_here"
+    const { limiter, limit } = this.#services
+    const { allowed } = await limiter.consume([{ id: `inbound-mail-forwards:${route.organization}`, limit }])
+    return allowed ? "" : "too_many"
   }
 
   /** Sends what was planned; the same message however often it is tried. */

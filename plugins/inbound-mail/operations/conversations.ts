@@ -63,7 +63,7 @@ const Message = z
             reason: z
               .string()
               .describe(
-                "Why it was skipped: `loop`, `quarantined`, `automatic`, `author` (who wrote it is whom to forward it to) or `received_here`; or failed. Empty otherwise.",
+                "Why it was skipped: `loop`, `quarantined`, `automatic`, `author` (who wrote it is whom to forward it to), `received_here` or `too_many`; or failed. Empty otherwise.",
               ),
           })
           .nullable()

@@ -17,7 +17,11 @@ interface Message {
   readonly text: string
   readonly from: { name: string; address: string }
   readonly attachments: { filename: string; media_type: string }[]
-  readonly inbound: { problem: string; authentication: { dkim: string; dmarc: string; header: string } } | null
+  readonly inbound: {
+    problem: string
+    forward: { reason: string } | null
+    authentication: { dkim: string; dmarc: string; header: string }
+  } | null
 }
 
 const lead = "lead@elsewhere.test"
@@ -43,7 +47,10 @@ describe("hostile mail", () => {
         host = await testHost({ capture: false, ...options })
         return host
       },
-      settings: { tls: { cert_file: join(folder, "cert.pem"), key_file: join(folder, "key.pem") }, idle_timeout_ms: 60_000 },
+      settings: {
+        tls: { cert_file: join(folder, "cert.pem"), key_file: join(folder, "key.pem") },
+        forwards_per_minute_per_organization: 3,
+      },
     })
     await service.activate("example.com")
   })
@@ -129,6 +136,15 @@ describe("hostile mail", () => {
       return body.conversations.length > 0
     })
     expect(service.dns.asked.length - asked).to.be.at.most(50)
+  })
+
+  it("in a flood is kept, and not passed on as one", async () => {
+    await host.api("PATCH", "/v1/sending-domains/example.com", { forward_to_email: "ada@mailboxes.test" })
+    const reasons: string[] = []
+    for (let n = 0; n < 8; n++) reasons.push((await became({})).inbound?.forward?.reason ?? "")
+    await host.api("PATCH", "/v1/sending-domains/example.com", { forward_to_email: "" })
+    expect(reasons.slice(0, 3)).to.deep.equal(["", "", ""])
+    expect(reasons).to.include("too_many")
   })
 
   it("finds no command that relays, tells who exists, or takes a password", async () => {
