@@ -71,7 +71,7 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly resource?: ResourceSpec
   /** Of a list: the fields that people look for, first those they look for first. `error.message` is a field within one. */
   readonly columns?: readonly string[]
-  /** A call waits for a person's approval where the organization asks for it; it is performed as a job then, with the caller's rights as they were. */
+  /** A call waits for a person's approval where the organization asks for it; it is performed as a job then, with the caller's rights as they were. Its input is parsed again then, and must not change by that. */
   readonly gate?: OperationGate<z.output<I>, z.input<O>>
   /** Output fields that hold a secret shown once: kept out of idempotency records, audit and logs. */
   readonly secretOutput?: readonly string[]

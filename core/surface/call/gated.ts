@@ -1,4 +1,5 @@
 // Calls that wait for a person: filed instead of performed, with the job that performs them.
+import { isDeepStrictEqual } from "node:util"
 import { z } from "zod"
 import { type Caller, roles } from "../../contract/caller.ts"
 import type { Json } from "../../contract/collection.ts"
@@ -9,6 +10,7 @@ import type { UnitOfWork } from "../../contract/unit-of-work.ts"
 import { AppError } from "../../kernel/errors.ts"
 import { derivedUuid } from "../../kernel/ids.ts"
 import { pathParameters } from "./audit.ts"
+import { parseInput } from "./parse-input.ts"
 
 /** The job of a call that waits; core/surface/approved-call.ts runs it. */
 export const approvedCallJob = {
@@ -60,6 +62,9 @@ export async function heldBack({ operation, caller, input, work }: GatedCall, ga
   }
   const { queue } = gating
   if (!(await keeper.holds(organization, gate.name))) return undefined
+  // It is parsed again when it is performed.
+  if (!isDeepStrictEqual(await parseInput(operation.input, input), input))
+    throw new Error(`The input of ${operation.name} changes when it is parsed again, so that nobody could approve exactly what it does.`)
   const job = derivedUuid(work.id, "approved-call")
   const filed = keeper.file(work, organization, work.id, {
     gate: { name: gate.name, risk: gate.risk, summary: gate.summary },

@@ -122,6 +122,14 @@ describe("approvals, attacked", () => {
     expect((await notes("Decided once")).length).to.equal((await approval(id)).state === "done" ? 1 : 0)
   })
 
+  it("by an operation that makes another input of what was approved, which is never filed", async () => {
+    const count = () => host.get(Store).open(ApprovalCollection, host.organization.id).count({})
+    const before = await count()
+    expect((await host.api("POST", "/v1/gated-notes/shout", { text: "Shouted" })).status).to.equal(500)
+    expect([await count(), performed.get("Shouted!")]).to.deep.equal([before, undefined])
+    expect(host.logged.join("")).to.contain("gated_notes.shout changes when it is parsed again")
+  })
+
   it("by repeats with an Idempotency-Key, before and after the decision", async () => {
     const headers = { "Idempotency-Key": "attack-1" }
     const first = await write("Repeated", { headers })

@@ -14,7 +14,12 @@ export const NoteCollection = defineCollection<Note>()({ name: "gated_notes", sc
 /** How often they were performed, by the text of the note. */
 export const performed = new Map<string, number>()
 
-const writing = (name: string, path: string, more: { joinsRepeats?: (output: { status: string }) => boolean } = {}) =>
+interface Varied {
+  readonly joinsRepeats?: (output: { status: string }) => boolean
+  readonly change?: (text: string) => string
+}
+
+const writing = (name: string, path: string, { change = (text) => text, ...more }: Varied = {}) =>
   defineOperation({
     ...more,
     name: `gated_notes.${name}`,
@@ -22,7 +27,7 @@ const writing = (name: string, path: string, more: { joinsRepeats?: (output: { s
     http: { method: "POST", path },
     access: { scope: "gated_notes:write", role: "member" },
     hints: { readOnly: false, destructive: false, idempotent: false },
-    input: z.strictObject({ text: z.string().min(3), api_key: z.string().default("") }),
+    input: z.strictObject({ text: z.string().min(3).transform(change), api_key: z.string().default("") }),
     output: z.object({ status: z.string(), approval_id: z.string() }),
     errors: ["invalid_argument"],
     gate: {
@@ -63,6 +68,7 @@ export const gatedNotes = definePlugin({
     registrar.collections(NoteCollection)
     registrar.operations(
       writing("write", "/v1/gated-notes"),
+      writing("shout", "/v1/gated-notes/shout", { change: (text) => `${text}!` }),
       writing("join", "/v1/gated-notes/join", { joinsRepeats: ({ status }) => status === "written" }),
     )
   },
