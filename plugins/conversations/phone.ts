@@ -14,6 +14,17 @@ export function plus(text: string): string {
   return digits === "" ? text : `+${digits}`
 }
 
+/**
+ * The same for each way to write one mobile number: in Mexico, Argentina and Brazil a chat app may leave out or add a digit
+ * that numbers are dialled with. Not a number to write to.
+ */
+export function personKey(address: string): string {
+  return address
+    .replace(/^\+521(?=\d{10}$)/, "+52")
+    .replace(/^\+549(?=\d{10}$)/, "+54")
+    .replace(/^(\+55\d{2})9(?=\d{8}$)/, "$1")
+}
+
 export const E164 = z
   .string()
   .max(40)

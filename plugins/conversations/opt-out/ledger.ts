@@ -2,6 +2,7 @@
 // the newest entry leaves. Both are written without reading, so that entries may arrive in any order, and twice.
 import { type Clock, type Document, derivedUuid, type Json, type Store, timestamp, token, type UnitOfWork } from "#core"
 import { type Channel, collections } from "../channels.ts"
+import { personKey } from "../phone.ts"
 
 export const optOutSources = ["keyword", "provider", "carrier_error", "operation"] as const
 
@@ -63,16 +64,16 @@ export class OptOuts {
   /** Who of them must not be written to. */
   async suppressed(organization: string, channel: Channel, addresses: readonly string[]): Promise<ReadonlySet<string>> {
     if (addresses.length === 0) return new Set()
-    const byId = new Map(addresses.map((address) => [stateId(organization, channel, address), address]))
-    const found = await this.#store
-      .open(collections[channel].states, organization)
-      .find({ id: { $in: [...byId.keys()] } }, { limit: byId.size })
-    return new Set(found.filter(({ values }) => values["suppressed"] === true).map(({ id }) => byId.get(id) ?? ""))
+    const idOf = (address: string) => stateId(organization, channel, address)
+    const ids = [...new Set(addresses.map(idOf))]
+    const found = await this.#store.open(collections[channel].states, organization).find({ id: { $in: ids } }, { limit: ids.length })
+    const refusing = new Set(found.filter(({ values }) => values["suppressed"] === true).map(({ id }) => id))
+    return new Set(addresses.filter((address) => refusing.has(idOf(address))))
   }
 }
 
 function stateId(organization: string, channel: Channel, address: string): string {
-  return derivedUuid("opt-out state", organization, channel, address)
+  return derivedUuid("opt-out state", organization, channel, personKey(address))
 }
 
 export const OptOutsToken = token<OptOuts>("OptOuts")

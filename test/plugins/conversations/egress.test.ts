@@ -154,6 +154,17 @@ describe("writing to people", () => {
     expect(sentTo(to).map(({ channel }) => channel)).to.deep.equal(["sms", "chat_app"])
   })
 
+  it("refuse who opted out however their number is written", async () => {
+    for (const [chat, dialled] of [
+      ["+5215512345678", "+525512345678"],
+      ["+551187654321", "+5511987654321"],
+      ["+5491123456789", "+541123456789"],
+    ] as const) {
+      await writing({ body: "STOP" }, chat)
+      expect(await refused(dialled), dialled).to.deep.equal([400, "recipient_opted_out"])
+    }
+  })
+
   it("refuse what another plugin forbids, and what has no connection", async () => {
     await writing({}, forbidden)
     expect(await refused(forbidden)).to.deep.equal([400, "send_vetoed"])

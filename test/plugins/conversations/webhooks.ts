@@ -89,6 +89,8 @@ export interface Conversation {
   readonly phone_number: string
   readonly display_name: string
   readonly agent_ref: string
+  readonly canonical_lead_id: string
+  readonly lead_reference: string
   readonly message_count: number
   readonly suppressed: boolean
   readonly last_inbound_at: string | null
