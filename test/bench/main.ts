@@ -31,6 +31,7 @@ function suitesFor({ rows, peers }: BenchArguments): Entry[] {
     { area: "live/", load: async () => (await import("./live.ts")).liveRows },
     { area: "pages/", load: async () => (await import("./pages/collect.ts")).collectRows },
     { area: "pages/", load: async () => (await import("./pages/analytics.ts")).analyticsRows },
+    { area: "knowledge/", load: async () => (await import("./knowledge/knowledge.ts")).knowledgeRows },
     { area: "experiments/", load: async () => (await import("./experiments/live.ts")).liveRows },
     { area: "experiments/", load: async () => (await import("./experiments/runs.ts")).experimentRows },
     {

@@ -1,0 +1,41 @@
+// The measure of ranking, on a collection small enough to know its figures.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "chai"
+import { ndcg, rankCollection } from "./collection.ts"
+
+const lines = (all: readonly object[]) => all.map((one) => JSON.stringify(one)).join("\n")
+
+describe("the ranking of knowledge on a test collection", () => {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-collection-"))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  it("counts gains by their grades and their places", () => {
+    const grades = new Map([
+      ["a", 2],
+      ["b", 1],
+    ])
+    expect(ndcg([2, 1], grades)).to.equal(1)
+    expect(ndcg([1, 2], grades)).to.be.closeTo((1 + 3 / Math.log2(3)) / (3 + 1 / Math.log2(3)), 1e-12)
+    expect(ndcg([], grades)).to.equal(0)
+  })
+
+  it("reads the format of BEIR, and ranks with and without what is done to words", async () => {
+    const corpus = [
+      { _id: "one", title: "Herons", text: "Herons are birds of the shore." },
+      { _id: "two", title: "", text: "A library lends books." },
+      { _id: "three", title: "", text: "Ships leave the harbour." },
+    ]
+    const queries = [
+      { _id: "q1", text: "heron" },
+      { _id: "q2", text: "books" },
+      { _id: "q3", text: "nobody judged this" },
+    ]
+    mkdirSync(join(folder, "qrels"))
+    writeFileSync(join(folder, "corpus.jsonl"), lines(corpus))
+    writeFileSync(join(folder, "queries.jsonl"), lines(queries))
+    writeFileSync(join(folder, "qrels/test.tsv"), "query-id\tcorpus-id\tscore\nq1\tone\t1\nq2\ttwo\t1\n")
+    expect(await rankCollection(folder)).to.deep.equal({ ours: 1, plain: 0.5, queries: 2, documents: 3 })
+  })
+})
