@@ -1,31 +1,62 @@
 // One registration whose service is killed after each of Trust Hub's calls acted, before its answer is read.
 import { expect } from "chai"
-import { apiOf, freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
-import { until } from "../../waiting.ts"
-import { accountSid, authToken, eightCalls, ownNumber, startTrustHub } from "./trust-hub.ts"
-import { type Filed, type Registration, voiceEnv } from "./voice-bench.ts"
+import { testHost } from "#core/testing"
+import { freshFolder, type ServiceProcess, startService } from "../../crash/service-process.ts"
+import { patiently, until } from "../../waiting.ts"
+import { eightCalls, startTrustHub } from "./trust-hub.ts"
+import { Desk, type Registration, voiceEnv } from "./voice-bench.ts"
+
+describe("a caller name of which Trust Hub says nothing", () => {
+  it("is approved until it answers, and is registered once", async () => {
+    const hub = await startTrustHub()
+    const host = await testHost({ capture: false, env: { ...voiceEnv(hub), MILLRACE_OUTGOING_TIMEOUT_MS: "1000" } })
+    try {
+      const desk = await Desk.open(host, "silent")
+      await desk.connect()
+      await desk.set()
+      const { approval_request_id } = (await desk.file()).body
+      hub.fault("POST TrustProducts", "held_after")
+      hub.fault("POST TrustProduct", "held_after")
+      await desk.decide(approval_request_id, "approve")
+      const { status, last_error } = await until("the time-out", async () => {
+        const registration = await desk.registration()
+        return registration.last_error === "" ? undefined : registration
+      })
+      expect([status, last_error]).to.deep.equal(["approved", last_error])
+      await desk.when("the submission", (registration) => registration.status === "submitted")
+      expect(hub.acted.filter((call) => !call.endsWith("Evaluations"))).to.deep.equal(
+        eightCalls.filter((call) => !call.endsWith("Evaluations")),
+      )
+    } finally {
+      await host.stop()
+      await hub.close()
+    }
+  })
+})
 
 describe("a caller name whose service is killed after each of the eight calls", () => {
   it("is registered once, and is what Trust Hub says", async () => {
     const hub = await startTrustHub()
     const folder = freshFolder()
     const options = { dataDir: folder.path, env: voiceEnv(hub) }
+    const host = await testHost({ capture: false, ...options })
+    const desk = await Desk.open(host, "killed")
+    await desk.connect()
+    await desk.set()
+    const filed = (await desk.file()).body
+    await host.stop()
     let service: ServiceProcess = await startService(options)
+    const call = async <T>(method: string, path: string, key: string, body?: object) => {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" }
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+      const answer = await patiently(() => fetch(service.url + path, { method, headers, ...sent }))
+      expect(answer.status).to.equal(200)
+      return (await answer.json()) as T
+    }
     try {
-      const api = () => apiOf(service, folder.path)
-      const credentials = { username: accountSid, password: authToken }
-      await api()("POST", "/v1/integrations-connect", { app: "twilio", credentials, share_with_org: true })
-      await api()("PUT", "/v1/voice/caller-name", { name: "Acme Sales", phone_number: ownNumber, email: "ada@acme.example" })
-      const filed = await api()<Filed>("POST", "/v1/voice/caller-name", {})
-      const { secret } = await api()<{ secret: string }>("POST", "/v1/api-keys", { name: "second admin", role: "admin" })
       const kills = eightCalls.map((call) => `POST ${call.split(" ").at(-1)}`)
       hub.fault(kills[0] ?? "", "held_after")
-      const decided = await fetch(`${service.url}/v1/approvals/${filed.approval_request_id}/decide`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-        body: JSON.stringify({ decision: "approve" }),
-      })
-      expect(decided.status).to.equal(200)
+      await call("POST", `/v1/approvals/${filed.approval_request_id}/decide`, desk.second, { decision: "approve" })
       for (const [index, next] of [...kills.slice(1), undefined].entries()) {
         const acted = await until(
           `call ${index + 1}`,
@@ -36,7 +67,7 @@ describe("a caller name whose service is killed after each of the eight calls", 
         expect(hub.acted).to.have.length(acted)
         service = await startService(options)
       }
-      const registration = () => api()<{ registration: Registration }>("GET", "/v1/voice/caller-name").then((body) => body.registration)
+      const registration = async () => (await call<{ registration: Registration }>("GET", "/v1/voice/caller-name", desk.key)).registration
       await until("the submission", async () => (await registration()).status === "submitted")
       hub.decide("twilio-approved")
       // A look a quarter of a minute after the submission.

@@ -69,6 +69,12 @@ describe("registering a caller name", () => {
     await desk.decide((await filed()).approval_request_id, "reject", { note: "Not this name." })
     const rejected = await desk.when("the rejection", ({ status }) => status === "rejected")
     expect(rejected.reasons).to.deep.equal([{ code: "not_approved", message: "A person rejected it. Not this name." }])
+    const { secret, id } = (await desk.api<{ secret: string; id: string }>("POST", "/v1/api-keys", { name: "gone", role: "admin" })).body
+    const asked = (await desk.file(secret)).body
+    await desk.api("POST", `/v1/api-keys/${id}/revoke`, {})
+    await desk.decide(asked.approval_request_id, "approve")
+    const revoked = await desk.when("the refusal", ({ id, status }) => id === asked.registration.id && status === "rejected")
+    expect(revoked.reasons[0]?.message).to.contain("may not ask any longer")
     await desk.decide((await filed()).approval_request_id, "edit", { input: {} })
     const edited = await desk.when("the rejection", ({ status }) => status === "rejected")
     expect(edited.reasons[0]?.message).to.equal("The edited input is not a caller name.")
