@@ -1,9 +1,10 @@
 // Bounces and complaints over real SMTP: a message leaves, its report arrives at the return path, and its address is not
 // written to again. Nothing that others make up has an effect.
 import { expect } from "chai"
-import { Store } from "#core"
+import { Store, UnitsOfWork } from "#core"
 import { Mailer } from "../../../plugins/email/index.ts"
 import { InboundMailCollection } from "../../../plugins/inbound-mail/collections.ts"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
 import { patiently, until } from "../../waiting.ts"
 import { listenForMail, type MailServer } from "../email/mail-server.ts"
@@ -139,6 +140,25 @@ onBothStores("bounces and complaints", ({ start }) => {
     await report(complaints, complaint({ mailFrom: several.from }))
     for (const address of [content.to, "several@elsewhere.test", "others@elsewhere.test"])
       expect(await entryOf(address), address).to.equal(undefined)
+  })
+
+  it("of another organization's mail from the same domain enter its list alone", async () => {
+    const { host } = service
+    const other = await host.get(UnitsOfWork).run((work) => {
+      const { id } = host.get(Organizations).create(work, { name: "Other" })
+      const given = { name: "Key", kind: "api_key", role: "admin", scopes: null, user: null } as const
+      return { id, key: host.get(ApiKeys).mint(work, id, given).text }
+    })
+    await service.activate("example.com", { receiving: false }, other.key)
+    const before = await entries()
+    const { from, id } = await sent("shared@elsewhere.test", { organization: other.id })
+    await report(from, bounce([{ final: "shared@elsewhere.test", status: "5.1.1" }]))
+    expect(await entries()).to.deep.equal(before)
+    expect(await isHeldBack("shared@elsewhere.test")).to.equal(false)
+    const theirs = await patiently(() => host.api<{ suppressions: Entry[] }>("GET", "/v1/suppressions", undefined, { key: other.key }))
+    expect(theirs.body.suppressions.map(({ address, evidence }) => [address, evidence.message_id])).to.deep.equal([
+      ["shared@elsewhere.test", id],
+    ])
   })
 
   it("that are made up have no effect", async () => {

@@ -1,9 +1,8 @@
 // One-click unsubscription (RFC 8058), from the message as it arrives to the next one that is not sent.
 import { expect } from "chai"
 import { authenticate } from "mailauth"
-import type { TestHost } from "#core/testing"
+import { type TestHost, testHost } from "#core/testing"
 import { Mailer } from "../../../plugins/email/index.ts"
-import { onBothStores } from "../../pipelines/stores.ts"
 import { failureOf } from "../../refusal.ts"
 import { patiently } from "../../waiting.ts"
 import { pluginSettings } from "../buckets/stores.ts"
@@ -19,14 +18,15 @@ interface Listed {
 
 const publicUrl = "https://mail.acme.test/at"
 
-onBothStores("unsubscribe links", ({ start }) => {
+describe("unsubscribe links", () => {
   let host: TestHost
   let dns: DnsServer
   let mailbox: MailServer
   before(async () => {
     dns = await listenForDns()
     mailbox = await listenForMail()
-    host = await start({
+    host = await testHost({
+      capture: false,
       env: {
         MILLRACE_PUBLIC_URL: publicUrl,
         ...pluginSettings({
@@ -37,6 +37,7 @@ onBothStores("unsubscribe links", ({ start }) => {
     })
   })
   after(async () => {
+    await host.stop()
     await mailbox.close()
     await dns.close()
   })
