@@ -38,12 +38,7 @@ export const SuppressionCollection = defineCollection<StoredSuppression>()({
   name: "suppressions",
   scope: "organization",
   times: ["created_at"],
-  indexes: [
-    { fields: ["digest"] },
-    { fields: ["-created_at"] },
-    { fields: ["reason", "-created_at"] },
-    { fields: ["source", "-created_at"] },
-  ],
+  indexes: [{ fields: ["-created_at"] }, { fields: ["reason", "-created_at"] }, { fields: ["source", "-created_at"] }],
   repairsText: true,
 })
 

@@ -91,14 +91,15 @@ export const listSuppressions = defineOperation({
   inject: { store: Store, pager: Pager, suppressions: SuppressionsToken },
   async handle({ input: { address, reason, source, ...request }, caller, deps }) {
     const organization = caller.organization.id
-    const digest = address === undefined ? undefined : await deps.suppressions.digestOf(organization, address)
-    const filter = { ...(digest && { digest }), ...(reason && { reason }), ...(source && { source }) }
+    const ids = address === undefined ? undefined : await deps.suppressions.idsOf(organization, address)
+    const filter = { ...(ids && { id: { $in: ids } }), ...(reason && { reason }), ...(source && { source }) }
     const page = await deps.pager.page({
       collection: deps.store.open(SuppressionCollection, organization),
       organization,
       cursorScope: `suppressions.list ${JSON.stringify(filter)}`,
       filter,
-      sort: { created_at: -1 },
+      // Of one address there are few, which are found by their ids.
+      sort: ids ? { id: 1 } : { created_at: -1 },
       request,
     })
     return { suppressions: page.items.map(shown), next_cursor: page.next_cursor }

@@ -37,17 +37,23 @@ export class Suppressions {
     return this.#services.keys.digestOf(organization, normalAddress(address))
   }
 
+  /** The ids of the entries that an address may have: the way to look them up that no number of others slows down. */
+  async idsOf(organization: string, address: string, reasons: readonly SuppressionReason[] = suppressionReasons): Promise<string[]> {
+    const digest = await this.digestOf(organization, address)
+    return reasons.map((reason) => suppressionId(digest, reason))
+  }
+
   /** Those of the addresses that mail of this category must not go to, with the first reason why. */
   async among(organization: string, category: MailCategory, addresses: readonly string[]): Promise<Map<string, SuppressionReason>> {
-    const digests = await Promise.all(addresses.map((address) => this.digestOf(organization, address)))
-    const filter = { digest: { $in: digests }, reason: { $in: obeyed[category] } }
-    const found = await this.#services.store.open(SuppressionCollection, organization).find(filter)
+    const entries = this.#services.store.open(SuppressionCollection, organization)
     const barred = new Map<string, SuppressionReason>()
-    addresses.forEach((address, index) => {
-      const reasons = found.filter(({ digest }) => digest === digests[index]).map(({ reason }) => reason)
-      const [first] = suppressionReasons.filter((reason) => reasons.includes(reason))
+    const look = async (address: string) => {
+      const ids = await this.idsOf(organization, address, obeyed[category])
+      const found = (await entries.find({ id: { $in: ids } })).map(({ reason }) => reason)
+      const first = suppressionReasons.find((reason) => found.includes(reason))
       if (first) barred.set(address, first)
-    })
+    }
+    await Promise.all(addresses.map(look))
     return barred
   }
 
