@@ -22,11 +22,16 @@ export function normalEmail(text: string): string | undefined {
   return domain === "" ? undefined : `${trimmed.slice(0, at).normalize("NFC").toLowerCase()}@${domain}`
 }
 
-/** E.164; undefined for what is not a valid number, or is written without a country code where no region is known. */
+/**
+ * E.164; undefined for what is not a number, or is written without a country code where no region is known. With its country
+ * code, a number may be of a range that is not known yet: who wrote from it can be answered.
+ */
 export function normalPhone(text: string, region: string): string | undefined {
   if (text.length > 40) return undefined
-  const number = parsePhoneNumberFromString(text.normalize("NFKC"), region === "" ? undefined : (region as CountryCode))
-  return number?.isValid() && !number.ext ? number.number : undefined
+  const plain = text.normalize("NFKC").trim()
+  const number = parsePhoneNumberFromString(plain, region === "" ? undefined : (region as CountryCode))
+  const isNumber = number?.isValid() || (plain.startsWith("+") && number?.isPossible())
+  return isNumber && !number?.ext ? number?.number : undefined
 }
 
 /** What a row says of one person. */

@@ -4,6 +4,7 @@ import { UnitsOfWork } from "#core"
 import type { TestHost } from "#core/testing"
 import { ConversationLeads } from "../../../plugins/conversations/index.ts"
 import { RowsCollection } from "../../../plugins/datasets/collections.ts"
+import { normalPhone } from "../../../plugins/leads/identity.ts"
 import { leadIdOf, referenceOf } from "../../../plugins/leads/reference.ts"
 import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
 import { onBothStores } from "../../pipelines/stores.ts"
@@ -41,6 +42,18 @@ describe("references of leads", () => {
     }
     for (const text of ["", "z".repeat(22), "0".repeat(21), `${"0".repeat(21)}-`, "ada@example.com"])
       expect(leadIdOf(text)).to.equal(undefined)
+  })
+})
+
+describe("numbers of leads", () => {
+  it("have one spelling, with the region's country code where they have none of their own", () => {
+    for (const text of ["+49 30 901820", "+4930901820", "0049 30 901820", "030/90 18 20", "+49 (0)30 901820"])
+      expect([text, normalPhone(text, "DE")]).to.deep.equal([text, "+4930901820"])
+    expect(normalPhone("030 901820", "")).to.equal(undefined)
+    // Of a range that is not known, but with its country code.
+    expect(normalPhone("+491510000001", "")).to.equal("+491510000001")
+    for (const text of ["12", "+12", "call me", "", "+4930901820 ext. 5"])
+      expect([text, normalPhone(text, "DE")]).to.deep.equal([text, undefined])
   })
 })
 
