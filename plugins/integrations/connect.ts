@@ -16,6 +16,7 @@ import {
 } from "#core"
 import { fieldProblems } from "#core/engine"
 import type { AnyIntegrationApp } from "./app.ts"
+import type { Broker, BrokerPlace } from "./broker/broker.ts"
 import { type Connection, Connections, connectorOf, type ManagedAccess, sealCredentials, visibleTo } from "./connections.ts"
 import { unknownHealth } from "./health/health.ts"
 import type { HealthSchedule } from "./health/schedule.ts"
@@ -43,6 +44,7 @@ export interface ConnectDeps {
   readonly ids: Ids
   readonly schedule: HealthSchedule
   readonly oauth: OAuth
+  readonly broker: Broker
 }
 
 export interface Connected {
@@ -53,27 +55,33 @@ export interface Connected {
 
 export async function connect(deps: ConnectDeps, caller: Caller, work: UnitOfWork, input: ConnectInput): Promise<Connected> {
   const app = await deps.apps.named(caller.organization.id, input.app)
-  const canGrant = app.connectUrl !== undefined || (await deps.oauth.canGrant(caller.organization.id, app))
-  const isNative = app.kind === "native" && (input.credentials !== undefined || (input.rotate_credentials && !app.oauth) || !canGrant)
-  if (!isNative && (input.managed_access ?? "") !== "") {
-    throw invalid(
-      "managed_access",
-      `${app.name} is connected by ${app.kind === "broker" ? "a connection broker" : "an OAuth grant"}, which cannot be lent`,
-    )
-  }
+  const byOAuth = await deps.oauth.canGrant(caller.organization.id, app)
+  const place = byOAuth ? undefined : deps.broker.placeFor(app)
+  const canGrant = app.connectUrl !== undefined || byOAuth || place !== undefined
+  const isNative =
+    app.kind === "native" && (input.credentials !== undefined || (input.rotate_credentials && !app.oauth && !place) || !canGrant)
+  if (!isNative) refuseLending(app, place, input)
   if (isNative) {
     const credentials = await checkedCredentials(deps, app, input.credentials)
-    return input.rotate_credentials ? rotate(deps, caller, work, input, app, credentials) : add(deps, caller, work, input, app, credentials)
+    return input.rotate_credentials
+      ? rotate(deps, caller, work, input, app, credentials)
+      : add(deps, caller, work, input, app, { credentials })
   }
   if (input.credentials !== undefined) throw invalid("credentials", `${app.name} needs none; access is granted at connect_url`)
-  if (input.rotate_credentials && app.oauth && canGrant) return authoriseAgain(deps, caller, work, input, app)
+  if (input.rotate_credentials && (byOAuth || place)) return authoriseAgain(deps, caller, work, input, app, place)
   if (input.rotate_credentials) throw invalid("rotate_credentials", `${app.name} has no credentials to rotate; connect it again`)
   if (!canGrant) {
     throw new AppError("failed_precondition", `${app.name} is connected by an authorization, which this service is not set up for.`, {
       reason: "authorization_unavailable",
     })
   }
-  return add(deps, caller, work, input, app, undefined)
+  return add(deps, caller, work, input, app, place ? { place } : {})
+}
+
+function refuseLending(app: AnyIntegrationApp, place: BrokerPlace | undefined, { managed_access = "" }: ConnectInput): void {
+  if (managed_access === "") return
+  const by = app.kind === "broker" || place ? "a connection broker" : "an OAuth grant"
+  throw invalid("managed_access", `${app.name} is connected by ${by}, which cannot be lent`)
 }
 
 async function checkedCredentials(
@@ -113,7 +121,7 @@ async function add(
   work: UnitOfWork,
   input: ConnectInput,
   app: AnyIntegrationApp,
-  credentials: Record<string, unknown> | undefined,
+  { credentials, place }: { readonly credentials?: Record<string, unknown>; readonly place?: BrokerPlace },
 ): Promise<Connected> {
   const organization = caller.organization.id
   const connections = deps.store.open(Connections, organization)
@@ -132,6 +140,7 @@ async function add(
     managed_access: input.managed_access || "none",
     scopes: [...(input.scopes ?? [])],
     credentials: credentials ? sealCredentials(deps.vault, organization, id, credentials) : null,
+    broker: place ?? null,
     credential_fields: Object.keys(credentials ?? {}),
     health: unknownHealth,
     revision: 1,
@@ -145,14 +154,15 @@ async function add(
 }
 
 async function connectUrlOf(
-  { oauth }: ConnectDeps,
+  { oauth, broker }: ConnectDeps,
   work: UnitOfWork,
   organization: string,
   app: AnyIntegrationApp,
-  { id, own_app, scopes, credentials }: Connection,
+  { id, own_app, scopes, credentials, broker: place }: Connection,
   { return_url }: ConnectInput,
 ): Promise<string> {
   if (credentials !== null) return ""
+  if (place) return broker.begin(work, organization, { id, app: app.name }, return_url)
   if (app.oauth)
     return await oauth.authorizations.begin(work, { organization, integration_id: id, app: app.name, own_app, return_url, scopes })
   return (await app.connectUrl?.({ integrationId: id, organization, returnUrl: return_url, scopes })) ?? ""
@@ -169,8 +179,12 @@ async function rotate(
   const organization = caller.organization.id
   const old = await theOneMeant(deps, caller, input, app)
   const sealed = sealCredentials(deps.vault, organization, old.id, credentials)
+  // What was granted before is not used any more.
+  await deps.oauth.revocation.stage(work, organization, old)
+  deps.broker.stageEnd(work, organization, old)
   const change = {
     credentials: { ...sealed },
+    broker: null,
     credential_fields: Object.keys(credentials),
     status: "connected" as const,
     health: { ...unknownHealth },
@@ -192,10 +206,17 @@ async function authoriseAgain(
   work: UnitOfWork,
   input: ConnectInput,
   app: AnyIntegrationApp,
+  place: BrokerPlace | undefined,
 ): Promise<Connected> {
   const organization = caller.organization.id
   const connection = await theOneMeant(deps, caller, input, app)
   const { return_url, scopes = connection.scopes } = input
+  if (place) {
+    const broker = { ...place, connection_id: connection.broker?.connection_id ?? null }
+    const change = { $set: { broker }, $inc: { revision: 1 } }
+    work.in(Connections, organization).update(connection.id, change, { where: { revision: connection.revision } })
+    return { connection, connectUrl: deps.broker.begin(work, organization, connection, return_url), rotated: false }
+  }
   const { id: integration_id, own_app } = connection
   const begun = { organization, integration_id, app: app.name, own_app, return_url, scopes }
   return { connection, connectUrl: await deps.oauth.authorizations.begin(work, begun), rotated: false }

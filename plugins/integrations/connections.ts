@@ -2,6 +2,7 @@
 // copied to another document opens nothing.
 import { z } from "zod"
 import { type Caller, type Document, defineCollection, type Sealed, type Vault } from "#core"
+import type { BrokerPlace } from "./broker/broker.ts"
 import { type Health, healthFields, unknownHealth } from "./health/health.ts"
 
 export interface Connection extends Document {
@@ -17,6 +18,8 @@ export interface Connection extends Document {
   managed_access: ManagedAccess
   scopes: string[]
   credentials: Sealed | null
+  /** Of a connection whose access a broker keeps. */
+  broker: BrokerPlace | null
   /** Names of the fields that the credentials have, to be shown in their place. */
   credential_fields: string[]
   health: Health
@@ -33,9 +36,10 @@ export const Connections = defineCollection<Connection>()({
   scope: "organization",
   times: ["created_at", "updated_at"],
   // Connections that were made before there were checks and own apps have none.
-  restore: ({ health, own_app, ...connection }) => ({
+  restore: ({ health, own_app, broker, ...connection }) => ({
     ...connection,
     health: (health as Health | undefined) ?? unknownHealth,
+    broker: (broker as BrokerPlace | null | undefined) ?? null,
     own_app: (own_app as boolean | undefined) ?? false,
   }),
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["app"] }],

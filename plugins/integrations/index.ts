@@ -6,6 +6,9 @@ import { createIntegrationApps, IntegrationApps } from "./app.ts"
 import { appOf } from "./apps/from-document.ts"
 import { httpApp } from "./apps/http.ts"
 import { readAppDocuments } from "./apps/read.ts"
+import { Broker, BrokerToken, endBrokerConnection } from "./broker/broker.ts"
+import { BrokerSettings, Nango } from "./broker/nango.ts"
+import { brokerConnect, brokerDone } from "./broker/routes.ts"
 import { Connections } from "./connections.ts"
 import { checkHealth, HealthChecks, HealthChecksToken } from "./health/checks.ts"
 import { connectionsChannel } from "./health/record.ts"
@@ -41,6 +44,7 @@ export default definePlugin({
       .array(z.string().min(1))
       .default(["config/apps"])
       .describe("Folders with documents of further apps, relative to the project; read at start."),
+    broker: BrokerSettings.optional().describe("A connection broker (Nango) for apps that name an integration there."),
     health_checks: z.enum(checkIntervals).default("1h").describe("How often the test call of each connection is made."),
     oauth_clients: z
       .record(z.string(), OAuthClientSettings)
@@ -49,7 +53,7 @@ export default definePlugin({
   }),
   register(registrar, config) {
     registrar.collections(Connections, Tickets, AuthorizationStates, Grants, StoredClients, OwnApps)
-    registrar.routes(authorize, callback)
+    registrar.routes(authorize, callback, brokerConnect, brokerDone)
     registrar.operations(connectIntegration, listIntegrations, getIntegration, disconnectIntegration)
     registrar.operations(updateIntegration, testIntegration, listIntegrationApps, createApp, getApp, updateApp, deleteApp)
     registrar.operations(setOAuthClient, listOAuthClients, deleteOAuthClient)
@@ -92,11 +96,37 @@ export default definePlugin({
       },
       stop: ({ access }) => access.settled(),
     })
-    registrar.jobs(revokeGrant)
+    registrar.jobs(revokeGrant, endBrokerConnection)
+    registrar.provide(BrokerToken, {
+      inject: {
+        store: Store,
+        works: UnitsOfWork,
+        clock: Clock,
+        live: Live,
+        jobs: JobQueue,
+        publicUrl: PublicUrl,
+        apps: OrganizationAppsToken,
+        schedule: HealthScheduleToken,
+        organizations: Organizations,
+        http: OutgoingHttp,
+      },
+      create({ organizations, http, ...deps }) {
+        const organizationName = async (id: string) => (await organizations.byId(id))?.name ?? ""
+        return new Broker({ ...deps, organizationName, nango: config.broker && new Nango(http, config.broker) })
+      },
+    })
     registrar.provide(GrantRevocation, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.revocation })
     registrar.provide(AuthorizationFlow, { inject: { oauth: OAuth }, create: ({ oauth }) => oauth.authorizations })
     registrar.provide(Integrations, {
-      inject: { store: Store, vault: Vault, http: OutgoingHttp, apps: OrganizationAppsToken, oauth: OAuth, organizations: Organizations },
+      inject: {
+        store: Store,
+        vault: Vault,
+        http: OutgoingHttp,
+        apps: OrganizationAppsToken,
+        oauth: OAuth,
+        broker: BrokerToken,
+        organizations: Organizations,
+      },
       create({ organizations, ...deps }) {
         const managerOf = async (organization: string) => (await organizations.byId(organization))?.managed_by?.id
         return createIntegrations({ ...deps, managerOf })

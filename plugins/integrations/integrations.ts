@@ -2,6 +2,7 @@
 // organization, so it sees what is shared with it, and what the organization that manages it lends.
 import { AppError, type Collection, isUuid, type OutgoingHttp, type OutgoingResponse, type Store, token, type Vault } from "#core"
 import type { IntegrationRequest } from "./app.ts"
+import type { Broker } from "./broker/broker.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
 import { callWithToken } from "./oauth/call.ts"
 import type { OAuth } from "./oauth/service.ts"
@@ -33,11 +34,12 @@ interface IntegrationsDeps {
   readonly http: OutgoingHttp
   readonly apps: OrganizationApps
   readonly oauth: Pick<OAuth, "access">
+  readonly broker: Pick<Broker, "call">
   /** The organization that manages this one. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
 
-export function createIntegrations({ store, vault, http, apps, oauth, managerOf }: IntegrationsDeps): Integrations {
+export function createIntegrations({ store, vault, http, apps, oauth, broker, managerOf }: IntegrationsDeps): Integrations {
   async function usableFor(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
     const own = await byRef(store.open(Connections, organization), ref, { shared: true })
     if (own) return { owner: organization, connection: own }
@@ -68,12 +70,13 @@ export function createIntegrations({ store, vault, http, apps, oauth, managerOf 
     const app = await apps.find(organization, connection)
     if (!app) throw unusable(`The app ${connection.app} of the integration "${connection.slug}" is not there any more.`)
     const send = (credentials: unknown) => http.fetch({ ...app.request(credentials, request, base), ...context })
-    if (app.oauth && connection.credentials === null) {
+    if (app.oauth && !connection.broker && connection.credentials === null) {
       const granted = { organization, connection, app: { ...app, oauth: app.oauth } }
       return await callWithToken(oauth.access, granted, ({ token, apiOrigin }) =>
         send({ access_token: token, ...(apiOrigin === null ? {} : { api_origin: apiOrigin }) }),
       )
     }
+    if (connection.broker && connection.credentials === null) return await broker.call(organization, connection, send)
     const credentials = app.credentials.safeParse(openCredentials(vault, organization, connection))
     if (!credentials.success) throw unusable(`The integration "${connection.slug}" has no usable credentials; connect it again.`)
     return await send(credentials.data)

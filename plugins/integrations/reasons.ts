@@ -29,6 +29,12 @@ export const reasons = defineReasons({
     summary: "The app is connected by an authorization alone, and the service is not set up for it.",
     remedy: "Ask the operator, or connect an app that takes credentials.",
   },
+  broker_failed: {
+    code: "unavailable",
+    summary: "The connection broker cannot be used now.",
+    remedy: "Try again later.",
+    details: { server: z.string().describe("The broker's origin.") },
+  },
   credentials_refused: {
     code: "invalid_argument",
     summary: "The app needs credentials and got none, or takes none and got some.",

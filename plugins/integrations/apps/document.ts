@@ -88,6 +88,10 @@ const OAuth2 = z.strictObject({
   authorise: Authorise.default({ in: "bearer" }),
 })
 
+const BrokerAuth = z
+  .strictObject({ integration: z.string().min(1).max(255).describe("Its name at the broker.") })
+  .describe("Access is granted at the operator's connection broker, where the service has no OAuth client.")
+
 const Test = z
   .strictObject({
     method: z.enum(["GET", "HEAD", "POST"]).default("GET"),
@@ -132,12 +136,15 @@ export const AppDocument = z
       .describe("Parts of base_url that each connection gives beside its secret, each with what it is."),
     headers: z.record(HeaderName, z.string().max(1_000)).default({}).describe("Sent with every request. Not for secrets."),
     auth: z
-      .strictObject({ api_key: ApiKey.optional(), basic: Basic.optional(), oauth2: OAuth2.optional() })
-      .refine((kinds) => Object.values(kinds).some((kind) => kind !== undefined), "give at least one of api_key, basic, oauth2"),
+      .strictObject({ api_key: ApiKey.optional(), basic: Basic.optional(), oauth2: OAuth2.optional(), broker: BrokerAuth.optional() })
+      .refine((kinds) => Object.values(kinds).some((kind) => kind !== undefined), "give at least one of api_key, basic, oauth2, broker"),
     test: Test,
     rate_limits: z.array(RateLimit).max(10).default([]).describe("As the vendor publishes them."),
   })
   .superRefine(({ base_url, parameters, auth }, { addIssue }) => {
+    if (auth.broker && base_url.includes("{")) {
+      addIssue({ code: "custom", path: ["auth", "broker"], message: "a broker gives no parameters; write base_url without them" })
+    }
     const told = auth.oauth2?.origin_from !== undefined
     if (auth.oauth2 && (told ? /^https?:\/\/[^/]*\/.*\{/i : /\{/).test(base_url)) {
       const message = told

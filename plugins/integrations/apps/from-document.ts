@@ -20,7 +20,7 @@ export function appOf(document: AppDocument): AnyIntegrationApp {
   return defineIntegrationApp({
     name: slug,
     summary,
-    kind: auth.api_key || auth.basic ? "native" : "oauth",
+    kind: auth.api_key || auth.basic ? "native" : auth.oauth2 ? "oauth" : "broker",
     document,
     ...(auth.oauth2 ? { oauth: providerOf(auth.oauth2, document) } : {}),
     credentials: credentialsOf(document),

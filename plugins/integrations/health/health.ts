@@ -21,6 +21,13 @@ export const unknownHealth: Health = { status: "unknown", reason: "", message: "
 /** Failures in a row after which what may pass by itself counts as failing. */
 const transientFailures = 2
 
+/** Failing without a check: who keeps the access has said that it ended. */
+export function endedHealth(before: Health, problem: string, at: string): Health {
+  const since = before.status === "failing" ? before.since : at
+  const message = `${problem}. Connect it again with rotate_credentials.`
+  return { status: "failing", reason: "authorization_expired", message, since, checked_at: at, failures: before.failures + 1 }
+}
+
 /** A vendor that asks to wait says nothing of the credentials. What may pass by itself counts from the second time on. */
 export function healthAfter(before: Health, proof: Proof, now: number): Health {
   const at = timestamp(now)

@@ -5,7 +5,7 @@ import { AppError, type Clock, type Leases, type Live, type Logger, timestamp, t
 import { sleep } from "#core/engine"
 import type { IntegrationApp } from "../app.ts"
 import { type Connection, Connections } from "../connections.ts"
-import { type Health, unknownHealth } from "../health/health.ts"
+import { endedHealth, unknownHealth } from "../health/health.ts"
 import { tellHealth } from "../health/record.ts"
 import type { OAuthClients } from "./clients.ts"
 import type { Grant } from "./collections.ts"
@@ -193,7 +193,10 @@ export class OAuthAccess {
       grants.stage(work, organization, before, grant)
       if ((before.refused_at === null) === (grant.refused_at === null)) return
       const status = grant.refused_at === null ? "connected" : "authorization_expired"
-      const health = grant.refused_at === null ? unknownHealth : endedHealth(connection, grant.refused_at)
+      const health =
+        grant.refused_at === null
+          ? unknownHealth
+          : endedHealth(connection.health, `${connection.app} refused to refresh the authorization`, grant.refused_at)
       work.in(Connections, organization).update(connection.id, { $set: { status, health: { ...health } } })
       tellHealth(work, live, organization, connection, health)
     })
@@ -227,13 +230,6 @@ export class OAuthAccess {
     const { generation, api_origin: apiOrigin } = grant
     return { token: this.#deps.grants.open(organization, grant).access_token, generation, apiOrigin }
   }
-}
-
-/** Failing without a check: the authorization server has said it. */
-function endedHealth({ health, app }: Connection, at: string): Health {
-  const since = health.status === "failing" ? health.since : at
-  const message = `${app} refused to refresh the authorization. Connect it again with rotate_credentials.`
-  return { status: "failing", reason: "authorization_expired", message, since, checked_at: at, failures: health.failures + 1 }
 }
 
 function expired({ connection, app }: Granted): AppError {

@@ -190,6 +190,9 @@ export class Authorizations {
     const change = {
       status: "connected" as const,
       credentials: null,
+      broker: null,
+      // A grant cannot be lent, even where the credentials before it were.
+      managed_access: "none" as const,
       scopes: tokens.scope === undefined ? [...asked] : tokens.scope.split(/[ ,]+/).filter(Boolean),
       credential_fields: tokens.refresh_token === undefined ? ["access_token"] : ["access_token", "refresh_token"],
       health: { ...unknownHealth },

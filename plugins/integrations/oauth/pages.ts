@@ -1,8 +1,9 @@
 // The pages that a browser is shown on its way: what it is asked to allow, and how it went. Plain HTML without scripts;
 // names in them come from outside.
 import type { RouteResponse } from "#core"
+import type { Authorization } from "./collections.ts"
 
-export const unstored = { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" }
+const unstored = { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" }
 
 export interface Asked {
   readonly app: string
@@ -14,17 +15,34 @@ export interface Asked {
 }
 
 /** Names who gets access before the browser goes on: a link may have been sent by anybody. */
-export function askingPage({ app, connection, organization, scopes, location }: Asked, cookie: string): RouteResponse {
+export function askingPage(
+  { app, connection, organization, scopes, location }: Asked,
+  { cookie, done }: { readonly cookie?: string; readonly done?: string },
+): RouteResponse {
   const asked = scopes.length > 0 ? `<p>It is asked for: ${scopes.map((scope) => `<code>${escaped(scope)}</code>`).join(", ")}.</p>` : ""
   const body = [
     `<h1>Connect ${escaped(app)}</h1>`,
     `<p>The organization <strong>${escaped(organization)}</strong> asks for access to your account at ${escaped(app)}, as its integration <strong>${escaped(connection)}</strong>. Everyone there who may use the integration then acts with your access.</p>`,
     asked,
-    `<p><a id="continue" rel="noreferrer" href="${escaped(location)}">Continue to ${escaped(new URL(location).host)}</a></p>`,
+    `<p><a id="continue" rel="noreferrer"${done === undefined ? "" : ' target="_blank"'} href="${escaped(location)}">Continue to ${escaped(new URL(location).host)}</a></p>`,
     "<p>Did you not begin this yourself? Then close this window.</p>",
+    done === undefined ? "" : `<p>When you have granted access there: <a id="done" href="${escaped(done)}">go on here</a>.</p>`,
   ].join("\n")
   const { headers, ...page } = pageOf(200, `Connect ${escaped(app)}`, body)
-  return { ...page, headers: { ...headers, "Set-Cookie": cookie } }
+  return { ...page, headers: { ...headers, ...(cookie === undefined ? {} : { "Set-Cookie": cookie }) } }
+}
+
+/** To the user's return_url with what came of it, or a page that says it. */
+export function ended(
+  { return_url, integration_id }: Pick<Authorization, "return_url" | "integration_id">,
+  status: number,
+  result: Record<string, string>,
+  text: string,
+): RouteResponse {
+  if (return_url === "") return messagePage(status, text)
+  const url = new URL(return_url)
+  for (const [name, value] of Object.entries({ ...result, integration_id })) url.searchParams.set(name, value)
+  return { status: 303, headers: { ...unstored, Location: url.href } }
 }
 
 export function messagePage(status: number, text: string): RouteResponse {

@@ -1,9 +1,8 @@
 // What a browser opens: connect_url, which sends it to the authorization server, and the callback it comes back to.
 import { parseCookie, stringifySetCookie } from "cookie"
-import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, type RouteResponse, token } from "#core"
+import { defineRoute, PublicUrl, type PublicUrl as PublicUrlOf, token } from "#core"
 import { AuthorizationFailed, type Authorizations, lifeMs, oauthPath, UnknownAuthorization } from "./authorization.ts"
-import type { Authorization } from "./collections.ts"
-import { askingPage, messagePage, unstored } from "./pages.ts"
+import { askingPage, ended, messagePage } from "./pages.ts"
 import { AuthorizationDenied, GrantRefused } from "./protocol.ts"
 
 export const AuthorizationFlow = token<Authorizations>("OAuth authorizations")
@@ -28,7 +27,7 @@ export const authorize = defineRoute({
       const { cookie, ...asked } = await deps.flow.open(request.query.get("ticket") ?? "")
       const secure = deps.publicUrl().startsWith("https:")
       const bound = { path: cookiePath(deps.publicUrl), maxAge: lifeMs / 1_000, httpOnly: true, sameSite: "lax", secure } as const
-      return askingPage(asked, stringifySetCookie({ ...cookie, ...bound }))
+      return askingPage(asked, { cookie: stringifySetCookie({ ...cookie, ...bound }) })
     } catch (error) {
       if (error instanceof UnknownAuthorization)
         return messagePage(400, "This link is not valid any more. Connect the app again for a new one.")
@@ -83,14 +82,6 @@ export const callback = defineRoute({
     }
   },
 })
-
-/** To the user's return_url with what came of it, or a page that says it. */
-function ended({ return_url, integration_id }: Authorization, status: number, result: Record<string, string>, text: string): RouteResponse {
-  if (return_url === "") return messagePage(status, text)
-  const url = new URL(return_url)
-  for (const [name, value] of Object.entries({ ...result, integration_id })) url.searchParams.set(name, value)
-  return { status: 303, headers: { ...unstored, Location: url.href } }
-}
 
 /** Of the public URL, which may have a path before the service's own. */
 function cookiePath(publicUrl: PublicUrlOf): string {

@@ -68,6 +68,11 @@ function viewOf(app: AnyIntegrationApp): AppView {
 
 function authKinds({ kind, document }: AnyIntegrationApp): AppView["auth_kinds"] {
   if (!document) return [kind === "native" ? "custom" : kind === "oauth" ? "oauth2" : "broker"]
-  const { api_key, basic, oauth2 } = document.auth
-  return [...(api_key ? (["api_key"] as const) : []), ...(basic ? (["basic"] as const) : []), ...(oauth2 ? (["oauth2"] as const) : [])]
+  const { api_key, basic, oauth2, broker } = document.auth
+  return [
+    ...(api_key ? (["api_key"] as const) : []),
+    ...(basic ? (["basic"] as const) : []),
+    ...(oauth2 ? (["oauth2"] as const) : []),
+    ...(broker ? (["broker"] as const) : []),
+  ]
 }

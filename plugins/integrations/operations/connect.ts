@@ -1,6 +1,7 @@
 // POST /v1/integrations-connect (specification 4.4).
 import { z } from "zod"
 import { Clock, defineOperation, Ids, OutgoingHttp, Store, Vault } from "#core"
+import { BrokerToken } from "../broker/broker.ts"
 import { connect } from "../connect.ts"
 import { managedAccess } from "../connections.ts"
 import { HealthScheduleToken } from "../health/schedule.ts"
@@ -69,6 +70,7 @@ export const connectIntegration = defineOperation({
     ids: Ids,
     schedule: HealthScheduleToken,
     oauth: OAuth,
+    broker: BrokerToken,
   },
   async handle({ input, caller, deps, work }) {
     // Cleared by the surface already; a second lock, since lending is a decision of people.

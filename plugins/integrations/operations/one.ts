@@ -1,6 +1,7 @@
 // GET and DELETE /v1/integrations/{id}: read one connection, and end it, its sealed credentials with it.
 import { z } from "zod"
 import { AppError, type Caller, defineOperation, resultOf, SlugOrId, Store } from "#core"
+import { BrokerToken } from "../broker/broker.ts"
 import { type Connection, Connections, ConnectionView, viewOf, visibleTo } from "../connections.ts"
 import { HealthScheduleToken } from "../health/schedule.ts"
 import { byRef } from "../integrations.ts"
@@ -33,11 +34,12 @@ export const disconnectIntegration = defineOperation({
   output: z.object({ integration_id: z.uuid(), status: z.literal("disconnected") }),
   errors: ["not_found", "aborted"],
   examples: [connected],
-  inject: { store: Store, schedule: HealthScheduleToken, revocation: GrantRevocation },
+  inject: { store: Store, schedule: HealthScheduleToken, revocation: GrantRevocation, broker: BrokerToken },
   async handle({ input, caller, deps, work }) {
     const connection = await visibleConnection(deps.store, caller, input.id)
     const { id, revision } = connection
     await deps.revocation.stage(work, caller.organization.id, connection)
+    deps.broker.stageEnd(work, caller.organization.id, connection)
     work.in(Connections, caller.organization.id).remove(id, { where: { revision } })
     deps.schedule.end(work, id)
     return { integration_id: id, status: "disconnected" as const }

@@ -28,10 +28,12 @@ const writing = { scope: "integrations:write", role: "admin" } as const
 const readOnlyFields = ["revision", "created_at", "updated_at"] as const
 const maxCharacters = 65_536
 
-const DocumentField = AppDocument.refine(
-  (document) => JSON.stringify(document).length <= maxCharacters,
-  "expected at most 64 KiB",
-).describe("As a file in config/apps; see the documentation of integrations.")
+const DocumentField = AppDocument.refine(({ auth }) => !auth.broker, {
+  path: ["auth", "broker"],
+  message: "the connection broker is the operator's, for apps of the service",
+})
+  .refine((document) => JSON.stringify(document).length <= maxCharacters, "expected at most 64 KiB")
+  .describe("As a file in config/apps; see the documentation of integrations.")
 
 const OwnAppView = z.object({
   slug: z.string(),

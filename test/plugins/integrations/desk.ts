@@ -44,7 +44,7 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   const registry = new OrganizationApps({ store, apps: createIntegrationApps(httpApp, ...apps) })
   const managers = new Map<string, string>()
   const managerOf = async (organization: string) => managers.get(organization)
-  const integrations = createIntegrations({ store, vault, http, apps: registry, oauth: noOAuth, managerOf })
+  const integrations = createIntegrations({ store, vault, http, apps: registry, oauth: noOAuth, broker: noBroker, managerOf })
   // Nothing is scheduled here, so the scheduler makes no jobs; health.test.ts has a whole service.
   const scheduler = new DurableScheduler({
     store,
@@ -57,8 +57,19 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   })
   const schedule = new HealthSchedule({ scheduler, vault, interval: "off" })
   const pager = createPager({ key: vault.keyFor("cursor") })
-  const revocation = { stage: async () => undefined }
-  const deps = { store, vault, http, apps: registry, oauth: noOAuth, revocation, clock: systemClock, ids, schedule, pager }
+  const deps = {
+    store,
+    vault,
+    http,
+    apps: registry,
+    oauth: noOAuth,
+    broker: noBroker,
+    revocation: noOAuth.revocation,
+    clock: systemClock,
+    ids,
+    schedule,
+    pager,
+  }
   return {
     folder,
     store,
@@ -106,8 +117,17 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
 /** Its apps use none; OAuth is tested on a whole service. */
 const noOAuth = {
   canGrant: async () => false,
+  revocation: { stage: async () => undefined },
   get access(): never {
     throw new Error("No app of this desk is connected by OAuth.")
+  },
+}
+
+const noBroker = {
+  placeFor: () => undefined,
+  stageEnd: () => undefined,
+  call: (): never => {
+    throw new Error("No app of this desk is connected by a broker.")
   },
 }
 

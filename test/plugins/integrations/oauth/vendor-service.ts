@@ -28,7 +28,7 @@ export function vendorDocument(slug: string, origin: string, oauth2: object = {}
 export function settingsOf(
   folder: string,
   documents: readonly { readonly slug: string }[],
-  servers: readonly VendorServer[],
+  servers: readonly Pick<VendorServer, "origin">[],
   integrations: object = {},
 ): Record<string, string> {
   for (const document of documents) writeFileSync(join(folder, `${document.slug}.json`), JSON.stringify(document))
@@ -52,7 +52,7 @@ export interface VendorService {
 }
 
 export interface VendorOptions extends TestHostOptions {
-  readonly also?: readonly VendorServer[]
+  readonly also?: readonly Pick<VendorServer, "origin">[]
   readonly vendor?: VendorServer
   /** Settings of the plugin beside those of the apps. */
   readonly integrations?: object
