@@ -125,6 +125,7 @@ export default definePlugin({
         apps: OrganizationAppsToken,
         oauth: OAuth,
         broker: BrokerToken,
+        clock: Clock,
         organizations: Organizations,
       },
       create({ organizations, ...deps }) {

@@ -1,7 +1,18 @@
 // Connections in use: found by slug or id, opened for one request, never handed out. A pipeline acts for its
 // organization, so it sees what is shared with it, and what the organization that manages it lends.
-import { AppError, type Collection, isUuid, type OutgoingHttp, type OutgoingResponse, type Store, token, type Vault } from "#core"
+import {
+  AppError,
+  type Clock,
+  type Collection,
+  isUuid,
+  type OutgoingHttp,
+  type OutgoingResponse,
+  type Store,
+  token,
+  type Vault,
+} from "#core"
 import type { IntegrationRequest } from "./app.ts"
+import { AskedToWait } from "./asked-to-wait.ts"
 import type { Broker } from "./broker/broker.ts"
 import { type Connection, Connections, type ConnectionView, openCredentials, viewOf } from "./connections.ts"
 import { callWithToken } from "./oauth/call.ts"
@@ -35,11 +46,14 @@ interface IntegrationsDeps {
   readonly apps: OrganizationApps
   readonly oauth: Pick<OAuth, "access">
   readonly broker: Pick<Broker, "call">
+  readonly clock: Clock
   /** The organization that manages this one. */
   readonly managerOf: (organization: string) => Promise<string | undefined>
 }
 
-export function createIntegrations({ store, vault, http, apps, oauth, broker, managerOf }: IntegrationsDeps): Integrations {
+export function createIntegrations({ store, vault, http, apps, oauth, broker, clock, managerOf }: IntegrationsDeps): Integrations {
+  const asked = new AskedToWait(clock)
+
   async function usableFor(organization: string, ref: string): Promise<{ owner: string; connection: Connection } | undefined> {
     const own = await byRef(store.open(Connections, organization), ref, { shared: true })
     if (own) return { owner: organization, connection: own }
@@ -69,7 +83,12 @@ export function createIntegrations({ store, vault, http, apps, oauth, broker, ma
   ): Promise<OutgoingResponse> {
     const app = await apps.find(organization, connection)
     if (!app) throw unusable(`The app ${connection.app} of the integration "${connection.slug}" is not there any more.`)
-    const send = (credentials: unknown) => http.fetch({ ...app.request(credentials, request, base), ...context })
+    asked.check(connection)
+    const send = async (credentials: unknown) => {
+      const answer = await http.fetch({ ...app.request(credentials, request, base), ...context })
+      asked.note(connection.id, answer)
+      return answer
+    }
     if (app.oauth && !connection.broker && connection.credentials === null) {
       const granted = { organization, connection, app: { ...app, oauth: app.oauth } }
       return await callWithToken(oauth.access, granted, ({ token, apiOrigin }) =>

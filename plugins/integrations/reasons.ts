@@ -9,6 +9,12 @@ export const reasons = defineReasons({
     remedy: "Name one.",
     details: { candidates: z.array(z.string()).describe("Slugs of those that match.") },
   },
+  app_asked_to_wait: {
+    code: "unavailable",
+    summary: "The vendor asked to wait, and is not called before.",
+    remedy: "Try again after `retry_after_s` seconds.",
+    details: { retry_after_s: z.int() },
+  },
   app_destination_refused: {
     code: "invalid_argument",
     summary: "The app has a URL that the service does not call.",

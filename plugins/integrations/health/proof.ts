@@ -64,6 +64,7 @@ export function proofOfFailure(error: unknown): Proof {
     retryAfterS: null,
     transient,
   })
+  if (error.details.reason === "app_asked_to_wait") return { ...failed("rate_limited", true), retryAfterS: error.retryAfterS ?? null }
   if (error.code === "deadline_exceeded") return failed("timeout", true)
   if (error.details.reason === "connection_failed") return failed("unreachable", error.details["retryable"] !== false)
   if (error.details.reason === "integration_unusable") return failed("no_credentials", false)

@@ -44,7 +44,16 @@ export async function openDesk(allowHost: string, ...apps: AnyIntegrationApp[]) 
   const registry = new OrganizationApps({ store, apps: createIntegrationApps(httpApp, ...apps) })
   const managers = new Map<string, string>()
   const managerOf = async (organization: string) => managers.get(organization)
-  const integrations = createIntegrations({ store, vault, http, apps: registry, oauth: noOAuth, broker: noBroker, managerOf })
+  const integrations = createIntegrations({
+    store,
+    vault,
+    http,
+    apps: registry,
+    oauth: noOAuth,
+    broker: noBroker,
+    clock: systemClock,
+    managerOf,
+  })
   // Nothing is scheduled here, so the scheduler makes no jobs; health.test.ts has a whole service.
   const scheduler = new DurableScheduler({
     store,

@@ -3,6 +3,8 @@
 import { expect } from "chai"
 import { Store } from "#core"
 import { ScheduleCollection } from "../../../core/jobs/schedules.ts"
+import { Integrations } from "../../../plugins/integrations/index.ts"
+import { failureOf } from "../../refusal.ts"
 import { patiently, until } from "../../waiting.ts"
 import { type Answer, startVendor, type Vendor } from "./vendor.ts"
 
@@ -116,12 +118,28 @@ describe("tests and health of integrations", () => {
     vendor.answer("limited")
     expect((await test(id)).health).to.include({ status: "failing", since: failing.since })
     vendor.answer("good")
+    vendor.host.clock.move(8_000)
     expect((await test(id)).health).to.include({ status: "healthy", reason: "" })
     await test(id)
     expect((await news(id)).map(({ status, reason }) => [status, reason])).to.deep.equal([
       ["failing", "server_error"],
       ["healthy", ""],
     ])
+  })
+
+  it("does not call a vendor before the time that it asked to wait for", async () => {
+    const id = await connect({ name: "Waiting" })
+    vendor.answer("limited")
+    await test(id)
+    vendor.answer("good")
+    const asked = vendor.peer.asked.length
+    const call = () => vendor.host.get(Integrations).call(vendor.host.organization.id, id, { method: "GET", path: "/me" })
+    const { code, details } = await failureOf(call())
+    expect([code, details?.["reason"], details?.["retry_after_s"]]).to.deep.equal(["unavailable", "app_asked_to_wait", 7])
+    expect(await test(id)).to.include({ ok: false, reason: "rate_limited", retry_after_s: 7 })
+    expect(vendor.peer.asked).to.have.length(asked)
+    vendor.host.clock.move(7_000)
+    expect((await call()).status).to.equal(200)
   })
 
   it("knows nothing of rotated credentials, and keeps id and slug", async () => {
