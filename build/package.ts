@@ -2,6 +2,7 @@
 // package.json in their folder comes last, since it redirects them from the sources to the build. `--clean` removes it all.
 import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
+import { buildApp } from "../plugins/console/build-app.ts"
 import { writeDeclarations } from "./declarations.ts"
 import { javaScriptOf } from "./javascript.ts"
 
@@ -26,6 +27,7 @@ async function build(): Promise<void> {
   }
   for (const path of globSync(`{${sources.join()}}/**/*.{css,json,yaml}`, { cwd: root }))
     write(path, readFileSync(join(root, path), "utf8"))
+  for (const [name, text] of await buildApp()) write(`plugins/console/built/${name}`, text)
   for (const folder of data) cpSync(join(root, folder), join(entryPoints, folder), { recursive: true })
   write("package.json", `${JSON.stringify(manifest(), null, 2)}\n`)
 }

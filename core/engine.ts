@@ -3,7 +3,7 @@
 
 export { Actions, type Reply } from "./contract/action.ts"
 export { AuthModes, type SignedParts } from "./contract/auth-mode.ts"
-export { Authenticator, type Credentials, credentialsTopic, type Role, roles } from "./contract/caller.ts"
+export { Authenticator, type Credentials, credentialsTopic, type Role, roles, sessionCookie } from "./contract/caller.ts"
 export { channelPattern, type HistoryArgs, isReservedChannel, type PastMessage } from "./contract/channel.ts"
 export { Declarations } from "./contract/declarations.ts"
 export { type DeclaredGate, declaredGates } from "./contract/declared-gates.ts"
@@ -63,3 +63,4 @@ export type { RequestStamp } from "./pipeline/stamp/stamp.ts"
 export type { PlacedRead } from "./pipeline/template.ts"
 export { notUtf8, utf8Text } from "./pipeline/utf8.ts"
 export { AuditLog, type AuditRecord } from "./surface/call/audit.ts"
+export { wireSchema } from "./surface/wire-schema.ts"

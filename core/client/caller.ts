@@ -9,8 +9,8 @@ import type { CallOptions } from "./shape.ts"
 export interface ClientOptions {
   /** Where the service is: `https://api.example.com`. */
   readonly baseUrl: string
-  /** API key or scoped token, or what gives one. */
-  readonly key: string | (() => string | Promise<string>)
+  /** API key or scoped token, or what gives one; absent on the service's own pages, where the browser's session goes along. */
+  readonly key?: string | (() => string | Promise<string>) | undefined
   /** UUID or slug of the organization to act in; the key's own unless given. */
   readonly organization?: string | undefined
   readonly retries?: Partial<RetryPolicy>
@@ -76,8 +76,8 @@ export function createCaller(routes: Readonly<Record<string, ClientRoute>>, opti
     const { timeoutMs = options.timeoutMs, idempotencyKey, organization = options.organization } = own
     const route = Object.hasOwn(routes, name) ? routes[name] : undefined
     if (!route) throw new ClientError("unimplemented", `The client knows no operation "${name}".`, { reason: "unknown_operation" })
-    const key = typeof options.key === "string" ? options.key : await options.key()
-    const headers = new Headers({ authorization: `Bearer ${sendable("key", key)}` })
+    const key = typeof options.key === "function" ? await options.key() : options.key
+    const headers = new Headers(key === undefined ? {} : { authorization: `Bearer ${sendable("key", key)}` })
     if (organization) headers.set("x-organization-id", sendable("organization", organization))
     if (route.method !== "GET" && route.method !== "DELETE") headers.set("content-type", "application/json")
     if (route.keyed) headers.set("idempotency-key", idempotencyKey === undefined ? drawnKey() : sendable("idempotencyKey", idempotencyKey))

@@ -24,7 +24,7 @@ export interface Caller {
   readonly scopes: ReadonlySet<string> | undefined
   readonly credential: {
     readonly id: string
-    readonly kind: "api_key" | "token" | "internal"
+    readonly kind: "api_key" | "token" | "session" | "internal"
     readonly manager: boolean
     /** RFC 3339; absent or null: it does not expire. */
     readonly expires_at?: string | null
@@ -38,9 +38,12 @@ export interface Caller {
   readonly log: Logger
 }
 
+/** Name of the cookie in which a browser that has signed in sends its session, in place of a bearer credential. */
+export const sessionCookie = "mr_session"
+
 /** What a surface knows of a request before the caller is known. */
 export interface Credentials {
-  /** The text after `Bearer `; undefined when the header is absent. */
+  /** The text after `Bearer `, or of the session's cookie; undefined where neither came. */
   readonly bearer: string | undefined
   /** `X-Organization-ID`: a UUID or slug; undefined or empty selects the credential's own organization. */
   readonly organization: string | undefined

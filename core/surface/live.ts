@@ -17,6 +17,7 @@ import type { Ids } from "../kernel/ids.ts"
 import type { Logger } from "../kernel/log.ts"
 import type { AddressLimits } from "./call/address-limits.ts"
 import type { LiveUpgrade } from "./http/server.ts"
+import { requireSameOrigin, sessionOf } from "./http/session.ts"
 import { admit, type EndpointOwner } from "./live/admission.ts"
 import { createFeed } from "./live/feed.ts"
 import { type LiveMessageDocument, socketRoom, wireMessage } from "./live/messages.ts"
@@ -97,7 +98,8 @@ export function createLiveSockets(deps: LiveSocketsDeps): LiveSockets {
   io.use((socket, next) => {
     const seen = changes.count()
     const address = deps.addressOf(socket.request)
-    admit(deps, socket.handshake.auth, address)
+    handshakeOf(socket)
+      .then((auth) => admit(deps, auth, address))
       .then(async (guest) => {
         leavesWith(socket, await limits.enter(guest, address))
         socket.data.guest = guest
@@ -237,4 +239,13 @@ function refusal(cause: unknown, log: Logger): Error {
   const error = asAppError(cause)
   if (error.status >= 500) log.error({ err: error.cause ?? error }, "live handshake failed")
   return Object.assign(new Error(error.message), { data: error.toBody() })
+}
+
+/** What the handshake carries; without any of it, the session of a browser that has signed in. */
+async function handshakeOf({ handshake, request }: LiveSocket): Promise<Readonly<Record<string, unknown>>> {
+  const { token, endpoint_id } = handshake.auth as Readonly<Record<string, unknown>>
+  const session = token === undefined && endpoint_id === undefined ? sessionOf(request) : undefined
+  if (session === undefined) return handshake.auth
+  requireSameOrigin(request)
+  return { ...handshake.auth, token: session }
 }

@@ -18,6 +18,8 @@ export interface NewKey {
   readonly user: string | null
   /** RFC 3339. */
   readonly expiresAt?: string | null
+  /** Of a session: public part of the key that signed in. */
+  readonly signedInWith?: string
 }
 
 /** The most that a key may do, or why it may do nothing. */
@@ -57,6 +59,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations }
         scopes: wanted.scopes ? [...wanted.scopes] : null,
         manager: wanted.manager ?? false,
         user_id: wanted.user,
+        ...(wanted.signedInWith === undefined ? {} : { signed_in_with: wanted.signedInWith }),
         created_at: timestamp(clock.now()),
         expires_at: wanted.expiresAt ?? null,
         last_used_at: null,

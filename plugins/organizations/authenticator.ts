@@ -19,11 +19,13 @@ interface AuthenticatorDeps {
   readonly clock: Clock
   readonly organizations: Organizations
   readonly use: KeyUse
+  /** After which a session that is not used ends. */
+  readonly idleMs: number
 }
 
 const noHash = "0".repeat(64)
 
-export function createAuthenticator({ store, invalidation, clock, organizations, use }: AuthenticatorDeps): Authenticator {
+export function createAuthenticator({ store, invalidation, clock, organizations, use, idleMs }: AuthenticatorDeps): Authenticator {
   const known = new GenerationCache<KnownKey>(10_000)
   invalidation.onChange(credentialsTopic, (key) => (key === allKeys ? known.clear() : known.drop(key)))
 
@@ -42,13 +44,30 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
     if (!found || !same || found.key.kind !== text.kind) {
       throw unauthenticated("unknown_credential", "This key is unknown. Create one with POST /v1/api-keys, or ask an admin.")
     }
-    const { revoked_at, expires_at } = found.key
-    if (revoked_at !== null) throw unauthenticated("credential_revoked", `This key was revoked at ${revoked_at}; use another.`)
-    if (expires_at !== null && Date.parse(expires_at) <= clock.now()) {
-      throw unauthenticated("credential_expired", `This key expired at ${expires_at}; use another.`)
-    }
-    return found
+    refuseEnded(found.key)
+    return found.key.kind === "session" ? await proveSession(found) : found
   }
+
+  function refuseEnded({ kind, revoked_at, expires_at }: StoredKey): void {
+    const [what, next] = kind === "session" ? ["session", "sign in again"] : ["key", "use another"]
+    if (revoked_at !== null) throw unauthenticated("credential_revoked", `This ${what} was revoked at ${revoked_at}; ${next}.`)
+    if (expires_at === null || Date.parse(expires_at) > clock.now()) return
+    throw unauthenticated("credential_expired", `This ${what} expired at ${expires_at}; ${next}.`)
+  }
+
+  /** A session ends with the key that signed in, and when nothing was done with it for a while, on any node. */
+  async function proveSession(found: KnownKey): Promise<KnownKey> {
+    const parent = await find(found.key.signed_in_with ?? "")
+    if (!parent) throw unauthenticated("credential_revoked", "The key that signed in does not exist any more; sign in again.")
+    refuseEnded(parent.key)
+    if (!isIdle(found.key)) return found
+    known.drop(found.key.key_id)
+    const now = await find(found.key.key_id)
+    if (now && !isIdle(now.key)) return now
+    throw unauthenticated("credential_expired", "Nothing was done with this session for too long; sign in again.")
+  }
+
+  const isIdle = (key: StoredKey) => clock.now() - use.last(key) >= idleMs
 
   return {
     async authenticate(credentials: Credentials): Promise<Caller> {

@@ -42,6 +42,8 @@ export interface StoredKey extends Document {
   manager: boolean
   /** Maker; null for service principals. */
   user_id: string | null
+  /** Of a session: public part of the key that signed in, whose end ends it. */
+  signed_in_with?: string
   created_at: string
   expires_at: string | null
   last_used_at: string | null

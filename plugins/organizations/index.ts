@@ -24,6 +24,7 @@ import { setStaff } from "./operations/staff.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
 import { reasons } from "./reasons.ts"
 import { rehearsedOrganization } from "./rehearsal.ts"
+import { createSessions, Sessions } from "./sessions.ts"
 import { createViewerSessions, ViewerSessions } from "./viewer-sessions.ts"
 
 export { ApiKeys } from "./api-keys.ts"
@@ -31,6 +32,7 @@ export type { Organization, User } from "./collections.ts"
 export { Organizations, organizationsTopic } from "./directory.ts"
 export { Bootstrap } from "./first-start.ts"
 export { generateKey, parseKey } from "./key-format.ts"
+export { type Session, Sessions } from "./sessions.ts"
 export { ViewerSessions } from "./viewer-sessions.ts"
 
 /** The organizations as the first start needs them: before it has run. */
@@ -43,6 +45,8 @@ const OrganizationSettings = z.strictObject({
     .max(1_000)
     .default([])
     .describe("Emails of users who are staff of the service, beside those whom an owner of its own organization marks."),
+  session_idle_minutes: z.int().min(1).max(1_440).default(60).describe("After so long without a call, a browser's session ends."),
+  session_max_hours: z.int().min(1).max(720).default(12).describe("After so long a browser's session ends, however it is used."),
 })
 
 export default definePlugin({
@@ -90,7 +94,11 @@ export default definePlugin({
     })
     reg.provide(Authenticator, {
       inject: { store: Store, invalidation: CacheInvalidation, clock: Clock, organizations: Organizations, use: KeyUses },
-      create: createAuthenticator,
+      create: (deps) => createAuthenticator({ ...deps, idleMs: settings.session_idle_minutes * 60_000 }),
+    })
+    reg.provide(Sessions, {
+      inject: { store: Store, works: UnitsOfWork, clock: Clock, keys: ApiKeys, authenticator: Authenticator },
+      create: (deps) => createSessions(deps, settings.session_max_hours * 3_600_000),
     })
     reg.provide(ViewerTokens, { inject: { sessions: ViewerSessions }, create: ({ sessions }) => sessions })
     reg.provide(ViewerSessions, {

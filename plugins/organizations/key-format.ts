@@ -4,7 +4,8 @@
 import { createHash, randomBytes } from "node:crypto"
 import { crc32 } from "node:zlib"
 
-export type KeyKind = "api_key" | "token"
+/** A session is the credential of a browser that has signed in with one of the others. */
+export type KeyKind = "api_key" | "token" | "session"
 
 export interface KeyText {
   readonly kind: KeyKind
@@ -18,9 +19,9 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const idLength = 16
 const secretLength = 32
 const checksumLength = 6
-const words: Record<KeyKind, string> = { api_key: "api", token: "token" }
+const words: Record<KeyKind, string> = { api_key: "api", token: "token", session: "session" }
 
-const pattern = /^mr_(api|token)_([0-9A-Za-z]{16})_[0-9A-Za-z]{32}([0-9A-Za-z]{6})$/
+const pattern = /^mr_(api|token|session)_([0-9A-Za-z]{16})_[0-9A-Za-z]{32}([0-9A-Za-z]{6})$/
 
 export const keyFormat = "mr_api_<16 base62 characters>_<32 base62 characters><6 base62 characters of CRC-32>"
 
@@ -35,7 +36,7 @@ export function parseKey(text: string): KeyText | "malformed" | "mistyped" {
   const [, word, keyId, checksum] = pattern.exec(text) ?? []
   if (keyId === undefined) return "malformed"
   if (checksumOf(text.slice(0, -checksumLength)) !== checksum) return "mistyped"
-  return { kind: word === "api" ? "api_key" : "token", keyId, text }
+  return { kind: word === "api" ? "api_key" : (word as "token" | "session"), keyId, text }
 }
 
 /** What is kept of a key, in hex. A plain hash does: the secret has 190 random bits, there is nothing to guess. */

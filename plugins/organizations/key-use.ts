@@ -7,6 +7,8 @@ const interval = 60_000
 const limit = 10_000
 
 export interface KeyUse {
+  /** Milliseconds since the epoch: its last use here, or the one that was stored, or its making. */
+  last(key: StoredKey): number
   note(organization: string, key: StoredKey): void
   /** Resolves when nothing is being written. */
   settled(): Promise<void>
@@ -20,6 +22,7 @@ interface KeyUseDeps {
 
 export function createKeyUse({ works, clock, log }: KeyUseDeps): KeyUse {
   const written = new Map<string, number>()
+  const used = new Map<string, number>()
   const inFlight = new Set<Promise<void>>()
 
   async function write(organization: string, id: string): Promise<void> {
@@ -33,7 +36,12 @@ export function createKeyUse({ works, clock, log }: KeyUseDeps): KeyUse {
   }
 
   return {
+    last: ({ id, last_used_at, created_at }) => Math.max(Date.parse(last_used_at ?? created_at), used.get(id) ?? 0),
     note(organization, key) {
+      if (key.kind === "session") {
+        if (used.size >= limit) used.clear()
+        used.set(key.id, clock.now())
+      }
       const now = clock.monotonic()
       const last = written.get(key.id)
       if (last !== undefined && now - last < interval) return

@@ -4,6 +4,11 @@ import { defineReasons, type ReasonsOf } from "#core"
 export const reasons = defineReasons({
   credential_expired: { code: "unauthenticated", summary: "The key expired.", remedy: "Create a new key." },
   credential_revoked: { code: "unauthenticated", summary: "The key was revoked.", remedy: "Use another key." },
+  session_not_a_key: {
+    code: "permission_denied",
+    summary: "A session was given to sign in with.",
+    remedy: "Sign in with a key.",
+  },
   key_not_found: { code: "not_found", summary: "The organization has no such key.", remedy: "List the keys." },
   owner_not_a_member: {
     code: "unauthenticated",

@@ -3,6 +3,7 @@ import type { Request, Response } from "express"
 import type { Credentials, Surface } from "../../contract/caller.ts"
 import { AppError } from "../../kernel/errors.ts"
 import type { Logger } from "../../kernel/log.ts"
+import { requireSameOrigin, sessionOf } from "./session.ts"
 
 export function credentialsOf(
   request: Request,
@@ -20,7 +21,7 @@ export function credentialsOf(
   }
 }
 
-/** The token of `Authorization: Bearer <token>`; undefined for anything else, which the authenticator refuses. Throws `invalid_argument` where there are several: node:http would take the first. */
+/** The token of `Authorization: Bearer <token>`, or the session's cookie without that header; undefined for anything else, which the authenticator refuses. Throws `invalid_argument` where there are several: node:http would take the first. */
 function bearerOf(request: Request): string | undefined {
   const { rawHeaders } = request
   let count = 0
@@ -28,7 +29,10 @@ function bearerOf(request: Request): string | undefined {
   if (count > 1) {
     throw new AppError("invalid_argument", `The request has ${count} Authorization headers; send one.`, { reason: "multiple_credentials" })
   }
-  return /^Bearer +(\S+) *$/i.exec(request.get("authorization") ?? "")?.[1]
+  if (count === 1) return /^Bearer +(\S+) *$/i.exec(request.get("authorization") ?? "")?.[1]
+  const session = sessionOf(request)
+  if (session !== undefined && !["GET", "HEAD"].includes(request.method)) requireSameOrigin(request)
+  return session
 }
 
 /** Whether the call is marked as test traffic. */

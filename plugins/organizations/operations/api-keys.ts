@@ -14,7 +14,7 @@ const Scope = z
 const ApiKey = z.object({
   id: Uuid,
   prefix: z.string().describe("Prefix of the key, to recognize it."),
-  kind: z.enum(["api_key", "token"]),
+  kind: z.enum(["api_key", "token", "session"]).describe("`session`: of a browser that has signed in."),
   name: z.string(),
   role: z.enum(roles),
   scopes: z.array(z.string()).nullable().describe("Scopes of a token; null: everything that the role allows."),
@@ -80,7 +80,7 @@ export const createKey = defineOperation({
 
 export const listKeys = defineOperation({
   name: "api_keys.list",
-  summary: "List the organization's keys and tokens, newest first, including revoked ones.",
+  summary: "List the organization's keys, tokens and sessions of browsers, newest first, including revoked ones.",
   http: { method: "GET", path: "/v1/api-keys" },
   access: { scope: "api_keys:read", role: "admin" },
   hints: { readOnly: true, destructive: false, idempotent: true },
@@ -175,6 +175,12 @@ function refuse(...fields: FieldProblem[]): never {
   })
 }
 
-function shown({ key_id, hash: _hash, organization_id: _organization, ...key }: StoredKey): z.input<typeof ApiKey> {
+function shown({
+  key_id,
+  hash: _hash,
+  organization_id: _organization,
+  signed_in_with: _parent,
+  ...key
+}: StoredKey): z.input<typeof ApiKey> {
   return { ...key, prefix: prefixOf(key.kind, key_id) }
 }

@@ -1,0 +1,178 @@
+// A form for the input of an operation, made of its schema; what is refused stands at its field, in the service's words.
+import { useSignal } from "@preact/signals"
+import type { ClientError } from "#client"
+import { call, type Operation, pathFields, verbOf } from "./api.ts"
+import { Same } from "./same.tsx"
+import { Fields } from "./value.tsx"
+
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly description?: string
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly format?: string
+}
+
+type Given = Readonly<Record<string, string>>
+type Problems = Readonly<Record<string, string>>
+
+export function fieldsOf({ input }: Operation): [name: string, schema: Schema][] {
+  return Object.entries((input as Schema).properties ?? {})
+}
+
+interface FormArgs {
+  readonly operation: Operation
+  /** Fields that are known already, such as those of the path. */
+  readonly known?: Given
+  /** Called when it was done. */
+  readonly onDone?: () => void
+}
+
+export function Form({ operation, known = {}, onDone }: FormArgs) {
+  const given = useSignal<Given>(known)
+  const problems = useSignal<Problems>({})
+  const message = useSignal("")
+  const answer = useSignal<unknown>(undefined)
+  const busy = useSignal(false)
+  const asked = fieldsOf(operation)
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const { input, wrong } = inputOf(asked, given.value)
+    problems.value = wrong
+    if (Object.keys(wrong).length > 0 || busy.value) return
+    if (operation.destructive && !confirm(`${operation.summary}\n\nThis cannot be taken back. Go on?`)) return
+    busy.value = true
+    message.value = ""
+    try {
+      answer.value = await call(operation.name, input)
+      onDone?.()
+    } catch (cause) {
+      const error = cause as ClientError
+      const fields = (error.details?.["fields"] ?? []) as { path: string; message: string }[]
+      problems.value = Object.fromEntries(fields.map((field) => [field.path.split(".")[0] ?? "", field.message]))
+      message.value = error.message
+    } finally {
+      busy.value = false
+    }
+  }
+
+  const required = (operation.input as Schema).required ?? []
+  return (
+    <form onSubmit={(event) => void submit(event)} aria-label={verbOf(operation)} noValidate>
+      <p>{operation.summary}</p>
+      {asked.map(([name, schema]) => (
+        <Field
+          key={name}
+          name={name}
+          schema={schema}
+          text={given.value[name] ?? ""}
+          problem={problems.value[name]}
+          isRequired={required.includes(name)}
+          isFixed={pathFields(operation).includes(name) && known[name] !== undefined}
+          onText={(text) => {
+            given.value = { ...given.value, [name]: text }
+          }}
+        />
+      ))}
+      <button type="submit" disabled={busy.value} class={operation.destructive ? "danger" : ""}>
+        {verbOf(operation)}
+      </button>
+      <p role="status">{message.value}</p>
+      {answer.value !== undefined && (
+        <section aria-label="Answer">
+          <h3>Done</h3>
+          <Fields row={answer.value as Record<string, unknown>} />
+        </section>
+      )}
+      <Same operation={operation} input={inputOf(asked, given.value).input} />
+    </form>
+  )
+}
+
+interface FieldArgs {
+  readonly name: string
+  readonly schema: Schema
+  readonly text: string
+  readonly problem: string | undefined
+  readonly isRequired: boolean
+  readonly isFixed: boolean
+  readonly onText: (text: string) => void
+}
+
+function Field({ name, schema, text, problem, isRequired, isFixed, onText }: FieldArgs) {
+  const id = `field-${name}`
+  const common = {
+    id,
+    value: text,
+    disabled: isFixed,
+    "aria-invalid": problem !== undefined,
+    "aria-describedby": `${id}-about`,
+    onInput: (event: Event) => onText((event.currentTarget as HTMLInputElement).value),
+  }
+  const choices = schema.enum ?? (schema.type === "boolean" ? [true, false] : undefined)
+  const secret = /(?:secret|password|credentials)$/.test(name) && schema.type === "string"
+  return (
+    <div class="field">
+      <label for={id}>
+        {name}
+        {isRequired ? <small> required</small> : null}
+      </label>
+      {choices ? (
+        <select {...common}>
+          <option value="" />
+          {choices.map((choice) => (
+            <option key={String(choice)}>{String(choice)}</option>
+          ))}
+        </select>
+      ) : isText(schema) ? (
+        secret ? (
+          <input type="password" autocomplete="off" {...common} />
+        ) : (
+          <input type="text" autocomplete="off" {...common} />
+        )
+      ) : (
+        <textarea rows={4} spellcheck={false} {...common} />
+      )}
+      <p id={`${id}-about`} class={problem === undefined ? "about" : "problem"}>
+        {problem ?? schema.description ?? ""}
+      </p>
+    </div>
+  )
+}
+
+function typesOf({ type }: Schema): readonly string[] {
+  return typeof type === "string" ? [type] : (type ?? [])
+}
+
+function isText(schema: Schema): boolean {
+  const types = typesOf(schema)
+  return types.length > 0 && types.every((type) => ["string", "integer", "number", "null"].includes(type))
+}
+
+/** Throws where a list or an object is not JSON. */
+function readValue(text: string, schema: Schema): unknown {
+  const types = typesOf(schema)
+  if (schema.type === "boolean") return text === "true"
+  if (types.includes("integer") || types.includes("number")) return Number.isNaN(Number(text)) ? text : Number(text)
+  if (schema.enum || types.includes("string")) return text
+  return JSON.parse(text)
+}
+
+function inputOf(asked: readonly [string, Schema][], given: Given): { input: Record<string, unknown>; wrong: Record<string, string> } {
+  const input: Record<string, unknown> = {}
+  const wrong: Record<string, string> = {}
+  for (const [name, schema] of asked) {
+    const text = given[name] ?? ""
+    if (text === "") continue
+    try {
+      input[name] = readValue(text, schema)
+    } catch {
+      wrong[name] = "This is not JSON; a text stands in double quotes."
+    }
+  }
+  return { input, wrong }
+}

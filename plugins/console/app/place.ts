@@ -1,0 +1,37 @@
+// The place in the console, which is the address: a link opened elsewhere shows the same.
+import { signal } from "@preact/signals"
+
+const root = "/console"
+
+export const place = signal(new URL(location.href))
+
+addEventListener("popstate", () => {
+  place.value = new URL(location.href)
+})
+
+/** Segments after `/console`, decoded. */
+export function segments(): string[] {
+  return place.value.pathname.slice(root.length).split("/").filter(Boolean).map(decodeURIComponent)
+}
+
+export function hrefOf(parts: readonly string[], query: Readonly<Record<string, string>> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== "")
+  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ""
+  return [root, ...parts.map(encodeURIComponent)].join("/") + search
+}
+
+export function go(href: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, "", href)
+  else history.pushState(null, "", href)
+  place.value = new URL(location.href)
+  if (!replace) document.getElementById("main")?.focus()
+}
+
+/** For links within the console: without loading the page again, unless the browser is asked for another window. */
+export function follow(event: MouseEvent): void {
+  const link = (event.target as Element).closest("a")
+  if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+  if (link.origin !== location.origin || !(link.pathname === root || link.pathname.startsWith(`${root}/`))) return
+  event.preventDefault()
+  go(link.href)
+}

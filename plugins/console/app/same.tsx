@@ -1,0 +1,59 @@
+// How the same is done by a command and by HTTP.
+import { useSignal } from "@preact/signals"
+import { type Operation, pathFields } from "./api.ts"
+
+export function Same({ operation, input }: { readonly operation: Operation; readonly input: Readonly<Record<string, unknown>> }) {
+  return (
+    <details class="same">
+      <summary>The same by command and by HTTP</summary>
+      <Copied name="command" text={commandOf(operation, input)} />
+      <Copied name="HTTP" text={curlOf(operation, input)} />
+    </details>
+  )
+}
+
+function Copied({ name, text }: { readonly name: string; readonly text: string }) {
+  const done = useSignal(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    done.value = true
+  }
+  return (
+    <div class="copied">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      <pre tabIndex={0}>{text}</pre>
+      <button type="button" onClick={() => void copy()}>
+        {done.value ? "Copied" : `Copy ${name}`}
+      </button>
+    </div>
+  )
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+const plain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value))
+const shell = (value: unknown) => (/^[\w.@:/-]+$/.test(plain(value)) ? plain(value) : quoted(plain(value)))
+
+/** Fields of the path are arguments; lists, objects and the like go in as a file. */
+export function commandOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
+  const inPath = pathFields(operation)
+  const given = Object.entries(input).filter(([field]) => !inPath.includes(field))
+  const isFlag = ([, value]: [string, unknown]) => typeof value === "string" || typeof value === "number"
+  const flags = given.filter(isFlag).map(([field, value]) => `--${field.replaceAll("_", "-")} ${shell(value)}`)
+  const rest = given.filter((one) => !isFlag(one))
+  const name = operation.name.replaceAll("_", "-").split(".")
+  const words = ["millrace", ...name, ...inPath.filter((field) => field in input).map((field) => shell(input[field])), ...flags]
+  if (rest.length === 0) return words.join(" ")
+  return `echo ${quoted(JSON.stringify(Object.fromEntries(rest)))} | ${words.join(" ")} --file -`
+}
+
+export function curlOf(operation: Operation, input: Readonly<Record<string, unknown>>): string {
+  const { method, path } = operation
+  const inPath = pathFields(operation)
+  const rest = Object.entries(input).filter(([name]) => !inPath.includes(name))
+  const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(plain(input[name] ?? "")))
+  const reads = method === "GET" || method === "DELETE"
+  const query = reads && rest.length > 0 ? `?${new URLSearchParams(rest.map(([name, value]) => [name, plain(value)]))}` : ""
+  const body = reads ? "" : ` -H 'content-type: application/json' -d ${quoted(JSON.stringify(Object.fromEntries(rest)))}`
+  const verb = method === "GET" ? "" : ` -X ${method}`
+  return `curl${verb} ${quoted(location.origin + filled + query)} -H "authorization: Bearer $MILLRACE_KEY"${body}`
+}

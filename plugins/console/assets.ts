@@ -1,0 +1,36 @@
+// The app's scripts and style: built once in memory from the sources in a clone, read as packing built them otherwise.
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { token } from "#core"
+import { buildApp } from "./build-app.ts"
+
+/** Texts by file name; names hold a hash of their content. */
+export type Assets = ReadonlyMap<string, string>
+
+export interface ConsoleAssets {
+  /** Built or read at the first call. */
+  load(): Promise<Assets>
+}
+
+export const ConsoleAssets = token<ConsoleAssets>("console assets")
+
+const packed = fileURLToPath(new URL("./built", import.meta.url))
+
+export function createAssets(): ConsoleAssets {
+  let loading: Promise<Assets> | undefined
+  return {
+    load() {
+      loading ??= read().catch((error: unknown) => {
+        loading = undefined
+        throw error
+      })
+      return loading
+    },
+  }
+}
+
+async function read(): Promise<Assets> {
+  if (!existsSync(packed)) return await buildApp()
+  return new Map(readdirSync(packed).map((name) => [name, readFileSync(join(packed, name), "utf8")]))
+}

@@ -1,0 +1,55 @@
+// What the console knows of the API: the operations as they are declared, without what only programs need.
+import { token } from "#core"
+import { type Declarations, Operations, wireSchema } from "#core/engine"
+
+export interface Catalog {
+  /** JSON of CatalogOperation[]; made at the first call. */
+  text(): string
+}
+
+/** An operation, as the app reads it. */
+export interface CatalogOperation {
+  readonly name: string
+  readonly summary: string
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  readonly path: string
+  readonly role: string
+  readonly readOnly: boolean
+  readonly destructive: boolean
+  readonly repeatable: boolean
+  readonly streams: boolean
+  /** Fields that a list shows first. */
+  readonly columns: readonly string[]
+  /** JSON Schema. */
+  readonly input: object
+  /** Names of the answer's fields, with their types. */
+  readonly output: Readonly<Record<string, string>>
+}
+
+export const Catalog = token<Catalog>("console catalog")
+
+export function createCatalog(declared: Declarations): Catalog {
+  let made: string | undefined
+  return { text: () => (made ??= JSON.stringify(operationsOf(declared))) }
+}
+
+function operationsOf(declared: Declarations): CatalogOperation[] {
+  const operations = declared.items(Operations).filter(({ access }) => !access.staff)
+  return operations.map(({ name, summary, http, access, hints, streams, columns = [], input, output }) => {
+    const answer = streams ? {} : ((wireSchema(output, "output")["properties"] ?? {}) as Record<string, { type?: unknown }>)
+    return {
+      name,
+      summary,
+      method: http.method,
+      path: http.path,
+      role: access.role,
+      readOnly: hints.readOnly,
+      destructive: hints.destructive,
+      repeatable: hints.readOnly || hints.idempotent,
+      streams: streams !== undefined,
+      columns,
+      input: wireSchema(input, "input"),
+      output: Object.fromEntries(Object.entries(answer).map(([field, { type }]) => [field, typeof type === "string" ? type : ""])),
+    }
+  })
+}
