@@ -174,7 +174,13 @@ export type Operations = {
   "leads.set_settings": typeof import("../plugins/leads/operations/by-hand.ts").setSettings
   "leads.split": typeof import("../plugins/leads/operations/by-hand.ts").splitLead
   "leads.timeline": typeof import("../plugins/leads/operations/leads.ts").getTimeline
-  "managed_organizations.list": typeof import("../plugins/organizations/operations/identity.ts").listManaged
+  "managed_organizations.accept": typeof import("../plugins/organizations/operations/managed.ts").acceptManager
+  "managed_organizations.adopt": typeof import("../plugins/organizations/operations/managed.ts").adoptManaged
+  "managed_organizations.end": typeof import("../plugins/organizations/operations/managed.ts").endManaged
+  "managed_organizations.invite": typeof import("../plugins/organizations/operations/managed.ts").inviteManaged
+  "managed_organizations.list": typeof import("../plugins/organizations/operations/managed.ts").listManaged
+  "managed_organizations.list_invitations": typeof import("../plugins/organizations/operations/managed.ts").listInvitations
+  "managed_organizations.revoke_invitation": typeof import("../plugins/organizations/operations/managed.ts").revokeInvitation
   "me.get": typeof import("../plugins/organizations/operations/identity.ts").getMe
   "members.list": typeof import("../plugins/organizations/operations/identity.ts").listMembers
   "members.set_staff": typeof import("../plugins/organizations/operations/staff.ts").setStaff
@@ -406,7 +412,13 @@ export const routes: { readonly [Name in keyof Operations]: ClientRoute } = {
   "leads.set_settings": { method: "PUT", path: "/v1/lead-settings", repeatable: true },
   "leads.split": { method: "POST", path: "/v1/leads/{lead_id}/split", keyed: true },
   "leads.timeline": { method: "GET", path: "/v1/leads/{lead_id}/timeline", repeatable: true, list: "timeline" },
+  "managed_organizations.accept": { method: "POST", path: "/v1/managed-organizations-accept", keyed: true },
+  "managed_organizations.adopt": { method: "POST", path: "/v1/managed-organizations-adopt", keyed: true },
+  "managed_organizations.end": { method: "DELETE", path: "/v1/managed-organizations/{organization}", repeatable: true },
+  "managed_organizations.invite": { method: "POST", path: "/v1/managed-organization-invitations", keyed: true },
   "managed_organizations.list": { method: "GET", path: "/v1/managed-organizations", repeatable: true },
+  "managed_organizations.list_invitations": { method: "GET", path: "/v1/managed-organization-invitations", repeatable: true, list: "invitations" },
+  "managed_organizations.revoke_invitation": { method: "DELETE", path: "/v1/managed-organization-invitations/{id}", repeatable: true },
   "me.get": { method: "GET", path: "/v1/me", repeatable: true },
   "members.list": { method: "GET", path: "/v1/members", repeatable: true, list: "members" },
   "members.set_staff": { method: "PUT", path: "/v1/members/{user_id}/staff", repeatable: true },

@@ -20,6 +20,8 @@ export interface Caller {
   /** The organization the call acts in; every read and write stays inside it. */
   readonly organization: { readonly id: string; readonly slug: string; readonly name: string }
   readonly role: Role
+  /** The organization whose credential it is, where that one manages the one it acts in. */
+  readonly manager?: { readonly id: string; readonly slug: string; readonly name: string }
   /** Scopes of a scoped token; undefined for an API key, which has every scope that its role allows. */
   readonly scopes: ReadonlySet<string> | undefined
   readonly credential: {

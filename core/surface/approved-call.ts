@@ -38,6 +38,7 @@ export const approvedCall = defineJob({
     const caller: Caller = {
       organization: asked.organization,
       role: decision.role === undefined || roleAtLeast(decision.role, asked.role) ? asked.role : decision.role,
+      ...(asked.manager ? { manager: asked.manager } : {}),
       scopes: undefined,
       credential: { ...asked.credential, kind: "internal" },
       user: asked.user ?? undefined,

@@ -16,6 +16,7 @@ const AuditEntry = z
     actor: z.object({
       credential_id: z.string().describe("The key or token used."),
       user_id: Uuid.nullable().describe("Owner of that key; null for a service principal."),
+      organization_id: Uuid.nullable().describe("The organization that acted here as its manager; null for the organization itself."),
       surface: z.enum(["rest", "mcp", "live", "internal"]).describe("Commands and the client use REST."),
     }),
     operation: z.string(),
@@ -79,5 +80,15 @@ export const listAuditLog = defineOperation({
 
 function shown(record: AuditRecord): z.input<typeof AuditEntry> {
   const { id, at, actor, operation, target, changes, writes = [], more_writes = 0, request_id } = record
-  return { id, at, actor, operation, target, changes, writes, more_writes, request_id }
+  return {
+    id,
+    at,
+    actor: { ...actor, organization_id: actor.organization_id ?? null },
+    operation,
+    target,
+    changes,
+    writes,
+    more_writes,
+    request_id,
+  }
 }

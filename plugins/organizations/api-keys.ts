@@ -16,6 +16,8 @@ export interface NewKey {
   readonly manager?: boolean
   /** Maker; null for a service principal. */
   readonly user: string | null
+  /** The managing organization whose credential makes it. */
+  readonly managerId?: string | undefined
   /** RFC 3339. */
   readonly expiresAt?: string | null
   /** Of a session: public part of the key that signed in. */
@@ -60,6 +62,7 @@ export function createApiKeys({ store, invalidation, clock, ids, organizations }
         manager: wanted.manager ?? false,
         user_id: wanted.user,
         ...(wanted.signedInWith === undefined ? {} : { signed_in_with: wanted.signedInWith }),
+        manager_id: wanted.managerId ?? null,
         created_at: timestamp(clock.now()),
         expires_at: wanted.expiresAt ?? null,
         last_used_at: null,

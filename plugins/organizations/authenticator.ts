@@ -85,10 +85,12 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
         })
       }
       const user = key.user_id === null ? undefined : await organizations.user(key.user_id)
+      const manager = await managerOf(organizations, one, organization)
       use.note(owner, key)
       return {
         organization: { id: organization.id, slug: organization.slug, name: organization.name },
         role,
+        ...(manager ? { manager } : {}),
         // Every key may ask who it is.
         scopes: key.scopes ? new Set([...key.scopes, "me:read"]) : undefined,
         credential: { id: key.id, kind: key.kind, manager: key.manager, expires_at: key.expires_at },
@@ -99,6 +101,18 @@ export function createAuthenticator({ store, invalidation, clock, organizations,
       }
     },
   }
+}
+
+/** The key's own organization, where the key acts in the other one only as its manager. */
+async function managerOf(
+  organizations: Organizations,
+  { key, owner }: KnownKey,
+  organization: Organization,
+): Promise<NonNullable<Caller["manager"]> | undefined> {
+  if (organization.id === owner) return undefined
+  if (key.user_id !== null && (await organizations.membership(organization.id, key.user_id))) return undefined
+  const found = await organizations.byId(owner)
+  return found && { id: found.id, slug: found.slug, name: found.name }
 }
 
 /** What the key's maker, or a service principal, may do in the organization at most; undefined: it is out of reach. */

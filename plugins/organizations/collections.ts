@@ -9,8 +9,8 @@ export interface Organization extends Document {
   /** IANA name; what is scheduled for it at times of day is scheduled in this zone. */
   time_zone: string
   created_at: string
-  /** The organization that manages this one, and the most its keys may do here; null: nobody does. */
-  managed_by: { id: string; role: Role; since: string } | null
+  /** The organization that manages this one, the most its keys may do here, and how many keys it made here (null: not counted yet); null: nobody does. */
+  managed_by: { id: string; role: Role; since: string; made_keys: number | null } | null
 }
 
 export interface User extends Document {
@@ -44,6 +44,8 @@ export interface StoredKey extends Document {
   user_id: string | null
   /** Of a session: public part of the key that signed in, whose end ends it. */
   signed_in_with?: string
+  /** The managing organization whose credential made it here; it ends with that management. */
+  manager_id: string | null
   created_at: string
   expires_at: string | null
   last_used_at: string | null
@@ -69,7 +71,11 @@ export const OrganizationsCollection = defineCollection<Organization>()({
   scope: "global",
   times: ["created_at", "managed_by.since"],
   indexes: [{ fields: ["slug"], unique: true }, { fields: ["managed_by.id"], sparse: true }, { fields: ["created_at"] }],
-  restore: (organization) => ({ ...organization, time_zone: organization.time_zone ?? "UTC" }),
+  restore: ({ managed_by, ...organization }) => ({
+    ...organization,
+    time_zone: organization.time_zone ?? "UTC",
+    managed_by: managed_by && { ...managed_by, made_keys: managed_by.made_keys ?? null },
+  }),
 })
 
 export const UsersCollection = defineCollection<User>()({
@@ -91,6 +97,24 @@ export const KeysCollection = defineCollection<StoredKey>()({
   scope: "organization",
   times: ["created_at", "expires_at", "last_used_at", "revoked_at"],
   indexes: [{ fields: ["key_id"], unique: true }],
+  restore: (key) => ({ ...key, manager_id: key.manager_id ?? null }),
+})
+
+/** An offer to manage an organization; any owner of one takes it by its code, from whose hash `id` follows. */
+export interface Invitation extends Document {
+  manager_id: string
+  role: Role
+  note: string
+  created_at: string
+  expires_at: string
+}
+
+export const InvitationsCollection = defineCollection<Invitation>()({
+  name: "management_invitations",
+  scope: "global",
+  times: ["created_at", "expires_at"],
+  indexes: [{ fields: ["manager_id", "-id"] }],
+  expires: "expires_at",
 })
 
 export const KeyOwnersCollection = defineCollection<KeyOwner>()({ name: "api_key_owners", scope: "global", times: [], indexes: [] })

@@ -1,5 +1,6 @@
 // The organizations there are and who belongs to them, read through a cache that other nodes' changes empty.
 import {
+  allKeys,
   type CacheInvalidation,
   type Clock,
   derivedUuid,
@@ -11,7 +12,7 @@ import {
   token,
   type UnitOfWork,
 } from "#core"
-import type { Role } from "#core/engine"
+import { credentialsTopic, type Role } from "#core/engine"
 import {
   type Membership,
   MembershipsCollection,
@@ -51,8 +52,10 @@ export interface Organizations {
   setStaff(work: UnitOfWork, user: string, staff: boolean): void
   /** Runs when an organization's time zone changes, in the same unit of work. To be called while services are created. */
   onTimeZone(hook: TimeZoneHook): void
-  /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. */
-  setManager(work: UnitOfWork, managed: string, manager: { id: string; role: Role } | null): void
+  /** Stages that an organization is managed by another, whose keys get `role` there at most; null ends it. The commit is `aborted` where `before` is not what there was. */
+  setManager(work: UnitOfWork, managed: string, manager: { id: string; role: Role } | null, before?: Organization["managed_by"]): void
+  /** Counts a key that the manager makes; the commit is `aborted` where it does not manage the organization. */
+  countKey(work: UnitOfWork, managed: string, manager: string): void
 }
 
 /** As many as one mail has recipients. */
@@ -161,11 +164,19 @@ export function createOrganizations({ store, invalidation, clock, ids, staff }: 
       changed(work, user)
     },
     onTimeZone: (hook) => void hooks.push(hook),
-    setManager(work, managed, manager) {
+    countKey(work, managed, manager) {
+      work.in(OrganizationsCollection).update(managed, { $inc: { "managed_by.made_keys": 1 } }, { where: { "managed_by.id": manager } })
+    },
+    setManager(work, managed, manager, before) {
       if (manager?.id === managed) throw new Error("An organization cannot manage itself.")
-      const managed_by = manager ? { ...manager, since: timestamp(clock.now()) } : null
-      work.in(OrganizationsCollection).update(managed, { $set: { managed_by } })
+      const managed_by = manager ? { ...manager, since: timestamp(clock.now()), made_keys: 0 } : null
+      const link = before && { "managed_by.id": before.id, "managed_by.made_keys": before.made_keys }
+      work
+        .in(OrganizationsCollection)
+        .update(managed, { $set: { managed_by } }, before === undefined ? {} : { where: link ?? { managed_by: null } })
       changed(work, managed)
+      // Live connections of the manager's keys end too; each is looked at again.
+      if (manager === null) invalidation.announce(work, credentialsTopic, allKeys, { settled: true })
     },
   }
 }

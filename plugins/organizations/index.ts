@@ -5,6 +5,7 @@ import { Authenticator, Listening, ViewerTokens } from "#core/engine"
 import { ApiKeys, createApiKeys } from "./api-keys.ts"
 import { createAuthenticator } from "./authenticator.ts"
 import {
+  InvitationsCollection,
   KeyOwnersCollection,
   KeysCollection,
   MembershipsCollection,
@@ -17,8 +18,18 @@ import { Bootstrap, FirstStart } from "./first-start.ts"
 import { greeting } from "./greeting.ts"
 import { generateKey } from "./key-format.ts"
 import { createKeyUse, type KeyUse } from "./key-use.ts"
+import { Management, ManagementToken } from "./management.ts"
 import { createKey, listKeys, revokeKey } from "./operations/api-keys.ts"
-import { getMe, listManaged, listMembers } from "./operations/identity.ts"
+import { getMe, listMembers } from "./operations/identity.ts"
+import {
+  acceptManager,
+  adoptManaged,
+  endManaged,
+  inviteManaged,
+  listInvitations,
+  listManaged,
+  revokeInvitation,
+} from "./operations/managed.ts"
 import { getOrganization, updateOrganization } from "./operations/organization.ts"
 import { setStaff } from "./operations/staff.ts"
 import { createViewerSession } from "./operations/viewer-sessions.ts"
@@ -63,9 +74,11 @@ export default definePlugin({
       KeysCollection,
       KeyOwnersCollection,
       SigningKeysCollection,
+      InvitationsCollection,
     )
     reg.rehearsal({ name: "organization", run: rehearsedOrganization })
     reg.operations(createKey, listKeys, revokeKey, getMe, listMembers, listManaged, createViewerSession)
+    reg.operations(inviteManaged, listInvitations, revokeInvitation, acceptManager, adoptManaged, endManaged)
     reg.operations(getOrganization, updateOrganization, setStaff)
 
     reg.provide(Directory, {
@@ -87,6 +100,10 @@ export default definePlugin({
     })
     // Services that inject Organizations start after the first start, and so find one.
     reg.provide(Organizations, { inject: { directory: Directory, bootstrap: Bootstrap }, create: ({ directory }) => directory })
+    reg.provide(ManagementToken, {
+      inject: { store: Store, clock: Clock, organizations: Organizations, keys: ApiKeys },
+      create: (deps) => new Management(deps),
+    })
     reg.provide(KeyUses, {
       inject: { works: UnitsOfWork, clock: Clock, log: Log },
       create: createKeyUse,

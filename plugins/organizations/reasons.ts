@@ -40,6 +40,21 @@ export const reasons = defineReasons({
     summary: "This credential has no access to the organization.",
     remedy: "Choose an organization that the key can act in.",
   },
+  invitation_not_found: {
+    code: "not_found",
+    summary: "No invitation has this code or id: it was accepted, revoked, or has expired.",
+    remedy: "Ask the manager for another.",
+  },
+  already_managed: {
+    code: "failed_precondition",
+    summary: "Another organization manages this one, or they would manage each other or themselves.",
+    remedy: "End the management that there is.",
+  },
+  acts_for_client: {
+    code: "permission_denied",
+    summary: "A credential that acts in a managed organization cannot decide who manages whom there.",
+    remedy: "Use a key of the organization itself.",
+  },
   unknown_credential: { code: "unauthenticated", summary: "The key is not known.", remedy: "Create a key with `POST /v1/api-keys`." },
 })
 

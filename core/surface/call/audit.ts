@@ -11,7 +11,8 @@ import { difference, summary } from "./audit-difference.ts"
 /** One change, as the audit log keeps it. */
 export interface AuditRecord extends Document {
   at: string
-  actor: { credential_id: string; user_id: string | null; surface: Surface }
+  /** `organization_id`: of the manager, where the call came from the organization that manages this one; undefined in older records. */
+  actor: { credential_id: string; user_id: string | null; organization_id?: string | null; surface: Surface }
   operation: string
   /** Path parameters. */
   target: Json
@@ -136,7 +137,12 @@ export function audit(args: {
   work.in(AuditLog, caller.organization.id).insert({
     id: args.id,
     at: timestamp(args.now),
-    actor: { credential_id: caller.credential.id, user_id: caller.user?.id ?? null, surface: caller.surface },
+    actor: {
+      credential_id: caller.credential.id,
+      user_id: caller.user?.id ?? null,
+      organization_id: caller.manager?.id ?? null,
+      surface: caller.surface,
+    },
     operation: operation.name,
     target: summary(Object.fromEntries(fields.filter(([name]) => named.has(name)))),
     changes: summary(Object.fromEntries(asked), operation.secretOutput),

@@ -23,6 +23,7 @@ export const approvedCallJob = {
     caller: z.object({
       organization: z.object({ id: z.string(), slug: z.string(), name: z.string() }),
       role: z.enum(roles),
+      manager: z.object({ id: z.string(), slug: z.string(), name: z.string() }).nullish(),
       credential: z.object({ id: z.string(), manager: z.boolean() }),
       user: z.object({ id: z.string(), email: z.string(), staff: z.boolean() }).nullable(),
       request_id: z.string(),
@@ -82,6 +83,7 @@ export async function heldBack({ operation, caller, input, work }: GatedCall, ga
     caller: {
       organization: caller.organization,
       role: caller.role,
+      manager: caller.manager ?? null,
       credential: { id, manager },
       user: caller.user ?? null,
       request_id: caller.requestId,

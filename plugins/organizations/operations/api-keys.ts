@@ -52,7 +52,7 @@ export const createKey = defineOperation({
   hints: { readOnly: false, destructive: false, idempotent: false },
   input: CreateInput,
   output: ApiKey.extend({ secret: z.string().describe("The key itself, shown once.") }),
-  errors: ["invalid_argument", "permission_denied"],
+  errors: ["invalid_argument", "permission_denied", "aborted"],
   examples: [
     { input: { name: "Website" } },
     { title: "A token that reads datasets", input: { name: "Reports", kind: "token", scopes: ["datasets:read"] } },
@@ -73,7 +73,10 @@ export const createKey = defineOperation({
       manager: input.manager,
       user: member?.user_id ?? null,
       expiresAt: input.expires_at ?? null,
+      managerId: caller.manager?.id,
     })
+    // Not where the management ends meanwhile, nor unseen by its end, which revokes what it finds.
+    if (caller.manager) deps.organizations.countKey(work, caller.organization.id, caller.manager.id)
     return { ...shown(stored), secret: text }
   },
 })
@@ -180,6 +183,7 @@ function shown({
   hash: _hash,
   organization_id: _organization,
   signed_in_with: _parent,
+  manager_id: _manager,
   ...key
 }: StoredKey): z.input<typeof ApiKey> {
   return { ...key, prefix: prefixOf(key.kind, key_id) }

@@ -1,8 +1,8 @@
-// Who is calling, who else belongs to the organization, and which organizations it manages.
+// Who is calling, and who else belongs to the organization.
 import { z } from "zod"
-import { type Caller, defineOperation, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
+import { defineOperation, Pager, pageInput, Store, Timestamp, Uuid } from "#core"
 import { roles } from "#core/engine"
-import { MembershipsCollection, type Organization, UsersCollection } from "../collections.ts"
+import { MembershipsCollection, UsersCollection } from "../collections.ts"
 import { Organizations } from "../directory.ts"
 
 const OrganizationName = z.object({ id: Uuid, slug: z.string(), name: z.string() })
@@ -67,45 +67,3 @@ export const listMembers = defineOperation({
     return { members, next_cursor: page.next_cursor }
   },
 })
-
-export const listManaged = defineOperation({
-  name: "managed_organizations.list",
-  summary: "List the managed organizations, and those of the caller that could be adopted.",
-  http: { method: "GET", path: "/v1/managed-organizations" },
-  access: { scope: "managed_organizations:read", role: "guest" },
-  hints: { readOnly: true, destructive: false, idempotent: true },
-  input: z.strictObject({}),
-  output: z.object({
-    organizations: z.array(OrganizationName.extend({ role: z.string(), created_at: z.string() })),
-    adoptable_organizations: z.array(OrganizationName),
-  }),
-  errors: [],
-  inject: { organizations: Organizations },
-  async handle({ caller, deps }) {
-    const managed = await deps.organizations.managedBy(caller.organization.id)
-    return {
-      organizations: managed.map(({ id, slug, name, managed_by }) => ({
-        id,
-        slug,
-        name,
-        role: managed_by?.role ?? "",
-        created_at: managed_by?.since ?? "",
-      })),
-      adoptable_organizations: (await adoptable(caller, deps.organizations)).map(({ id, slug, name }) => ({ id, slug, name })),
-    }
-  },
-})
-
-/** What the caller's user owns and nobody manages. None for service principals and guests (specification 2.6). */
-async function adoptable(caller: Caller, organizations: Organizations): Promise<Organization[]> {
-  if (!caller.user || caller.credential.manager || caller.role === "guest") return []
-  const user = await organizations.user(caller.user.id)
-  const found: Organization[] = []
-  for (const id of user?.organization_ids ?? []) {
-    if (id === caller.organization.id) continue
-    const membership = await organizations.membership(id, caller.user.id)
-    const organization = membership?.role === "owner" ? await organizations.byId(id) : undefined
-    if (organization && organization.managed_by === null) found.push(organization)
-  }
-  return found
-}

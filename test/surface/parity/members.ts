@@ -16,6 +16,9 @@ export interface Member {
   readonly key: string
 }
 
+/** What the slugs of organizations end with that a member owns besides. */
+export const ownedClients = ["one", "two", "three"] as const
+
 export type Answers = Record<string, unknown>
 
 /** An organization a slug, each with an owner who is staff and a key of theirs. */
@@ -27,6 +30,11 @@ export function members({ host }: ParityFixture, slugs: readonly string[]): Prom
         const organization = await organizations.create(work, { name: slug, slug })
         const user = organizations.addUser(work, { email: `ada@${slug}.test`, name: "Ada", staff: true })
         organizations.addMember(work, organization.id, user.id, "owner")
+        // Others of theirs, that could be managed: one for each example.
+        for (const client of ownedClients) {
+          const { id } = organizations.create(work, { name: `${slug} ${client}`, slug: `${slug}-${client}` })
+          organizations.addMember(work, id, user.id, "owner")
+        }
         const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user: user.id } as const
         return { organization, key: keys.mint(work, organization.id, wanted).text }
       }),

@@ -2,7 +2,7 @@
 // surface can be held against what another answers.
 import type { OperationExample } from "../../../core/contract/example.ts"
 import type { ParityFixture } from "./fixture.ts"
-import { type Answers, giving, type Member, members } from "./members.ts"
+import { type Answers, giving, type Member, members, ownedClients } from "./members.ts"
 import { Sameness } from "./sameness.ts"
 import { type SurfaceName, surfaceNames } from "./surfaces.ts"
 
@@ -25,7 +25,10 @@ export async function quartet(fixture: ParityFixture, example: OperationExample 
   const given = await Promise.all(four.map((member) => giving(fixture, member, example?.given)))
   return four.map((member, index) => {
     const names = (["id", "slug"] as const).map((name) => [four[0]?.organization[name] ?? "", member.organization[name]] as const)
-    const sameness = new Sameness(names)
+    const clients = ownedClients.map(
+      (client) => [`${four[0]?.organization.slug}-${client}`, `${member.organization.slug}-${client}`] as const,
+    )
+    const sameness = new Sameness([...names, ...clients])
     const difference = sameness.difference(given[0], given[index])
     if (difference) throw new Error(`The same given calls were answered differently: ${difference}`)
     return { ...member, surface: surfaceNames[index] ?? "rest", given: given[index] ?? {}, sameness }

@@ -1,0 +1,98 @@
+// Which organization manages which: offered by invitation, taken by an owner, adopted by an owner of both, and ended by
+// either side. An end reaches every node before it is answered, with the keys that the manager made.
+import { createHash, randomBytes } from "node:crypto"
+import { AppError, type Clock, derivedUuid, type Store, timestamp, token, type UnitOfWork } from "#core"
+import type { Role } from "#core/engine"
+import type { ApiKeys } from "./api-keys.ts"
+import { type Invitation, InvitationsCollection, KeysCollection, type Organization, OrganizationsCollection } from "./collections.ts"
+import type { Organizations } from "./directory.ts"
+
+const codePrefix = "mr_invite_"
+const invitationMs = 14 * 86_400_000
+
+interface ManagementDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly organizations: Organizations
+  readonly keys: ApiKeys
+}
+
+export class Management {
+  readonly #deps: ManagementDeps
+
+  constructor(deps: ManagementDeps) {
+    this.#deps = deps
+  }
+
+  /** Stages an invitation; the code is shown once and kept nowhere. */
+  invite(work: UnitOfWork, manager: string, given: Pick<Invitation, "role" | "note">): { invitation: Invitation; code: string } {
+    const code = `${codePrefix}${randomBytes(24).toString("base64url")}`
+    const now = this.#deps.clock.now()
+    const invitation: Invitation = {
+      ...given,
+      id: invitationId(code),
+      manager_id: manager,
+      created_at: timestamp(now),
+      expires_at: timestamp(now + invitationMs),
+    }
+    work.in(InvitationsCollection).insert(invitation)
+    return { invitation, code }
+  }
+
+  /** An invitation of this manager; throws `not_found` also for another's. */
+  async invitation(manager: string, id: string): Promise<Invitation> {
+    return this.#valid(await this.#deps.store.open(InvitationsCollection).get(id), (one) => one.manager_id === manager)
+  }
+
+  /** Stages that the organization is managed as the invitation says, which is used up. */
+  async accept(work: UnitOfWork, organization: Organization, code: string): Promise<{ manager: Organization; role: Role; at: string }> {
+    const found = await this.#deps.store.open(InvitationsCollection).get(invitationId(code))
+    const { id, manager_id, role } = this.#valid(found, () => true)
+    const manager = await this.#deps.organizations.byId(manager_id)
+    if (!manager) throw noInvitation()
+    const at = this.link(work, manager, organization, role)
+    work.in(InvitationsCollection).remove(id)
+    return { manager, role, at }
+  }
+
+  /** Stages that one organization manages another, and returns since when. Throws `failed_precondition` where that one is managed, or they would manage each other. */
+  link(work: UnitOfWork, manager: Organization, managed: Organization, role: Role): string {
+    const problem =
+      manager.id === managed.id
+        ? "An organization cannot manage itself."
+        : managed.managed_by !== null
+          ? `The organization "${managed.slug}" is managed already; end that first.`
+          : manager.managed_by?.id === managed.id
+            ? `The organization "${managed.slug}" manages this one; they cannot manage each other.`
+            : undefined
+    if (problem !== undefined) throw new AppError("failed_precondition", problem, { reason: "already_managed" })
+    this.#deps.organizations.setManager(work, managed.id, { id: manager.id, role }, null)
+    return timestamp(this.#deps.clock.now())
+  }
+
+  /** Stages the end of what there is between the two, and of the keys that the manager made. */
+  async end(work: UnitOfWork, managed: Organization, manager: string): Promise<void> {
+    const { store, keys, organizations } = this.#deps
+    // As stored, and before the keys are read: one that is made meanwhile has this commit made again.
+    const before = (await store.open(OrganizationsCollection).get(managed.id))?.managed_by
+    if (before?.id === manager) organizations.setManager(work, managed.id, null, before)
+    const made = store.open(KeysCollection, managed.id).stream({ manager_id: manager, revoked_at: null })
+    for await (const key of made) keys.revoke(work, managed.id, key)
+  }
+
+  #valid(found: Invitation | undefined, fits: (invitation: Invitation) => boolean): Invitation {
+    if (found && fits(found) && Date.parse(found.expires_at) > this.#deps.clock.now()) return found
+    throw noInvitation()
+  }
+}
+
+function noInvitation(): AppError {
+  const message = "This invitation does not exist: it was accepted, revoked, or has expired. Ask the manager for another."
+  return new AppError("not_found", message, { reason: "invitation_not_found" })
+}
+
+function invitationId(code: string): string {
+  return derivedUuid("management invitation", createHash("sha256").update(code).digest("hex"))
+}
+
+export const ManagementToken = token<Management>("Management")

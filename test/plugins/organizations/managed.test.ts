@@ -1,0 +1,136 @@
+// Links between organizations: how they come about, how far they reach, and how they end.
+import { expect } from "chai"
+import { io } from "socket.io-client"
+import { UnitsOfWork } from "#core"
+import type { Role } from "#core/engine"
+import { type TestHost, testHost } from "#core/testing"
+import { ApiKeys, Organizations } from "../../../plugins/organizations/index.ts"
+
+interface Refusal {
+  readonly code: string
+  readonly details: { readonly reason?: string }
+}
+interface Owned {
+  readonly id: string
+  readonly slug: string
+  readonly key: string
+}
+
+describe("managed organizations", () => {
+  let host: TestHost
+  let ada: string
+  before(async () => {
+    host = await testHost()
+    ada = await host.get(UnitsOfWork).run((work) => host.get(Organizations).addUser(work, { email: "ada@example.com" }).id)
+  })
+  after(() => host.stop())
+
+  /** An organization that the user owns, with a key of theirs. */
+  const owned = (slug: string, user = ada): Promise<Owned> =>
+    host.get(UnitsOfWork).run((work) => {
+      const { id } = host.get(Organizations).create(work, { name: slug, slug })
+      host.get(Organizations).addMember(work, id, user, "owner")
+      const wanted = { name: "k", kind: "api_key", role: "owner", scopes: null, user } as const
+      return { id, slug, key: host.get(ApiKeys).mint(work, id, wanted).text }
+    })
+  const serviceKey = (organization: string, role: Role, manager = false) =>
+    host.get(UnitsOfWork).run((work) => {
+      const wanted = { name: "s", kind: "api_key", role, scopes: null, user: null, manager } as const
+      return host.get(ApiKeys).mint(work, organization, wanted).text
+    })
+  const adopt = (manager: Owned, organization: string, role: Role = "member") =>
+    host.api<Refusal>("POST", "/v1/managed-organizations-adopt", { organization, role }, { key: manager.key })
+  const end = (key: string, organization: string) =>
+    host.api<Refusal>("DELETE", `/v1/managed-organizations/${organization}`, undefined, { key })
+  const inside = (key: string, organization: string) => ({ key, headers: { "x-organization-id": organization } })
+
+  it("are adopted by an owner of both, and of nobody else", async () => {
+    const [agency, shop] = [await owned("agency"), await owned("shop")]
+    const stranger = await host.get(UnitsOfWork).run((work) => host.get(Organizations).addUser(work, { email: "s@example.com" }).id)
+    const foreign = await owned("foreign", stranger)
+    for (const reference of [foreign.slug, foreign.id, "nowhere"]) {
+      const refused = await adopt(agency, reference)
+      expect([refused.status, refused.body.details.reason]).to.deep.equal([404, "organization_not_accessible"])
+    }
+    expect((await adopt(agency, shop.slug)).status).to.equal(200)
+    for (const again of [await adopt(agency, shop.slug), await adopt(shop, agency.slug), await adopt(agency, agency.slug)])
+      expect(again.body.details.reason).to.equal("already_managed")
+    expect((await end(foreign.key, shop.slug)).status).to.equal(404)
+  })
+
+  it("are reached by manager keys alone, and as far as the link's role", async () => {
+    const [agency, shop] = [await owned("agency-2"), await owned("shop-2")]
+    await adopt(agency, shop.slug, "guest")
+    const [manager, plain] = [await serviceKey(agency.id, "admin", true), await serviceKey(agency.id, "admin")]
+    expect((await host.api("GET", "/v1/datasets", undefined, inside(manager, shop.slug))).status).to.equal(200)
+    const writes = await host.api<Refusal>("POST", "/v1/datasets", { name: "Leads" }, inside(manager, shop.slug))
+    expect([writes.status, writes.body.details.reason]).to.deep.equal([403, "role_too_low"])
+    expect((await host.api("GET", "/v1/datasets", undefined, inside(plain, shop.slug))).status).to.equal(404)
+    for (const [method, path, body] of [
+      ["POST", "/v1/managed-organization-invitations", { role: "admin" }],
+      ["DELETE", `/v1/managed-organizations/${shop.slug}`, undefined],
+    ] as const) {
+      const refused = await host.api<Refusal>(method, path, body, { key: manager })
+      expect([refused.status, refused.body.details.reason]).to.deep.equal([403, "acts_for_client"])
+    }
+  })
+
+  it("end from either side, with the live connections of the manager's keys", async () => {
+    const [agency, shop] = [await owned("agency-3"), await owned("shop-3")]
+    const manager = await serviceKey(agency.id, "admin", true)
+    for (const [key, other] of [
+      [agency.key, shop.slug],
+      [shop.key, agency.slug],
+    ] as const) {
+      await adopt(agency, shop.slug)
+      const auth = { token: manager, organization: shop.slug }
+      const socket = io(host.url, { path: "/live", auth, reconnection: false, forceNew: true, transports: ["websocket"] })
+      await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("connect_error", reject))
+      const dropped = new Promise<void>((resolve) => socket.once("disconnect", () => resolve()))
+      expect((await end(key, other)).status).to.equal(200)
+      await dropped
+      socket.close()
+      expect((await host.api("GET", "/v1/me", undefined, inside(manager, shop.slug))).status).to.equal(404)
+      expect((await end(key, other)).body.details.reason).to.equal("organization_not_accessible")
+    }
+  })
+
+  it("keep no key that a manager makes while the link ends", async () => {
+    const [agency, shop] = [await owned("agency-4"), await owned("shop-4")]
+    const manager = await serviceKey(agency.id, "admin", true)
+    for (let round = 0; round < 5; round++) {
+      await adopt(agency, shop.slug, "admin")
+      const wanted = { name: `left ${round}`, role: "member" }
+      const [made, ended] = await Promise.all([
+        host.api<{ secret: string }>("POST", "/v1/api-keys", wanted, inside(manager, shop.slug)),
+        end(shop.key, agency.slug),
+      ])
+      if (ended.status === 409) await end(shop.key, agency.slug)
+      if (made.status === 200) expect((await host.api("GET", "/v1/me", undefined, { key: made.body.secret })).status).to.equal(401)
+      else expect([404, 409]).to.include(made.status)
+    }
+  })
+
+  it("are invited for two weeks, unless the invitation is revoked", async () => {
+    const [agency, shop] = [await owned("agency-5"), await owned("shop-5")]
+    const invite = async () =>
+      (
+        await host.api<{ id: string; code: string }>(
+          "POST",
+          "/v1/managed-organization-invitations",
+          { role: "member" },
+          { key: agency.key },
+        )
+      ).body
+    const accept = (code: string) => host.api<Refusal>("POST", "/v1/managed-organizations-accept", { code }, { key: shop.key })
+    const revoked = await invite()
+    const path = `/v1/managed-organization-invitations/${revoked.id}`
+    expect((await host.api<Refusal>("DELETE", path, undefined, { key: shop.key })).body.details.reason).to.equal("invitation_not_found")
+    expect((await host.api("DELETE", path, undefined, { key: agency.key })).status).to.equal(200)
+    expect((await accept(revoked.code)).body.details.reason).to.equal("invitation_not_found")
+    const late = await invite()
+    expect(JSON.stringify(host.logged)).to.not.contain(late.code)
+    host.clock.set(host.clock.now() + 15 * 86_400_000)
+    expect((await accept(late.code)).body.details.reason).to.equal("invitation_not_found")
+  })
+})
