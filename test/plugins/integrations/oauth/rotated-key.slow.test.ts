@@ -7,7 +7,7 @@ import { frameworkRoot } from "../../../../core/bootstrap/runtime.ts"
 import { rotateMasterKey } from "../../../../core/cli/rotate-master-key.ts"
 import { loadConfig } from "../../../../core/kernel/config.ts"
 import { onBothStores } from "../../../pipelines/stores.ts"
-import { until } from "../../../waiting.ts"
+import { patiently, until } from "../../../waiting.ts"
 import { startVendorServer } from "./vendor-server.ts"
 import { startVendorService, vendorDocument } from "./vendor-service.ts"
 
@@ -30,7 +30,8 @@ onBothStores("authorizations, and another master key", ({ storage }) => {
     second.host.clock.move(3_600_000)
     expect((await second.call(id)).status).to.equal(200)
     expect(vendor.at("/token").map(({ form }) => form.get("grant_type"))).to.deep.equal(["authorization_code", "refresh_token"])
-    await second.host.api("DELETE", `/v1/integrations/${id}`)
+    const ended = await patiently(() => second.host.api("DELETE", `/v1/integrations/${id}`))
+    expect(ended.status).to.equal(200)
     await until("the revocation", () => vendor.at("/revoke").length === 2)
     await second.stop()
     rmSync(dataDir, { recursive: true, force: true })
