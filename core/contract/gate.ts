@@ -77,6 +77,7 @@ export type Decision =
 /** How approved work ended. */
 export type Receipt = { readonly ok: true; readonly result: Json } | { readonly ok: false; readonly error: Failure }
 
+/** Why work that was let go failed, as its approval shows it. */
 export interface Failure {
   readonly code: string
   readonly message: string

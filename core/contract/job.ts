@@ -64,6 +64,7 @@ export interface Job<P extends z.ZodType = z.ZodType, R extends TokenRecord = To
 // biome-ignore lint/suspicious/noExplicitAny: the registry holds jobs of every payload type.
 export type AnyJob = Job<any, any>
 
+/** Every job that core and the plugins declare. */
 export const Jobs: ExtensionPoint<AnyJob> = { kind: "job", nameOf: (job) => job.type }
 
 /** Declares a job: work that outlives the call that asked for it. */

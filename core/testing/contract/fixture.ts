@@ -60,6 +60,9 @@ export class ContractFixture {
   }
 }
 
+/** Longer than areas gather what they follow. */
+const followMs = 15_000
+
 /** Documents by collection. */
 export type Holdings = Readonly<Record<string, readonly Document[]>>
 
@@ -142,6 +145,19 @@ export class FixtureOrganization {
         const documents = await store.open(spec as CollectionSpec<Document, "global">).find({}, all)
         held[spec.name] = documents.filter((one) => this.marks.some((mark) => JSON.stringify(one).includes(mark)))
       }
+    }
+    return held
+  }
+
+  /** The same, once nothing that follows from what was done is in progress; areas may gather for a moment before they follow. */
+  async everythingAtRest(): Promise<Holdings> {
+    let held = await this.everything()
+    for (let same = 0; same < 2; ) {
+      this.harness.rehearsal.clock.move(followMs)
+      await this.harness.settle()
+      const now = await this.everything()
+      same = differing(held, now).length === 0 ? same + 1 : 0
+      held = now
     }
     return held
   }

@@ -15,7 +15,7 @@ export async function keepsToItsOrganization(fixture: ContractFixture): Promise<
   const steps = fixture.subject.action.examples.map(stepOf)
   const owner = await fixture.site()
   for (const step of steps) await runAsOwner(owner, step)
-  const held = await owner.everything()
+  const held = await owner.everythingAtRest()
   const stranger = await fixture.site({ bare: true })
   let named = JSON.stringify(eventFor(fixture.subject))
   for (const step of steps.flatMap((one) => [one, ...reaching(one, owner, held)])) {

@@ -21,10 +21,10 @@ export const ownedClients = ["one", "two", "three"] as const
 
 export type Answers = Record<string, unknown>
 
-/** An organization a slug, each with an owner who is staff and a key of theirs. */
-export function members({ host }: ParityFixture, slugs: readonly string[]): Promise<Member[]> {
+/** An organization a slug, each with an owner who is staff and a key of theirs, who need nobody's approval. */
+export async function members({ host }: ParityFixture, slugs: readonly string[]): Promise<Member[]> {
   const [organizations, keys] = [host.get(Organizations), host.get(ApiKeys)]
-  return host.get(UnitsOfWork).run((work) =>
+  const made = await host.get(UnitsOfWork).run((work) =>
     Promise.all(
       slugs.map(async (slug) => {
         const organization = await organizations.create(work, { name: slug, slug })
@@ -40,6 +40,11 @@ export function members({ host }: ParityFixture, slugs: readonly string[]): Prom
       }),
     ),
   )
+  for (const { key } of made) {
+    const { status } = await host.api("PUT", "/v1/autonomy-gates", { gates: [] }, { key })
+    if (status !== 200) throw new Error(`The gates were not lifted: ${status}`)
+  }
+  return made
 }
 
 /** A further key of the organization, nobody's own. */
