@@ -10,7 +10,7 @@ import { httpStatusOf } from "../../../core/kernel/errors.ts"
 import { pathParameters } from "../../../core/surface/call/audit.ts"
 import { wireSchema } from "../../../core/surface/wire-schema.ts"
 import { openParityFixture, type ParityFixture } from "./fixture.ts"
-import { giving, keyOf, type Member, members, placed } from "./members.ts"
+import { giving, keyOf, liftGates, type Member, members, placed } from "./members.ts"
 import { type Caller, type Input, type Outcome, offered, type SurfaceName, surfaces, surfacesToTry } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
 
@@ -24,6 +24,7 @@ describe("every operation", () => {
   before(async () => {
     const fixture = await openParityFixture()
     const [home, foreign, stranger] = (await members(fixture, ["home-house", "foreign-house", "stranger"])) as [Member, Member, Member]
+    await liftGates(fixture, home, foreign, stranger)
     bench = { ...fixture, home, foreign, stranger }
     document = (await bench.host.api<typeof document>("GET", "/openapi.json")).body
     expect(bench.operations.size).to.be.greaterThan(50)

@@ -4,7 +4,7 @@ import { expect } from "chai"
 import type { AnyOperation } from "../../../core/contract/operation.ts"
 import { isSecretName } from "../../../core/kernel/secret-names.ts"
 import { openParityFixture, type ParityFixture, shippedOperations } from "./fixture.ts"
-import { giving, type Member, members, placed, settled } from "./members.ts"
+import { giving, liftGates, type Member, members, placed, settled } from "./members.ts"
 import { type Input, type SurfaceName, surfaces, surfacesToTry } from "./surfaces.ts"
 import { sayable } from "./wording.ts"
 
@@ -35,6 +35,7 @@ describe("the audit record of every change", () => {
   const called = async (operation: AnyOperation, surface: SurfaceName) => {
     const [member] = await members(fixture, [`audited-${++made}`])
     if (!member) throw new Error("no member")
+    await liftGates(fixture, member)
     const example = operation.examples?.[0]
     const input = placed(example?.input ?? {}, await giving(fixture, member, example?.given)) as Input
     await settled(fixture, [member])

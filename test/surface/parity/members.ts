@@ -21,10 +21,10 @@ export const ownedClients = ["one", "two", "three"] as const
 
 export type Answers = Record<string, unknown>
 
-/** An organization a slug, each with an owner who is staff and a key of theirs, who need nobody's approval. */
-export async function members({ host }: ParityFixture, slugs: readonly string[]): Promise<Member[]> {
+/** An organization a slug, each with an owner who is staff and a key of theirs. */
+export function members({ host }: ParityFixture, slugs: readonly string[]): Promise<Member[]> {
   const [organizations, keys] = [host.get(Organizations), host.get(ApiKeys)]
-  const made = await host.get(UnitsOfWork).run((work) =>
+  return host.get(UnitsOfWork).run((work) =>
     Promise.all(
       slugs.map(async (slug) => {
         const organization = await organizations.create(work, { name: slug, slug })
@@ -40,11 +40,14 @@ export async function members({ host }: ParityFixture, slugs: readonly string[])
       }),
     ),
   )
-  for (const { key } of made) {
+}
+
+/** Has their calls done, where they would wait for an approval. */
+export async function liftGates({ host }: ParityFixture, ...lifted: readonly Member[]): Promise<void> {
+  for (const { key } of lifted) {
     const { status } = await host.api("PUT", "/v1/autonomy-gates", { gates: [] }, { key })
     if (status !== 200) throw new Error(`The gates were not lifted: ${status}`)
   }
-  return made
 }
 
 /** A further key of the organization, nobody's own. */
