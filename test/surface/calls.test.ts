@@ -54,7 +54,7 @@ describe("a call", () => {
     expect(answer.json).to.deep.equal({ id: "n1", text: "hello", secret: "shown-hunter2" })
     const [record] = await bench.store.open(AuditLog, orgA.id).find({})
     expect(record).to.deep.include({ operation: "notes.create", target: {}, request_id: "req-1" })
-    expect(record?.actor).to.deep.equal({ credential_id: "a-member", user_id: "user-a-member", surface: "rest" })
+    expect(record?.actor).to.deep.equal({ credential_id: "a-member", user_id: "user-a-member", organization_id: null, surface: "rest" })
     expect(record?.changes).to.deep.equal({ id: "n1", text: "hello", secret: "[redacted]" })
     expect(await bench.store.open(AuditLog, orgB.id).count({})).to.equal(0)
   })
